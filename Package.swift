@@ -1,0 +1,60 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One layer of the house: a target that may import only the layers named in `over`.
+func layer(_ name: String, over: [String], kind: Target.TargetType = .regular) -> Target {
+    let dependencies = over.map { Target.Dependency(stringLiteral: $0) }
+    let swiftSettings: [SwiftSetting] = [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+    ]
+    let linkerSettings: [LinkerSetting] = [.linkedLibrary("m", .when(platforms: [.linux]))]
+    switch kind {
+    case .executable:
+        return .executableTarget(
+            name: name, dependencies: dependencies, swiftSettings: swiftSettings, linkerSettings: linkerSettings)
+    case .test:
+        return .testTarget(
+            name: name, dependencies: dependencies, swiftSettings: swiftSettings, linkerSettings: linkerSettings)
+    default:
+        return .target(
+            name: name, dependencies: dependencies, path: name == "TestSupport" ? "Tests/TestSupport" : nil,
+            swiftSettings: swiftSettings, linkerSettings: linkerSettings)
+    }
+}
+
+let package = Package(
+    name: "accelc",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .executable(name: "accelc", targets: ["accelc"]),
+        .library(name: "AccelPackage", targets: ["Packages", "Runtime"]),
+        .library(name: "AccelToolchain", targets: ["Verification", "Packages", "Runtime", "ModelFamilies"]),
+    ],
+    targets: [
+        layer("accelc", over: ["Verification", "Packages", "Runtime", "ModelFamilies", "Programs"], kind: .executable),
+        layer("Verification", over: ["Runtime", "Packages", "Programs"]),
+        layer("Packages", over: ["Programs", "WeightCompression"]),
+        layer("Runtime", over: ["Programs", "WeightCompression", "CKernels"]),
+        layer("ModelFamilies", over: ["Programs"]),
+        layer("Programs", over: ["Tensors", "WeightCompression"]),
+        layer("WeightCompression", over: ["Tensors"]),
+        layer("Tensors", over: ["ByteIO", "CKernels"]),
+        layer("ByteIO", over: ["CZlib", "CKernels"]),
+        .target(name: "CKernels"),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+
+        layer("TestSupport", over: ["Tensors"]),
+        layer("ByteIOTests", over: ["ByteIO", "TestSupport"], kind: .test),
+        layer("TensorsTests", over: ["Tensors", "TestSupport"], kind: .test),
+        layer("WeightCompressionTests", over: ["WeightCompression", "TestSupport"], kind: .test),
+        layer("ProgramsTests", over: ["Programs", "TestSupport"], kind: .test),
+        layer("ModelFamiliesTests", over: ["ModelFamilies", "TestSupport"], kind: .test),
+        layer("RuntimeTests", over: ["Runtime", "TestSupport"], kind: .test),
+        layer("PackagesTests", over: ["Packages", "TestSupport"], kind: .test),
+        layer("VerificationTests", over: ["Verification", "TestSupport"], kind: .test),
+        layer("CommandTests", over: ["TestSupport"], kind: .test),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,38 @@
+/// A JSON document in memory. Objects keep the order of their members.
+public enum JSON: Equatable, Sendable {
+    case null
+    case bool(Bool)
+    /// A number without fraction or exponent that fits in 64 bits.
+    case integer(Int64)
+    case number(Double)
+    case string(String)
+    case array([JSON])
+    case object([Member])
+
+    public struct Member: Equatable, Sendable {
+        public var key: String
+        public var value: JSON
+        public init(_ key: String, _ value: JSON) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    /// The member of an object, nil when there is none or this is not an object.
+    public subscript(key: String) -> JSON? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.key == key }?.value
+    }
+}
+
+extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
+{
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+    public init(floatLiteral value: Double) { self = .number(value) }
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    public init(arrayLiteral elements: JSON...) { self = .array(elements) }
+    public init(dictionaryLiteral elements: (String, JSON)...) { self = .object(elements.map { Member($0.0, $0.1) }) }
+    public init(nilLiteral: ()) { self = .null }
+}

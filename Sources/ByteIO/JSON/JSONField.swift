@@ -1,0 +1,88 @@
+/// A value of a JSON document together with where it stands, so that reading it gives errors that name file and field.
+///
+///     let width = try JSONField(config, file: path)["hidden_size"].int(in: 1...1 << 20)
+public struct JSONField: Sendable {
+    /// nil: the field is missing.
+    public let value: JSON?
+    public let file: String
+    /// e.g. `functions[0].inputs`; empty for the whole document.
+    public let path: String
+
+    public init(_ value: JSON?, file: String, path: String = "") {
+        self.value = value
+        self.file = file
+        self.path = path
+    }
+
+    /// A member of an object; a missing one is an error only when it is read.
+    public subscript(key: String) -> JSONField {
+        JSONField(value?[key], file: file, path: path.isEmpty ? key : "\(path).\(key)")
+    }
+
+    /// false for a missing field and for null.
+    public var exists: Bool { value != nil && value != .null }
+
+    public func error(_ reason: String) -> FormatError {
+        FormatError(file: file, place: .field(path), reason: reason)
+    }
+
+    public func string() throws -> String {
+        guard case .string(let text)? = value else { throw mismatch("a string") }
+        return text
+    }
+
+    public func bool() throws -> Bool {
+        guard case .bool(let flag)? = value else { throw mismatch("true or false") }
+        return flag
+    }
+
+    public func int(in range: ClosedRange<Int> = Int.min...Int.max) throws -> Int {
+        guard case .integer(let number)? = value else { throw mismatch("an integer") }
+        guard let integer = Int(exactly: number), range.contains(integer) else {
+            throw error("\(number) is outside of \(range.lowerBound)...\(range.upperBound)")
+        }
+        return integer
+    }
+
+    public func double() throws -> Double {
+        switch value {
+        case .number(let number)?: return number
+        case .integer(let integer)?: return Double(integer)
+        default: throw mismatch("a number")
+        }
+    }
+
+    public func array() throws -> [JSONField] {
+        guard case .array(let elements)? = value else { throw mismatch("an array") }
+        return elements.enumerated().map { JSONField($1, file: file, path: "\(path)[\($0)]") }
+    }
+
+    /// The members of an object, in their order.
+    public func members() throws -> [(key: String, field: JSONField)] {
+        guard case .object(let members)? = value else { throw mismatch("an object") }
+        return members.map { ($0.key, self[$0.key]) }
+    }
+
+    /// Refuses members that `known` does not list.
+    public func refuseMembers(otherThan known: Set<String>) throws {
+        for (key, field) in try members() where !known.contains(key) {
+            let hint = nearestName(to: key, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
+            throw field.error("unknown field\(hint)")
+        }
+    }
+
+    private func mismatch(_ wanted: String) -> FormatError {
+        let found =
+            switch value {
+            case nil: "nothing"
+            case .null?: "null"
+            case .bool?: "a boolean"
+            case .integer?: "an integer"
+            case .number?: "a number"
+            case .string?: "a string"
+            case .array?: "an array"
+            case .object?: "an object"
+            }
+        return error("expected \(wanted), found \(found)")
+    }
+}

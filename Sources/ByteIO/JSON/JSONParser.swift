@@ -1,0 +1,22 @@
+extension JSON {
+    /// What a document may cost before it is refused.
+    public struct Limits: Sendable {
+        public var bytes: Int
+        public var depth: Int
+        public var values: Int
+        public init(bytes: Int = 64 << 20, depth: Int = 64, values: Int = 16_000_000) {
+            self.bytes = bytes
+            self.depth = depth
+            self.values = values
+        }
+    }
+
+    /// Strict RFC 8259: UTF-8, no duplicate keys at any level, no trailing bytes but white space.
+    /// - Parameter origin: where `bytes` starts in `file`, for the offsets in errors.
+    public static func parse(
+        _ bytes: ByteView, file: String, origin: Int = 0, limits: Limits = Limits()
+    ) throws(FormatError) -> JSON { fatalError("helper") }
+
+    /// Reads a whole file.
+    public static func read(_ path: String, limits: Limits = Limits()) throws -> JSON { fatalError("helper") }
+}

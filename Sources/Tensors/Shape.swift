@@ -1,0 +1,30 @@
+/// The extents of a tensor, outermost first. A scalar has none.
+public struct Shape: Hashable, Sendable, ExpressibleByArrayLiteral, CustomStringConvertible {
+    public var dimensions: [Int]
+
+    public init(_ dimensions: [Int]) { self.dimensions = dimensions }
+    public init(arrayLiteral elements: Int...) { self.init(elements) }
+
+    public var rank: Int { dimensions.count }
+    /// The number of elements: 1 for a scalar.
+    public var count: Int { dimensions.reduce(1, *) }
+    /// The number of elements, nil when it overflows or a dimension is negative.
+    public var checkedCount: Int? {
+        var count = 1
+        for dimension in dimensions {
+            let (product, overflow) = count.multipliedReportingOverflow(by: dimension)
+            guard dimension >= 0, !overflow else { return nil }
+            count = product
+        }
+        return count
+    }
+    /// Row-major strides in elements.
+    public var strides: [Int] {
+        var strides = [Int](repeating: 1, count: rank)
+        for axis in stride(from: rank - 2, through: 0, by: -1) {
+            strides[axis] = strides[axis + 1] * dimensions[axis + 1]
+        }
+        return strides
+    }
+    public var description: String { "[\(dimensions.map(String.init).joined(separator: ","))]" }
+}

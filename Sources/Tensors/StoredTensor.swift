@@ -1,0 +1,38 @@
+public import ByteIO
+
+/// A tensor as it lies in a file or in memory: row-major, little-endian, not copied.
+public struct StoredTensor: Sendable {
+    public let name: String
+    public let elementType: ElementType
+    public let shape: Shape
+    /// `shape.count * elementType.byteCount` bytes.
+    public let bytes: ByteView
+    /// The file it comes from, for errors; "memory" when it was made.
+    public let file: String
+
+    public init(name: String, elementType: ElementType, shape: Shape, bytes: ByteView, file: String = "memory") {
+        precondition(bytes.count == shape.count * elementType.byteCount, "a tensor's bytes do not fit its shape")
+        self.name = name
+        self.elementType = elementType
+        self.shape = shape
+        self.bytes = bytes
+        self.file = file
+    }
+
+    public init(name: String, floats: [Float], shape: Shape) {
+        self.init(name: name, elementType: .float32, shape: shape, bytes: ByteView(floats))
+    }
+
+    public init(name: String, integers: [Int64], shape: Shape) {
+        self.init(name: name, elementType: .int64, shape: shape, bytes: ByteView(integers))
+    }
+
+    /// Widens (float64: rounds to nearest) elements `range` in row-major order to float32. Integers and booleans convert too.
+    public func readFloats(_ range: Range<Int>, into target: UnsafeMutableBufferPointer<Float>) { fatalError("helper") }
+    /// All elements as float32.
+    public func floats() -> [Float] { fatalError("helper") }
+    /// All elements as float64.
+    public func doubles() -> [Double] { fatalError("helper") }
+    /// All elements of an integer or boolean tensor.
+    public func integers() -> [Int64] { fatalError("helper") }
+}

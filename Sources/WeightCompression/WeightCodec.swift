@@ -1,0 +1,54 @@
+public import Tensors
+
+/// A way to store a weight. A weight of shape [d0, d1, ...] is seen as a matrix: d0 rows (output channels) of
+/// d1 * d2 * ... columns; a vector or scalar is one row.
+///
+/// Every requirement handles whole rows; the loop over elements lives inside the codec.
+public protocol WeightCodec: Sendable {
+    /// The first word of a specification, e.g. `palette`.
+    static var name: String { get }
+    /// The options it takes, with their defaults. Drives parsing, help, and errors.
+    static var options: [CodecOption] { get }
+    /// - Throws: `RequestError` for options that do not go together.
+    init(_ values: CodecOptionValues) throws
+
+    /// The options, all of them. `specification` prints them.
+    var values: CodecOptionValues { get }
+    /// Why this codec cannot store such a tensor, e.g. "a vector has no channels to share a scale"; nil when it can.
+    func objection(elementType: ElementType, shape: Shape) -> String?
+    /// The byte sections that a stored weight consists of, in order.
+    func sections(elementType: ElementType, shape: Shape) -> [SectionLayout]
+    /// Ranges of rows that are encoded independently of each other, in order, covering all rows.
+    func units(shape: Shape) -> [Range<Int>]
+    /// Encodes one unit. `sections` are the whole sections, zeroed at first; a unit writes only its own part.
+    /// - Throws: `FormatError` naming tensor and index for NaN or infinity.
+    func encode(_ unit: Range<Int>, of source: StoredTensor, into sections: [UnsafeMutableRawBufferPointer]) throws -> Distortion
+    /// Decodes whole rows to float32: `rows.count * columns` values.
+    func decode(_ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>)
+    /// Proves that stored rows are what the codec would have chosen given its stored scales or palettes: lossless values
+    /// are equal, |w - q| is at most half a step for values in range, a palette code is the nearest entry.
+    /// - Returns: the index of the first element (row-major, in the whole tensor) that is not, with the reason.
+    func violation(_ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor) -> (index: Int, reason: String)?
+}
+
+public struct SectionLayout: Equatable, Sendable {
+    /// e.g. `codes`, `palettes`, `scales`, `zeros`
+    public let name: String
+    public let byteCount: Int
+    public init(_ name: String, byteCount: Int) {
+        self.name = name
+        self.byteCount = byteCount
+    }
+}
+
+extension WeightCodec {
+    public var name: String { Self.name }
+    /// Canonical text, options that differ from their defaults only: `palette:bits=4,group=16`.
+    public var specification: String { values.specification }
+}
+
+/// A weight's rows and columns as codecs see them.
+extension Shape {
+    public var rows: Int { rank < 2 ? 1 : dimensions[0] }
+    public var columns: Int { rank < 2 ? count : dimensions[1...].reduce(1, *) }
+}

@@ -1,0 +1,1 @@
+@main struct Accelc { static func main() {} }

@@ -1,0 +1,33 @@
+import Foundation
+
+/// Files that the tests carry: Tests/Fixtures, made by scripts/fixtures.py.
+public enum Fixtures {
+    static let testsFolder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    public static func path(_ name: String) -> String { testsFolder.appending(path: "Fixtures/\(name)").path }
+    /// The larger collection of parity cases beside the checkout, where there is one.
+    public static var sharedCases: String? {
+        let path = testsFolder.deletingLastPathComponent().deletingLastPathComponent().appending(path: "shared/cases").path
+        return FileManager.default.fileExists(atPath: path) ? path : nil
+    }
+}
+
+/// A folder that is removed at the end of `body`.
+public func withTemporaryFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "accelc-test-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    return try body(folder)
+}
+
+/// SplitMix64: small, seeded, the same everywhere.
+public struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+    public init(seed: UInt64) { state = seed }
+    public mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
