@@ -1,0 +1,126 @@
+/// An extent of a tensor: a number, a named free dimension, or an expression over such, e.g. `2*frames`, `heads*sequence`.
+///
+/// Kept in a canonical form (a sorted sum of products), so that equal expressions compare equal.
+public struct Dimension: Hashable, Sendable {
+    /// A product of atoms, sorted; the empty product is 1.
+    struct Product: Hashable, Comparable, Sendable {
+        var atoms: [Atom]
+        static func < (left: Product, right: Product) -> Bool {
+            left.atoms.map(\.description).lexicographicallyPrecedes(right.atoms.map(\.description))
+        }
+    }
+    enum Atom: Hashable, Sendable, CustomStringConvertible {
+        case name(String)
+        /// floor(dividend / divisor), divisor > 0.
+        indirect case quotient(Dimension, Int)
+
+        var description: String {
+            switch self {
+            case .name(let name): name
+            case .quotient(let dividend, let divisor): "(\(dividend))/\(divisor)"
+            }
+        }
+    }
+    /// Non-zero coefficients.
+    var terms: [Product: Int]
+
+    public static func fixed(_ number: Int) -> Dimension {
+        Dimension(terms: number == 0 ? [:] : [Product(atoms: []): number])
+    }
+    public static func named(_ name: String) -> Dimension {
+        Dimension(terms: [Product(atoms: [.name(name)]): 1])
+    }
+
+    /// The number, nil while a free dimension is in it.
+    public var value: Int? {
+        switch terms.count {
+        case 0: 0
+        case 1: terms[Product(atoms: [])]
+        default: nil
+        }
+    }
+
+    /// The name, when this is one free dimension and nothing else.
+    public var name: String? {
+        guard terms.count == 1, let term = terms.first, term.value == 1, term.key.atoms.count == 1,
+            case .name(let name)? = term.key.atoms.first
+        else { return nil }
+        return name
+    }
+
+    /// The free dimensions in it.
+    public var names: Set<String> {
+        terms.keys.reduce(into: []) { names, product in
+            for atom in product.atoms {
+                switch atom {
+                case .name(let name): names.insert(name)
+                case .quotient(let dividend, _): names.formUnion(dividend.names)
+                }
+            }
+        }
+    }
+
+    /// Replaces free dimensions by numbers. Saturates instead of overflowing: no real extent is that large.
+    public func binding(_ numbers: [String: Int]) -> Dimension {
+        terms.reduce(.fixed(0)) { sum, term in
+            sum
+                + term.key.atoms.reduce(.fixed(term.value)) { product, atom in
+                    switch atom {
+                    case .name(let name): product * (numbers[name].map(Dimension.fixed) ?? .named(name))
+                    case .quotient(let dividend, let divisor): product * (dividend.binding(numbers) / divisor)
+                    }
+                }
+        }
+    }
+
+    public static func + (left: Dimension, right: Dimension) -> Dimension {
+        var terms = left.terms
+        for (product, coefficient) in right.terms {
+            terms[product] = saturating(terms[product] ?? 0, coefficient, Int.addingReportingOverflow)
+        }
+        return Dimension(terms: terms.filter { $0.value != 0 })
+    }
+
+    public static func - (left: Dimension, right: Dimension) -> Dimension { left + right * .fixed(-1) }
+
+    public static func * (left: Dimension, right: Dimension) -> Dimension {
+        var sum = Dimension(terms: [:])
+        for (a, x) in left.terms {
+            for (b, y) in right.terms {
+                let atoms = (a.atoms + b.atoms).sorted { $0.description < $1.description }
+                sum = sum + Dimension(terms: [Product(atoms: atoms): saturating(x, y, Int.multipliedReportingOverflow)])
+            }
+        }
+        return sum
+    }
+
+    /// Rounded down. `divisor` > 0.
+    public static func / (left: Dimension, divisor: Int) -> Dimension {
+        if let value = left.value {
+            return .fixed(value >= 0 ? value / divisor : -((-value + divisor - 1) / divisor))
+        }
+        if left.terms.values.allSatisfy({ $0 % divisor == 0 }) {
+            return Dimension(terms: left.terms.mapValues { $0 / divisor })
+        }
+        return Dimension(terms: [Product(atoms: [.quotient(left, divisor)]): 1])
+    }
+
+    private static func saturating(_ x: Int, _ y: Int, _ operation: (Int) -> (Int) -> (Int, Bool)) -> Int {
+        let (result, overflow) = operation(x)(y)
+        return overflow ? Int(Int32.max) << 30 : result
+    }
+}
+
+extension Dimension: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, CustomStringConvertible {
+    public init(integerLiteral value: Int) { self = .fixed(value) }
+    public init(stringLiteral value: String) { self = .named(value) }
+    public init(_ value: Int) { self = .fixed(value) }
+
+    public var description: String {
+        if terms.isEmpty { return "0" }
+        return terms.sorted { $1.key < $0.key }.map { product, coefficient in
+            let atoms = product.atoms.map(\.description)
+            return (coefficient == 1 && !atoms.isEmpty ? atoms : ["\(coefficient)"] + atoms).joined(separator: "*")
+        }.joined(separator: "+")
+    }
+}

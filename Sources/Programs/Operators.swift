@@ -1,0 +1,19 @@
+import ByteIO
+
+/// The registry of operators. A new operator is a file in `Operators/` and a line here.
+public enum Operators {
+    public static let all: [any Operator.Type] = [
+        Gelu.self, Linear.self, Relu.self, Sigmoid.self, Silu.self, Tanh.self,
+    ]
+
+    static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+
+    /// - Throws: `OperatorError` for a name that is not registered or attributes that do not fit.
+    public static func make(_ name: String, _ attributes: Attributes) throws -> any Operator {
+        guard let type = byName[name] else {
+            let hint = nearestName(to: name, among: byName.keys.sorted()).map { "; did you mean \($0)?" } ?? ""
+            throw OperatorError("there is no operator \"\(name)\"\(hint)")
+        }
+        return try type.init(attributes: attributes)
+    }
+}

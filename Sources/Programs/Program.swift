@@ -1,0 +1,125 @@
+public import Tensors
+
+/// A value of a program: an input, a constant, or an output of a node.
+public struct Value: Hashable, Sendable {
+    public let id: Int
+}
+
+/// A model's computation: inputs, constants, nodes in an order in which they can run, named outputs. Dimensions may be
+/// free: `freezing` makes them numbers.
+public struct Program: Sendable {
+    public struct Input: Sendable {
+        public let name: String
+        public let value: Value
+    }
+    public struct Constant: Sendable {
+        /// Its name is unique among the program's constants.
+        public let tensor: StoredTensor
+        /// A tensor of the checkpoint, which a recipe may compress; else a table that the tool made.
+        public let isWeight: Bool
+        public let value: Value
+    }
+    public struct Node: Sendable {
+        /// Where it stands in the model, e.g. `encoder.layer.0.attention.self.query`; unique among the nodes.
+        public let label: String
+        public let operation: any Operator
+        public let inputs: [Value]
+        public let outputs: [Value]
+    }
+    public struct Output: Sendable {
+        public let name: String
+        public let value: Value
+    }
+    /// A free dimension and what is known of it.
+    public struct FreeDimension: Equatable, Sendable {
+        public let name: String
+        /// The numbers that it usually takes.
+        public let usual: [Int]
+        public let maximum: Int?
+        public init(_ name: String, usual: [Int], maximum: Int? = nil) {
+            self.name = name
+            self.usual = usual
+            self.maximum = maximum
+        }
+    }
+
+    /// The part of the model that this is, e.g. `model`, `encoder`.
+    public let name: String
+    public let dimensions: [FreeDimension]
+    public let inputs: [Input]
+    public let constants: [Constant]
+    public let nodes: [Node]
+    public let outputs: [Output]
+    /// By `Value.id`.
+    public let types: [TensorType]
+
+    public func type(of value: Value) -> TensorType { types[value.id] }
+
+    /// Runs every shape rule again and checks that each value is made before it is read.
+    /// - Throws: `ShapeError` naming the operator.
+    public func validate() throws {
+        var made = Set(inputs.map(\.value) + constants.map(\.value))
+        for node in nodes {
+            let subject = "\(node.operation.name) \"\(node.label)\""
+            guard node.inputs.allSatisfy(made.contains) else {
+                throw ShapeError(operator: subject, reason: "reads a value that nothing before it makes")
+            }
+            let types: [TensorType]
+            do {
+                types = try node.operation.outputTypes(node.inputs.map(type))
+            } catch let error as OperatorError {
+                throw ShapeError(operator: subject, reason: error.description)
+            }
+            guard types == node.outputs.map(type) else {
+                throw ShapeError(
+                    operator: subject, reason: "makes \(types), but the program says \(node.outputs.map(type))")
+            }
+            made.formUnion(node.outputs)
+        }
+        for output in outputs where !made.contains(output.value) {
+            throw ShapeError(operator: "output \"\(output.name)\"", reason: "nothing makes its value")
+        }
+    }
+
+    /// Rebuilds the program node by node, dropping what no output needs. `rewrite` gets each node and its inputs in the
+    /// new program, and returns the values that take the place of the node's outputs, or nil to keep the node.
+    public func rewriting(
+        _ rewrite: (Node, [Value], inout ProgramBuilder) throws -> [Value]? = { _, _, _ in nil }
+    ) throws -> Program {
+        var builder = ProgramBuilder(name: name, dimensions: dimensions)
+        var mapped: [Value: Value] = [:]
+        for input in inputs { mapped[input.value] = builder.input(input.name, type(of: input.value)) }
+        for constant in constants {
+            mapped[constant.value] = builder.constant(constant.tensor, isWeight: constant.isWeight)
+        }
+        for node in nodes {
+            let arguments = node.inputs.compactMap { mapped[$0] }
+            let replaced = try builder.labelled(node.label) { builder in
+                try rewrite(node, arguments, &builder) ?? builder.applyAll(node.operation, arguments)
+            }
+            for (old, new) in zip(node.outputs, replaced) { mapped[old] = new }
+        }
+        for output in outputs { mapped[output.value].map { builder.output(output.name, $0) } }
+        return try builder.finish()
+    }
+
+    /// How often each value is read, by nodes and as an output.
+    public var useCounts: [Value: Int] {
+        var counts: [Value: Int] = [:]
+        for value in nodes.flatMap(\.inputs) + outputs.map(\.value) { counts[value, default: 0] += 1 }
+        return counts
+    }
+
+    /// The names of the operators that read each constant, by the constant's name, in the order of the program.
+    public var constantReaders: [String: [String]] {
+        let names = Dictionary(uniqueKeysWithValues: constants.map { ($0.value, $0.tensor.name) })
+        var readers: [String: [String]] = [:]
+        for node in nodes {
+            for name in node.inputs.compactMap({ names[$0] })
+            where !readers[name, default: []].contains(node.operation.name) {
+                readers[name, default: []].append(node.operation.name)
+            }
+        }
+        return readers
+    }
+}

@@ -1,0 +1,139 @@
+public import Tensors
+
+/// Builds a program value by value; every operator's shape rule is checked as it is applied.
+///
+///     var builder = ProgramBuilder(name: "model", dimensions: [...])
+///     let ids = builder.input("input_ids", TensorType(.int64, ["batch", "sequence"]))
+///     let x = try builder.in("embeddings") { b in try b.apply(Gather(axis: 0), [table, ids]) }
+///     builder.output("last_hidden_state", x)
+///     let program = try builder.finish()
+public struct ProgramBuilder {
+    private let name: String
+    private let dimensions: [Program.FreeDimension]
+    private var inputs: [Program.Input] = []
+    private var constants: [Program.Constant] = []
+    private var nodes: [Program.Node] = []
+    private var outputs: [Program.Output] = []
+    private var types: [TensorType] = []
+    private var constantByName: [String: Value] = [:]
+    private var labels: Set<String> = []
+    private var scope: [String] = []
+    /// Set while a node is rebuilt: what it is called.
+    private var fixedLabel: String?
+
+    public init(name: String, dimensions: [Program.FreeDimension] = []) {
+        self.name = name
+        self.dimensions = dimensions
+    }
+
+    public func type(of value: Value) -> TensorType { types[value.id] }
+
+    private mutating func makeValue(_ type: TensorType) -> Value {
+        types.append(type)
+        return Value(id: types.count - 1)
+    }
+
+    public mutating func input(_ name: String, _ type: TensorType) -> Value {
+        let value = makeValue(type)
+        inputs.append(Program.Input(name: name, value: value))
+        return value
+    }
+
+    /// A tensor of the checkpoint (`isWeight`) or a table. The same name again gives the same value.
+    /// A weight of any floating-point type computes as float32.
+    public mutating func constant(_ tensor: StoredTensor, isWeight: Bool) -> Value {
+        if let value = constantByName[tensor.name] { return value }
+        let type: ElementType =
+            tensor.elementType.isFloatingPoint ? .float32 : tensor.elementType == .bool ? .bool : .int64
+        let value = makeValue(TensorType(type, shape: tensor.shape))
+        constants.append(Program.Constant(tensor: tensor, isWeight: isWeight, value: value))
+        constantByName[tensor.name] = value
+        return value
+    }
+
+    /// A table that the tool made; its name gets a number when it is taken.
+    public mutating func literal(_ tensor: HostTensor, name: String) -> Value {
+        var unique = name
+        var number = 1
+        while constantByName[unique] != nil {
+            number += 1
+            unique = "\(name).\(number)"
+        }
+        return constant(tensor.stored(name: unique), isWeight: false)
+    }
+
+    /// A scalar.
+    public mutating func literal(_ number: Float) -> Value {
+        constant(HostTensor([number], []).stored(name: "scalar.\(number)"), isWeight: false)
+    }
+
+    /// Runs `body` with `name` as one more part of the labels of what it applies.
+    public mutating func `in`<Result>(_ name: String, _ body: (inout ProgramBuilder) throws -> Result) rethrows
+        -> Result
+    {
+        scope.append(name)
+        defer { scope.removeLast() }
+        return try body(&self)
+    }
+
+    mutating func labelled<Result>(_ label: String, _ body: (inout ProgramBuilder) throws -> Result) rethrows -> Result
+    {
+        fixedLabel = label
+        defer { fixedLabel = nil }
+        return try body(&self)
+    }
+
+    /// Appends a node.
+    /// - Throws: `ShapeError` naming the operator and its label.
+    public mutating func applyAll(_ operation: any Operator, _ arguments: [Value]) throws -> [Value] {
+        let label = uniqueLabel(for: operation)
+        do {
+            let types = try operation.outputTypes(arguments.map(type))
+            let results = types.map { makeValue($0) }
+            nodes.append(Program.Node(label: label, operation: operation, inputs: arguments, outputs: results))
+            return results
+        } catch let error as OperatorError {
+            throw ShapeError(operator: "\(operation.name) \"\(label)\"", reason: error.description)
+        }
+    }
+
+    /// Appends a node that has one output.
+    public mutating func apply(_ operation: any Operator, _ arguments: [Value]) throws -> Value {
+        let results = try applyAll(operation, arguments)
+        guard results.count == 1 else {
+            throw ShapeError(operator: operation.name, reason: "has \(results.count) outputs where one is expected")
+        }
+        return results[0]
+    }
+
+    private mutating func uniqueLabel(for operation: any Operator) -> String {
+        let base = fixedLabel ?? (scope + [operation.name]).joined(separator: ".")
+        var label = base
+        var number = 1
+        while !labels.insert(label).inserted {
+            number += 1
+            label = "\(base).\(number)"
+        }
+        return label
+    }
+
+    public mutating func output(_ name: String, _ value: Value) {
+        outputs.append(Program.Output(name: name, value: value))
+    }
+
+    /// The program, without the nodes and constants that no output needs. Inputs all stay.
+    public consuming func finish() throws -> Program {
+        var needed = Set(outputs.map(\.value))
+        var kept: [Program.Node] = []
+        for node in nodes.reversed() where node.outputs.contains(where: needed.contains) {
+            needed.formUnion(node.inputs)
+            kept.append(node)
+        }
+        let program = Program(
+            name: name, dimensions: dimensions, inputs: inputs,
+            constants: constants.filter { needed.contains($0.value) },
+            nodes: kept.reversed(), outputs: outputs, types: types)
+        try program.validate()
+        return program
+    }
+}

@@ -1,0 +1,44 @@
+import Tensors
+
+/// Loops that reference meanings share.
+enum Reference {
+    /// `result[i * rows + r] = sum_c x[i * columns + c] * weight[r * columns + c]` in float64, for `count` rows of x.
+    static func products(_ x: [Float], _ weight: [Float], count: Int, rows: Int, columns: Int) -> [Double] {
+        let blocks = Parallel.processorCount
+        let perBlock = (rows + blocks - 1) / max(blocks, 1)
+        // The body throws nothing, so neither does the map.
+        let parts = try? Parallel.map(blocks, threads: blocks) { block in
+            let range = min(block * perBlock, rows)..<min((block + 1) * perBlock, rows)
+            return x.withUnsafeBufferPointer { x in
+                weight.withUnsafeBufferPointer { weight in
+                    range.map { row in
+                        (0..<count).map { dot(x, $0 * columns, weight, row * columns, columns) }
+                    }
+                }
+            }
+        }
+        var result = [Double](repeating: 0, count: count * rows)
+        for (row, column) in (parts ?? []).joined().enumerated() {
+            for (index, value) in column.enumerated() { result[index * rows + row] = value }
+        }
+        return result
+    }
+
+    /// A dot product accumulated in float64, eight sums side by side.
+    static func dot(
+        _ a: UnsafeBufferPointer<Float>, _ aStart: Int, _ b: UnsafeBufferPointer<Float>, _ bStart: Int, _ count: Int
+    ) -> Double {
+        var sums = SIMD8<Double>.zero
+        let whole = count & ~7
+        if whole > 0, let pa = a.baseAddress, let pb = b.baseAddress {
+            for index in stride(from: 0, to: whole, by: 8) {
+                let va = UnsafeRawPointer(pa + aStart + index).loadUnaligned(as: SIMD8<Float>.self)
+                let vb = UnsafeRawPointer(pb + bStart + index).loadUnaligned(as: SIMD8<Float>.self)
+                sums += SIMD8<Double>(va) * SIMD8<Double>(vb)
+            }
+        }
+        var sum = sums.sum()
+        for index in whole..<count { sum += Double(a[aStart + index]) * Double(b[bStart + index]) }
+        return sum
+    }
+}

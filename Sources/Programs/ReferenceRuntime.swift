@@ -1,0 +1,41 @@
+import Tensors
+
+extension FrozenProgram {
+    /// Runs the program by the operators' reference meaning on the original weights.
+    /// - Parameter inputs: by name, all of the program's.
+    /// - Parameter observe: called with each node and its outputs, in order.
+    /// - Returns: the outputs by name, in the program's order.
+    /// - Throws: `ShapeError` naming the operator for values without meaning (an index out of range).
+    public func evaluate(
+        _ inputs: [String: HostTensor], observe: (Program.Node, [HostTensor]) throws -> Void = { _, _ in }
+    ) throws -> [(name: String, tensor: HostTensor)] {
+        var values: [Value: HostTensor] = [:]
+        var uses = program.useCounts
+        for input in program.inputs { values[input.value] = inputs[input.name] }
+        let constants = Dictionary(uniqueKeysWithValues: program.constants.map { ($0.value, $0.tensor) })
+        for node in program.nodes {
+            let subject = "\(node.operation.name) \"\(node.label)\""
+            let arguments = try node.inputs.map { value in
+                guard let tensor = values[value] ?? constants[value].map(HostTensor.init) else {
+                    throw ShapeError(operator: subject, reason: "an input has no value")
+                }
+                return tensor
+            }
+            let results: [HostTensor]
+            do {
+                results = try node.operation.evaluate(arguments)
+            } catch let error as OperatorError {
+                throw ShapeError(operator: subject, reason: error.description)
+            }
+            for (value, result) in zip(node.outputs, results) { values[value] = result }
+            try observe(node, results)
+            for value in node.inputs {
+                uses[value, default: 0] -= 1
+                if uses[value] == 0 { values[value] = nil }
+            }
+        }
+        return program.outputs.compactMap { output in
+            (values[output.value] ?? constants[output.value].map(HostTensor.init)).map { (output.name, $0) }
+        }
+    }
+}

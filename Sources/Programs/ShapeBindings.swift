@@ -1,0 +1,147 @@
+import ByteIO
+public import Tensors
+
+/// Numbers for the free dimensions of a program: `batch=1,sequence=128`.
+public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
+    public private(set) var numbers: [String: Int]
+
+    public init(_ numbers: [String: Int] = [:]) { self.numbers = numbers }
+
+    /// Reads `batch=1,sequence=128`.
+    /// - Throws: `RequestError` for another form, a number below 1, or two numbers for one dimension.
+    public init(parsing text: String) throws {
+        numbers = [:]
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let sides = part.split(separator: "=", omittingEmptySubsequences: false)
+            guard sides.count == 2, !sides[0].isEmpty, let number = Int(sides[1]) else {
+                throw RequestError("--shape \(text): \"\(part)\" is not of the form dimension=number")
+            }
+            try bind(String(sides[0]), to: number, from: "--shape \(text)")
+        }
+    }
+
+    /// The numbers that make the program's inputs fit `tensors` (by the input's name, or `in.` and its name).
+    /// - Throws: `RequestError` when an input is missing, of another rank, or asks for two numbers for one dimension.
+    public init(fitting tensors: [StoredTensor], to program: Program, file: String) throws {
+        numbers = [:]
+        let byName = Dictionary(tensors.map { ($0.name, $0) }) { first, _ in first }
+        for input in program.inputs {
+            let type = program.type(of: input.value)
+            guard let tensor = byName["in.\(input.name)"] ?? byName[input.name] else { continue }
+            guard tensor.shape.rank == type.rank else {
+                throw RequestError("\(file): \(tensor.name) has shape \(tensor.shape), but the input is \(type)")
+            }
+            for (dimension, number) in zip(type.dimensions, tensor.shape.dimensions) {
+                if let name = dimension.name { try bind(name, to: number, from: "\(file), \(tensor.name)") }
+            }
+        }
+    }
+
+    private mutating func bind(_ name: String, to number: Int, from origin: String) throws {
+        guard number >= 1, number <= 1 << 40 else {
+            throw RequestError("\(origin): dimension \(name) is \(number), but has to be from 1 to 2^40")
+        }
+        if let other = numbers[name], other != number {
+            throw RequestError(
+                "\(origin): dimension \(name) is \(number) here, but \(other) before: give it one number")
+        }
+        numbers[name] = number
+    }
+
+    /// Sorted by name, e.g. `batch=1,sequence=128`.
+    public var description: String {
+        numbers.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ",")
+    }
+}
+
+/// A program whose every dimension is a number.
+public struct FrozenProgram: Sendable {
+    public let program: Program
+    public let bindings: ShapeBindings
+
+    /// e.g. `model[batch=1,sequence=128]`; just the program's name when nothing was free.
+    public var functionName: String { bindings.numbers.isEmpty ? program.name : "\(program.name)[\(bindings)]" }
+
+    /// - Throws: `ShapeError` when a dimension is still free.
+    public init(_ program: Program, bindings: ShapeBindings) throws {
+        for node in program.nodes {
+            for value in node.inputs + node.outputs where program.type(of: value).shape == nil {
+                let free = program.type(of: value).dimensions.flatMap(\.names).sorted()
+                throw ShapeError(
+                    operator: "\(node.operation.name) \"\(node.label)\"",
+                    reason: "dimension \(free.joined(separator: ", ")) of \(program.type(of: value)) has no number")
+            }
+        }
+        self.program = program
+        self.bindings = bindings
+    }
+
+    /// The extents of a value.
+    public func shape(of value: Value) -> Shape { program.type(of: value).shape ?? [] }
+
+    /// Applies a pass to the program, shape rules checked after it.
+    public func applying(_ pass: (Program) throws -> Program) throws -> FrozenProgram {
+        let changed = try pass(program)
+        try changed.validate()
+        return try FrozenProgram(changed, bindings: bindings)
+    }
+}
+
+extension Program {
+    /// Turns every dimension into a number.
+    /// - Throws: `RequestError` for an unknown dimension; `ShapeError` naming the operator and the dimension for one
+    ///   without a number, or with a number that an operator cannot have.
+    public func freezing(_ bindings: ShapeBindings) throws -> FrozenProgram {
+        let known = dimensions.map(\.name)
+        for name in bindings.numbers.keys.sorted() where !known.contains(name) {
+            let hint = nearestName(to: name, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
+            throw RequestError(
+                "\(self.name) has no dimension \"\(name)\"\(hint) (it has: \(known.joined(separator: ", ")))")
+        }
+        for dimension in dimensions {
+            guard let number = bindings.numbers[dimension.name] else { continue }
+            if let maximum = dimension.maximum, number > maximum {
+                throw RequestError(
+                    "dimension \(dimension.name) is \(number), but \(self.name) has at most \(maximum); choose a smaller number"
+                )
+            }
+        }
+        if let free = dimensions.first(where: { bindings.numbers[$0.name] == nil }) {
+            throw ShapeError(
+                operator: firstReader(of: free.name),
+                reason:
+                    "dimension \(free.name) has no number; give one, e.g. --shape \(free.name)=\(free.usual.first ?? 1)"
+            )
+        }
+        var builder = ProgramBuilder(name: name)
+        var mapped: [Value: Value] = [:]
+        for input in inputs {
+            let type = type(of: input.value)
+            mapped[input.value] = builder.input(
+                input.name, TensorType(type.elementType, type.dimensions.map { $0.binding(bindings.numbers) }))
+        }
+        for constant in constants {
+            mapped[constant.value] = builder.constant(constant.tensor, isWeight: constant.isWeight)
+        }
+        for node in nodes {
+            let operation = try Operators.make(node.operation.name, node.operation.attributes.binding(bindings.numbers))
+            let results = try builder.labelled(node.label) { builder in
+                try builder.applyAll(operation, node.inputs.compactMap { mapped[$0] })
+            }
+            for (old, new) in zip(node.outputs, results) { mapped[old] = new }
+        }
+        for output in outputs { mapped[output.value].map { builder.output(output.name, $0) } }
+        return try FrozenProgram(try builder.finish(), bindings: bindings)
+    }
+
+    /// The first operator whose types or attributes have the free dimension `name`, as errors call it.
+    private func firstReader(of name: String) -> String {
+        let node = nodes.first { node in
+            node.operation.attributes.names.contains(name)
+                || (node.inputs + node.outputs).contains {
+                    type(of: $0).dimensions.contains { $0.names.contains(name) }
+                }
+        }
+        return node.map { "\($0.operation.name) \"\($0.label)\"" } ?? "input of \(self.name)"
+    }
+}
