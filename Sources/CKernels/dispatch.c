@@ -1,1 +1,75 @@
-#include "CKernels.h"
+// Which instruction set the kernels use: found once, then read on every call.
+#include "internal.h"
+
+#if CK_X86
+#include <cpuid.h>
+#elif CK_ARM && defined(__linux__)
+extern unsigned long getauxval(unsigned long type);
+#endif
+
+static ck_isa best_isa(void) {
+#if CK_X86
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return CK_SCALAR;
+    unsigned a, b, c = 0, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_F16C)) return CK_SCALAR;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+        return CK_AVX512;
+    return CK_AVX2;
+#elif CK_ARM
+    return CK_NEON;
+#else
+    return CK_SCALAR;
+#endif
+}
+
+static int found_sha256(void) {
+#if CK_X86
+    unsigned a, b = 0, c = 0, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_SSE4_1) || !(c & bit_SSSE3)) return 0;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+    return (b & bit_SHA) != 0;
+#elif CK_ARM && defined(__APPLE__)
+    return 1;
+#elif CK_ARM && defined(__linux__)
+    const unsigned long hwcap = 16, sha2 = 1ul << 6;
+    return (getauxval(hwcap) & sha2) != 0;
+#else
+    return 0;
+#endif
+}
+
+// Threads that race to fill these in write the same values.
+static int isa_in_use = -1;
+static int sha256_found = -1;
+
+ck_isa ck_current_isa(void) {
+    int isa = __atomic_load_n(&isa_in_use, __ATOMIC_RELAXED);
+    if (isa < 0) {
+        isa = best_isa();
+        __atomic_store_n(&isa_in_use, isa, __ATOMIC_RELAXED);
+    }
+    return (ck_isa)isa;
+}
+
+ck_isa ck_limit_isa(ck_isa limit) {
+    int best = best_isa();
+    // The sets are ordered within one processor family; NEON on x86-64 and AVX on ARM mean "nothing faster than scalar".
+    int isa = best <= (int)limit ? best : (int)limit;
+#if CK_X86
+    if (isa == CK_NEON) isa = CK_SCALAR;
+#endif
+    __atomic_store_n(&isa_in_use, isa, __ATOMIC_RELAXED);
+    return (ck_isa)isa;
+}
+
+int ck_has_sha256(void) {
+    if (ck_current_isa() == CK_SCALAR) return 0;
+    int found = __atomic_load_n(&sha256_found, __ATOMIC_RELAXED);
+    if (found < 0) {
+        found = found_sha256();
+        __atomic_store_n(&sha256_found, found, __ATOMIC_RELAXED);
+    }
+    return found;
+}

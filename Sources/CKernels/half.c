@@ -1,0 +1,214 @@
+// float16 and bfloat16 to and from float32.
+#include "internal.h"
+
+// ---- the meaning ---------------------------------------------------------------------------------------------
+
+CK_INLINE uint32_t bits_of(float value) {
+    uint32_t bits;
+    ck_copy(&bits, &value, 4);
+    return bits;
+}
+
+CK_INLINE float float_of(uint32_t bits) {
+    float value;
+    ck_copy(&value, &bits, 4);
+    return value;
+}
+
+CK_INLINE float widen_f16(uint16_t half) {
+    uint32_t sign = (uint32_t)(half & 0x8000) << 16;
+    uint32_t exponent = half & 0x7C00, fraction = half & 0x03FF;
+    if (exponent == 0x7C00) {
+        uint32_t quiet = fraction ? 0x00400000 : 0;
+        return float_of(sign | 0x7F800000 | quiet | fraction << 13);
+    }
+    // A subnormal is fraction * 2^-24, an exact product in float32.
+    if (exponent == 0) return float_of(sign | bits_of((float)fraction * 0x1p-24f));
+    return float_of(sign | (((uint32_t)(half & 0x7FFF) << 13) + (112u << 23)));
+}
+
+CK_INLINE uint16_t narrow_f16(float value) {
+    uint32_t bits = bits_of(value);
+    uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
+    bits &= 0x7FFFFFFF;
+    if (bits > 0x7F800000) return (uint16_t)(sign | 0x7E00 | (bits >> 13 & 0x03FF));
+    if (bits >= 0x47800000) return sign | 0x7C00;
+    // Below 2^-14 the result is subnormal: adding 0.5 lets the float32 adder round to a multiple of 2^-24.
+    if (bits < 0x38800000) return (uint16_t)(sign | (bits_of(float_of(bits) + 0.5f) - 0x3F000000));
+    uint32_t odd = bits >> 13 & 1;
+    return (uint16_t)(sign | (bits - (112u << 23) + 0x0FFF + odd) >> 13);
+}
+
+CK_INLINE uint16_t narrow_bf16(float value) {
+    uint32_t bits = bits_of(value);
+    uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
+    uint32_t quiet = bits >> 16 | 0x0040;
+    return (uint16_t)((bits & 0x7FFFFFFF) > 0x7F800000 ? quiet : rounded);
+}
+
+static void f16_to_f32_scalar(const uint16_t *source, float *target, size_t count) {
+    for (size_t i = 0; i < count; i++) target[i] = widen_f16(source[i]);
+}
+
+static void f32_to_f16_scalar(const float *source, uint16_t *target, size_t count) {
+    for (size_t i = 0; i < count; i++) target[i] = narrow_f16(source[i]);
+}
+
+// The bfloat16 loops are plain integer work, so one body is compiled for each instruction set.
+CK_INLINE void bf16_to_f32_body(const uint16_t *source, float *target, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits = (uint32_t)source[i] << 16;
+        // A signalling NaN becomes quiet, as in every other conversion.
+        bits |= (bits & 0x7FFFFFFF) > 0x7F800000 ? 0x00400000 : 0;
+        target[i] = float_of(bits);
+    }
+}
+
+CK_INLINE void f32_to_bf16_body(const float *source, uint16_t *target, size_t count) {
+    for (size_t i = 0; i < count; i++) target[i] = narrow_bf16(source[i]);
+}
+
+static void bf16_to_f32_scalar(const uint16_t *source, float *target, size_t count) {
+    bf16_to_f32_body(source, target, count);
+}
+
+static void f32_to_bf16_scalar(const float *source, uint16_t *target, size_t count) {
+    f32_to_bf16_body(source, target, count);
+}
+
+// ---- x86-64 --------------------------------------------------------------------------------------------------
+
+#if CK_X86
+
+CK_TARGET_AVX2 static void f16_to_f32_avx2(const uint16_t *source, float *target, size_t count) {
+    size_t i = 0;
+    for (; i + 16 <= count; i += 16) {
+        __m128i low = _mm_loadu_si128((const __m128i *)(source + i));
+        __m128i high = _mm_loadu_si128((const __m128i *)(source + i + 8));
+        _mm256_storeu_ps(target + i, _mm256_cvtph_ps(low));
+        _mm256_storeu_ps(target + i + 8, _mm256_cvtph_ps(high));
+    }
+    f16_to_f32_scalar(source + i, target + i, count - i);
+}
+
+CK_TARGET_AVX2 static void f32_to_f16_avx2(const float *source, uint16_t *target, size_t count) {
+    size_t i = 0;
+    for (; i + 16 <= count; i += 16) {
+        __m128i low = _mm256_cvtps_ph(_mm256_loadu_ps(source + i), _MM_FROUND_TO_NEAREST_INT);
+        __m128i high = _mm256_cvtps_ph(_mm256_loadu_ps(source + i + 8), _MM_FROUND_TO_NEAREST_INT);
+        _mm_storeu_si128((__m128i *)(target + i), low);
+        _mm_storeu_si128((__m128i *)(target + i + 8), high);
+    }
+    f32_to_f16_scalar(source + i, target + i, count - i);
+}
+
+CK_TARGET_AVX512 static void f16_to_f32_avx512(const uint16_t *source, float *target, size_t count) {
+    size_t i = 0;
+    for (; i + 32 <= count; i += 32) {
+        __m256i low = _mm256_loadu_si256((const __m256i *)(source + i));
+        __m256i high = _mm256_loadu_si256((const __m256i *)(source + i + 16));
+        _mm512_storeu_ps(target + i, _mm512_cvtph_ps(low));
+        _mm512_storeu_ps(target + i + 16, _mm512_cvtph_ps(high));
+    }
+    f16_to_f32_scalar(source + i, target + i, count - i);
+}
+
+CK_TARGET_AVX512 static void f32_to_f16_avx512(const float *source, uint16_t *target, size_t count) {
+    size_t i = 0;
+    for (; i + 32 <= count; i += 32) {
+        __m256i low = _mm512_cvtps_ph(_mm512_loadu_ps(source + i), _MM_FROUND_TO_NEAREST_INT);
+        __m256i high = _mm512_cvtps_ph(_mm512_loadu_ps(source + i + 16), _MM_FROUND_TO_NEAREST_INT);
+        _mm256_storeu_si256((__m256i *)(target + i), low);
+        _mm256_storeu_si256((__m256i *)(target + i + 16), high);
+    }
+    f32_to_f16_scalar(source + i, target + i, count - i);
+}
+
+CK_TARGET_AVX2 static void bf16_to_f32_avx2(const uint16_t *source, float *target, size_t count) {
+    bf16_to_f32_body(source, target, count);
+}
+
+CK_TARGET_AVX2 static void f32_to_bf16_avx2(const float *source, uint16_t *target, size_t count) {
+    f32_to_bf16_body(source, target, count);
+}
+
+CK_TARGET_AVX512 static void bf16_to_f32_avx512(const uint16_t *source, float *target, size_t count) {
+    bf16_to_f32_body(source, target, count);
+}
+
+CK_TARGET_AVX512 static void f32_to_bf16_avx512(const float *source, uint16_t *target, size_t count) {
+    f32_to_bf16_body(source, target, count);
+}
+
+#endif
+
+// ---- ARM -----------------------------------------------------------------------------------------------------
+
+#if CK_ARM
+
+static void f16_to_f32_neon(const uint16_t *source, float *target, size_t count) {
+    size_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        float16x8_t half = vreinterpretq_f16_u16(vld1q_u16(source + i));
+        vst1q_f32(target + i, vcvt_f32_f16(vget_low_f16(half)));
+        vst1q_f32(target + i + 4, vcvt_high_f32_f16(half));
+    }
+    f16_to_f32_scalar(source + i, target + i, count - i);
+}
+
+static void f32_to_f16_neon(const float *source, uint16_t *target, size_t count) {
+    size_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        float16x4_t low = vcvt_f16_f32(vld1q_f32(source + i));
+        vst1q_u16(target + i, vreinterpretq_u16_f16(vcvt_high_f16_f32(low, vld1q_f32(source + i + 4))));
+    }
+    f32_to_f16_scalar(source + i, target + i, count - i);
+}
+
+#endif
+
+// ---- choice --------------------------------------------------------------------------------------------------
+
+void ck_f16_to_f32(const uint16_t *source, float *target, size_t count) {
+    switch (ck_current_isa()) {
+#if CK_X86
+    case CK_AVX512: f16_to_f32_avx512(source, target, count); return;
+    case CK_AVX2: f16_to_f32_avx2(source, target, count); return;
+#elif CK_ARM
+    case CK_NEON: f16_to_f32_neon(source, target, count); return;
+#endif
+    default: f16_to_f32_scalar(source, target, count);
+    }
+}
+
+void ck_f32_to_f16(const float *source, uint16_t *target, size_t count) {
+    switch (ck_current_isa()) {
+#if CK_X86
+    case CK_AVX512: f32_to_f16_avx512(source, target, count); return;
+    case CK_AVX2: f32_to_f16_avx2(source, target, count); return;
+#elif CK_ARM
+    case CK_NEON: f32_to_f16_neon(source, target, count); return;
+#endif
+    default: f32_to_f16_scalar(source, target, count);
+    }
+}
+
+void ck_bf16_to_f32(const uint16_t *source, float *target, size_t count) {
+    switch (ck_current_isa()) {
+#if CK_X86
+    case CK_AVX512: bf16_to_f32_avx512(source, target, count); return;
+    case CK_AVX2: bf16_to_f32_avx2(source, target, count); return;
+#endif
+    default: bf16_to_f32_scalar(source, target, count);
+    }
+}
+
+void ck_f32_to_bf16(const float *source, uint16_t *target, size_t count) {
+    switch (ck_current_isa()) {
+#if CK_X86
+    case CK_AVX512: f32_to_bf16_avx512(source, target, count); return;
+    case CK_AVX2: f32_to_bf16_avx2(source, target, count); return;
+#endif
+    default: f32_to_bf16_scalar(source, target, count);
+    }
+}

@@ -1,0 +1,26 @@
+// Shared by the kernel files; not part of the interface.
+#ifndef CKERNELS_INTERNAL_H
+#define CKERNELS_INTERNAL_H
+
+#include "include/CKernels.h"
+
+#if defined(__x86_64__)
+#define CK_X86 1
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#define CK_ARM 1
+#include <arm_neon.h>
+#endif
+
+#define CK_TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
+#define CK_TARGET_AVX512 __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq")))
+#define CK_INLINE static inline __attribute__((always_inline))
+
+// The compiler turns these into moves or calls; declaring them here keeps libc headers out, so that every
+// file compiles for any processor with a bare compiler.
+#define ck_copy(target, source, bytes) __builtin_memcpy(target, source, bytes)
+
+/// Whether SHA-256 instructions are there and `ck_limit_isa` allows anything but the scalar forms.
+int ck_has_sha256(void);
+
+#endif
