@@ -1,22 +1,129 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// A file that appears under its name whole or not at all: bytes go to a temporary sibling, `commit` syncs and renames.
 /// Without `commit` the temporary file is removed.
 public struct AtomicFile: ~Copyable {
-    public init(replacing path: String, mode: UInt16 = 0o644) throws { fatalError("helper") }
+    private let file: TemporaryFile
+
+    /// - Throws: `RequestError` when something other than a regular file stands at `path`, or the folder cannot be
+    ///   written.
+    public init(replacing path: String, mode: UInt16 = 0o644) throws {
+        file = try TemporaryFile(replacing: path, mode: mode)
+    }
+
     /// Bytes written so far.
-    public var count: Int { fatalError("helper") }
-    public mutating func write(_ bytes: UnsafeRawBufferPointer) throws { fatalError("helper") }
-    public mutating func write(_ view: ByteView) throws { fatalError("helper") }
-    public mutating func write(_ text: String) throws { fatalError("helper") }
+    public var count: Int { file.count }
+
+    public mutating func write(_ bytes: UnsafeRawBufferPointer) throws { try file.write(bytes) }
+
+    public mutating func write(_ view: ByteView) throws {
+        try view.withBytes { (bytes: UnsafeRawBufferPointer) throws in try file.write(bytes) }
+    }
+
+    public mutating func write(_ text: String) throws {
+        var text = text
+        try text.withUTF8 { try file.write(UnsafeRawBufferPointer($0)) }
+    }
+
     /// Writes zeros up to the next multiple of `alignment`.
-    public mutating func pad(to alignment: Int) throws { fatalError("helper") }
-    public consuming func commit() throws { fatalError("helper") }
+    public mutating func pad(to alignment: Int) throws {
+        let missing = alignment > 1 ? (alignment - file.count % alignment) % alignment : 0
+        if missing > 0 { try write(ByteView(ByteBuffer(count: missing))) }
+    }
+
+    public consuming func commit() throws { try file.commit() }
 }
 
-/// The same for a folder: files are made in a temporary sibling, `commit` syncs and renames it (an old folder of that
-/// name is replaced).
-public struct AtomicFolder: ~Copyable {
-    /// Where to make the files.
-    public let path: String
-    public init(replacing path: String) throws { fatalError("helper") }
-    public consuming func commit() throws { fatalError("helper") }
+/// The state behind an `AtomicFile`: its end removes what was not committed.
+private final class TemporaryFile {
+    private static let bufferBytes = 1 << 18
+
+    private let path: String
+    private let temporary: String
+    private let descriptor: FileDescriptor
+    private let buffer = ByteBuffer(count: bufferBytes)
+    private var buffered = 0
+    private var committed = false
+    private(set) var count = 0
+
+    init(replacing path: String, mode: UInt16) throws {
+        if let kind = Files.kind(of: path), kind != .file {
+            throw RequestError("cannot write \(path): there is \(kind) of that name")
+        }
+        self.path = path
+        temporary = try TemporaryPaths.sibling(of: path)
+        descriptor = FileDescriptor(open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode)))
+        guard descriptor.number >= 0 else {
+            committed = true
+            throw RequestError("cannot write \(path): \(systemMessage())", status: .unavailable)
+        }
+        TemporaryPaths.insert(temporary)
+    }
+
+    deinit {
+        guard !committed else { return }
+        unlink(temporary)
+        TemporaryPaths.remove(temporary)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws {
+        count += bytes.count
+        if bytes.count <= buffer.bytes.count - buffered {
+            append(bytes)
+        } else {
+            try flush()
+            if bytes.count < buffer.bytes.count { append(bytes) } else { try writeNow(bytes) }
+        }
+    }
+
+    private func append(_ bytes: UnsafeRawBufferPointer) {
+        UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[buffered...]).copyMemory(from: bytes)
+        buffered += bytes.count
+    }
+
+    private func flush() throws {
+        try writeNow(UnsafeRawBufferPointer(rebasing: buffer.bytes[..<buffered]))
+        buffered = 0
+    }
+
+    private func writeNow(_ bytes: UnsafeRawBufferPointer) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(1 << 30))
+            #if canImport(Darwin)
+                let written = Darwin.write(descriptor.number, part.baseAddress, part.count)
+            #elseif canImport(Musl)
+                let written = Musl.write(descriptor.number, part.baseAddress, part.count)
+            #else
+                let written = Glibc.write(descriptor.number, part.baseAddress, part.count)
+            #endif
+            if written < 0 && errno == EINTR { continue }
+            guard written > 0 else { throw failure() }
+            rest = rest.dropFirst(written)
+        }
+    }
+
+    func commit() throws {
+        try flush()
+        guard fsync(descriptor.number) == 0, descriptor.close(), rename(temporary, path) == 0 else { throw failure() }
+        committed = true
+        TemporaryPaths.remove(temporary)
+        syncFolder(Files.parentFolder(of: path) ?? "/")
+    }
+
+    private func failure() -> RequestError {
+        RequestError("cannot write \(path): \(systemMessage())", status: .unavailable)
+    }
+}
+
+/// Makes the renames in a folder last. Some file systems cannot sync a folder: that is no error, they have happened.
+func syncFolder(_ path: String) {
+    let descriptor = FileDescriptor(open(path, O_RDONLY | O_CLOEXEC))
+    if descriptor.number >= 0 { fsync(descriptor.number) }
 }

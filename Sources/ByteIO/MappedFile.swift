@@ -1,17 +1,55 @@
-import Foundation
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
-/// A regular file mapped read-only. Nothing is read until it is touched.
+/// A regular file mapped read-only. Nothing is read until it is touched, nothing is copied.
+///
+/// A file that another process shortens while it is mapped raises SIGBUS on access: `Files.reportTruncation()`.
 public final class MappedFile: @unchecked Sendable {
     public let path: String
     public let identity: FileIdentity
     private let memory: UnsafeRawPointer?
 
-    /// - Throws: `FormatError` when `path` is not a readable regular file.
+    /// - Throws: `FormatError` when `path` is a folder, pipe or device; `RequestError` (unavailable) when it cannot be
+    ///   opened.
     public init(_ path: String) throws {
-        fatalError("helper")
+        // O_NONBLOCK: opening a pipe that nobody writes to must not wait.
+        let descriptor = FileDescriptor(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC))
+        guard descriptor.number >= 0 else {
+            throw RequestError("cannot open \(path): \(systemMessage())", status: .unavailable)
+        }
+        var status = stat()
+        guard fstat(descriptor.number, &status) == 0 else {
+            throw RequestError("cannot open \(path): \(systemMessage())", status: .unavailable)
+        }
+        let kind = Files.Kind(mode: status.st_mode)
+        guard kind == .file else {
+            throw FormatError(file: path, reason: "expected a regular file, found \(kind)")
+        }
+        self.path = path
+        identity = FileIdentity(status)
+        guard let size = Int(exactly: identity.size), size > 0 else {
+            memory = nil
+            return
+        }
+        guard let address = mmap(nil, size, PROT_READ, MAP_PRIVATE, descriptor.number, 0), address != MAP_FAILED else {
+            throw RequestError("cannot map \(path) into memory: \(systemMessage())", status: .unavailable)
+        }
+        memory = UnsafeRawPointer(address)
     }
 
-    public var bytes: ByteView { fatalError("helper") }
+    deinit {
+        if let memory { munmap(UnsafeMutableRawPointer(mutating: memory), Int(identity.size)) }
+    }
+
+    public var bytes: ByteView {
+        guard let memory else { return ByteView(ByteBuffer(count: 0)) }
+        return ByteView(owner: self, start: memory, count: Int(identity.size))
+    }
 }
 
 /// What tells that a file is still the one that was read before, without reading it again.

@@ -1,27 +1,59 @@
 import CKernels
 
-/// 32 bytes that name some content.
-public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
-    public let bytes: [UInt8]
-    public init(bytes: [UInt8]) { self.bytes = bytes }
-    /// 64 lower-case hexadecimal digits.
-    public init?(hexadecimal: String) { fatalError("helper") }
-    public var description: String { fatalError("helper") }
-    public static func < (left: Digest, right: Digest) -> Bool { fatalError("helper") }
-}
-
-/// SHA-256 (FIPS 180-4).
+/// SHA-256 (FIPS 180-4). Feed bytes with `update`, then take the digest once with `finalize`.
 public struct SHA256 {
-    public init() {}
-    public mutating func update(_ bytes: UnsafeRawBufferPointer) { fatalError("helper") }
-    public mutating func finalize() -> Digest { fatalError("helper") }
-    public static func digest(of view: ByteView) -> Digest { fatalError("helper") }
-    public static func digest(of text: String) -> Digest { fatalError("helper") }
-}
+    private var state: [UInt32] = [
+        0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
+    ]
+    /// The bytes after the last whole block: fewer than 64.
+    private var rest: [UInt8] = []
+    private var count: UInt64 = 0
 
-/// The digest of content in parts: SHA-256 over the concatenated SHA-256 digests of consecutive 1 MiB chunks (the last
-/// one shorter; no content has no chunks). It can be computed by several threads.
-public enum TreeDigest {
-    public static let chunkBytes = 1 << 20
-    public static func digest(of view: ByteView) -> Digest { fatalError("helper") }
+    public init() {}
+
+    public mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        count &+= UInt64(bytes.count)
+        var bytes = bytes[...]
+        if !rest.isEmpty {
+            let taken = min(64 - rest.count, bytes.count)
+            rest.append(contentsOf: bytes.prefix(taken))
+            bytes = bytes.dropFirst(taken)
+            guard rest.count == 64 else { return }
+            rest.withUnsafeBufferPointer { ck_sha256_blocks(&state, $0.baseAddress, 1) }
+            rest.removeAll(keepingCapacity: true)
+        }
+        let blocks = bytes.count / 64
+        if blocks > 0 {
+            let whole = UnsafeRawBufferPointer(rebasing: bytes.prefix(blocks * 64))
+            ck_sha256_blocks(&state, whole.assumingMemoryBound(to: UInt8.self).baseAddress, blocks)
+        }
+        rest.append(contentsOf: bytes.dropFirst(blocks * 64))
+    }
+
+    public mutating func finalize() -> Digest {
+        let bits = count &* 8
+        var tail = rest
+        tail.append(0x80)
+        tail.append(contentsOf: repeatElement(0, count: (120 - tail.count) % 64))
+        for shift in stride(from: 56, through: 0, by: -8) {
+            tail.append(UInt8(truncatingIfNeeded: bits >> UInt64(shift)))
+        }
+        tail.withUnsafeBufferPointer { ck_sha256_blocks(&state, $0.baseAddress, $0.count / 64) }
+        return Digest(
+            bytes: state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) } })
+    }
+
+    public static func digest(of view: ByteView) -> Digest {
+        view.withBytes { digest(of: $0) }
+    }
+
+    public static func digest(of text: String) -> Digest {
+        digest(of: ByteView(Array(text.utf8)))
+    }
+
+    static func digest(of bytes: UnsafeRawBufferPointer) -> Digest {
+        var hash = SHA256()
+        hash.update(bytes)
+        return hash.finalize()
+    }
 }

@@ -9,17 +9,88 @@ public struct Checkpoint: Sendable {
     }
     /// The model folder, or the folder of the single file.
     public let folder: String
-    /// config.json
+    /// config.json; a missing field when there is none.
     public let configuration: JSONField
     /// The weight files, in the order of their names.
     public let files: [SafetensorsFile]
     /// All tensors, sorted by name.
     public let tensors: [StoredTensor]
+    /// Sorted by name.
     public let assets: [Asset]
 
-    /// - Parameter model: a folder, a .safetensors file (with `configuration` naming its config.json), or `hf:OWNER/NAME[@REV]`.
-    public init(model: String, configuration: String? = nil) throws { fatalError("helper") }
-    public subscript(name: String) -> StoredTensor? { fatalError("helper") }
+    /// - Parameter model: a folder, a .safetensors file (with `configuration` naming its config.json),
+    ///   `hf:OWNER/NAME[@REV]`, or `OWNER/NAME` where there is no such folder.
+    /// - Throws: `RequestError` (unavailable) when there is no such model here, `FormatError` when a file of it is not
+    ///   what it should be.
+    public init(model: String, configuration: String? = nil) throws {
+        let path = try ModelLocation.resolve(model)
+        let isFolder = Files.kind(of: path) == .folder
+        let folder = isFolder ? path : Files.parentFolder(of: path) ?? "."
+        self.folder = folder
+
+        if isFolder {
+            files = try WeightFiles.open(inFolder: folder)
+        } else if path.hasSuffix(".safetensors.index.json") {
+            files = try WeightFiles.openShards(index: path)
+        } else {
+            files = [try WeightFiles.open(file: path)]
+        }
+        tensors = files.flatMap(\.tensors).sorted { $0.name < $1.name }
+
+        let configurationPath = configuration ?? "\(folder)/config.json"
+        let hasConfiguration = configuration != nil || Files.kind(of: configurationPath) != nil
+        self.configuration = JSONField(
+            hasConfiguration ? try JSON.read(configurationPath) : nil, file: configurationPath)
+        var assets = try Asset.all(in: folder)
+        if let configuration {
+            assets.removeAll { $0.name == "config.json" }
+            assets.append(Asset(name: "config.json", path: configuration))
+        }
+        self.assets = assets.sorted { $0.name < $1.name }
+    }
+
+    public subscript(name: String) -> StoredTensor? {
+        var (low, high) = (0, tensors.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if tensors[middle].name < name { low = middle + 1 } else { high = middle }
+        }
+        return low < tensors.count && tensors[low].name == name ? tensors[low] : nil
+    }
+
     /// A JSON file of the folder, e.g. `1_Pooling/config.json`; nil when there is none.
-    public func document(_ name: String) throws -> JSONField? { fatalError("helper") }
+    /// - Throws: `FormatError` when `name` (which may come from another file of the model) leads out of the folder.
+    public func document(_ name: String) throws -> JSONField? {
+        if name == "config.json" { return configuration.exists ? configuration : nil }
+        guard isRelativeInside(name) else {
+            throw FormatError(file: folder, reason: "the path \(quoted(name)) leads out of the model's folder")
+        }
+        let path = "\(folder)/\(name)"
+        return Files.kind(of: path) == nil ? nil : JSONField(try JSON.read(path), file: path)
+    }
+}
+
+extension Checkpoint.Asset {
+    private static let names: Set<String> = [
+        "added_tokens.json", "chat_template.jinja", "chat_template.json", "config.json",
+        "config_sentence_transformers.json", "generation_config.json", "merges.txt", "modules.json", "normalizer.json",
+        "preprocessor_config.json", "processor_config.json", "sentence_bert_config.json", "special_tokens_map.json",
+        "vocab.json", "vocab.txt",
+    ]
+
+    static func all(in folder: String) throws -> [Checkpoint.Asset] {
+        var found = try Files.list(folder).filter { name in
+            names.contains(name) || name.hasSuffix(".model") || (name.hasPrefix("tokenizer") && name.hasSuffix(".json"))
+        }
+        found.append("1_Pooling/config.json")
+        return found.map { Checkpoint.Asset(name: $0, path: "\(folder)/\($0)") }.filter {
+            Files.kind(of: $0.path) == .file
+        }
+    }
+}
+
+/// Whether a path that a file gives stays inside of the folder it is relative to.
+func isRelativeInside(_ path: String) -> Bool {
+    !path.utf8.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: "\\") })
+        && path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { !["", ".", ".."].contains($0) }
 }

@@ -1,9 +1,50 @@
 /// Work shared out over threads. Results land by index, so they do not depend on timing.
+///
+/// The calling thread works too and never waits for a thread that has not started on its job, so calls may nest and may
+/// come from any thread or task.
 public enum Parallel {
-    /// Calls `body` once for each of `0..<count`, on up to `threads` threads. The error of the lowest failing index is thrown.
-    public static func forEach(_ count: Int, threads: Int, _ body: @Sendable (Int) throws -> Void) throws { fatalError("helper") }
+    /// Calls `body` once for each of `0..<count`, on up to `threads` threads. The error of the lowest failing index is
+    /// thrown; indices above one that failed may be left out.
+    public static func forEach(_ count: Int, threads: Int, _ body: @Sendable (Int) throws -> Void) throws {
+        guard count > 1, threads > 1 else {
+            for index in 0..<max(count, 0) { try body(index) }
+            return
+        }
+        try withoutActuallyEscaping(body) { body in
+            let job = ParallelJob(count: count, body: body)
+            WorkerPool.shared.run(job, helpers: min(threads, count) - 1)
+            if let failure = job.takeFailure() { throw failure }
+        }
+    }
+
     /// The same, gathering a result for each index.
-    public static func map<Result: Sendable>(_ count: Int, threads: Int, _ body: @Sendable (Int) throws -> Result) throws -> [Result] { fatalError("helper") }
+    public static func map<Result: Sendable>(
+        _ count: Int, threads: Int, _ body: @Sendable (Int) throws -> Result
+    ) throws -> [Result] {
+        guard count > 0 else { return [] }
+        // Filled in full unless an error is thrown; each element is written once, by the one call for its index.
+        let results = ResultSlots<Result>(count: count)
+        try forEach(count, threads: threads) { results.fill($0, with: try body($0)) }
+        return results.take()
+    }
+
     /// The processors of this machine.
-    public static var processorCount: Int { fatalError("helper") }
+    public static var processorCount: Int { systemProcessorCount() }
+}
+
+private final class ResultSlots<Result>: @unchecked Sendable {
+    private let slots: UnsafeMutableBufferPointer<Result?>
+
+    init(count: Int) {
+        slots = .allocate(capacity: count)
+        slots.initialize(repeating: nil)
+    }
+
+    deinit {
+        slots.deinitialize()
+        slots.deallocate()
+    }
+
+    func fill(_ index: Int, with result: Result) { slots[index] = result }
+    func take() -> [Result] { slots.compactMap { $0 } }
 }

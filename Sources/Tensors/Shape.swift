@@ -8,15 +8,16 @@ public struct Shape: Hashable, Sendable, ExpressibleByArrayLiteral, CustomString
     public var rank: Int { dimensions.count }
     /// The number of elements: 1 for a scalar.
     public var count: Int { dimensions.reduce(1, *) }
-    /// The number of elements, nil when it overflows or a dimension is negative.
+    /// The number of elements; nil when a dimension is negative, or when it or a stride overflows (a dimension of zero
+    /// does not excuse the others).
     public var checkedCount: Int? {
         var count = 1
         for dimension in dimensions {
-            let (product, overflow) = count.multipliedReportingOverflow(by: dimension)
+            let (product, overflow) = count.multipliedReportingOverflow(by: max(dimension, 1))
             guard dimension >= 0, !overflow else { return nil }
             count = product
         }
-        return count
+        return dimensions.contains(0) ? 0 : count
     }
     /// Row-major strides in elements.
     public var strides: [Int] {

@@ -27,12 +27,8 @@ public struct StoredTensor: Sendable {
         self.init(name: name, elementType: .int64, shape: shape, bytes: ByteView(integers))
     }
 
-    /// Widens (float64: rounds to nearest) elements `range` in row-major order to float32. Integers and booleans convert too.
-    public func readFloats(_ range: Range<Int>, into target: UnsafeMutableBufferPointer<Float>) { fatalError("helper") }
-    /// All elements as float32.
-    public func floats() -> [Float] { fatalError("helper") }
-    /// All elements as float64.
-    public func doubles() -> [Double] { fatalError("helper") }
-    /// All elements of an integer or boolean tensor.
-    public func integers() -> [Int64] { fatalError("helper") }
+    /// An error about this tensor: file, name, and the index of an element in row-major order.
+    public func error(_ reason: String, index: Int? = nil) -> FormatError {
+        FormatError(file: file, place: .tensor(name, index: index), reason: reason)
+    }
 }

@@ -6,7 +6,8 @@ public enum Fixtures {
     public static func path(_ name: String) -> String { testsFolder.appending(path: "Fixtures/\(name)").path }
     /// The larger collection of parity cases beside the checkout, where there is one.
     public static var sharedCases: String? {
-        let path = testsFolder.deletingLastPathComponent().deletingLastPathComponent().appending(path: "shared/cases").path
+        let path = testsFolder.deletingLastPathComponent().deletingLastPathComponent().appending(path: "shared/cases")
+            .path
         return FileManager.default.fileExists(atPath: path) ? path : nil
     }
 }

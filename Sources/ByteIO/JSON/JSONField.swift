@@ -16,8 +16,10 @@ public struct JSONField: Sendable {
 
     /// A member of an object; a missing one is an error only when it is read.
     public subscript(key: String) -> JSONField {
-        JSONField(value?[key], file: file, path: path.isEmpty ? key : "\(path).\(key)")
+        JSONField(value?[key], file: file, path: memberPath(key))
     }
+
+    private func memberPath(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
     /// false for a missing field and for null.
     public var exists: Bool { value != nil && value != .null }
@@ -60,7 +62,7 @@ public struct JSONField: Sendable {
     /// The members of an object, in their order.
     public func members() throws -> [(key: String, field: JSONField)] {
         guard case .object(let members)? = value else { throw mismatch("an object") }
-        return members.map { ($0.key, self[$0.key]) }
+        return members.map { ($0.key, JSONField($0.value, file: file, path: memberPath($0.key))) }
     }
 
     /// Refuses members that `known` does not list.

@@ -15,8 +15,17 @@ extension JSON {
     /// - Parameter origin: where `bytes` starts in `file`, for the offsets in errors.
     public static func parse(
         _ bytes: ByteView, file: String, origin: Int = 0, limits: Limits = Limits()
-    ) throws(FormatError) -> JSON { fatalError("helper") }
+    ) throws(FormatError) -> JSON {
+        try bytes.withBytes { (bytes) throws(FormatError) in
+            var scanner = try JSONScanner(bytes, file: file, origin: origin, limits: limits)
+            let value = try scanner.value()
+            try scanner.finish()
+            return value
+        }
+    }
 
     /// Reads a whole file.
-    public static func read(_ path: String, limits: Limits = Limits()) throws -> JSON { fatalError("helper") }
+    public static func read(_ path: String, limits: Limits = Limits()) throws -> JSON {
+        try parse(MappedFile(path).bytes, file: path, limits: limits)
+    }
 }

@@ -3,7 +3,9 @@ public struct ZipWriter: ~Copyable {
     public init(replacing path: String) throws { fatalError("helper") }
     /// - Parameter name: relative, with `/` between its parts.
     /// - Parameter alignment: of the first content byte in the archive; for entries to be mapped (stored, not deflated).
-    public mutating func append(_ name: String, _ content: ByteView, compressed: Bool, alignment: Int = 1) throws { fatalError("helper") }
+    public mutating func append(_ name: String, _ content: ByteView, compressed: Bool, alignment: Int = 1) throws {
+        fatalError("helper")
+    }
     public consuming func commit() throws { fatalError("helper") }
 }
 

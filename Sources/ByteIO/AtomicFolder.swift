@@ -1,0 +1,75 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The same for a folder as `AtomicFile` for a file: files are made in a temporary sibling, `commit` syncs and renames
+/// it. An old folder of that name is replaced; without `commit` the temporary folder is removed.
+public struct AtomicFolder: ~Copyable {
+    /// Where to make the files.
+    public var path: String { folder.temporary }
+    private let folder: TemporaryFolder
+
+    /// - Throws: `RequestError` when something other than a folder stands at `path`, or the folder above it cannot be
+    ///   written.
+    public init(replacing path: String) throws { folder = try TemporaryFolder(replacing: path) }
+
+    /// Files made through `AtomicFile` are synced already; this syncs the folder and the one above it.
+    public consuming func commit() throws { try folder.commit() }
+}
+
+private final class TemporaryFolder {
+    private let path: String
+    let temporary: String
+    private var finished = false
+
+    init(replacing path: String) throws {
+        if let kind = Files.kindWithoutFollowing(path), kind != .folder {
+            throw RequestError("cannot make the folder \(path): there is \(kind) of that name")
+        }
+        self.path = Files.trimmingSlashes(path)
+        temporary = try TemporaryPaths.sibling(of: path)
+        guard mkdir(temporary, 0o777) == 0 else {
+            finished = true
+            throw RequestError("cannot make the folder \(path): \(systemMessage())", status: .unavailable)
+        }
+        TemporaryPaths.insert(temporary)
+    }
+
+    deinit {
+        guard !finished else { return }
+        try? Files.removeTree(temporary)
+        TemporaryPaths.remove(temporary)
+    }
+
+    func commit() throws {
+        syncFolder(temporary)
+        // A rename replaces nothing but an empty folder: an old one steps aside first, and comes back on failure.
+        var old: String?
+        if Files.kindWithoutFollowing(path) == .folder {
+            let aside = try TemporaryPaths.sibling(of: path)
+            guard rename(path, aside) == 0 else { throw failure() }
+            old = aside
+        }
+        guard rename(temporary, path) == 0 else {
+            let error = failure()
+            if let old { rename(old, path) }
+            throw error
+        }
+        finished = true
+        TemporaryPaths.remove(temporary)
+        syncFolder(Files.parentFolder(of: path) ?? "/")
+        if let old {
+            TemporaryPaths.insert(old)
+            try Files.removeTree(old)
+            TemporaryPaths.remove(old)
+        }
+    }
+
+    private func failure() -> RequestError {
+        RequestError("cannot make the folder \(path): \(systemMessage())", status: .unavailable)
+    }
+}

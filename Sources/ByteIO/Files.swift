@@ -1,0 +1,127 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The file system, as far as the tool looks at it.
+public enum Files {
+    /// What stands at a path.
+    public enum Kind: Sendable, CustomStringConvertible {
+        case file, folder, pipe, socket, device, link, other
+
+        init(mode: mode_t) {
+            switch mode & S_IFMT {
+            case S_IFREG: self = .file
+            case S_IFDIR: self = .folder
+            case S_IFIFO: self = .pipe
+            case S_IFSOCK: self = .socket
+            case S_IFCHR, S_IFBLK: self = .device
+            case S_IFLNK: self = .link
+            default: self = .other
+            }
+        }
+
+        public var description: String {
+            switch self {
+            case .file: "a regular file"
+            case .folder: "a folder"
+            case .pipe: "a pipe"
+            case .socket: "a socket"
+            case .device: "a device"
+            case .link: "a symbolic link"
+            case .other: "something that is neither file nor folder"
+            }
+        }
+    }
+
+    /// What `path` leads to, nil when there is nothing (or a broken link).
+    public static func kind(of path: String) -> Kind? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Kind(mode: status.st_mode) : nil
+    }
+
+    /// The same, with a symbolic link not followed.
+    public static func kindWithoutFollowing(_ path: String) -> Kind? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? Kind(mode: status.st_mode) : nil
+    }
+
+    /// What tells whether the file at `path` has changed; nil when there is no file.
+    public static func identity(of path: String) -> FileIdentity? {
+        var status = stat()
+        return stat(path, &status) == 0 ? FileIdentity(status) : nil
+    }
+
+    /// The names in a folder, sorted, without `.` and `..`.
+    public static func list(_ folder: String) throws(RequestError) -> [String] {
+        guard let stream = opendir(folder) else {
+            throw RequestError("cannot list \(folder): \(systemMessage())", status: .unavailable)
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            // d_name begins inside of the record and ends with its NUL; the imported tuple's size is only a bound.
+            let offset = MemoryLayout<dirent>.offset(of: \dirent.d_name) ?? 0
+            let name = String(cString: UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self))
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// Makes a folder and those above it that are missing.
+    public static func makeFolder(_ path: String) throws(RequestError) {
+        if mkdir(path, 0o777) == 0 || kind(of: path) == .folder { return }
+        let number = errno
+        if number == ENOENT, let parent = parentFolder(of: path), parent != path {
+            try makeFolder(parent)
+            if mkdir(path, 0o777) == 0 || kind(of: path) == .folder { return }
+        }
+        throw RequestError("cannot make the folder \(path): \(systemMessage(number))", status: .unavailable)
+    }
+
+    /// Removes a file, or a folder with all that is in it. Symbolic links are removed, not followed. What is already
+    /// gone is no error.
+    public static func removeTree(_ path: String) throws(RequestError) {
+        if kindWithoutFollowing(path) == .folder {
+            for name in try list(path) { try removeTree("\(path)/\(name)") }
+            if rmdir(path) == 0 || errno == ENOENT { return }
+        } else if unlink(path) == 0 || errno == ENOENT {
+            return
+        }
+        throw RequestError("cannot remove \(path): \(systemMessage())", status: .unavailable)
+    }
+
+    /// The path of the folder that `path` stands in: `.` for a plain name, nil for the root.
+    public static func parentFolder(of path: String) -> String? {
+        let trimmed = trimmingSlashes(path)
+        guard let slash = trimmed.utf8.lastIndex(of: UInt8(ascii: "/")) else { return trimmed.isEmpty ? nil : "." }
+        let parent = trimmingSlashes(String(trimmed[..<slash]))
+        return parent.isEmpty ? "/" : parent
+    }
+
+    /// The last part of a path.
+    public static func name(of path: String) -> String {
+        let trimmed = trimmingSlashes(path)
+        guard let slash = trimmed.utf8.lastIndex(of: UInt8(ascii: "/")) else { return trimmed }
+        return String(trimmed[trimmed.utf8.index(after: slash)...])
+    }
+
+    /// Ends the process with a sentence and exit status 4 when a mapped file is shortened while it is read. For
+    /// command line tools; a library leaves signals alone.
+    public static func reportTruncation() {
+        signal(SIGBUS) { _ in
+            let message: StaticString = "a file became shorter while it was being read; run again once it is whole\n"
+            _ = write(2, message.utf8Start, message.utf8CodeUnitCount)
+            _exit(ExitStatus.corrupt.rawValue)
+        }
+    }
+
+    static func trimmingSlashes(_ path: String) -> String {
+        var view = path[...]
+        while view.utf8.last == UInt8(ascii: "/") { view = view.dropLast() }
+        return String(view)
+    }
+}

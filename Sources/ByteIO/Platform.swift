@@ -1,0 +1,46 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The system's words for an error number.
+func systemMessage(_ number: Int32 = errno) -> String {
+    String(cString: strerror(number))
+}
+
+/// An open file descriptor, closed with its last user.
+final class FileDescriptor {
+    private(set) var number: Int32
+
+    init(_ number: Int32) { self.number = number }
+
+    deinit { if number >= 0 { _ = systemClose(number) } }
+
+    /// Closes now. Returns false when the system reports an error (data that could not be written).
+    func close() -> Bool {
+        defer { number = -1 }
+        return number < 0 || systemClose(number) == 0
+    }
+}
+
+private func systemClose(_ number: Int32) -> Int32 { close(number) }
+
+extension FileIdentity {
+    init(_ status: stat) {
+        #if canImport(Darwin)
+            let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
+        #else
+            let (modified, changed) = (status.st_mtim, status.st_ctim)
+        #endif
+        self.init(
+            device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino),
+            size: Int64(truncatingIfNeeded: status.st_size),
+            modifiedNanoseconds: Int64(truncatingIfNeeded: modified.tv_sec) &* 1_000_000_000
+                &+ Int64(truncatingIfNeeded: modified.tv_nsec),
+            changedNanoseconds: Int64(truncatingIfNeeded: changed.tv_sec) &* 1_000_000_000
+                &+ Int64(truncatingIfNeeded: changed.tv_nsec))
+    }
+}

@@ -1,0 +1,26 @@
+import Synchronization
+
+/// The temporary files and folders that exist now, so that an interrupted tool leaves nothing half-written.
+public enum TemporaryPaths {
+    private static let paths = Mutex<Set<String>>([])
+
+    /// Removes all of them. For a tool that is about to end because it was interrupted.
+    public static func removeAll() {
+        for path in paths.withLock({ $0 }) { try? Files.removeTree(path) }
+    }
+
+    static func insert(_ path: String) { _ = paths.withLock { $0.insert(path) } }
+    static func remove(_ path: String) { _ = paths.withLock { $0.remove(path) } }
+
+    /// A hidden name beside `path` that nothing else uses: in the same folder, so that a rename can publish it.
+    /// - Throws: `RequestError` when `path` has no name of its own (`/`, `.`, `..`, or nothing).
+    static func sibling(of path: String) throws(RequestError) -> String {
+        let name = Files.name(of: path)
+        guard let folder = Files.parentFolder(of: path), !["", ".", ".."].contains(name) else {
+            throw RequestError("\"\(path)\" does not name a file or folder to write; give it a name of its own")
+        }
+        let random = String(UInt64.random(in: .min ... .max), radix: 16)
+        // A long name must not make the temporary one too long for the file system.
+        return (folder == "/" ? "/" : folder + "/") + ".\(name.prefix(40)).\(random).partial"
+    }
+}

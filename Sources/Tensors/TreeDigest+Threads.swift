@@ -1,0 +1,8 @@
+public import ByteIO
+
+extension TreeDigest {
+    /// The same digest as `digest(of:)`, computed on up to `threads` threads.
+    public static func digest(of view: ByteView, threads: Int) throws -> Digest {
+        combining(try Parallel.map(chunkCount(of: view), threads: threads) { digest(ofChunk: $0, of: view) })
+    }
+}
