@@ -40,6 +40,18 @@ extension Operator {
     public func view(of input: StridedLayout) -> StridedLayout? { nil }
     public static var readsStrided: Bool { false }
     public static var writesStrided: Bool { false }
+
+    /// `outputTypes`, and that each is a tensor that can exist: extents from 0 on whose product does not overflow.
+    func checkedOutputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
+        let types = try outputTypes(inputs)
+        for type in types {
+            let countable = type.shape.map { ($0.checkedCount ?? .max) < 1 << 48 } ?? true
+            guard countable, type.dimensions.allSatisfy({ ($0.value ?? 0) >= 0 }), type.rank <= 8 else {
+                throw OperatorError("no tensor can be \(type)")
+            }
+        }
+        return types
+    }
 }
 
 /// What does not fit, in words; the program adds which operator and where.

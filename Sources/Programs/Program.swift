@@ -66,7 +66,7 @@ public struct Program: Sendable {
             }
             let types: [TensorType]
             do {
-                types = try node.operation.outputTypes(node.inputs.map(type))
+                types = try node.operation.checkedOutputTypes(node.inputs.map(type))
             } catch let error as OperatorError {
                 throw ShapeError(operator: subject, reason: error.description)
             }

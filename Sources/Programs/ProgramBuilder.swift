@@ -4,7 +4,7 @@ public import Tensors
 ///
 ///     var builder = ProgramBuilder(name: "model", dimensions: [...])
 ///     let ids = builder.input("input_ids", TensorType(.int64, ["batch", "sequence"]))
-///     let x = try builder.in("embeddings") { b in try b.apply(Gather(axis: 0), [table, ids]) }
+///     let x = try builder.in("embeddings") { b in try b.apply(Gather(), [table, ids]) }
 ///     builder.output("last_hidden_state", x)
 ///     let program = try builder.finish()
 public struct ProgramBuilder {
@@ -88,7 +88,7 @@ public struct ProgramBuilder {
     public mutating func applyAll(_ operation: any Operator, _ arguments: [Value]) throws -> [Value] {
         let label = uniqueLabel(for: operation)
         do {
-            let types = try operation.outputTypes(arguments.map(type))
+            let types = try operation.checkedOutputTypes(arguments.map(type))
             let results = types.map { makeValue($0) }
             nodes.append(Program.Node(label: label, operation: operation, inputs: arguments, outputs: results))
             return results

@@ -2,6 +2,35 @@ import Tensors
 
 /// Loops that reference meanings share.
 enum Reference {
+    /// `function` of each element, in float64, rounded once.
+    static func mapping(_ x: [Float], _ function: @Sendable (Double) -> Double) -> [Float] {
+        let width = 4096
+        let whole = rows(x.count / width, width: width) { row, result in
+            for column in 0..<width { result[column] = Float(function(Double(x[row * width + column]))) }
+        }
+        return whole + x[whole.count...].map { Float(function(Double($0))) }
+    }
+
+    /// `count` rows of `width` elements, which `body` fills, in parallel.
+    static func rows(
+        _ count: Int, width: Int, _ body: @Sendable (Int, UnsafeMutableBufferPointer<Float>) -> Void
+    ) -> [Float] {
+        var result = [Float](repeating: 0, count: count * width)
+        guard !result.isEmpty else { return [] }
+        let blocks = result.count < 1 << 13 ? 1 : min(count, Parallel.processorCount * 4)
+        result.withUnsafeMutableBufferPointer { target in
+            // Each row is written by one thread only.
+            nonisolated(unsafe) let target = target
+            // The body throws nothing, so neither does the loop.
+            try? Parallel.forEach(blocks, threads: blocks == 1 ? 1 : Parallel.processorCount) { block in
+                for row in count * block / blocks..<count * (block + 1) / blocks {
+                    body(row, UnsafeMutableBufferPointer(rebasing: target[row * width..<(row + 1) * width]))
+                }
+            }
+        }
+        return result
+    }
+
     /// `result[i * rows + r] = sum_c x[i * columns + c] * weight[r * columns + c]` in float64, for `count` rows of x.
     static func products(_ x: [Float], _ weight: [Float], count: Int, rows: Int, columns: Int) -> [Double] {
         let blocks = Parallel.processorCount

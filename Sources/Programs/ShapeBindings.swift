@@ -125,8 +125,14 @@ extension Program {
         }
         for node in nodes {
             let operation = try Operators.make(node.operation.name, node.operation.attributes.binding(bindings.numbers))
-            let results = try builder.labelled(node.label) { builder in
-                try builder.applyAll(operation, node.inputs.compactMap { mapped[$0] })
+            let results: [Value]
+            do {
+                results = try builder.labelled(node.label) { builder in
+                    try builder.applyAll(operation, node.inputs.compactMap { mapped[$0] })
+                }
+            } catch var error as ShapeError {
+                error.reason += free(in: node).map { " (\($0)=\(bindings.numbers[$0] ?? 0))" }.joined()
+                throw error
             }
             for (old, new) in zip(node.outputs, results) { mapped[old] = new }
         }
@@ -136,12 +142,13 @@ extension Program {
 
     /// The first operator whose types or attributes have the free dimension `name`, as errors call it.
     private func firstReader(of name: String) -> String {
-        let node = nodes.first { node in
-            node.operation.attributes.names.contains(name)
-                || (node.inputs + node.outputs).contains {
-                    type(of: $0).dimensions.contains { $0.names.contains(name) }
-                }
-        }
+        let node = nodes.first { free(in: $0).contains(name) }
         return node.map { "\($0.operation.name) \"\($0.label)\"" } ?? "input of \(self.name)"
+    }
+
+    /// The free dimensions that a node reads, makes, or has in its attributes; sorted.
+    private func free(in node: Node) -> [String] {
+        let dimensions = (node.inputs + node.outputs).flatMap { type(of: $0).dimensions }
+        return node.operation.attributes.names.union(dimensions.flatMap(\.names)).sorted()
     }
 }

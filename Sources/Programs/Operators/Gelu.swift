@@ -24,4 +24,26 @@ public struct Gelu: UnaryOperator {
         case .quick: x / (1 + exp(-1.702 * x))
         }
     }
+
+    public func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]? {
+        let x = inputs[0]
+        func times(_ value: Value, _ factor: Double) throws -> Value {
+            try builder.apply(Multiply(), [value, builder.literal(Float(factor))])
+        }
+        let gate: Value
+        switch kind {
+        case .quick:
+            gate = try builder.apply(Sigmoid(), [try times(x, 1.702)])
+        case .erf:
+            gate = try builder.apply(Erf(), [try times(x, 0.5.squareRoot())])
+        case .tanh:
+            let square = try builder.apply(Multiply(), [x, x])
+            let cubic = try times(try builder.apply(Multiply(), [square, x]), 0.044715)
+            let sum = try builder.apply(Add(), [x, cubic])
+            gate = try builder.apply(Tanh(), [try times(sum, (2 / Double.pi).squareRoot())])
+        }
+        if kind == .quick { return [try builder.apply(Multiply(), [x, gate])] }
+        let half = try times(x, 0.5)
+        return [try builder.apply(Multiply(), [half, try builder.apply(Add(), [gate, builder.literal(1)])])]
+    }
 }

@@ -34,10 +34,8 @@ public struct Linear: Operator {
         let bias = inputs.count == 3 ? inputs[2].floats : [Float](repeating: 0, count: rows)
         let products = Reference.products(
             inputs[0].floats, inputs[1].floats, count: shape.count / max(rows, 1), rows: rows, columns: columns)
-        return [
-            HostTensor(
-                products.indices.map { activation.apply(Float(products[$0] + Double(bias[$0 % rows]))) }, shape)
-        ]
+        let sums = HostTensor(products.indices.map { Float(products[$0] + Double(bias[$0 % rows])) }, shape)
+        return try activation.operation?.evaluate([sums]) ?? [sums]
     }
 
     public func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]? {

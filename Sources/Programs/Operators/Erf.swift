@@ -1,0 +1,8 @@
+import Foundation
+
+/// `erf(x)`, elementwise.
+public struct Erf: PlainUnaryOperator {
+    public static let name = "erf"
+    public init() {}
+    public func apply(_ x: Double) -> Double { Foundation.erf(x) }
+}

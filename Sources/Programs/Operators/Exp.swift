@@ -1,0 +1,8 @@
+import Foundation
+
+/// `e^x`, elementwise.
+public struct Exp: PlainUnaryOperator {
+    public static let name = "exp"
+    public init() {}
+    public func apply(_ x: Double) -> Double { Foundation.exp(x) }
+}

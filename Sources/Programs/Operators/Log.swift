@@ -1,0 +1,8 @@
+import Foundation
+
+/// `ln(x)`, elementwise.
+public struct Log: PlainUnaryOperator {
+    public static let name = "log"
+    public init() {}
+    public func apply(_ x: Double) -> Double { Foundation.log(x) }
+}

@@ -1,0 +1,6 @@
+/// `max(x, y)`, broadcasting. NaN when either is.
+public struct Maximum: BinaryOperator {
+    public static let name = "maximum"
+    public init() {}
+    public func apply(_ x: Double, _ y: Double) -> Double { x > y || x.isNaN ? x : y }
+}

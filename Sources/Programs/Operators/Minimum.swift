@@ -1,0 +1,6 @@
+/// `min(x, y)`, broadcasting. NaN when either is.
+public struct Minimum: BinaryOperator {
+    public static let name = "minimum"
+    public init() {}
+    public func apply(_ x: Double, _ y: Double) -> Double { x < y || x.isNaN ? x : y }
+}

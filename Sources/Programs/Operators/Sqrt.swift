@@ -1,0 +1,6 @@
+/// `sqrt(x)`, elementwise.
+public struct Sqrt: PlainUnaryOperator {
+    public static let name = "sqrt"
+    public init() {}
+    public func apply(_ x: Double) -> Double { x.squareRoot() }
+}
