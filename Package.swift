@@ -2,7 +2,9 @@
 import PackageDescription
 
 /// One layer of the house: a target that may import only the layers named in `over`.
-func layer(_ name: String, over: [String], kind: Target.TargetType = .regular) -> Target {
+func layer(
+    _ name: String, over: [String], kind: Target.TargetType = .regular, exclude: [String] = []
+) -> Target {
     let dependencies = over.map { Target.Dependency(stringLiteral: $0) }
     let swiftSettings: [SwiftSetting] = [
         .enableUpcomingFeature("ExistentialAny"),
@@ -16,7 +18,8 @@ func layer(_ name: String, over: [String], kind: Target.TargetType = .regular) -
             name: name, dependencies: dependencies, swiftSettings: swiftSettings, linkerSettings: linkerSettings)
     case .test:
         return .testTarget(
-            name: name, dependencies: dependencies, swiftSettings: swiftSettings, linkerSettings: linkerSettings)
+            name: name, dependencies: dependencies, exclude: exclude, swiftSettings: swiftSettings,
+            linkerSettings: linkerSettings)
     default:
         return .target(
             name: name, dependencies: dependencies, path: name == "TestSupport" ? "Tests/TestSupport" : nil,
@@ -54,7 +57,7 @@ let package = Package(
         layer("RuntimeTests", over: ["Runtime", "TestSupport"], kind: .test),
         layer("PackagesTests", over: ["Packages", "TestSupport"], kind: .test),
         layer("VerificationTests", over: ["Verification", "TestSupport"], kind: .test),
-        layer("CommandTests", over: ["TestSupport"], kind: .test),
+        layer("CommandTests", over: ["accelc", "TestSupport"], kind: .test, exclude: ["Scripts"]),
     ],
     swiftLanguageModes: [.v6]
 )

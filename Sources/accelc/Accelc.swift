@@ -1,1 +1,43 @@
-@main struct Accelc { static func main() {} }
+import ByteIO
+import Foundation
+
+/// The executable: finds the command, reads its options, runs it, and turns every error into one sentence and an exit
+/// status.
+@main
+struct Accelc {
+    static func main() {
+        Signals.install()
+        let console = Console()
+        let status = run(Array(CommandLine.arguments.dropFirst()), console)
+        exit(console.finish(status).rawValue)
+    }
+
+    private static func run(_ words: [String], _ console: Console) -> ExitStatus {
+        do {
+            guard let first = words.first else {
+                console.note(HelpPage.overview)
+                return .usage
+            }
+            switch first {
+            case "--help", "-h": return try HelpCommand.run(Arguments([], for: HelpCommand.self), console)
+            case "--version", "-V": return try VersionCommand.run(Arguments([], for: VersionCommand.self), console)
+            default: break
+            }
+            let command = try Commands.named(first)
+            let rest = Array(words.dropFirst())
+            if Arguments.asksForHelp(rest) {
+                console.print(HelpPage.page(of: command))
+                return .success
+            }
+            let arguments = try Arguments(rest, for: command)
+            try console.configure(arguments)
+            return try command.run(arguments, console)
+        } catch let error as any ReportedError {
+            console.error(error.description)
+            return error.exitStatus
+        } catch {
+            console.error("internal error: \(error); please report it with the command line that led to it")
+            return .internalFailure
+        }
+    }
+}

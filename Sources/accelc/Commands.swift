@@ -1,0 +1,20 @@
+import ByteIO
+
+/// The registry of commands, in the order in which help lists them. A new command is a file in `Commands/` and a line
+/// here.
+enum Commands {
+    static let all: [any Command.Type] = [
+        InspectCommand.self,
+        HelpCommand.self,
+        CompletionsCommand.self,
+        VersionCommand.self,
+    ]
+
+    /// - Throws: `RequestError` with the nearest name for an unknown command.
+    static func named(_ name: String) throws -> any Command.Type {
+        if let command = all.first(where: { $0.name == name }) { return command }
+        let nearest = nearestName(to: name, among: all.map { $0.name })
+        let hint = nearest.map { "did you mean \"\($0)\"?" } ?? "\"accelc help\" lists the commands"
+        throw RequestError("there is no command \"\(name)\"; \(hint)")
+    }
+}

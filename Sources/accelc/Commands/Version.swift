@@ -1,0 +1,15 @@
+import ByteIO
+
+enum VersionCommand: Command {
+    static let name = "version"
+    static let summary = "print the version"
+
+    static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
+        console.print("accelc \(Tool.version)")
+        return .success
+    }
+}
+
+enum Tool {
+    static let version = "0.1.0"
+}

@@ -1,0 +1,109 @@
+import ByteIO
+import Foundation
+import Tensors
+
+/// Everything that the tool prints. Results go to standard output; progress, notes, warnings and errors to standard
+/// error.
+final class Console {
+    private(set) var isQuiet = false
+    private(set) var threads = Parallel.processorCount
+    private var progressStyle = ProgressStyle.none
+    private var bar: ProgressBar?
+    private let colours: Bool
+    private let errorColours: Bool
+    private var outputError: Int32 = 0
+
+    init() {
+        let environment = ProcessInfo.processInfo.environment
+        let allowed = (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
+        colours = allowed && isatty(1) == 1
+        errorColours = allowed && isatty(2) == 1
+    }
+
+    /// Takes over the common options.
+    func configure(_ arguments: Arguments) throws {
+        isQuiet = arguments.has(CommonOptions.quiet)
+        threads = arguments.integer(CommonOptions.threads) ?? Parallel.processorCount
+        let style = arguments[CommonOptions.progress].flatMap(ProgressStyle.init) ?? .auto
+        progressStyle = style.resolved(onTerminal: isatty(2) == 1, quiet: isQuiet)
+    }
+
+    /// A line, or several, of the result.
+    func print(_ text: String) {
+        bar?.clear()
+        emit(text + "\n", to: 1)
+    }
+
+    /// The result as one machine-readable document.
+    func print(_ document: JSON) {
+        bar?.clear()
+        emit(document.text(pretty: true), to: 1)
+    }
+
+    /// Something worth knowing that is not the result.
+    func note(_ text: String) {
+        if isQuiet { return }
+        bar?.clear()
+        emit(text + "\n", to: 2)
+    }
+
+    func warning(_ sentence: String) {
+        if isQuiet { return }
+        bar?.clear()
+        emit("accelc: \(paint("warning:", .yellow, errorColours)) \(sentence)\n", to: 2)
+    }
+
+    func error(_ sentence: String) {
+        bar?.clear()
+        emit("accelc: \(paint("error:", .red, errorColours)) \(sentence)\n", to: 2)
+    }
+
+    /// A stage of work that is about to begin; progress on it is told to what this returns.
+    func progress(_ stage: String, total: Int? = nil) -> ProgressBar {
+        bar?.finish()
+        let bar = ProgressBar(stage: stage, total: total, style: progressStyle) { [unowned self] in emit($0, to: 2) }
+        self.bar = bar
+        return bar
+    }
+
+    /// Ends printing.
+    /// - Returns: `status`, or another one when the result could not be written.
+    func finish(_ status: ExitStatus) -> ExitStatus {
+        bar?.finish()
+        guard outputError != 0, outputError != EPIPE, status == .success else { return status }
+        error("cannot write to standard output: \(String(cString: strerror(outputError)))")
+        return .unavailable
+    }
+
+    enum Colour: Int {
+        case bold = 1
+        case red = 31
+        case green = 32
+        case yellow = 33
+    }
+
+    /// `text` in a colour, where standard output is a terminal that shows colours.
+    func paint(_ text: String, _ colour: Colour) -> String { paint(text, colour, colours) }
+
+    private func paint(_ text: String, _ colour: Colour, _ enabled: Bool) -> String {
+        enabled ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
+    }
+
+    /// Writes all of `text`. A reader that went away is no error: the rest is dropped.
+    private func emit(_ text: String, to descriptor: Int32) {
+        if descriptor == 1, outputError != 0 { return }
+        var text = text
+        text.withUTF8 { bytes in
+            var rest = UnsafeRawBufferPointer(bytes)[...]
+            while !rest.isEmpty {
+                let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else {
+                    if descriptor == 1 { outputError = errno }
+                    return
+                }
+                rest = rest.dropFirst(count)
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import ByteIO
+import Foundation
+
+/// How progress is shown, as `--progress` says it.
+enum ProgressStyle: String, CaseIterable {
+    case auto, bar, lines, json, none
+
+    /// `auto` decided, and a bar only where it can be drawn.
+    func resolved(onTerminal: Bool, quiet: Bool) -> ProgressStyle {
+        switch self {
+        case .auto, .bar: onTerminal && !quiet ? .bar : .none
+        case .lines: quiet ? .none : .lines
+        case .json, .none: self
+        }
+    }
+}
+
+/// One stage of work: how many steps of it are done.
+final class ProgressBar {
+    private let stage: String
+    private let total: Int?
+    private let style: ProgressStyle
+    private let emit: (String) -> Void
+    private var done = 0
+    private var isDrawn = false
+    private var isFinished = false
+    private var lastDrawn = Date.distantPast
+
+    init(stage: String, total: Int?, style: ProgressStyle, emit: @escaping (String) -> Void) {
+        self.stage = stage
+        self.total = total
+        self.style = style
+        self.emit = emit
+        if style == .lines { emit("\(stage)\(total.map { " (\($0))" } ?? "") ...\n") }
+        if style == .json { emit(document(item: nil) + "\n") }
+        if style == .bar { draw(item: "") }
+    }
+
+    /// One more step begins; `item` says on what.
+    func step(_ item: String) {
+        switch style {
+        case .bar: if Date().timeIntervalSince(lastDrawn) > 0.05 { draw(item: item) }
+        case .lines: emit("  \(stage): \(item)\n")
+        case .json: emit(document(item: item) + "\n")
+        case .auto, .none: break
+        }
+        done += 1
+    }
+
+    /// Takes the bar off the screen, before something else is printed.
+    func clear() {
+        if isDrawn { emit("\r\u{1B}[K") }
+        isDrawn = false
+    }
+
+    func finish() {
+        if isFinished { return }
+        isFinished = true
+        clear()
+    }
+
+    private func draw(item: String) {
+        lastDrawn = Date()
+        isDrawn = true
+        guard let total, total > 0 else { return emit("\r\u{1B}[K\(stage) \(item.prefix(48))") }
+        let filled = min(done, total) * 24 / total
+        let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: 24 - filled)
+        emit("\r\u{1B}[K\(stage) [\(bar)] \(min(done, total))/\(total) \(item.prefix(40))")
+    }
+
+    private func document(item: String?) -> String {
+        var members: [JSON.Member] = [JSON.Member("stage", .string(stage)), JSON.Member("done", .integer(Int64(done)))]
+        if let total { members.append(JSON.Member("total", .integer(Int64(total)))) }
+        if let item { members.append(JSON.Member("item", .string(item))) }
+        return JSON.object(members).text()
+    }
+}

@@ -1,0 +1,34 @@
+import ByteIO
+import Dispatch
+import Foundation
+
+/// What the tool does on signals: an interrupt leaves nothing half-written, a reader that goes away is no crash.
+enum Signals {
+    // Kept for the life of the process: a source that is released stops.
+    nonisolated(unsafe) private static var sources: [any DispatchSourceSignal] = []
+
+    static func install() {
+        signal(SIGPIPE, SIG_IGN)
+        Files.reportTruncation()
+        let queue = DispatchQueue(label: "accelc.signals")
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            // `nohup accelc ...` goes on when the terminal closes.
+            let previous = signal(number, SIG_IGN)
+            if number == SIGHUP, unsafeBitCast(previous, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) {
+                continue
+            }
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler { interrupted() }
+            source.resume()
+            sources.append(source)
+        }
+    }
+
+    private static func interrupted() {
+        // The work goes on meanwhile and may make a file in a folder that is just being removed: hence again.
+        for _ in 0..<3 { TemporaryPaths.removeAll() }
+        let sentence: StaticString = "accelc: interrupted; nothing half-written is left\n"
+        _ = write(2, sentence.utf8Start, sentence.utf8CodeUnitCount)
+        _exit(ExitStatus.interrupted.rawValue)
+    }
+}

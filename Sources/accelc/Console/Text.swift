@@ -1,0 +1,52 @@
+import Foundation
+
+/// Numbers and tables as the tool prints them.
+enum Text {
+    /// e.g. `11.8 MB`; powers of ten.
+    static func bytes(_ count: Int) -> String {
+        var value = Double(count)
+        var unit = 0
+        let units = ["B", "kB", "MB", "GB", "TB"]
+        while value >= 999.95, unit < units.count - 1 {
+            value /= 1000
+            unit += 1
+        }
+        return unit == 0 ? "\(count) B" : String(format: "%.1f %@", value, units[unit])
+    }
+
+    static func decimals(_ value: Double, _ digits: Int) -> String {
+        value.isInfinite ? (value < 0 ? "-inf" : "inf") : String(format: "%.\(digits)f", value)
+    }
+
+    /// e.g. `22,713,216`
+    static func grouped(_ number: Int) -> String {
+        var digits = Array(String(number.magnitude))
+        for index in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: index) }
+        return (number < 0 ? "-" : "") + String(digits)
+    }
+
+    /// `1 tensor`, `2 tensors`
+    static func count(_ number: Int, _ noun: String, _ plural: String? = nil) -> String {
+        "\(grouped(number)) \(number == 1 ? noun : plural ?? noun + "s")"
+    }
+
+    enum Alignment {
+        case left, right
+    }
+
+    /// Columns as wide as their widest cell, two spaces apart.
+    static func table(_ head: [String], _ rows: [[String]], _ alignments: [Alignment]) -> String {
+        let lines = [head] + rows
+        let widths = head.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+        return lines.map { line in
+            var text = ""
+            for column in line.indices {
+                let gap = String(repeating: " ", count: widths[column] - line[column].count)
+                text += alignments[column] == .right ? gap + line[column] : line[column] + gap
+                if column < line.count - 1 { text += "  " }
+            }
+            while text.last == " " { text.removeLast() }
+            return text
+        }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,158 @@
+import ByteIO
+
+/// A command line that fits its command's tables: every name known, every value of its kind, nothing required missing.
+struct Arguments: Sendable {
+    let command: any Command.Type
+    private var values: [String: [String]] = [:]
+    private var words: [String] = []
+
+    /// - Parameter line: what follows the command's name: `--name value`, `--name=value`, `-o value`, operands in between;
+    ///   after `--` operands only.
+    /// - Throws: `RequestError`
+    init(_ line: [String], for command: any Command.Type) throws {
+        self.command = command
+        var rest = line[...]
+        while let word = rest.popFirst() {
+            if word == "--" {
+                words += rest
+                break
+            }
+            if word.hasPrefix("-"), word != "-" {
+                try readOption(word, &rest)
+            } else {
+                words.append(word)
+            }
+        }
+        try checkOperands()
+        try checkOptions()
+    }
+
+    /// The value, or the default; nil when there is neither.
+    subscript(option: Option) -> String? { values[option.name]?.last ?? option.defaultValue }
+
+    /// Every value of a repeatable option, in order.
+    func all(_ option: Option) -> [String] { values[option.name] ?? option.defaultValue.map { [$0] } ?? [] }
+
+    /// Whether it is on the command line.
+    func has(_ option: Option) -> Bool { values[option.name] != nil }
+
+    func integer(_ option: Option) -> Int? { self[option].flatMap { Int($0) } }
+
+    /// The value of an option that the table requires.
+    func required(_ option: Option) throws -> String {
+        guard let value = self[option] else { throw usage("needs \(option.usage)") }
+        return value
+    }
+
+    /// The operands from the one called so on: one, or all the rest of a repeatable one.
+    func all(_ operand: Operand) -> [String] {
+        guard let index = command.operands.firstIndex(where: { $0.name == operand.name }), index < words.count else {
+            return []
+        }
+        return operand.isRepeatable ? Array(words[index...]) : [words[index]]
+    }
+
+    subscript(operand: Operand) -> String? { all(operand).first }
+
+    func required(_ operand: Operand) throws -> String {
+        guard let word = self[operand] else { throw usage("needs \(operand.name): \(operand.help)") }
+        return word
+    }
+
+    /// An error about this command line.
+    /// - Parameter nearest: what was meant, perhaps.
+    func usage(_ sentence: String, nearest: String? = nil) -> RequestError {
+        let hint = nearest.map { "did you mean \($0)?" } ?? "see \"accelc \(command.name) --help\""
+        return RequestError("\(command.name) \(sentence); \(hint)")
+    }
+
+    static func asksForHelp(_ line: [String]) -> Bool {
+        line.prefix { $0 != "--" }.contains { $0 == "--help" || $0 == "-h" }
+    }
+}
+
+// Reading and checking
+extension Arguments {
+    private mutating func readOption(_ word: String, _ rest: inout ArraySlice<String>) throws {
+        let option: Option
+        var value: String?
+        if word.hasPrefix("--") {
+            let sides = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            option = try find(String(sides[0]))
+            value = sides.count == 2 ? String(sides[1]) : nil
+        } else {
+            guard word.count == 2, let found = command.allOptions.first(where: { $0.short == word.last }) else {
+                throw usage("has no option \(word)")
+            }
+            option = found
+        }
+        if case .flag = option.kind {
+            guard value == nil else { throw usage("takes --\(option.name) without a value") }
+            value = ""
+        } else if value == nil {
+            guard let next = rest.first, next == "-" || !next.hasPrefix("-") || Int(next) != nil else {
+                throw usage("needs a value after \(word): \(option.usage)")
+            }
+            value = next
+            rest.removeFirst()
+        }
+        guard let value else { return }
+        try check(value, for: option)
+        if case .flag = option.kind {
+            values[option.name] = [value]
+            return
+        }
+        if !option.isRepeatable, values[option.name] != nil { throw usage("takes --\(option.name) once") }
+        values[option.name, default: []].append(value)
+    }
+
+    private func find(_ name: String) throws -> Option {
+        if let option = command.allOptions.first(where: { $0.name == name }) { return option }
+        let nearest = nearestName(to: name, among: command.allOptions.map(\.name))
+        throw usage("has no option --\(name)", nearest: nearest.map { "--\($0)" })
+    }
+
+    private func check(_ value: String, for option: Option) throws {
+        switch option.kind {
+        case .flag: break
+        case .text, .file, .folder:
+            if value.isEmpty { throw usage("needs a value that is not empty for \(option.usage)") }
+        case .integer(let range):
+            guard let number = Int(value), range.contains(number) else {
+                let bounds =
+                    range.upperBound == .max ? "from \(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
+                throw usage("takes a whole number (\(bounds)) for --\(option.name), found \"\(value)\"")
+            }
+        case .words(let words):
+            guard words.contains(value) else {
+                throw usage("takes \(words.joined(separator: ", ")) for --\(option.name), found \"\(value)\"")
+            }
+        }
+    }
+
+    private func checkOperands() throws {
+        for (index, operand) in command.operands.enumerated() where operand.isRequired && index >= words.count {
+            throw usage("needs \(operand.name): \(operand.help)")
+        }
+        for (operand, word) in zip(command.operands, words) {
+            if word.isEmpty { throw usage("needs a \(operand.name) that is not empty") }
+            if case .words(let allowed) = operand.kind, !allowed.contains(word) {
+                throw usage(
+                    "takes \(allowed.joined(separator: ", ")), found \"\(word)\"",
+                    nearest: nearestName(to: word, among: allowed))
+            }
+        }
+        if words.count > command.operands.count, command.operands.last?.isRepeatable != true {
+            throw usage("does not expect \"\(words[command.operands.count])\"")
+        }
+    }
+
+    private func checkOptions() throws {
+        for option in command.allOptions {
+            if option.isRequired, !has(option) { throw usage("needs \(option.usage): \(option.help)") }
+            for other in option.excludes where has(option) && values[other] != nil {
+                throw usage("takes --\(option.name) or --\(other), not both")
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+/// The text of help pages, made from the tables.
+enum HelpPage {
+    static let width = 100
+
+    static var overview: String {
+        let column = (Commands.all.map { $0.name.count }.max() ?? 0) + 4
+        let lines = Commands.all.map { row("  \($0.name)", $0.summary, column: column) }
+        return """
+            accelc - compiles models for accelerators: checkpoints in, compressed packages out
+
+            usage: accelc COMMAND ...
+
+            \(lines.joined(separator: "\n"))
+
+            "accelc COMMAND --help" explains a command. Exit status: 0 success, 1 parity or budget exceeded,
+            2 usage, 3 something needed is missing, 4 corrupt input, 5 internal error, 130 interrupted.
+            """
+    }
+
+    static func page(of command: any Command.Type) -> String {
+        var parts = ["accelc \(command.name) - \(command.summary)", "usage: \(usage(of: command))"]
+        if !command.operands.isEmpty {
+            parts.append(table(command.operands.map { ("  \($0.name)", $0.help) }))
+        }
+        if !command.options.isEmpty {
+            parts.append("options:\n" + table(command.options.map { (spelling($0), explanation($0)) }))
+        }
+        parts.append("options of every command:\n" + table(CommonOptions.all.map { (spelling($0), explanation($0)) }))
+        if !command.notes.isEmpty { parts.append(command.notes) }
+        return parts.joined(separator: "\n\n")
+    }
+
+    static func usage(of command: any Command.Type) -> String {
+        let words = command.operands.map(\.usage) + command.options.filter(\.isRequired).map(\.usage)
+        return (["accelc", command.name] + words + ["[options]"]).joined(separator: " ")
+    }
+
+    private static func spelling(_ option: Option) -> String {
+        let short = option.short.map { "-\($0), " } ?? "    "
+        return "  \(short)--\(option.name)" + (option.placeholder.map { " \($0)" } ?? "")
+    }
+
+    private static func explanation(_ option: Option) -> String {
+        var text = option.help
+        if let value = option.defaultValue { text += " (default: \(value))" }
+        if option.isRepeatable { text += " (may be repeated)" }
+        return text
+    }
+
+    /// Two columns; an entry too long for the first one gets a line of its own.
+    static func table(_ rows: [(String, String)]) -> String {
+        let column = min((rows.map { $0.0.count }.max() ?? 0) + 2, 28)
+        return rows.map { row($0.0, $0.1, column: column) }.joined(separator: "\n")
+    }
+
+    private static func row(_ left: String, _ right: String, column: Int) -> String {
+        var lines = [""]
+        for word in right.split(separator: " ") {
+            let line = lines[lines.count - 1]
+            if !line.isEmpty, column + line.count + 1 + word.count > width {
+                lines.append(String(word))
+            } else {
+                lines[lines.count - 1] = line.isEmpty ? String(word) : "\(line) \(word)"
+            }
+        }
+        let indent = String(repeating: " ", count: column)
+        let first =
+            left.count + 2 > column
+            ? "\(left)\n\(indent)" : left + String(repeating: " ", count: column - left.count)
+        return first + lines.joined(separator: "\n\(indent)")
+    }
+}
