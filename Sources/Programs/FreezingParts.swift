@@ -1,0 +1,40 @@
+import ByteIO
+public import Tensors
+
+/// The parts of a model, e.g. an encoder and a decoder, frozen together.
+extension [Program] {
+    /// Freezes every part for each of `bindings`. A part takes the numbers of its own dimensions and ignores the rest, so
+    /// that one set of bindings can serve several parts, or be for one part only; equal functions are made once.
+    /// - Throws: `RequestError` for a dimension that no part has; `ShapeError` naming the operator and the dimension for
+    ///   one without a number, or with a number that an operator cannot have.
+    public func freezing(_ bindings: [ShapeBindings]) throws -> [FrozenProgram] {
+        let known = Set(flatMap(\.dimensions).map(\.name))
+        for name in bindings.flatMap(\.numbers.keys).sorted() where !known.contains(name) {
+            let hint = nearestName(to: name, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
+            let has = known.isEmpty ? "none" : known.sorted().joined(separator: ", ")
+            throw RequestError("the model has no dimension \"\(name)\"\(hint) (it has: \(has))")
+        }
+        return try flatMap { part in
+            let names = Set(part.dimensions.map(\.name))
+            var own: [ShapeBindings] = []
+            for binding in bindings.map({ ShapeBindings($0.numbers.filter { names.contains($0.key) }) })
+            where !binding.numbers.isEmpty && !own.contains(binding) {
+                own.append(binding)
+            }
+            return try (own.isEmpty ? [ShapeBindings()] : own).map { try part.freezing($0) }
+        }
+    }
+
+    /// The bindings that make the inputs of each part fit the tensors of a file.
+    /// - Throws: `RequestError` when they cannot fit, or when no tensor of the file is an input of any part.
+    public func bindings(fitting tensors: [StoredTensor], file: String) throws -> [ShapeBindings] {
+        let names = Set(tensors.map { $0.name.hasPrefix("in.") ? String($0.name.dropFirst(3)) : $0.name })
+        let fed = filter { part in part.inputs.contains { names.contains($0.name) } }
+        guard !fed.isEmpty else {
+            let inputs = flatMap { $0.inputs.map(\.name) }
+            throw RequestError(
+                "\(file) holds no tensor that is an input of the model (\(inputs.joined(separator: ", ")))")
+        }
+        return try fed.map { try ShapeBindings(fitting: tensors, to: $0, file: file) }
+    }
+}

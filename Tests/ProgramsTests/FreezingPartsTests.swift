@@ -1,0 +1,65 @@
+import ByteIO
+import Programs
+import Tensors
+import Testing
+
+@Suite("Freezing parts")
+struct FreezingPartsTests {
+    /// A part that hands its input through an activation.
+    static func part(_ name: String, _ dimensions: [String], input: String = "x") throws -> Program {
+        var builder = ProgramBuilder(name: name, dimensions: dimensions.map { .init($0, usual: [1], maximum: nil) })
+        let x = builder.input(input, TensorType(.float32, dimensions.map(Dimension.named)))
+        builder.output("y", try builder.apply(Tanh(), [x]))
+        return try builder.finish()
+    }
+
+    static func parts() throws -> [Program] {
+        [
+            try part("encoder", ["batch", "frames"], input: "features"),
+            try part("decoder", ["batch", "length"], input: "ids"),
+        ]
+    }
+
+    @Test("One set of numbers serves every part, each with its own dimensions")
+    func shared() throws {
+        let frozen = try Self.parts().freezing([ShapeBindings(["batch": 1, "frames": 30, "length": 4])])
+        #expect(frozen.map(\.functionName) == ["encoder[batch=1,frames=30]", "decoder[batch=1,length=4]"])
+    }
+
+    @Test("Functions that several sets make equal are made once")
+    func deduplicated() throws {
+        let frozen = try Self.parts().freezing([
+            ShapeBindings(["batch": 1, "frames": 30, "length": 1]),
+            ShapeBindings(["batch": 1, "frames": 30, "length": 8]),
+        ])
+        #expect(
+            frozen.map(\.functionName) == [
+                "encoder[batch=1,frames=30]", "decoder[batch=1,length=1]", "decoder[batch=1,length=8]",
+            ])
+    }
+
+    @Test("A dimension that no part has is refused with the nearest name")
+    func unknown() throws {
+        let parts = try Self.parts()
+        let error = #expect(throws: RequestError.self) { try parts.freezing([ShapeBindings(["frame": 3])]) }
+        #expect(error?.description.contains("did you mean \"frames\"?") == true)
+    }
+
+    @Test("A dimension without a number names operator and dimension")
+    func unbound() throws {
+        let parts = try Self.parts()
+        let error = #expect(throws: ShapeError.self) { try parts.freezing([ShapeBindings(["batch": 3])]) }
+        #expect(error?.description.contains("dimension frames has no number") == true)
+        #expect(throws: ShapeError.self) { try parts.freezing([]) }
+    }
+
+    @Test("Bindings come from the tensors of a file, for the parts that it feeds")
+    func fitting() throws {
+        let tensors = [StoredTensor(name: "in.ids", floats: [1, 2, 3, 4, 5, 6], shape: [2, 3])]
+        #expect(
+            try Self.parts().bindings(fitting: tensors, file: "f").map(\.description) == ["batch=2,length=3"])
+        let parts = try Self.parts()
+        let strange = [StoredTensor(name: "in.other", floats: [1], shape: [1])]
+        #expect(throws: RequestError.self) { try parts.bindings(fitting: strange, file: "f") }
+    }
+}
