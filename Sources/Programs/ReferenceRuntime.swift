@@ -1,22 +1,24 @@
 import Tensors
 
 extension FrozenProgram {
-    /// Runs the program by the operators' reference meaning on the original weights.
+    /// Runs the program by the operators' reference meaning, on the original weights unless `constant` has others.
     /// - Parameter inputs: by name, all of the program's.
+    /// - Parameter constant: what a weight or table holds; asked for each node that reads it.
     /// - Parameter observe: called with each node and its outputs, in order.
     /// - Returns: the outputs by name, in the program's order.
     /// - Throws: `ShapeError` naming the operator for values without meaning (an index out of range).
     public func evaluate(
-        _ inputs: [String: HostTensor], observe: (Program.Node, [HostTensor]) throws -> Void = { _, _ in }
+        _ inputs: [String: HostTensor], constant: (Program.Constant) throws -> HostTensor = { HostTensor($0.tensor) },
+        observe: (Program.Node, [HostTensor]) throws -> Void = { _, _ in }
     ) throws -> [(name: String, tensor: HostTensor)] {
         var values: [Value: HostTensor] = [:]
         var uses = program.useCounts
         for input in program.inputs { values[input.value] = inputs[input.name] }
-        let constants = Dictionary(uniqueKeysWithValues: program.constants.map { ($0.value, $0.tensor) })
+        let constants = Dictionary(uniqueKeysWithValues: program.constants.map { ($0.value, $0) })
         for node in program.nodes {
             let subject = "\(node.operation.name) \"\(node.label)\""
             let arguments = try node.inputs.map { value in
-                guard let tensor = values[value] ?? constants[value].map(HostTensor.init) else {
+                guard let tensor = try values[value] ?? constants[value].map(constant) else {
                     throw ShapeError(operator: subject, reason: "an input has no value")
                 }
                 return tensor
@@ -34,8 +36,8 @@ extension FrozenProgram {
                 if uses[value] == 0 { values[value] = nil }
             }
         }
-        return program.outputs.compactMap { output in
-            (values[output.value] ?? constants[output.value].map(HostTensor.init)).map { (output.name, $0) }
+        return try program.outputs.compactMap { output in
+            (try values[output.value] ?? constants[output.value].map(constant)).map { (output.name, $0) }
         }
     }
 }
