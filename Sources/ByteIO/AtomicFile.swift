@@ -9,7 +9,7 @@
 /// A file that appears under its name whole or not at all: bytes go to a temporary sibling, `commit` syncs and renames.
 /// Without `commit` the temporary file is removed.
 public struct AtomicFile: ~Copyable {
-    private let file: TemporaryFile
+    let file: TemporaryFile
 
     /// - Throws: `RequestError` when something other than a regular file stands at `path`, or the folder cannot be
     ///   written.
@@ -41,7 +41,7 @@ public struct AtomicFile: ~Copyable {
 }
 
 /// The state behind an `AtomicFile`: its end removes what was not committed.
-private final class TemporaryFile {
+final class TemporaryFile {
     private static let bufferBytes = 1 << 18
 
     private let path: String

@@ -1,0 +1,160 @@
+/// Reads and checks the directory of a zip archive, and the local header of every entry against it.
+struct ZipDirectory {
+    private(set) var entries: [ZipArchive.Entry] = []
+
+    private let bytes: ByteView
+    private let file: String
+    private let limits: ZipArchive.Limits
+
+    init(_ bytes: ByteView, file: String, limits: ZipArchive.Limits) throws(FormatError) {
+        self.bytes = bytes
+        self.file = file
+        self.limits = limits
+
+        let end = try ZipEnd(bytes, file: file)
+        guard end.entries <= limits.entries else {
+            throw error("the archive has \(end.entries) entries; at most \(limits.entries) are read", at: end.position)
+        }
+        var reader = ByteReader(bytes[0..<end.position], file: file, position: end.directory.lowerBound)
+        var headers: [ZipCentralHeader] = []
+        var names = ZipNames()
+        for _ in 0..<end.entries {
+            let start = reader.position
+            let header = try ZipCentralHeader(parsing: &reader)
+            if let flaw = names.insert(header.name, isFolder: header.isFolder) { throw error(flaw, at: start) }
+            headers.append(header)
+        }
+        guard reader.isAtEnd else {
+            throw reader.error(
+                "\(reader.remaining) bytes of the directory belong to none of its \(end.entries) entries")
+        }
+        try checkSizes(headers)
+        let ranges = try contentRanges(of: headers, end: end.directory.lowerBound)
+        entries = zip(headers, ranges).filter { !$0.0.isFolder }.map { header, range in
+            ZipArchive.Entry(
+                name: header.name, size: header.size, isCompressed: header.isCompressed, checksum: header.checksum,
+                range: range)
+        }
+    }
+
+    private func error(_ reason: String, at position: Int) -> FormatError {
+        FormatError(file: file, place: .offset(UInt64(position)), reason: reason)
+    }
+
+    private func checkSizes(_ headers: [ZipCentralHeader]) throws(FormatError) {
+        var unpacked = 0
+        for header in headers where header.isCompressed {
+            let (sum, overflow) = unpacked.addingReportingOverflow(header.size)
+            guard !overflow, sum <= limits.unpackedBytes else {
+                throw error(
+                    "the compressed entries unpack to more than \(limits.unpackedBytes) bytes", at: header.position)
+            }
+            unpacked = sum
+            // An entry of a few bytes has no meaningful ratio.
+            guard header.size / limits.ratio <= max(header.compressedSize, 64) else {
+                throw error(
+                    "\(quoted(header.name)) unpacks \(header.compressedSize) bytes to \(header.size), more than "
+                        + "\(limits.ratio) times as many", at: header.position)
+            }
+        }
+    }
+
+    /// The content of each entry. From the first byte to the directory, the entries have to follow each other.
+    private func contentRanges(of headers: [ZipCentralHeader], end: Int) throws(FormatError) -> [Range<Int>] {
+        var ranges = [Range<Int>](repeating: 0..<0, count: headers.count)
+        let order = headers.indices.sorted { headers[$0].localOffset < headers[$1].localOffset }
+        var position = 0
+        for (place, index) in order.enumerated() {
+            let header = headers[index]
+            guard header.localOffset == position else {
+                throw error(
+                    header.localOffset < position
+                        ? "\(quoted(header.name)) overlaps the entry before it"
+                        : "\(header.localOffset - position) bytes before \(quoted(header.name)) belong to no entry",
+                    at: header.localOffset)
+            }
+            let limit = place + 1 < order.count ? headers[order[place + 1]].localOffset : end
+            guard limit >= position, limit <= end else {
+                throw error("an entry is said to start at byte \(limit), inside of the directory", at: header.position)
+            }
+            var reader = ByteReader(bytes[0..<limit], file: file, position: position)
+            ranges[index] = try header.checkLocal(&reader)
+            position = limit
+        }
+        guard position == end else {
+            throw error("\(end - position) bytes before the directory belong to no entry", at: position)
+        }
+        return ranges
+    }
+}
+
+/// The end of an archive: where its directory stands.
+private struct ZipEnd {
+    let position: Int
+    let entries: Int
+    let directory: Range<Int>
+
+    init(_ bytes: ByteView, file: String) throws(FormatError) {
+        func refused(_ reason: String, at position: Int) -> FormatError {
+            FormatError(file: file, place: .offset(UInt64(max(position, 0))), reason: reason)
+        }
+        // A comment behind the end record is refused: it is where another archive hides.
+        let endStart = bytes.count - ZipFormat.endBytes
+        guard endStart >= 0 else { throw refused("the file has \(bytes.count) bytes: it is no zip archive", at: 0) }
+        var reader = ByteReader(bytes, file: file, position: endStart)
+        guard try reader.integer(UInt32.self) == ZipFormat.endSignature else {
+            throw refused("expected the end record of a zip archive without a comment", at: endStart)
+        }
+        let disks = (try reader.integer(UInt16.self), try reader.integer(UInt16.self))
+        let counts = (try reader.integer(UInt16.self), try reader.integer(UInt16.self))
+        let size = try reader.integer(UInt32.self)
+        let start = try reader.integer(UInt32.self)
+        guard try reader.integer(UInt16.self) == 0 else {
+            throw refused("a comment of a length the file does not have", at: endStart)
+        }
+        guard disks == (0, 0), counts.0 == counts.1 else {
+            throw refused("the archive spans several disks", at: endStart)
+        }
+
+        var (last, wideCount, wideSize, wideStart) = (endStart, UInt64(counts.0), UInt64(size), UInt64(start))
+        let isWide = counts.0 == .max || size == .max || start == .max
+        let locatorStart = endStart - ZipFormat.locatorBytes
+        if isWide {
+            let end64Start = locatorStart - ZipFormat.end64Bytes
+            guard end64Start >= 0 else { throw refused("the zip64 end record is missing", at: endStart) }
+            var locator = ByteReader(bytes, file: file, position: locatorStart)
+            guard try locator.integer(UInt32.self) == ZipFormat.locatorSignature, try locator.integer(UInt32.self) == 0,
+                try locator.integer(UInt64.self) == UInt64(end64Start), try locator.integer(UInt32.self) == 1
+            else { throw refused("the zip64 end record is not where it has to be", at: locatorStart) }
+            var end64 = ByteReader(bytes, file: file, position: end64Start)
+            guard try end64.integer(UInt32.self) == ZipFormat.end64Signature,
+                try end64.integer(UInt64.self) == UInt64(ZipFormat.end64Bytes - 12)
+            else { throw refused("the zip64 end record is not where it has to be", at: end64Start) }
+            _ = try end64.integer(UInt32.self)  // versions
+            guard try end64.integer(UInt64.self) == 0 else {
+                throw refused("the archive spans several disks", at: end64Start)
+            }
+            wideCount = try end64.integer(UInt64.self)
+            guard try end64.integer(UInt64.self) == wideCount else {
+                throw refused("the archive spans several disks", at: end64Start)
+            }
+            wideSize = try end64.integer(UInt64.self)
+            wideStart = try end64.integer(UInt64.self)
+            guard counts.0 == .max || UInt64(counts.0) == wideCount, size == .max || UInt64(size) == wideSize,
+                start == .max || UInt64(start) == wideStart
+            else { throw refused("the two end records disagree", at: end64Start) }
+            last = end64Start
+        }
+        guard wideStart <= UInt64(last), wideSize == UInt64(last) - wideStart else {
+            throw refused(
+                "the directory is said to have \(wideSize) bytes from byte \(wideStart), but its end record stands at \(last)",
+                at: endStart)
+        }
+        guard wideCount <= wideSize / UInt64(ZipCentralHeader.leastBytes) else {
+            throw refused("\(wideCount) entries do not fit a directory of \(wideSize) bytes", at: endStart)
+        }
+        position = last
+        entries = Int(wideCount)
+        directory = Int(wideStart)..<last
+    }
+}

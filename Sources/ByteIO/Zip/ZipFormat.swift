@@ -1,0 +1,71 @@
+/// What writer and reader of zip archives share (APPNOTE 6.3.10).
+enum ZipFormat {
+    static let localSignature: UInt32 = 0x0403_4B50
+    static let descriptorSignature: UInt32 = 0x0807_4B50
+    static let centralSignature: UInt32 = 0x0201_4B50
+    static let endSignature: UInt32 = 0x0605_4B50
+    static let end64Signature: UInt32 = 0x0606_4B50
+    static let locatorSignature: UInt32 = 0x0706_4B50
+
+    static let endBytes = 22
+    static let end64Bytes = 56
+    static let locatorBytes = 20
+
+    static let zip64Extra: UInt16 = 1
+    /// Zeros that move the content to a boundary, as Android's zipalign writes them.
+    static let alignmentExtra: UInt16 = 0xD935
+    /// Another name for the entry, which some tools prefer to the name itself.
+    static let unicodePathExtra: UInt16 = 0x7075
+
+    static let descriptorFlag: UInt16 = 1 << 3
+    static let utf8Flag: UInt16 = 1 << 11
+    /// Speed hints of deflate.
+    static let hintFlags: UInt16 = 3 << 1
+
+    static let stored: UInt16 = 0
+    static let deflated: UInt16 = 8
+
+    /// Why an entry may not have this name; nil when it may. Names stay below the folder that an archive is unpacked
+    /// to, on every system.
+    static func flaw(ofName name: String) -> String? {
+        if name.utf8.count > 1024 { return "a name of \(name.utf8.count) bytes; at most 1024 are read" }
+        if name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+            return "the name \(quoted(name)) has a control character"
+        }
+        if name.contains("\\") { return "the name \(quoted(name)) has a backslash" }
+        if name.contains(":") { return "the name \(quoted(name)) has a colon" }
+        if name.hasPrefix("/") { return "the name \(quoted(name)) is absolute" }
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+        if parts.contains(where: { ["", ".", ".."].contains($0) }) {
+            return "the name \(quoted(name)) has an empty part, '.' or '..'"
+        }
+        if parts.contains(where: { $0.utf8.count > 255 }) {
+            return "a part of the name \(quoted(name)) has more than 255 bytes"
+        }
+        return nil
+    }
+}
+
+/// The names of an archive: no two may fall together on a file system that ignores case or normalizes Unicode, and none
+/// may be both file and folder.
+struct ZipNames {
+    // Swift compares strings by canonical equivalence: composed and decomposed forms are one.
+    private var files: Set<String> = []
+    private var folders: Set<String> = []
+
+    /// Returns what is wrong with the name beside those before it, nil when nothing is.
+    mutating func insert(_ name: String, isFolder: Bool = false) -> String? {
+        let folded = name.uppercased().lowercased()
+        if files.contains(folded) || (!isFolder && folders.contains(folded)) {
+            return "the name \(quoted(name)) stands twice, or twice but for case or Unicode form"
+        }
+        if isFolder { folders.insert(folded) } else { files.insert(folded) }
+        var parent = folded[...]
+        while let slash = parent.lastIndex(of: "/") {
+            parent = parent[..<slash]
+            if files.contains(String(parent)) { return "the name \(quoted(name)) needs a folder where a file stands" }
+            if !folders.insert(String(parent)).inserted { break }
+        }
+        return nil
+    }
+}
