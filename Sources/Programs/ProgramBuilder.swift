@@ -16,6 +16,9 @@ public struct ProgramBuilder {
     private var outputs: [Program.Output] = []
     private var types: [TensorType] = []
     private var constantByName: [String: Value] = [:]
+    private var tables: [Value: StoredTensor] = [:]
+    /// Index in `nodes`.
+    private var producers: [Value: Int] = [:]
     private var labels: Set<String> = []
     private var scope: [String] = []
     /// Set while a node is rebuilt: what it is called.
@@ -27,6 +30,12 @@ public struct ProgramBuilder {
     }
 
     public func type(of value: Value) -> TensorType { types[value.id] }
+
+    /// The node that makes `value`; nil for inputs and constants.
+    public func producer(of value: Value) -> Program.Node? { producers[value].map { nodes[$0] } }
+
+    /// The tensor, when `value` is a table that the tool made.
+    public func table(_ value: Value) -> StoredTensor? { tables[value] }
 
     private mutating func makeValue(_ type: TensorType) -> Value {
         types.append(type)
@@ -48,6 +57,7 @@ public struct ProgramBuilder {
         let value = makeValue(TensorType(type, shape: tensor.shape))
         constants.append(Program.Constant(tensor: tensor, isWeight: isWeight, value: value))
         constantByName[tensor.name] = value
+        if !isWeight { tables[value] = tensor }
         return value
     }
 
@@ -90,6 +100,7 @@ public struct ProgramBuilder {
         do {
             let types = try operation.checkedOutputTypes(arguments.map(type))
             let results = types.map { makeValue($0) }
+            for result in results { producers[result] = nodes.count }
             nodes.append(Program.Node(label: label, operation: operation, inputs: arguments, outputs: results))
             return results
         } catch let error as OperatorError {

@@ -1,0 +1,146 @@
+import Tensors
+
+/// Lowers one frozen program to kernel calls over an arena.
+///
+/// A view operator (reshape, transpose, slice) costs nothing: its output is another layout of its input's memory. Where
+/// a kernel needs contiguous memory and has none, a copy goes before it.
+struct FunctionCompiler {
+    /// Where a value lies while offsets are not yet known.
+    private struct Placement {
+        enum Home {
+            case input(Int)
+            case weight(Int)
+            case buffer(Int)
+        }
+        var home: Home
+        var elementType: ElementType
+        var layout: StridedLayout
+    }
+    private struct Call {
+        var operation: any Operator
+        var label: String
+        var inputs: [Placement]
+        var outputs: [Placement]
+    }
+
+    private let function: FrozenProgram
+    private var placements: [Value: Placement] = [:]
+    private var calls: [Call] = []
+    private var buffers: [MemoryPlan.Buffer] = []
+
+    init(_ function: FrozenProgram) { self.function = function }
+
+    mutating func compiled(with weights: inout WeightTable) throws -> CompiledFunction {
+        let program = function.program
+        for (index, input) in program.inputs.enumerated() {
+            placements[input.value] = placement(.input(index), of: input.value)
+        }
+        for constant in program.constants {
+            placements[constant.value] = placement(.weight(try weights.index(of: constant)), of: constant.value)
+        }
+        let preferred = preferredLayouts()
+        for node in program.nodes { lower(node, preferred: preferred) }
+
+        let outputs = program.outputs.compactMap { output in placements[output.value].map { (output.name, $0) } }
+        for (_, placement) in outputs { extendLifetime(of: placement, to: calls.count) }
+        let plan = MemoryPlan(buffers)
+        return CompiledFunction(
+            name: function.functionName, part: program.name, bindings: function.bindings,
+            inputs: program.inputs.map {
+                .init(name: $0.name, elementType: program.type(of: $0.value).elementType, shape: function.shape(of: $0.value))
+            },
+            outputs: outputs.map { .init(name: $0, operand: operand($1, plan)) },
+            arenaBytes: plan.arenaBytes,
+            calls: calls.map { call in
+                KernelCall(
+                    operation: call.operation, label: call.label, inputs: call.inputs.map { operand($0, plan) },
+                    outputs: call.outputs.map { operand($0, plan) })
+            })
+    }
+
+    private mutating func lower(_ node: Program.Node, preferred: [Value: StridedLayout]) {
+        var inputs = node.inputs.compactMap { placements[$0] }
+        if let source = inputs.first, let output = node.outputs.first, canBeView(node.operation, of: source) {
+            let seen = node.operation.view(of: source.layout) == nil ? contiguousCopy(of: source, label: node.label) : source
+            if let layout = node.operation.view(of: seen.layout) {
+                placements[output] = Placement(home: seen.home, elementType: seen.elementType, layout: layout)
+                return
+            }
+        }
+        if !type(of: node.operation).readsStrided {
+            inputs = inputs.map { $0.layout.isContiguous ? $0 : contiguousCopy(of: $0, label: node.label) }
+        }
+        let outputs = node.outputs.map { value in
+            newBuffer(of: value, layout: preferred[value] ?? StridedLayout(shape: function.shape(of: value)))
+        }
+        append(Call(operation: node.operation, label: node.label, inputs: inputs, outputs: outputs))
+        for (value, placement) in zip(node.outputs, outputs) { placements[value] = placement }
+    }
+
+    /// Weights are decoded as they are read, so there is no memory of theirs to look at in another way.
+    private func canBeView(_ operation: any Operator, of source: Placement) -> Bool {
+        if case .weight = source.home { return false }
+        return operation.view(of: StridedLayout(shape: source.layout.shape)) != nil
+    }
+
+    private mutating func contiguousCopy(of source: Placement, label: String) -> Placement {
+        let layout = StridedLayout(shape: source.layout.shape)
+        let copy = newBuffer(source.elementType, layout: layout)
+        append(Call(operation: Copy(), label: "\(label).copy", inputs: [source], outputs: [copy]))
+        return copy
+    }
+
+    /// For a value that only a transpose reads: the layout that makes the transposed value contiguous.
+    private func preferredLayouts() -> [Value: StridedLayout] {
+        let program = function.program
+        let uses = program.useCounts
+        let writers = Set(program.nodes.filter { type(of: $0.operation).writesStrided }.flatMap(\.outputs))
+        var layouts: [Value: StridedLayout] = [:]
+        for node in program.nodes {
+            guard let transpose = node.operation as? Transpose, let source = node.inputs.first, uses[source] == 1,
+                writers.contains(source)
+            else { continue }
+            var strides = function.shape(of: source).strides
+            let contiguous = function.shape(of: node.outputs[0]).strides
+            for (axis, from) in transpose.permutation.enumerated() { strides[from] = contiguous[axis] }
+            layouts[source] = StridedLayout(shape: function.shape(of: source), strides: strides)
+        }
+        return layouts
+    }
+
+    private func placement(_ home: Placement.Home, of value: Value) -> Placement {
+        Placement(
+            home: home, elementType: function.program.type(of: value).elementType,
+            layout: StridedLayout(shape: function.shape(of: value)))
+    }
+
+    private mutating func newBuffer(of value: Value, layout: StridedLayout) -> Placement {
+        newBuffer(function.program.type(of: value).elementType, layout: layout)
+    }
+
+    private mutating func newBuffer(_ elementType: ElementType, layout: StridedLayout) -> Placement {
+        buffers.append(
+            .init(byteCount: layout.shape.count * elementType.byteCount, lifetime: calls.count...calls.count))
+        return Placement(home: .buffer(buffers.count - 1), elementType: elementType, layout: layout)
+    }
+
+    private mutating func append(_ call: Call) {
+        for placement in call.inputs { extendLifetime(of: placement, to: calls.count) }
+        calls.append(call)
+    }
+
+    private mutating func extendLifetime(of placement: Placement, to call: Int) {
+        guard case .buffer(let index) = placement.home else { return }
+        buffers[index].lifetime = buffers[index].lifetime.lowerBound...max(buffers[index].lifetime.upperBound, call)
+    }
+
+    private func operand(_ placement: Placement, _ plan: MemoryPlan) -> Operand {
+        let storage: Operand.Storage =
+            switch placement.home {
+            case .input(let index): .input(index)
+            case .weight(let index): .weight(index)
+            case .buffer(let index): .arena(plan.offsets[index])
+            }
+        return Operand(storage: storage, elementType: placement.elementType, layout: placement.layout)
+    }
+}
