@@ -1,6 +1,7 @@
-@testable import Programs
 import TestSupport
 import Testing
+
+@testable import Programs
 
 @Suite("Memory plan")
 struct MemoryPlanTests {

@@ -47,7 +47,9 @@ struct FunctionCompiler {
         return CompiledFunction(
             name: function.functionName, part: program.name, bindings: function.bindings,
             inputs: program.inputs.map {
-                .init(name: $0.name, elementType: program.type(of: $0.value).elementType, shape: function.shape(of: $0.value))
+                .init(
+                    name: $0.name, elementType: program.type(of: $0.value).elementType,
+                    shape: function.shape(of: $0.value))
             },
             outputs: outputs.map { .init(name: $0, operand: operand($1, plan)) },
             arenaBytes: plan.arenaBytes,
@@ -61,7 +63,8 @@ struct FunctionCompiler {
     private mutating func lower(_ node: Program.Node, preferred: [Value: StridedLayout]) {
         var inputs = node.inputs.compactMap { placements[$0] }
         if let source = inputs.first, let output = node.outputs.first, canBeView(node.operation, of: source) {
-            let seen = node.operation.view(of: source.layout) == nil ? contiguousCopy(of: source, label: node.label) : source
+            let seen =
+                node.operation.view(of: source.layout) == nil ? contiguousCopy(of: source, label: node.label) : source
             if let layout = node.operation.view(of: seen.layout) {
                 placements[output] = Placement(home: seen.home, elementType: seen.elementType, layout: layout)
                 return
