@@ -1,0 +1,80 @@
+import ByteIO
+public import Tensors
+
+/// Tensors of a file offered as the inputs of a function. A tensor may be called as the input is, or `in.` and that, as
+/// golden files have it; the other tensors of a golden file (`out.`, `ref64.`) are no inputs.
+public struct FunctionInputs: Sendable {
+    /// Without `in.`
+    public let tensors: [String: StoredTensor]
+    let file: String
+
+    public init(_ tensors: [StoredTensor], file: String) {
+        let named = tensors.filter { !$0.name.hasPrefix("out.") && !$0.name.hasPrefix("ref64.") }
+        let isGolden = named.contains { $0.name.hasPrefix("in.") }
+        let offered = isGolden ? named.filter { $0.name.hasPrefix("in.") } : named
+        self.tensors = Dictionary(
+            offered.map { (isGolden ? String($0.name.dropFirst(3)) : $0.name, $0) },
+            uniquingKeysWith: { first, _ in first })
+        self.file = file
+    }
+
+    /// The tensors as the function reads them.
+    /// - Throws: `RequestError` for a missing or unknown name, another element type, another shape: expected and found.
+    public func values(for function: CompiledFunction) throws -> [String: HostTensor] {
+        let expected = function.inputs.map(\.name)
+        for name in tensors.keys.sorted() where !expected.contains(name) {
+            let hint = nearestName(to: name, among: expected).map { "; did you mean \"\($0)\"?" } ?? ""
+            throw RequestError(
+                "\(file): \(function.name) has no input \"\(name)\"\(hint) (it has: \(expected.joined(separator: ", ")))"
+            )
+        }
+        var values: [String: HostTensor] = [:]
+        for port in function.inputs {
+            guard let tensor = tensors[port.name] else {
+                throw RequestError(
+                    "\(file): input \"\(port.name)\" of \(function.name) is missing; expected \(port.typeText)")
+            }
+            guard tensor.elementType == port.elementType, tensor.shape == port.shape else {
+                throw RequestError(
+                    "\(file): input \"\(port.name)\" of \(function.name): expected \(port.typeText), "
+                        + "found \(tensor.elementType.rawValue)\(tensor.shape)")
+            }
+            values[port.name] = HostTensor(tensor)
+        }
+        return values
+    }
+
+    /// The function that takes these inputs: the one called `name`, or else the first one that they fit.
+    /// - Throws: `RequestError`; when there is but one function, with what does not fit.
+    public func choosing(from functions: [CompiledFunction], named name: String? = nil) throws -> CompiledFunction {
+        if let name {
+            guard let function = functions.first(where: { $0.name == name }) else {
+                let names = functions.map(\.name)
+                let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+                throw RequestError(
+                    "there is no function \"\(name)\"\(hint) (there is: \(names.joined(separator: ", ")))")
+            }
+            _ = try values(for: function)
+            return function
+        }
+        if functions.count == 1 {
+            _ = try values(for: functions[0])
+            return functions[0]
+        }
+        if let function = functions.first(where: { (try? values(for: $0)) != nil }) { return function }
+        let found = tensors.sorted { $0.key < $1.key }.map {
+            "\($0.key): \($0.value.elementType.rawValue)\($0.value.shape)"
+        }
+        let offered = functions.map {
+            "\($0.name) (\($0.inputs.map { "\($0.name): \($0.typeText)" }.joined(separator: ", ")))"
+        }
+        throw RequestError(
+            "\(file): no function takes these inputs; expected those of \(offered.joined(separator: " or ")), "
+                + "found \(found.joined(separator: ", "))")
+    }
+}
+
+extension CompiledFunction.Port {
+    /// Type and shape, e.g. `I64[1,128]`.
+    public var typeText: String { "\(elementType.rawValue)\(shape)" }
+}

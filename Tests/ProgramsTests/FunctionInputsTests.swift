@@ -1,0 +1,48 @@
+import ByteIO
+import Programs
+import Tensors
+import Testing
+
+@Suite("Function inputs")
+struct FunctionInputsTests {
+    static func function(_ name: String, _ shape: Shape) -> CompiledFunction {
+        CompiledFunction(
+            name: name, part: "model", bindings: ShapeBindings(),
+            inputs: [.init(name: "ids", elementType: .int64, shape: shape)], outputs: [], arenaBytes: 0, calls: [])
+    }
+    static let functions = [function("short", [1, 2]), function("long", [1, 4])]
+
+    static func tensor(_ name: String, _ count: Int) -> StoredTensor {
+        StoredTensor(name: name, integers: (0..<count).map { Int64($0) }, shape: [1, count])
+    }
+
+    @Test("The function is chosen by the shapes of the inputs, plain or golden")
+    func chosen() throws {
+        #expect(try FunctionInputs([Self.tensor("ids", 4)], file: "f").choosing(from: Self.functions).name == "long")
+        let golden = [Self.tensor("in.ids", 2), Self.tensor("out.ids", 9), Self.tensor("other", 3)]
+        let inputs = FunctionInputs(golden, file: "f")
+        let function = try inputs.choosing(from: Self.functions)
+        #expect(function.name == "short")
+        #expect(try inputs.values(for: function) == ["ids": HostTensor([0, 1] as [Int64], [1, 2])])
+    }
+
+    @Test(
+        "What does not fit is refused with expected and found",
+        arguments: [
+            ([tensor("ids", 3)], nil, "no function takes these inputs"),
+            ([tensor("ids", 3)], "long", "expected I64[1,4], found I64[1,3]"),
+            ([tensor("idz", 4)], "long", "did you mean \"ids\"?"),
+            (
+                [StoredTensor(name: "ids", floats: [1, 2, 3, 4], shape: [1, 4])], "long",
+                "expected I64[1,4], found F32[1,4]"
+            ),
+            ([], "long", "input \"ids\" of long is missing; expected I64[1,4]"),
+            ([tensor("ids", 4)], "lonk", "did you mean \"long\"?"),
+        ] as [([StoredTensor], String?, String)])
+    func refused(_ tensors: [StoredTensor], _ name: String?, _ words: String) {
+        let error = #expect(throws: RequestError.self) {
+            try FunctionInputs(tensors, file: "f").choosing(from: Self.functions, named: name)
+        }
+        #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
+    }
+}
