@@ -56,13 +56,18 @@ def tensors(folder):
     return safetensors.torch.load_file(pathlib.Path(folder) / "golden.safetensors")
 
 
-def write(folder, model, inputs, pooling=None, extra=None, **facts):
-    """Runs `model` (float32) on `inputs` and writes the case. `extra` holds more tensors to store, by full name."""
+def write(folder, model, inputs, pooling=None, extra=None, keep=None, **facts):
+    """Runs `model` (float32) on `inputs` and writes the case.
+
+    `keep` names the outputs to store (default: all), `extra` holds more tensors to store, by full name.
+    """
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     model = model.eval()
     outputs = forward(model, inputs, pooling)
     references = forward(copy.deepcopy(model).double(), inputs, pooling)
+    if keep:
+        outputs, references = ({name: made[name] for name in keep} for made in (outputs, references))
     stored = {f"in.{n}": t for n, t in inputs.items()}
     stored |= {f"out.{n}": t for n, t in outputs.items()}
     stored |= {f"ref64.{n}": t for n, t in references.items()}

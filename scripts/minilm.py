@@ -1,6 +1,7 @@
 """Goldens of the real all-MiniLM-L6-v2 on real sentences, at 1x128 and 8x128.
 
 usage: minilm.py MODEL OUT        (scripts/get_minilm.sh prints MODEL; OUT gets golden_1x128/ and golden_8x128/)
+       minilm.py MODEL --carry    (makes Tests/Fixtures/minilm_*: the same without the largest output, and no weights)
 Wants torch, transformers and sentence-transformers. Each golden also holds `package.sentence_embedding`: what
 sentence-transformers itself gives for the sentences, which are in case.json.
 """
@@ -28,6 +29,7 @@ SENTENCES = [
         "side, carrying what they had to sell on sledges pulled by dogs and by children.".split() * 4),
 ]
 LENGTH = 128
+FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Fixtures"
 
 
 def inputs(tokenizer, sentences):
@@ -40,17 +42,24 @@ def main(model_folder, out):
     tokenizer = AutoTokenizer.from_pretrained(model_folder)
     package = SentenceTransformer(str(model_folder), device="cpu")
     package.max_seq_length = LENGTH
-    for sentences in (SENTENCES[:1], SENTENCES):
-        folder = pathlib.Path(out) / f"golden_{len(sentences)}x{LENGTH}"
+
+    def make(folder, sentences, keep=None):
         embeddings = package.encode(sentences, convert_to_tensor=True).float()
         case = cases.write(
-            folder, model, inputs(tokenizer, sentences), pooling={"mode": "mean", "normalise": True},
+            folder, model, inputs(tokenizer, sentences), pooling={"mode": "mean", "normalise": True}, keep=keep,
             extra={"package.sentence_embedding": embeddings}, sentences=sentences)
         ours = cases.tensors(folder)["out.sentence_embedding"]
         print(f"{folder.name}: sentence-transformers differs by {(ours - embeddings).abs().max().item():.2g}")
         for name, figures in case["fp32_noise"].items():
             peak, rms = figures["max_abs_fp32_vs_64"], figures["ref_rms"]
             print(f"  {name:20} max |float32 - float64| {peak:.3g}   RMS {rms:.4g}   relative {peak / rms:.3g}")
+
+    for sentences in (SENTENCES[:1], SENTENCES):
+        size = f"{len(sentences)}x{LENGTH}"
+        if out == "--carry":
+            make(FIXTURES / f"minilm_{size}", sentences, keep=("pooler_output", "sentence_embedding"))
+        else:
+            make(pathlib.Path(out) / f"golden_{size}", sentences)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Everything a change has to pass before it lands, beyond the tests: format, warnings as errors, release, sanitizers, fuzzing.
+# usage: check.sh [STEP...]     steps: format debug release address thread fuzz      (default: all, in this order)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/setup.sh
+
+tests() { # name, then flags of the build; each kind keeps its own build folder, so that none undoes another's work
+    local scratch=.build/check-$1
+    shift
+    swift build --build-tests --scratch-path "$scratch" "$@"
+    swift test --skip-build --disable-xctest --scratch-path "$scratch" "$@"
+}
+
+if [ $# = 0 ]; then set -- format debug release address thread fuzz; fi
+for step; do
+    echo "== $step"
+    case $step in
+    format)
+        swift format lint --strict --recursive --parallel Package.swift Sources Tests
+        if command -v shellcheck >/dev/null; then shellcheck -x scripts/*.sh .ci/run; else echo "shellcheck is not installed: shell scripts not checked"; fi
+        ;;
+    debug) tests debug -Xswiftc -warnings-as-errors -Xcc -Wall -Xcc -Wextra -Xcc -Werror ;;
+    release) tests release -c release -Xswiftc -enable-testing -Xswiftc -warnings-as-errors ;;
+    address) tests address --sanitize address ;;
+    thread) tests thread --sanitize thread ;;
+    fuzz) scripts/fuzz.sh 60 ;;
+    *)
+        echo "check: no step is called '$step'; there are format debug release address thread fuzz" >&2
+        exit 2
+        ;;
+    esac
+done
+echo "== passed: $*"

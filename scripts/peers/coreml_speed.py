@@ -1,0 +1,94 @@
+"""The whole conversion of MiniLM to 4-bit palettes by accelc, against coremltools' time for the compression alone, in one run.
+
+usage: coreml_speed.py ACCELC MINILM [ROUNDS]       (wants coremltools, numpy, safetensors)
+coremltools gets the model's rank-2 weights in float16 as linear and gather operators; its time is that of `palettize_weights`.
+accelc's time is the wall time of the process: reading, compressing, compiling, writing. Prints both, and exits 1 when
+accelc takes more than a twentieth.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+
+warnings.filterwarnings("ignore")
+os.environ.setdefault("TQDM_DISABLE", "1")
+
+import coremltools as ct
+import coremltools.optimize.coreml as cto
+import numpy
+from coremltools.converters.mil import Builder as mb
+from coremltools.converters.mil.mil import types
+from safetensors.numpy import load_file
+
+TARGET = 1 / 20
+SCHEMES = {"per tensor": ("palette:bits=4", {}), "groups of 16": ("palette:bits=4,group=16", {"granularity": "per_grouped_channel", "group_size": 16})}
+
+
+def core_ml_model(folder):
+    """One operator for each rank-2 weight, so that coremltools sees exactly the tensors that accelc compresses."""
+    weights = {n: w.astype(numpy.float16) for n, w in load_file(folder / "model.safetensors").items() if w.ndim == 2 and w.dtype == numpy.float32}
+    widths = sorted({w.shape[1] for n, w in weights.items() if "embeddings" not in n})
+    specs = [mb.TensorSpec((1, width), dtype=types.fp16) for width in widths] + [mb.TensorSpec((1,), dtype=types.int32)]
+
+    def body(inputs):
+        by_width, indices = dict(zip(widths, inputs)), inputs[-1]
+        return tuple(
+            mb.gather(x=w, indices=indices, axis=0, name=n.replace(".", "_")) if "embeddings" in n
+            else mb.linear(x=by_width[w.shape[1]], weight=w, name=n.replace(".", "_"))
+            for n, w in weights.items())
+
+    names = [f"x{width}" for width in widths] + ["indices"]
+    source = f"def program({', '.join(names)}): return body([{', '.join(names)}])"
+    scope = {"body": body}
+    exec(source, scope)  # the builder reads the inputs' names from a signature, and their number depends on the model
+    program = mb.program(input_specs=specs, opset_version=ct.target.iOS18)(scope["program"])
+    model = ct.convert(program, minimum_deployment_target=ct.target.iOS18, skip_model_load=True, compute_precision=ct.precision.FLOAT16)
+    return model, len(weights), sum(w.size for w in weights.values())
+
+
+def core_ml_seconds(model, options):
+    config = cto.OptimizationConfig(global_config=cto.OpPalettizerConfig(mode="kmeans", nbits=4, **options))
+    start = time.perf_counter()
+    cto.palettize_weights(model, config)
+    return time.perf_counter() - start
+
+
+def accelc_seconds(accelc, folder, scheme):
+    """Wall seconds and peak resident megabytes of one conversion that no cache helps."""
+    with tempfile.TemporaryDirectory() as scratch:
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            [accelc, "convert", folder, "--shape", "batch=1,sequence=128", "--compress", scheme, "--no-cache", "--quiet",
+             "-o", f"{scratch}/minilm.accelpkg"])
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+    if os.waitstatus_to_exitcode(status) != 0:
+        sys.exit(f"accelc convert failed with exit code {os.waitstatus_to_exitcode(status)}")
+    return seconds, usage.ru_maxrss / (1024 if sys.platform == "linux" else 1 << 20)
+
+
+def main(accelc, minilm, rounds=3):
+    folder = pathlib.Path(minilm) / "model"
+    model, count, size = core_ml_model(folder)
+    print(f"{count} matrices, {size / 1e6:.2f} M weights, {os.cpu_count()} cores; best of {rounds}, taken in turns")
+    slow = False
+    for name, (scheme, options) in SCHEMES.items():
+        theirs, ours = [], []
+        for _ in range(rounds):
+            theirs.append(core_ml_seconds(model, options))
+            ours.append(accelc_seconds(accelc, folder, scheme))
+        seconds, resident = min(ours)
+        ratio = seconds / min(theirs)
+        slow |= ratio > TARGET
+        print(f"4 bits {name:13} coremltools {min(theirs):6.2f} s   accelc {seconds:6.3f} s   ratio 1/{1 / ratio:.1f}   accelc's peak resident {resident:.0f} MB")
+    sys.exit(1 if slow else 0)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
+    main(*sys.argv[1:3], *map(int, sys.argv[3:]))
