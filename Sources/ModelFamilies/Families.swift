@@ -1,0 +1,23 @@
+public import ByteIO
+
+/// The registry of model families. A new family is a file in `Families/` and a line here.
+public enum Families {
+    public static let all: [any ModelFamily.Type] = [Bert.self]
+
+    /// The family of a model by the `model_type` of its config.json.
+    /// - Throws: `FormatError` without a `model_type`; `RequestError` (unavailable) for one that no family reads.
+    public static func matching(_ configuration: JSONField) throws -> any ModelFamily {
+        guard configuration.exists else {
+            throw RequestError(
+                "\(configuration.file) is missing: without it nobody knows what the tensors mean; put the model's "
+                    + "config.json beside its weights or name it", status: .unavailable)
+        }
+        let modelType = try configuration["model_type"].string()
+        for family in all where family.modelTypes.contains(modelType) { return family.init() }
+        let supported = all.flatMap { $0.modelTypes }.sorted()
+        let hint = nearestName(to: modelType, among: supported).map { "; the nearest is \"\($0)\"" } ?? ""
+        throw RequestError(
+            "\(configuration.file): models of type \"\(modelType)\" are not supported\(hint) "
+                + "(supported: \(supported.joined(separator: ", ")))", status: .unavailable)
+    }
+}

@@ -1,0 +1,46 @@
+import ByteIO
+public import Programs
+public import Tensors
+
+/// A family of models: how its configuration and tensor names become programs. One file in `Families/`, one line in
+/// `Families.swift`.
+public protocol ModelFamily: Sendable {
+    /// The `model_type` values of config.json that it reads.
+    static var modelTypes: [String] { get }
+    /// The classes of the original framework that it builds, e.g. `BertForMaskedLM`.
+    static var architectures: [String] { get }
+    init()
+    /// The programs that a model consists of, e.g. `encoder`, `decoder`.
+    var parts: [String] { get }
+    /// Builds one program for each of `parts`.
+    /// - Throws: `FormatError` for a configuration or tensor that does not fit, `RequestError` for what the family does
+    ///   not support.
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program]
+}
+
+/// A checkpoint as programs.
+public struct FamilyModel: Sendable {
+    /// A tensor of the checkpoint that no program reads.
+    public struct UnusedTensor: Equatable, Sendable {
+        public let name: String
+        public let reason: String
+    }
+    /// One a part, in the order of the family's parts.
+    public let programs: [Program]
+    /// Sorted by name.
+    public let unused: [UnusedTensor]
+}
+
+extension ModelFamily {
+    /// - Parameter parts: what to build; empty for all.
+    /// - Throws: `RequestError` for a part that the family does not have; `FormatError`.
+    public func model(for checkpoint: Checkpoint, parts: [String] = []) throws -> FamilyModel {
+        for part in parts where !self.parts.contains(part) {
+            throw RequestError("there is no part \"\(part)\" (the model has: \(self.parts.joined(separator: ", ")))")
+        }
+        var names = TensorNames(checkpoint)
+        let wanted = parts.isEmpty ? self.parts : self.parts.filter(parts.contains)
+        let programs = try programs(for: checkpoint, parts: wanted, names: &names)
+        return FamilyModel(programs: programs, unused: names.unused)
+    }
+}
