@@ -1,0 +1,51 @@
+public import ByteIO
+
+extension AcceleratorPackage {
+    /// Reads every byte of the package against its digest, and refuses what the manifest does not list.
+    /// - Parameter progress: gets the name of each file before it is read.
+    /// - Throws: `FormatError` naming the first file, in the order of their names, that is wrong.
+    public func check(progress: (_ file: String) -> Void = { _ in }) throws {
+        let listed = Set(manifest.files.map(\.name) + [PackageFormat.manifestName, PackageFormat.reportName])
+        for name in try files.names() where !listed.contains(name) {
+            throw FormatError(file: files.describe(name), reason: "the manifest does not list this file; remove it")
+        }
+        for file in manifest.files {
+            progress(file.name)
+            _ = try Self.checkedContent(of: file.name, manifest, files)
+        }
+        _ = try coverage
+        _ = try report
+    }
+}
+
+/// The last parity report of a package, kept beside it and bound to its digest.
+extension AcceleratorPackage {
+    /// The report, nil when there is none. It is not part of the package digest.
+    /// - Throws: `FormatError` when it is the report of another package.
+    public var report: JSON? {
+        get throws {
+            guard try files.names().contains(PackageFormat.reportName) else { return nil }
+            let file = files.describe(PackageFormat.reportName)
+            let document = JSONField(
+                try JSON.parse(try files.content(PackageFormat.reportName), file: file), file: file)
+            let package = try document["package"].digest()
+            guard package == digest else {
+                throw document["package"].error(
+                    "this report is of the package \(package), not of \(digest); run verify again")
+            }
+            return document["report"].value
+        }
+    }
+
+    /// Keeps a report in the package's folder, in place of the one before.
+    /// - Throws: `RequestError` for a zip archive, or a folder that cannot be written.
+    public func store(report: JSON) throws {
+        guard files is PackageFolder else {
+            throw RequestError("\(path) is an archive, in which no report can be kept; write it to a file of its own")
+        }
+        let document: JSON = ["package": .string(digest.description), "report": report]
+        var file = try AtomicFile(replacing: files.describe(PackageFormat.reportName))
+        try file.write(document.text())
+        try file.commit()
+    }
+}

@@ -1,0 +1,162 @@
+public import ByteIO
+import Programs
+import Tensors
+
+extension Manifest {
+    /// What a manifest may cost before it is refused.
+    static let limits = JSON.Limits(bytes: 8 << 20, depth: 32, values: 1 << 18)
+
+    /// Reads and checks manifest.json.
+    /// - Throws: `FormatError`; for a version or feature that this tool does not know, with what reads it.
+    public init(_ bytes: ByteView, file: String) throws {
+        let document = JSONField(try JSON.parse(bytes, file: file, limits: Self.limits), file: file)
+        try Self.requireKnownVersion(document)
+        let digest = try Self.checkedDigest(bytes, file: file)
+        try self.init(parsing: document, digest: digest)
+    }
+
+    /// The digest that the first member claims, after comparing it with the rest of the bytes.
+    private static func checkedDigest(_ bytes: ByteView, file: String) throws -> Digest {
+        let (prefix, suffix) = (Array(digestPrefix.utf8), Array(digestSuffix.utf8))
+        let end = prefix.count + 64 + suffix.count
+        let claimed = bytes.withBytes { bytes -> Digest? in
+            guard bytes.count >= end, bytes.prefix(prefix.count).elementsEqual(prefix),
+                bytes[(end - suffix.count)..<end].elementsEqual(suffix)
+            else { return nil }
+            return Digest(
+                hexadecimal: String(decoding: bytes[prefix.count..<end - suffix.count], as: UTF8.self))
+        }
+        guard let claimed else {
+            throw FormatError(
+                file: file, place: .offset(0), reason: "expected the member \"digest\" of 64 digits to stand first")
+        }
+        var hash = SHA256()
+        Array("{".utf8).withUnsafeBytes { hash.update($0) }
+        bytes[end..<bytes.count].withBytes { hash.update($0) }
+        let found = hash.finalize()
+        guard found == claimed else {
+            throw FormatError(
+                file: file, place: .field("digest"),
+                reason: "the manifest says \(claimed), but its bytes have \(found): it was changed after it was written"
+            )
+        }
+        return claimed
+    }
+
+    private static func requireKnownVersion(_ document: JSONField) throws {
+        let major = try document["format"]["major"].int(in: 0...Int.max)
+        let minor = try document["format"]["minor"].int(in: 0...Int.max)
+        guard major == PackageFormat.major else {
+            let writer = try? document["provenance"]["toolVersion"].string()
+            throw document["format"]["major"].error(
+                "this package has format \(major).\(minor), and accelc \(Tool.version) reads \(PackageFormat.major).x; "
+                    + "read it with accelc \(writer.map { "\($0) (which wrote it)" } ?? "of the version that wrote it")"
+            )
+        }
+    }
+
+    /// Reads a document whose version is known. `digest` is taken on trust.
+    init(parsing document: JSONField, digest: Digest) throws {
+        self.digest = digest
+        major = try document["format"]["major"].int(in: PackageFormat.major...PackageFormat.major)
+        minor = try document["format"]["minor"].int(in: 0...1 << 20)
+        let strict = minor <= PackageFormat.minor
+        if strict {
+            try document.refuseMembers(otherThan: [
+                "digest", "format", "features", "functions", "files", "coverage", "provenance",
+            ])
+        }
+        requiredFeatures = try document["features"]["required"].array().map { try $0.string() }
+        optionalFeatures = try document["features"]["optional"].array().map { try $0.string() }
+        provenance = try Provenance(parsing: document["provenance"])
+        if let unknown = requiredFeatures.first(where: { PackageFormat.Feature(rawValue: $0) == nil }) {
+            throw document["features"]["required"].error(
+                "this package needs the feature \"\(unknown)\", which accelc \(Tool.version) does not have; "
+                    + "read it with accelc \(provenance.toolVersion) or later")
+        }
+        functions = try document["functions"].array().map(Function.init(parsing:))
+        files = try document["files"].array().map { try File(parsing: $0, strict: strict) }
+        coverage = try CoverageSummary(parsing: document["coverage"])
+        try checkFileNames(document["files"])
+    }
+
+    private func checkFileNames(_ field: JSONField) throws {
+        guard zip(files, files.dropFirst()).allSatisfy({ $0.name < $1.name }) else {
+            throw field.error("the files are not sorted by name, or one is listed twice")
+        }
+        for (index, blob) in blobs.enumerated() where blob.name != PackageFormat.blobName(index) {
+            throw field.error("expected the blob \(PackageFormat.blobName(index)), found \(blob.name)")
+        }
+        guard file(PackageFormat.programName) != nil, file(PackageFormat.sourceMapName) != nil else {
+            throw field.error("\(PackageFormat.programName) or \(PackageFormat.sourceMapName) is not listed")
+        }
+    }
+}
+
+extension Manifest.File {
+    init(parsing field: JSONField, strict: Bool) throws {
+        name = try field["name"].string()
+        byteCount = try field["bytes"].int(in: 0...1 << 50)
+        digest = try field["digest"].digest()
+        guard PackageFormat.isSafeName(name) else {
+            throw field["name"].error("\"\(name.prefix(300))\" is not a name that may stand in a package")
+        }
+        let isKnown =
+            [PackageFormat.programName, PackageFormat.sourceMapName].contains(name)
+            || name.hasPrefix("weights-") || name.hasPrefix(PackageFormat.assetsFolder + "/")
+        guard isKnown || (!strict && name != PackageFormat.manifestName && name != PackageFormat.reportName) else {
+            throw field["name"].error("\"\(name)\" is not a file of this format")
+        }
+    }
+}
+
+extension Manifest.Function {
+    init(parsing field: JSONField) throws {
+        name = try field["name"].string()
+        part = try field["part"].string()
+        var numbers: [String: Int] = [:]
+        for (key, value) in try field["shapes"].members() { numbers[key] = try value.int(in: 1...1 << 40) }
+        bindings = ShapeBindings(numbers)
+        inputs = try field["inputs"].array().map(Self.port)
+        outputs = try field["outputs"].array().map(Self.port)
+        guard try field["state"].array().isEmpty else {
+            throw field["state"].error("state needs the required feature that declares it")
+        }
+    }
+
+    private static func port(_ field: JSONField) throws -> CompiledFunction.Port {
+        let shape = Shape(try field["shape"].array().map { try $0.int(in: 0...PackageFormat.maximumElements) })
+        guard PackageFormat.fits(shape) else { throw field["shape"].error("\(shape) is too large") }
+        return CompiledFunction.Port(
+            name: try field["name"].string(), elementType: try field["type"].elementType(), shape: shape)
+    }
+}
+
+extension CoverageSummary {
+    init(parsing field: JSONField) throws {
+        let counts = 0...1 << 50
+        shares = try field["codecs"].array().map {
+            Share(
+                codec: try $0["codec"].string(), tensors: try $0["tensors"].int(in: counts),
+                weights: try $0["weights"].int(in: counts), byteCount: try $0["bytes"].int(in: counts))
+        }
+        guard shares.count <= 4096 else { throw field["codecs"].error("more than 4096 codecs") }
+        exceptions = try field["exceptions"].int(in: counts)
+        unused = try field["unused"].int(in: counts)
+    }
+}
+
+extension Provenance {
+    init(parsing field: JSONField) throws {
+        self.init(
+            sources: try field["sources"].array().map {
+                Source(
+                    name: try $0["name"].string(), byteCount: try $0["bytes"].int(in: 0...Int.max),
+                    digest: try $0["digest"].digest())
+            },
+            family: try field["family"].string(), recipe: field["recipe"].value ?? .null,
+            shapes: try field["shapes"].array().map { try $0.string() },
+            toolVersion: try field["toolVersion"].string(),
+            numericsVersion: try field["numericsVersion"].int(in: 0...1 << 30))
+    }
+}

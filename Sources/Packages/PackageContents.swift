@@ -1,0 +1,106 @@
+public import ByteIO
+public import Programs
+public import WeightCompression
+
+/// All that a package is made of.
+public struct PackageContents: Sendable {
+    public var program: CompiledProgram
+    public var coverage: [CoverageEntry]
+    public var unusedTensors: [UnusedTensor]
+    public var provenance: Provenance
+    public var assets: [Asset]
+
+    public init(
+        program: CompiledProgram, coverage: [CoverageEntry], unusedTensors: [UnusedTensor] = [],
+        provenance: Provenance, assets: [Asset] = []
+    ) {
+        self.program = program
+        self.coverage = coverage
+        self.unusedTensors = unusedTensors
+        self.provenance = provenance
+        self.assets = assets
+    }
+}
+
+/// What became of one tensor of the checkpoint.
+public struct CoverageEntry: Sendable {
+    /// Its name, original type and shape, codec, and stored bytes.
+    public var tensor: CompressedTensor
+    public var distortion: Distortion
+    /// Why it is not stored as the recipe's codec would; nil when it is.
+    public var reason: String?
+    /// The names of the operators that read it.
+    public var readers: [String]
+
+    public init(tensor: CompressedTensor, distortion: Distortion, reason: String?, readers: [String]) {
+        self.tensor = tensor
+        self.distortion = distortion
+        self.reason = reason
+        self.readers = readers
+    }
+
+    public init(_ weight: CompressedWeight) {
+        self.init(
+            tensor: weight.tensor, distortion: weight.distortion, reason: weight.reason, readers: weight.readers)
+    }
+}
+
+/// A tensor of the checkpoint that no function reads.
+public struct UnusedTensor: Equatable, Sendable {
+    public var name: String
+    public var reason: String
+    public init(name: String, reason: String) {
+        self.name = name
+        self.reason = reason
+    }
+}
+
+/// Where a package comes from: all that decides its bytes, and nothing else (no day, host, path, or thread count).
+public struct Provenance: Equatable, Sendable {
+    /// A file that the conversion read.
+    public struct Source: Equatable, Sendable {
+        /// Relative to the model's folder.
+        public var name: String
+        public var byteCount: Int
+        /// `TreeDigest` of its bytes.
+        public var digest: Digest
+        public init(name: String, byteCount: Int, digest: Digest) {
+            self.name = name
+            self.byteCount = byteCount
+            self.digest = digest
+        }
+    }
+    /// Sorted by name.
+    public var sources: [Source]
+    /// e.g. `bert`
+    public var family: String
+    /// `Recipe.json`: every default written out.
+    public var recipe: JSON
+    /// The bindings of each frozen function, e.g. `batch=1,sequence=128`.
+    public var shapes: [String]
+    public var toolVersion: String
+    public var numericsVersion: Int
+
+    public init(
+        sources: [Source], family: String, recipe: JSON, shapes: [String], toolVersion: String = Tool.version,
+        numericsVersion: Int = Tool.numericsVersion
+    ) {
+        self.sources = sources.sorted { $0.name < $1.name }
+        self.family = family
+        self.recipe = recipe
+        self.shapes = shapes
+        self.toolVersion = toolVersion
+        self.numericsVersion = numericsVersion
+    }
+}
+
+/// A file passed through: tokenizer, configuration.
+public struct Asset: Sendable {
+    /// Relative, with `/` between its parts, e.g. `1_Pooling/config.json`.
+    public var name: String
+    public var content: ByteView
+    public init(name: String, content: ByteView) {
+        self.name = name
+        self.content = content
+    }
+}

@@ -1,0 +1,44 @@
+/// The accelerator package format, as schemas/package-format.md defines it.
+public enum PackageFormat {
+    /// Readers refuse another major version, and ignore what a later minor version adds.
+    public static let major = 1
+    public static let minor = 0
+
+    /// Every tensor section starts on a multiple of this in its blob.
+    public static let sectionAlignment = 64
+    /// The page size of Apple's processors: a blob's first section lies on a page, also within a zip archive.
+    public static let pageBytes = 16384
+    /// A blob ends before this, unless one section alone is larger.
+    public static let maximumBlobBytes = 2 << 30
+
+    static let manifestName = "manifest.json"
+    static let programName = "program.bin"
+    static let sourceMapName = "source-map.json"
+    /// Outside of the package digest.
+    static let reportName = "verify.json"
+    static let assetsFolder = "assets"
+
+    static func blobName(_ index: Int) -> String {
+        let digits = String(index)
+        return "weights-\(String(repeating: "0", count: max(0, 4 - digits.count)))\(digits).bin"
+    }
+
+    /// What a reader has to know (or may know) beyond the version.
+    public enum Feature: String, CaseIterable, Sendable {
+        /// Bit 0: program.bin holds compiled functions.
+        case compiledFunctions = "compiled-functions"
+        /// Bit 1: weights lie in weights-NNNN.bin.
+        case weightBlobs = "weight-blobs"
+        /// Bit 2, optional: source-map.json.
+        case sourceMap = "source-map"
+        /// Bit 3, optional: assets/.
+        case assets = "assets"
+    }
+}
+
+/// What makes two versions of the tool differ in their output.
+public enum Tool {
+    public static let version = "0.1.0"
+    /// Goes up when any codec, pass, or plan gives other bytes for the same input. Part of every cache key.
+    public static let numericsVersion = 1
+}

@@ -1,0 +1,173 @@
+import ByteIO
+import Programs
+import Tensors
+import WeightCompression
+
+/// Proves that a compiled program can be run: every operand lies inside of its storage, every call satisfies its
+/// operator's shape rule, and no call writes what it reads. No kernel sees a call that has not passed here.
+struct ProgramValidator {
+    let weights: [CompressedTensor]
+    let file: String
+
+    /// - Throws: `FormatError` naming function and call.
+    static func validate(_ program: CompiledProgram, file: String) throws {
+        let validator = ProgramValidator(weights: program.weights, file: file)
+        var names: Set<String> = []
+        for function in program.functions {
+            guard names.insert(function.name).inserted else {
+                throw FormatError(file: file, reason: "two functions are called \"\(function.name)\"")
+            }
+            try validator.validate(function)
+        }
+    }
+
+    private func validate(_ function: CompiledFunction) throws {
+        func fail(_ reason: String) -> FormatError {
+            FormatError(file: file, reason: "function \"\(function.name)\": \(reason)")
+        }
+        guard Set(function.inputs.map(\.name)).count == function.inputs.count,
+            Set(function.outputs.map(\.name)).count == function.outputs.count
+        else { throw fail("two inputs or two outputs have the same name") }
+        for input in function.inputs {
+            guard PackageFormat.fits(input.shape) else { throw fail("input \"\(input.name)\" is too large") }
+            guard [.float32, .int64, .bool].contains(input.elementType) else {
+                throw fail("input \"\(input.name)\" is \(input.elementType.rawValue); values are F32, I64 or BOOL")
+            }
+        }
+        guard (0...PackageFormat.maximumArenaBytes).contains(function.arenaBytes) else {
+            throw fail("an arena of \(function.arenaBytes) bytes")
+        }
+        for call in function.calls {
+            do {
+                try validate(call, in: function)
+            } catch let problem as Problem {
+                throw fail("call \(call.operation.name) \"\(call.label)\": \(problem.reason)")
+            } catch let error as OperatorError {
+                throw fail("call \(call.operation.name) \"\(call.label)\": \(error.description)")
+            }
+        }
+        for output in function.outputs {
+            do {
+                _ = try extent(of: output.operand, in: function)
+            } catch let problem as Problem {
+                throw fail("output \"\(output.name)\": \(problem.reason)")
+            }
+        }
+    }
+
+    private struct Problem: Error {
+        var reason: String
+    }
+
+    private func validate(_ call: KernelCall, in function: CompiledFunction) throws {
+        let type = Swift.type(of: call.operation)
+        var read: [Range<Int>] = []
+        for (index, input) in call.inputs.enumerated() {
+            do {
+                let extent = try extent(of: input, in: function)
+                if case .arena = input.storage { read.append(extent) }
+            } catch let problem as Problem {
+                throw Problem(reason: "input \(index): \(problem.reason)")
+            }
+            guard type.readsStrided || input.layout.isContiguous else {
+                throw Problem(reason: "input \(index) has gaps, which \(call.operation.name) does not read")
+            }
+        }
+        var written: [Range<Int>] = []
+        for (index, output) in call.outputs.enumerated() {
+            let extent: Range<Int>
+            do {
+                extent = try self.extent(of: output, in: function)
+            } catch let problem as Problem {
+                throw Problem(reason: "output \(index): \(problem.reason)")
+            }
+            guard case .arena = output.storage else {
+                throw Problem(reason: "output \(index) is not in the arena")
+            }
+            guard output.layout.isContiguous || (type.writesStrided && output.layout.isInjective) else {
+                throw Problem(reason: "output \(index) has a layout that \(call.operation.name) cannot write")
+            }
+            guard !(read + written).contains(where: { $0.overlaps(extent) }) else {
+                throw Problem(reason: "output \(index) overlaps an input or another output")
+            }
+            written.append(extent)
+        }
+        let expected = try call.operation.outputTypes(call.inputs.map(Self.type))
+        let found = call.outputs.map(Self.type)
+        guard expected == found else {
+            throw Problem(reason: "makes \(expected), but its outputs are \(found)")
+        }
+    }
+
+    private static func type(of operand: Operand) -> TensorType {
+        TensorType(operand.elementType, shape: operand.shape)
+    }
+
+    /// The bytes of its storage that an operand touches, in the arena from the arena's start.
+    private func extent(of operand: Operand, in function: CompiledFunction) throws -> Range<Int> {
+        let layout = operand.layout
+        guard [.float32, .int64, .bool].contains(operand.elementType) else {
+            throw Problem(reason: "is \(operand.elementType.rawValue); values are F32, I64 or BOOL")
+        }
+        guard PackageFormat.fits(layout.shape), layout.strides.count == layout.shape.rank,
+            (0...PackageFormat.maximumElements).contains(layout.offset),
+            let last = layout.lastElement, last < PackageFormat.maximumElements
+        else { throw Problem(reason: "shape \(layout.shape) with strides \(layout.strides) is too large") }
+        // An empty operand touches nothing, wherever it is.
+        let first = last < 0 ? 0 : layout.offset
+        let end = last + 1
+        switch operand.storage {
+        case .input(let index):
+            guard function.inputs.indices.contains(index) else {
+                throw Problem(reason: "there is no input \(index)")
+            }
+            let input = function.inputs[index]
+            guard input.elementType == operand.elementType, end <= input.shape.count else {
+                throw Problem(
+                    reason:
+                        "does not lie in input \"\(input.name)\" of type \(input.elementType.rawValue)\(input.shape)")
+            }
+        case .weight(let index):
+            guard weights.indices.contains(index) else { throw Problem(reason: "there is no weight \(index)") }
+            let weight = weights[index]
+            guard weight.shape == layout.shape, layout.isContiguous, layout.offset == 0,
+                weight.elementType.valueType == operand.elementType
+            else {
+                throw Problem(
+                    reason:
+                        "does not fit weight \"\(weight.name)\" of type \(weight.elementType.rawValue)\(weight.shape)")
+            }
+        case .arena(let offset):
+            let size = operand.elementType.byteCount
+            guard offset >= 0, offset % PackageFormat.sectionAlignment == 0, offset <= function.arenaBytes,
+                end <= (function.arenaBytes - offset) / size
+            else {
+                throw Problem(
+                    reason: "does not lie in the arena of \(function.arenaBytes) bytes on a multiple of 64 bytes")
+            }
+            return offset + first * size..<offset + end * size
+        }
+        return first..<end
+    }
+}
+
+extension ElementType {
+    /// The type that a stored tensor of this type has in a program.
+    var valueType: ElementType {
+        if self == .bool { return .bool }
+        return isFloatingPoint ? .float32 : .int64
+    }
+}
+
+extension StridedLayout {
+    /// No two indices are the same element, as far as nested strides tell.
+    var isInjective: Bool {
+        if shape.dimensions.contains(0) { return true }
+        var covered = 0
+        for (stride, extent) in zip(strides, shape.dimensions).filter({ $0.1 > 1 }).sorted(by: { $0.0 < $1.0 }) {
+            guard stride > covered else { return false }
+            covered += stride * (extent - 1)
+        }
+        return true
+    }
+}

@@ -1,0 +1,53 @@
+import ByteIO
+import Tensors
+
+/// Where some stored bytes lie, and what they are.
+struct Section: Hashable, Sendable {
+    var blob: Int
+    /// From the start of the blob; a multiple of `PackageFormat.sectionAlignment`.
+    var offset: Int
+    var byteCount: Int
+    /// `TreeDigest` of the bytes.
+    var digest: Digest
+}
+
+/// A weight of program.bin. Two weights with equal bytes name the same sections.
+struct WeightRecord: Sendable {
+    var name: String
+    var elementType: ElementType
+    var shape: Shape
+    /// The codec's specification.
+    var codec: String
+    /// Indices into the section table.
+    var sections: [Int]
+}
+
+extension ElementType {
+    /// Its number in program.bin.
+    var code: UInt8 {
+        switch self {
+        case .float64: 0
+        case .float32: 1
+        case .float16: 2
+        case .bfloat16: 3
+        case .float8e4m3: 4
+        case .float8e5m2: 5
+        case .int64: 6
+        case .int32: 7
+        case .int16: 8
+        case .int8: 9
+        case .uint64: 10
+        case .uint32: 11
+        case .uint16: 12
+        case .uint8: 13
+        case .bool: 14
+        }
+    }
+
+    private static let byCode = Dictionary(uniqueKeysWithValues: allCases.map { ($0.code, $0) })
+
+    init?(code: UInt8) {
+        guard let type = Self.byCode[code] else { return nil }
+        self = type
+    }
+}

@@ -1,0 +1,105 @@
+import ByteIO
+import Tensors
+import WeightCompression
+
+/// source-map.json: what became of each tensor of the checkpoint. Not needed to run.
+struct SourceMap {
+    var coverage: [CoverageEntry]
+    var unusedTensors: [UnusedTensor]
+
+    static let limits = JSON.Limits(bytes: 256 << 20, depth: 8)
+
+    /// - Parameter sections: those of each entry, where they lie.
+    static func text(_ coverage: [CoverageEntry], sections: [[Section]], unused: [UnusedTensor]) -> String {
+        let document: JSON = [
+            "tensors": .array(zip(coverage, sections).map(json)),
+            "unused": .array(unused.map { ["name": .string($0.name), "reason": .string($0.reason)] }),
+        ]
+        return document.text()
+    }
+
+    private static func json(_ entry: CoverageEntry, _ sections: [Section]) -> JSON {
+        var members: [JSON.Member] = [
+            .init("name", .string(entry.tensor.name)),
+            .init("type", .string(entry.tensor.elementType.rawValue)),
+            .init("shape", .array(entry.tensor.shape.dimensions.map(integer))),
+            .init("codec", .string(entry.tensor.codec.specification)),
+            .init("sections", .array(sections.map { .array([$0.blob, $0.offset, $0.byteCount].map(integer)) })),
+            .init("readers", .array(entry.readers.map(JSON.string))),
+            .init("energy", .number(entry.distortion.energy)),
+        ]
+        if entry.distortion.squaredError != 0 || entry.distortion.maximumError != 0 {
+            members.append(.init("squaredError", .number(entry.distortion.squaredError)))
+            members.append(.init("maximumError", .number(entry.distortion.maximumError)))
+        }
+        if let reason = entry.reason { members.append(.init("reason", .string(reason))) }
+        return .object(members)
+    }
+
+    private static func integer(_ number: Int) -> JSON { .integer(Int64(number)) }
+
+    /// - Parameters:
+    ///   - known: the sections of program.bin; no others may be named.
+    ///   - content: the bytes of a section.
+    init(_ bytes: ByteView, file: String, known: [Section], content: (Section) -> ByteView) throws {
+        let document = JSONField(try JSON.parse(bytes, file: file, limits: Self.limits), file: file)
+        let byPlace = Dictionary(known.map { ([$0.blob, $0.offset, $0.byteCount], $0) }) { first, _ in first }
+        coverage = try document["tensors"].array().map { field in
+            let name = try field["name"].string()
+            let shape = Shape(try field["shape"].array().map { try $0.int(in: 0...PackageFormat.maximumElements) })
+            let sections = try field["sections"].array().map { place in
+                guard let section = byPlace[try place.array().map { try $0.int() }] else {
+                    throw place.error("program.bin has no section [blob, offset, bytes] like this")
+                }
+                return section
+            }
+            let tensor = try StoredForm(
+                name: name, elementType: try field["type"].elementType(), shape: shape,
+                codec: try field["codec"].string()
+            ).tensor(sections: sections.map(content), file: file)
+            var distortion = Distortion()
+            distortion.count = shape.count
+            distortion.energy = try field["energy"].double()
+            if field["squaredError"].exists { distortion.squaredError = try field["squaredError"].double() }
+            if field["maximumError"].exists { distortion.maximumError = try field["maximumError"].double() }
+            return CoverageEntry(
+                tensor: tensor, distortion: distortion,
+                reason: field["reason"].exists ? try field["reason"].string() : nil,
+                readers: try field["readers"].array().map { try $0.string() })
+        }
+        guard Set(coverage.map(\.tensor.name)).count == coverage.count else {
+            throw document["tensors"].error("a tensor is listed twice")
+        }
+        unusedTensors = try document["unused"].array().map {
+            UnusedTensor(name: try $0["name"].string(), reason: try $0["reason"].string())
+        }
+    }
+}
+
+/// What a file says of a stored tensor, before it is believed.
+struct StoredForm {
+    var name: String
+    var elementType: ElementType
+    var shape: Shape
+    /// The codec's specification.
+    var codec: String
+
+    /// - Throws: `FormatError` when the codec is unknown, cannot store such a tensor, or has other sections for it.
+    func tensor(sections: [ByteView], file: String) throws -> CompressedTensor {
+        func fail(_ reason: String) -> FormatError {
+            FormatError(file: file, place: .tensor(name, index: nil), reason: reason)
+        }
+        guard PackageFormat.fits(shape) else { throw fail("shape \(shape) is too large") }
+        let codec: any WeightCodec
+        do {
+            codec = try Codecs.codec(self.codec)
+        } catch let error as RequestError {
+            throw fail("\(error.description); accelc \(Tool.version) does not read it")
+        }
+        if let objection = codec.objection(elementType: elementType, shape: shape) {
+            throw fail("codec \(self.codec) cannot have stored it: \(objection)")
+        }
+        return try CompressedTensor(
+            name: name, elementType: elementType, shape: shape, codec: codec, sections: sections, file: file)
+    }
+}
