@@ -42,7 +42,7 @@ let package = Package(
         layer("Runtime", over: ["Programs", "WeightCompression", "CKernels"]),
         layer("ModelFamilies", over: ["Programs"]),
         layer("Programs", over: ["Tensors", "WeightCompression"]),
-        layer("WeightCompression", over: ["Tensors"]),
+        layer("WeightCompression", over: ["Tensors", "CKernels"]),
         layer("Tensors", over: ["ByteIO", "CKernels"]),
         layer("ByteIO", over: ["CZlib", "CKernels"]),
         .target(name: "CKernels"),

@@ -12,18 +12,56 @@ public struct CompressedTensor: Sendable {
     /// As `codec.sections(elementType:shape:)` lays them out.
     public let sections: [ByteView]
 
+    /// - Parameter file: where the sections come from, for errors.
     /// - Throws: `FormatError` when the sections are not those of the codec for this shape.
-    public init(name: String, elementType: ElementType, shape: Shape, codec: any WeightCodec, sections: [ByteView], file: String) throws {
-        fatalError("helper")
+    public init(
+        name: String, elementType: ElementType, shape: Shape, codec: any WeightCodec, sections: [ByteView],
+        file: String = "memory"
+    ) throws {
+        func refusal(_ reason: String) -> FormatError {
+            FormatError(file: file, place: .tensor(name, index: nil), reason: reason)
+        }
+        if let objection = codec.objection(elementType: elementType, shape: shape) {
+            throw refusal("cannot be stored as \(codec.specification): \(objection)")
+        }
+        let layout = codec.sections(elementType: elementType, shape: shape)
+        guard layout.map(\.byteCount) == sections.map(\.count) else {
+            let wanted = layout.map { "\($0.name) of \($0.byteCount)" }.joined(separator: ", ")
+            throw refusal(
+                "\(codec.specification) of \(shape) has \(wanted) bytes, found \(sections.map(\.count)) bytes")
+        }
+        self.name = name
+        self.elementType = elementType
+        self.shape = shape
+        self.codec = codec
+        self.sections = sections
     }
 
     /// Compresses `source` on up to `threads` threads; the bytes do not depend on how many.
-    public static func compressing(_ source: StoredTensor, with codec: any WeightCodec, threads: Int) throws -> (tensor: CompressedTensor, distortion: Distortion) {
-        fatalError("helper")
+    /// - Throws: `FormatError` naming tensor and index for a value that cannot be stored.
+    public static func compressing(
+        _ source: StoredTensor, with codec: any WeightCodec, threads: Int
+    ) throws -> (tensor: CompressedTensor, distortion: Distortion) {
+        let buffers = codec.sections(elementType: source.elementType, shape: source.shape)
+            .map { ByteBuffer(count: $0.byteCount) }
+        let units = codec.units(shape: source.shape)
+        let parts = try Parallel.map(units.count, threads: threads) { index in
+            try codec.encode(units[index], of: source, into: buffers.map(\.bytes))
+        }
+        let tensor = try CompressedTensor(
+            name: source.name, elementType: source.elementType, shape: source.shape, codec: codec,
+            sections: buffers.map { ByteView($0) }, file: source.file)
+        return (tensor, parts.reduce(into: Distortion()) { $0.merge($1) })
     }
 
     /// Decoded as float32, row-major.
-    public func floats() -> [Float] { fatalError("helper") }
+    public func floats() -> [Float] {
+        [Float](unsafeUninitializedCapacity: shape.count) { target, count in
+            codec.decode(0..<shape.rows, of: self, into: target)
+            count = shape.count
+        }
+    }
+
     public var byteCount: Int { sections.reduce(0) { $0 + $1.count } }
     /// Bits a weight, tables included.
     public var bitsPerWeight: Double { shape.count == 0 ? 0 : Double(byteCount * 8) / Double(shape.count) }

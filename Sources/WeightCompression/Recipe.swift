@@ -5,13 +5,40 @@ public import Tensors
 public struct Recipe: Sendable {
     public struct Rule: Sendable {
         /// Glob over the tensor's name: `*` any run of characters, `?` one, `[abc]` one of these.
-        public var match: String?
+        public let match: String?
         /// Name of an operator that reads the weight, e.g. `linear`, `gather`.
-        public var `operator`: String?
+        public let `operator`: String?
         /// Fits tensors of at least so many elements.
-        public var atLeast: Int?
-        public var codec: any WeightCodec
+        public let atLeast: Int?
+        public let codec: any WeightCodec
+        private let glob: Glob?
+
+        /// - Throws: `RequestError` when `match` is not a glob.
+        public init(
+            match: String? = nil, operator: String? = nil, atLeast: Int? = nil, codec: any WeightCodec
+        ) throws {
+            glob = match.flatMap(Glob.init)
+            if let match, glob == nil {
+                throw RequestError("\"\(match)\" is no pattern: close its brackets, and order its ranges")
+            }
+            self.match = match
+            self.operator = `operator`
+            self.atLeast = atLeast
+            self.codec = codec
+        }
+
+        func fits(_ tensor: StoredTensor, readBy operators: [String]) -> Bool {
+            glob?.matches(tensor.name) ?? true && `operator`.map(operators.contains) ?? true
+                && tensor.shape.count >= atLeast ?? 0
+        }
     }
+
+    public struct Choice: Sendable {
+        public let codec: any WeightCodec
+        /// Why the weight is not stored as the recipe's codec would; nil when it is.
+        public let reason: String?
+    }
+
     public var defaultCodec: any WeightCodec
     public var rules: [Rule]
 
@@ -19,16 +46,60 @@ public struct Recipe: Sendable {
         self.defaultCodec = codec
         self.rules = rules
     }
-    /// `{"default": SPEC, "rules": [{"match": ..., "operator": ..., "atLeast": ..., "compress": SPEC}]}`, as schemas/recipe.schema.json says.
-    public init(_ document: JSONField) throws { fatalError("helper") }
-    /// The whole recipe with every default written out; equal recipes give equal bytes.
-    public var json: JSON { fatalError("helper") }
 
-    public struct Choice: Sendable {
-        public let codec: any WeightCodec
-        /// Why the weight is not stored as the recipe's codec would; nil when it is.
-        public let reason: String?
+    /// `{"default": SPEC, "rules": [{"match": ..., "operator": ..., "atLeast": ..., "compress": SPEC}]}`, as
+    /// schemas/recipe.schema.json says.
+    /// - Throws: `FormatError` naming the field.
+    public init(_ document: JSONField) throws {
+        func codec(_ field: JSONField) throws -> any WeightCodec {
+            do { return try Codecs.codec(try field.string()) } catch let error as RequestError {
+                throw field.error(error.description)
+            }
+        }
+        try document.refuseMembers(otherThan: ["default", "rules"])
+        defaultCodec = try codec(document["default"])
+        rules =
+            try document["rules"].exists
+            ? document["rules"].array().map { rule in
+                try rule.refuseMembers(otherThan: ["match", "operator", "atLeast", "compress"])
+                do {
+                    return try Rule(
+                        match: rule["match"].exists ? rule["match"].string() : nil,
+                        operator: rule["operator"].exists ? rule["operator"].string() : nil,
+                        atLeast: rule["atLeast"].exists ? rule["atLeast"].int(in: 0...Int.max) : nil,
+                        codec: codec(rule["compress"]))
+                } catch let error as RequestError {
+                    throw rule["match"].error(error.description)
+                }
+            } : []
     }
-    /// The codec for a weight that `operators` read. A weight that the chosen codec objects to is stored as it is in the checkpoint, with the reason.
-    public func choice(for tensor: StoredTensor, readBy operators: [String]) -> Choice { fatalError("helper") }
+
+    /// The whole recipe with every option of its codecs written out; equal recipes give equal bytes.
+    public var json: JSON {
+        .object([
+            .init("default", .string(defaultCodec.values.fullSpecification)),
+            .init(
+                "rules",
+                .array(
+                    rules.map { rule in
+                        .object(
+                            [
+                                rule.match.map { .init("match", .string($0)) },
+                                rule.operator.map { .init("operator", .string($0)) },
+                                rule.atLeast.map { .init("atLeast", .integer(Int64($0))) },
+                                .init("compress", .string(rule.codec.values.fullSpecification)),
+                            ].compactMap { $0 })
+                    })),
+        ])
+    }
+
+    /// The codec for a weight that `operators` read. A weight that the chosen codec objects to is stored as it is in the
+    /// checkpoint, with the reason.
+    public func choice(for tensor: StoredTensor, readBy operators: [String]) -> Choice {
+        let codec = rules.first { $0.fits(tensor, readBy: operators) }?.codec ?? defaultCodec
+        guard let objection = codec.objection(elementType: tensor.elementType, shape: tensor.shape) else {
+            return Choice(codec: codec, reason: nil)
+        }
+        return Choice(codec: StoredCodec(), reason: objection)
+    }
 }

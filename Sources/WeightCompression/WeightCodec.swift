@@ -22,13 +22,16 @@ public protocol WeightCodec: Sendable {
     func units(shape: Shape) -> [Range<Int>]
     /// Encodes one unit. `sections` are the whole sections, zeroed at first; a unit writes only its own part.
     /// - Throws: `FormatError` naming tensor and index for NaN or infinity.
-    func encode(_ unit: Range<Int>, of source: StoredTensor, into sections: [UnsafeMutableRawBufferPointer]) throws -> Distortion
+    func encode(_ unit: Range<Int>, of source: StoredTensor, into sections: [UnsafeMutableRawBufferPointer]) throws
+        -> Distortion
     /// Decodes whole rows to float32: `rows.count * columns` values.
     func decode(_ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>)
     /// Proves that stored rows are what the codec would have chosen given its stored scales or palettes: lossless values
     /// are equal, |w - q| is at most half a step for values in range, a palette code is the nearest entry.
     /// - Returns: the index of the first element (row-major, in the whole tensor) that is not, with the reason.
-    func violation(_ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor) -> (index: Int, reason: String)?
+    func violation(_ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor) -> (
+        index: Int, reason: String
+    )?
 }
 
 public struct SectionLayout: Equatable, Sendable {
@@ -51,4 +54,10 @@ extension WeightCodec {
 extension Shape {
     public var rows: Int { rank < 2 ? 1 : dimensions[0] }
     public var columns: Int { rank < 2 ? count : dimensions[1...].reduce(1, *) }
+
+    /// All rows, cut into blocks of about `elements` elements.
+    func rowBlocks(of elements: Int) -> [Range<Int>] {
+        let step = max(1, elements / max(columns, 1))
+        return stride(from: 0, to: rows, by: step).map { $0..<min($0 + step, rows) }
+    }
 }

@@ -1,6 +1,7 @@
 import Programs
 import Tensors
 import Testing
+import WeightCompression
 
 @Suite("Compilation")
 struct CompilationTests {
@@ -56,5 +57,21 @@ struct CompilationTests {
         for call in function.calls.dropFirst() { #expect(call.outputs[0].storage != home) }
         // early, and two that take turns.
         #expect(function.arenaBytes == 3 * 64)
+    }
+
+    @Test("Functions share weights, and equal tables once")
+    func sharedWeights() throws {
+        var builder = ProgramBuilder(name: "shared", dimensions: [.init("batch", usual: [1])])
+        let x = builder.input("x", TensorType(.float32, ["batch", 4]))
+        let weight = StoredTensor(name: "w", floats: [1, 2, 3, 4, 5, 6, 7, 8], shape: [2, 4])
+        let scale = builder.literal(HostTensor([2.0, 3], [2]), name: "scale")
+        let y = try builder.apply(Linear(), [x, builder.constant(weight, isWeight: true)])
+        builder.output("y", try builder.apply(Multiply(), [y, scale]))
+        let program = try builder.finish()
+        let functions = try [1, 8].map { try program.freezing(ShapeBindings(["batch": $0])) }
+        let recipe = Recipe(default: try Codecs.codec("float32"))
+        let compiled = try recipe.compressing(functions, threads: 1).compiled()
+        #expect(compiled.functions.map(\.name) == ["shared[batch=1]", "shared[batch=8]"])
+        #expect(compiled.weights.map(\.name) == ["w", "scale"])
     }
 }

@@ -1,0 +1,73 @@
+/// A shell pattern over tensor names: `*` any run of characters, `?` one, `[abc]` and `[a-z]` one of these, `[!abc]` one
+/// of the others.
+struct Glob: Sendable {
+    private enum Part: Sendable {
+        case one(Character)
+        case any
+        case run
+        case set([ClosedRange<Character>], negated: Bool)
+    }
+    private var parts: [Part] = []
+
+    /// nil when a bracket stays open or a range runs backwards.
+    init?(_ pattern: String) {
+        var rest = pattern[...]
+        while let character = rest.popFirst() {
+            switch character {
+            case "*": parts.append(.run)
+            case "?": parts.append(.any)
+            case "[":
+                guard let set = Self.set(&rest) else { return nil }
+                parts.append(set)
+            default: parts.append(.one(character))
+            }
+        }
+    }
+
+    private static func set(_ rest: inout Substring) -> Part? {
+        let negated = rest.first == "!"
+        if negated { rest.removeFirst() }
+        var ranges: [ClosedRange<Character>] = []
+        while let first = rest.popFirst() {
+            if first == "]", !ranges.isEmpty { return .set(ranges, negated: negated) }
+            var last = first
+            if rest.first == "-", rest.dropFirst().first.map({ $0 != "]" }) ?? false {
+                rest.removeFirst()
+                last = rest.removeFirst()
+            }
+            guard first <= last else { return nil }
+            ranges.append(first...last)
+        }
+        return nil
+    }
+
+    /// Takes time in proportion to pattern times name at worst: only the last `*` is ever tried again.
+    func matches(_ name: String) -> Bool {
+        let characters = Array(name)
+        var (part, index) = (0, 0)
+        var retry: (part: Int, index: Int)?
+        while index < characters.count {
+            if part < parts.count, case .run = parts[part] {
+                retry = (part + 1, index)
+                part += 1
+            } else if part < parts.count, matches(parts[part], characters[index]) {
+                part += 1
+                index += 1
+            } else if let last = retry {
+                retry = (last.part, last.index + 1)
+                (part, index) = (last.part, last.index + 1)
+            } else {
+                return false
+            }
+        }
+        return parts[part...].allSatisfy { if case .run = $0 { true } else { false } }
+    }
+
+    private func matches(_ part: Part, _ character: Character) -> Bool {
+        switch part {
+        case .one(let wanted): wanted == character
+        case .any, .run: true
+        case .set(let ranges, let negated): ranges.contains { $0.contains(character) } != negated
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import ByteIO
+public import Tensors
+
+extension StoredTensor {
+    /// The elements, in row-major order, of rows `rows` of the tensor seen as a matrix.
+    func elements(ofRows rows: Range<Int>) -> Range<Int> {
+        rows.lowerBound * shape.columns..<rows.upperBound * shape.columns
+    }
+
+    /// Widens elements `range` to float32 and refuses what is not finite.
+    /// - Throws: `FormatError` naming tensor and index.
+    func readFinite(_ range: Range<Int>, into target: UnsafeMutableBufferPointer<Float>) throws {
+        readFloats(range, into: target)
+        // The sum of x - x is 0 for finite values, and NaN as soon as one is not.
+        var sums = SIMD16<Float>.zero
+        var index = 0
+        while index + 16 <= range.count {
+            let values = UnsafeRawPointer(target.baseAddress! + index).loadUnaligned(as: SIMD16<Float>.self)
+            sums += values - values
+            index += 16
+        }
+        var sum = sums.sum()
+        for rest in index..<range.count { sum += target[rest] - target[rest] }
+        guard sum == 0 else {
+            let bad = target[..<range.count].firstIndex { !$0.isFinite } ?? 0
+            throw error("is \(target[bad]), and a weight has to be finite", index: range.lowerBound + bad)
+        }
+    }
+
+    /// Calls `body` with each of the rows widened to float32, in a buffer that is used again.
+    func forEachFiniteRow(
+        _ rows: Range<Int>, _ body: (_ row: Int, UnsafeMutableBufferPointer<Float>) throws -> Void
+    ) throws {
+        try withUnsafeTemporaryAllocation(of: Float.self, capacity: max(shape.columns, 1)) { buffer in
+            let row = UnsafeMutableBufferPointer(rebasing: buffer[..<shape.columns])
+            for index in rows {
+                try readFinite(elements(ofRows: index..<index + 1), into: row)
+                try body(index, row)
+            }
+        }
+    }
+}
+
+extension Distortion {
+    /// Counts values that are stored without loss.
+    mutating func addLossless(_ row: UnsafeMutableBufferPointer<Float>) {
+        count += row.count
+        var sum = 0.0
+        for value in row { sum += Double(value) * Double(value) }
+        energy += sum
+    }
+
+    /// Counts `stored` in place of `row`.
+    mutating func add(_ row: UnsafeMutableBufferPointer<Float>, storedAs stored: UnsafeMutableBufferPointer<Float>) {
+        count += row.count
+        var (squares, errors, largest) = (0.0, 0.0, 0.0)
+        for index in row.indices {
+            let value = Double(row[index])
+            let error = value - Double(stored[index])
+            squares += value * value
+            errors += error * error
+            largest = max(largest, abs(error))
+        }
+        energy += squares
+        squaredError += errors
+        maximumError = max(maximumError, largest)
+    }
+}
+
+extension StoredCodec {
+    init() { self.init(CodecOptionValues(defaultsOf: StoredCodec.self)) }
+}
