@@ -49,6 +49,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
 
         layer("TestSupport", over: ["Tensors"]),
+        layer("CKernelsTests", over: ["CKernels", "TestSupport"], kind: .test),
         layer("ByteIOTests", over: ["ByteIO", "TestSupport"], kind: .test),
         layer("TensorsTests", over: ["Tensors", "TestSupport"], kind: .test),
         layer("WeightCompressionTests", over: ["WeightCompression", "TestSupport"], kind: .test),

@@ -20,6 +20,9 @@
 // file compiles for any processor with a bare compiler.
 #define ck_copy(target, source, bytes) __builtin_memcpy(target, source, bytes)
 
+// The columns of a panel: two AVX-512 vectors; narrower sets take a panel in several columns of tiles.
+#define PANEL_WIDTH 32
+
 /// Whether SHA-256 instructions are there and `ck_limit_isa` allows anything but the scalar forms.
 int ck_has_sha256(void);
 

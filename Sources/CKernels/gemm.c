@@ -1,0 +1,91 @@
+// The matrix product, panel by panel.
+#include "internal.h"
+
+// a * b + c is two roundings unless the code says otherwise, on every instruction set.
+#pragma clang fp contract(off)
+
+// Sums are cut off and added to the result after so many products: what a tile reads of a panel stays in the first
+// cache level, and rounding errors grow with the number of blocks, not of products.
+#define K_BLOCK 192
+
+size_t ck_panel_width(void) { return PANEL_WIDTH; }
+
+#if CK_X86
+
+#define NAME(x) x##_avx512
+#define TARGET CK_TARGET_AVX512
+#define LANES 16
+#define VECTORS 2
+#define ROWS 14
+#include "gemm_body.h"
+
+#define NAME(x) x##_avx2
+#define TARGET CK_TARGET_AVX2
+#define LANES 8
+#define VECTORS 2
+#define ROWS 6
+#include "gemm_body.h"
+
+#elif CK_ARM
+
+#define NAME(x) x##_neon
+#define TARGET
+#define LANES 4
+#define VECTORS 4
+#define ROWS 6
+#include "gemm_body.h"
+
+#endif
+
+static void panel_scalar(const float *a, size_t lda, size_t m, size_t k, const float *panel, const float *bias,
+                         float *c, size_t ldc, size_t columns) {
+    for (size_t row = 0; row < m; row++) {
+        for (size_t column = 0; column < columns; column++) {
+            float total = bias ? bias[column] : 0;
+            for (size_t from = 0; from < k; from += K_BLOCK) {
+                size_t end = k - from < K_BLOCK ? k : from + K_BLOCK;
+                float sum = 0;
+                for (size_t i = from; i < end; i++)
+                    sum = __builtin_fmaf(a[row * lda + i], panel[i * PANEL_WIDTH + column], sum);
+                total += sum;
+            }
+            c[row * ldc + column] = total;
+        }
+    }
+}
+
+/// Computes whole tiles of PANEL_WIDTH columns.
+typedef void whole_panel(const float *a, size_t lda, size_t m, size_t k, const float *panel, const float *bias,
+                         float *c, size_t ldc);
+
+/// A panel of fewer columns goes through a buffer, some rows at a time.
+static void narrow_panel(whole_panel *whole, const float *a, size_t lda, size_t m, size_t k, const float *panel,
+                         const float *bias, float *c, size_t ldc, size_t columns) {
+    enum { rows_at_once = 56 };
+    float buffer[rows_at_once * PANEL_WIDTH], wide_bias[PANEL_WIDTH] = {0};
+    if (bias) ck_copy(wide_bias, bias, columns * sizeof(float));
+    for (size_t row = 0; row < m; row += rows_at_once) {
+        size_t rows = m - row < rows_at_once ? m - row : rows_at_once;
+        whole(a + row * lda, lda, rows, k, panel, wide_bias, buffer, PANEL_WIDTH);
+        for (size_t r = 0; r < rows; r++)
+            ck_copy(c + (row + r) * ldc, buffer + r * PANEL_WIDTH, columns * sizeof(float));
+    }
+}
+
+void ck_gemm_panel(const float *a, size_t lda, size_t m, size_t k, const float *panel, const float *bias, float *c,
+                   size_t ldc, size_t columns) {
+    whole_panel *whole;
+    switch (ck_current_isa()) {
+#if CK_X86
+    case CK_AVX512: whole = panel_avx512; break;
+    case CK_AVX2: whole = panel_avx2; break;
+#elif CK_ARM
+    case CK_NEON: whole = panel_neon; break;
+#endif
+    default: panel_scalar(a, lda, m, k, panel, bias, c, ldc, columns); return;
+    }
+    if (columns < PANEL_WIDTH)
+        narrow_panel(whole, a, lda, m, k, panel, bias, c, ldc, columns);
+    else
+        whole(a, lda, m, k, panel, bias, c, ldc);
+}

@@ -1,0 +1,45 @@
+// Elementwise functions and row reductions.
+#include "internal.h"
+
+// a * b + c is two roundings unless the code says otherwise, on every instruction set.
+#pragma clang fp contract(off)
+
+#define NAME(x) x##_plain
+#define TARGET
+#include "rows_body.h"
+
+#if CK_X86
+
+#define NAME(x) x##_avx2
+#define TARGET CK_TARGET_AVX2
+#include "rows_body.h"
+
+#define NAME(x) x##_avx512
+#define TARGET CK_TARGET_AVX512
+#include "rows_body.h"
+
+#define CHOOSE(kernel, ...)                                      \
+    switch (ck_current_isa()) {                                  \
+    case CK_AVX512: kernel##_avx512(__VA_ARGS__); return;        \
+    case CK_AVX2: kernel##_avx2(__VA_ARGS__); return;            \
+    default: kernel##_plain(__VA_ARGS__);                        \
+    }
+
+#else
+
+// NEON belongs to the plain compilation on ARM.
+#define CHOOSE(kernel, ...) kernel##_plain(__VA_ARGS__);
+
+#endif
+
+void ck_gelu_erf(float *x, size_t count) { CHOOSE(gelu_erf, x, count) }
+void ck_gelu_tanh(float *x, size_t count) { CHOOSE(gelu_tanh, x, count) }
+void ck_tanh(float *x, size_t count) { CHOOSE(tanh, x, count) }
+void ck_sigmoid(float *x, size_t count) { CHOOSE(sigmoid, x, count) }
+void ck_silu(float *x, size_t count) { CHOOSE(silu, x, count) }
+void ck_exp(float *x, size_t count) { CHOOSE(exp, x, count) }
+void ck_softmax(float *row, size_t count) { CHOOSE(softmax, row, count) }
+
+void ck_layer_norm(const float *x, const float *gain, const float *shift, float epsilon, float *target, size_t count) {
+    CHOOSE(layer_norm, x, gain, shift, epsilon, target, count)
+}

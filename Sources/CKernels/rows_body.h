@@ -1,0 +1,244 @@
+// Elementwise and row kernels for one instruction set. Included once for each, with these defined:
+//   NAME(x)   the function's name for this set      TARGET    its target attribute
+//
+// The body is written in vectors of 16, which the compiler splits into what the set has. The same operations run in the
+// same order everywhere, so all sets give the same bits.
+
+typedef float NAME(floats) __attribute__((ext_vector_type(16), aligned(4)));
+typedef double NAME(doubles) __attribute__((ext_vector_type(16), aligned(8)));
+typedef int32_t NAME(ints) __attribute__((ext_vector_type(16), aligned(4)));
+#define FLOATS NAME(floats)
+#define DOUBLES NAME(doubles)
+#define INTS NAME(ints)
+#define WIDE(x) __builtin_convertvector(x, DOUBLES)
+#define NARROW(x) __builtin_convertvector(x, FLOATS)
+#define FMA(a, b, c) __builtin_elementwise_fma(a, b, c)
+
+/// e^x = part * scale. The argument is wide because an error of it becomes a relative error of the result; the scale, a
+/// power of two, is apart so that factors can be multiplied in before a result falls below the normal numbers.
+TARGET CK_INLINE void NAME(exponential)(const DOUBLES *argument, FLOATS *part, FLOATS *scale) {
+    const double round_to_integer = 0x1.8p52;
+    DOUBLES x = *argument;
+    // Outside of these the result is 0 or infinity; NaN fails both comparisons and stays.
+    x = x < -120.0 ? (DOUBLES)-120.0 : x;
+    x = x > 89.0 ? (DOUBLES)89.0 : x;
+    DOUBLES n = (x * 0x1.71547652b82fep0 + round_to_integer) - round_to_integer;
+    FLOATS r = NARROW(x - n * 0x1.62e42fefa39efp-1);
+    FLOATS p = 0x1.a124e4p-13f;
+    p = FMA(p, r, (FLOATS)0x1.6d4316p-10f);
+    p = FMA(p, r, (FLOATS)0x1.1110e0p-7f);
+    p = FMA(p, r, (FLOATS)0x1.5554eap-5f);
+    p = FMA(p, r, (FLOATS)0x1.555556p-3f);
+    p = FMA(p, r, (FLOATS)0.5f);
+    p = FMA(p * r, r, r) + 1.0f;
+    // 2^n in two factors: n goes below the smallest and above the largest exponent of a float.
+    FLOATS steps = NARROW(n);
+    steps = steps == steps ? steps : (FLOATS)0.0f;
+    INTS exponent = __builtin_convertvector(steps, INTS);
+    INTS half = exponent >> 1;
+    *part = p * (FLOATS)((half + 127) << 23);
+    *scale = (FLOATS)((exponent - half + 127) << 23);
+    // Not merely small: a huge factor may follow.
+    *scale = NARROW(x) <= -120.0f ? (FLOATS)0.0f : *scale;
+}
+
+/// x / (1 + e^-v), without overflow on the way.
+TARGET CK_INLINE void NAME(gate)(const FLOATS *x, const DOUBLES *v, FLOATS *result) {
+    DOUBLES away = *v > 0.0 ? -*v : *v;
+    FLOATS part, scale;
+    NAME(exponential)(&away, &part, &scale);
+    FLOATS denominator = 1.0f + part * scale;
+    INTS above = NARROW(*v) > 0.0f;
+    part = above ? (FLOATS)1.0f : part;
+    scale = above ? (FLOATS)1.0f : scale;
+    *result = *x * part / denominator * scale;
+}
+
+TARGET CK_INLINE void NAME(gelu_erf_16)(FLOATS *values) {
+    // x * Phi(x), with Phi(-a) = e^(-a^2/2) g((a - 4) / (a + 4)) / (1 + a) for a >= 0. g is a polynomial (Chebyshev fit
+    // on 0...15, relative error 2e-8). Never 1 + erf, which loses the digits of negative x.
+    FLOATS x = *values;
+    FLOATS a = __builtin_elementwise_abs(x);
+    DOUBLES wide = WIDE(a);
+    wide = wide * wide * -0.5;
+    FLOATS part, scale;
+    NAME(exponential)(&wide, &part, &scale);
+    a = a > 15.0f ? (FLOATS)15.0f : a;
+    FLOATS t = (a - 4.0f) / (a + 4.0f);
+    FLOATS g = -0x1.37f310p-14f;
+    g = FMA(g, t, (FLOATS)-0x1.17ea82p-14f);
+    g = FMA(g, t, (FLOATS)0x1.6a33a0p-11f);
+    g = FMA(g, t, (FLOATS)-0x1.3a7cd4p-12f);
+    g = FMA(g, t, (FLOATS)-0x1.47d200p-8f);
+    g = FMA(g, t, (FLOATS)0x1.25eb82p-6f);
+    g = FMA(g, t, (FLOATS)-0x1.07c3b6p-5f);
+    g = FMA(g, t, (FLOATS)0x1.d4953cp-6f);
+    g = FMA(g, t, (FLOATS)0x1.cabd76p-7f);
+    g = FMA(g, t, (FLOATS)-0x1.8c18f0p-4f);
+    g = FMA(g, t, (FLOATS)0x1.e361eap-2f);
+    FLOATS lost = NARROW(WIDE(g) * WIDE(part) * WIDE(a)) / (1.0f + a) * scale;
+    FLOATS far = (x > 0.0f ? x : (FLOATS)0.0f) - lost;
+    // Near zero the error of 1 - Phi(-x) is large against the result: there Phi(x) = 1/2 + x p(x^2).
+    FLOATS s = x * x;
+    FLOATS p = -0x1.010b86p-17f;
+    p = FMA(p, s, (FLOATS)0x1.dc102ap-14f);
+    p = FMA(p, s, (FLOATS)-0x1.36fe32p-10f);
+    p = FMA(p, s, (FLOATS)0x1.46ce58p-7f);
+    p = FMA(p, s, (FLOATS)-0x1.105832p-4f);
+    p = FMA(p, s, (FLOATS)0x1.988454p-2f);
+    *values = a < 1.0f ? x * FMA(p, x, (FLOATS)0.5f) : far;
+}
+
+TARGET CK_INLINE void NAME(gelu_tanh_16)(FLOATS *values) {
+    // x/2 (1 + tanh(u)) = x / (1 + e^-2u), u = sqrt(2/pi) (x + 0.044715 x^3)
+    DOUBLES x = WIDE(*values);
+    DOUBLES v = x * 1.5957691216057308 * (1.0 + 0.044715 * x * x);
+    NAME(gate)(values, &v, values);
+}
+
+TARGET CK_INLINE void NAME(sigmoid_16)(FLOATS *values) {
+    DOUBLES v = WIDE(*values);
+    FLOATS one = 1.0f;
+    NAME(gate)(&one, &v, values);
+}
+
+TARGET CK_INLINE void NAME(silu_16)(FLOATS *values) {
+    DOUBLES v = WIDE(*values);
+    NAME(gate)(values, &v, values);
+}
+
+TARGET CK_INLINE void NAME(exp_16)(FLOATS *values) {
+    DOUBLES x = WIDE(*values);
+    FLOATS part, scale;
+    NAME(exponential)(&x, &part, &scale);
+    *values = part * scale;
+}
+
+TARGET CK_INLINE void NAME(tanh_16)(FLOATS *values) {
+    FLOATS x = *values, a = __builtin_elementwise_abs(x), s = a * a;
+    // x + x^3 p(x^2) near zero, (1 - e^-2a) / (1 + e^-2a) elsewhere.
+    FLOATS p = 0x1.2977d8p-9f;
+    p = FMA(p, s, (FLOATS)-0x1.10bbf4p-7f);
+    p = FMA(p, s, (FLOATS)0x1.648e8ep-6f);
+    p = FMA(p, s, (FLOATS)-0x1.ba0718p-5f);
+    p = FMA(p, s, (FLOATS)0x1.1110e4p-3f);
+    p = FMA(p, s, (FLOATS)-0x1.555556p-2f);
+    FLOATS near = FMA(p * s, a, a);
+    DOUBLES wide = WIDE(a) * -2.0;
+    FLOATS part, scale;
+    NAME(exponential)(&wide, &part, &scale);
+    FLOATS e = part * scale;
+    FLOATS far = (1.0f - e) / (1.0f + e);
+    FLOATS result = a < 0.63f ? near : far;
+    *values = __builtin_elementwise_copysign(result, x);
+}
+
+#define ELEMENTWISE(kernel)                                                         \
+    TARGET static void NAME(kernel)(float *x, size_t count) {                       \
+        size_t i = 0;                                                               \
+        for (; i + 16 <= count; i += 16) NAME(kernel##_16)((FLOATS *)(x + i));      \
+        if (i == count) return;                                                     \
+        FLOATS rest = 0.0f;                                                         \
+        ck_copy(&rest, x + i, (count - i) * sizeof(float));                         \
+        NAME(kernel##_16)(&rest);                                                   \
+        ck_copy(x + i, &rest, (count - i) * sizeof(float));                         \
+    }
+ELEMENTWISE(gelu_erf)
+ELEMENTWISE(gelu_tanh)
+ELEMENTWISE(sigmoid)
+ELEMENTWISE(silu)
+ELEMENTWISE(exp)
+ELEMENTWISE(tanh)
+#undef ELEMENTWISE
+
+/// The 16 values at `i`; past `count` the value `fill`.
+TARGET CK_INLINE void NAME(load)(const float *x, size_t i, size_t count, float fill, FLOATS *values) {
+    if (i + 16 <= count) {
+        *values = *(const FLOATS *)(x + i);
+    } else {
+        *values = fill;
+        ck_copy(values, x + i, (count - i) * sizeof(float));
+    }
+}
+
+TARGET CK_INLINE void NAME(store)(float *x, size_t i, size_t count, const FLOATS *values) {
+    if (i + 16 <= count)
+        *(FLOATS *)(x + i) = *values;
+    else
+        ck_copy(x + i, values, (count - i) * sizeof(float));
+}
+
+TARGET CK_INLINE double NAME(total)(const DOUBLES *lanes) {
+    double total = 0;
+    for (int lane = 0; lane < 16; lane++) total += (*lanes)[lane];
+    return total;
+}
+
+TARGET static void NAME(softmax)(float *row, size_t count) {
+    const float nothing = -__builtin_inff();
+    FLOATS largest = nothing;
+    for (size_t i = 0; i < count; i += 16) {
+        FLOATS x;
+        NAME(load)(row, i, count, nothing, &x);
+        largest = x > largest ? x : largest;
+    }
+    double top = nothing;
+    for (int lane = 0; lane < 16; lane++) top = largest[lane] > top ? largest[lane] : top;
+    DOUBLES sums = 0.0;
+    for (size_t i = 0; i < count; i += 16) {
+        FLOATS x, part, scale;
+        NAME(load)(row, i, count, nothing, &x);
+        DOUBLES below = WIDE(x) - top;
+        NAME(exponential)(&below, &part, &scale);
+        x = part * scale;
+        // The lanes past the end hold e^-infinity, which the exponential makes 0.
+        sums += WIDE(x);
+        NAME(store)(row, i, count, &x);
+    }
+    float sum = (float)NAME(total)(&sums);
+    for (size_t i = 0; i < count; i += 16) {
+        FLOATS x;
+        NAME(load)(row, i, count, 0.0f, &x);
+        x = x / sum;
+        NAME(store)(row, i, count, &x);
+    }
+}
+
+TARGET static void NAME(layer_norm)(const float *x, const float *gain, const float *shift, float epsilon,
+                                    float *target, size_t count) {
+    DOUBLES sums = 0.0;
+    for (size_t i = 0; i < count; i += 16) {
+        FLOATS v;
+        NAME(load)(x, i, count, 0.0f, &v);
+        sums += WIDE(v);
+    }
+    double mean = NAME(total)(&sums) / (double)count;
+    sums = 0.0;
+    for (size_t i = 0; i < count; i += 16) {
+        FLOATS v;
+        NAME(load)(x, i, count, 0.0f, &v);
+        DOUBLES distance = WIDE(v) - mean;
+        if (i + 16 > count)
+            for (size_t lane = count - i; lane < 16; lane++) distance[lane] = 0;
+        sums += distance * distance;
+    }
+    double variance = NAME(total)(&sums) / (double)count;
+    double scale = 1 / __builtin_sqrt(variance + (double)epsilon);
+    for (size_t i = 0; i < count; i += 16) {
+        FLOATS v, g, s;
+        NAME(load)(x, i, count, 0.0f, &v);
+        NAME(load)(gain, i, count, 0.0f, &g);
+        NAME(load)(shift, i, count, 0.0f, &s);
+        v = NARROW((WIDE(v) - mean) * scale * WIDE(g) + WIDE(s));
+        NAME(store)(target, i, count, &v);
+    }
+}
+
+#undef FLOATS
+#undef DOUBLES
+#undef INTS
+#undef WIDE
+#undef NARROW
+#undef FMA
+#undef NAME
+#undef TARGET
