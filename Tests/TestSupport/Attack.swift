@@ -1,0 +1,41 @@
+public import ByteIO
+public import Testing
+
+/// A file that a reader has to judge: hostile, broken, or odd but allowed. Tests check the verdict; fuzzers start from
+/// the bytes.
+public struct Attack: Sendable, CustomTestStringConvertible {
+    public enum Verdict: Sendable {
+        case accepted
+        /// Where the error has to point, and words that its reason has to have.
+        case refused(FormatError.Place?, String)
+    }
+
+    public let name: String
+    public let bytes: [UInt8]
+    public let verdict: Verdict
+
+    public init(_ name: String, _ bytes: [UInt8], _ verdict: Verdict) {
+        self.name = name
+        self.bytes = bytes
+        self.verdict = verdict
+    }
+
+    public var testDescription: String { name }
+
+    /// Runs `reader` on the bytes; returns how its outcome differs from the verdict, nil when it does not.
+    public func flaw(_ reader: (ByteView, _ file: String) throws -> Void) -> String? {
+        do {
+            try reader(ByteView(bytes), "attack.bin")
+            if case .accepted = verdict { return nil }
+            return "accepted"
+        } catch let error as FormatError {
+            guard case .refused(let place, let words) = verdict else { return "refused: \(error)" }
+            guard error.file == "attack.bin", error.place == place, error.reason.contains(words) else {
+                return "refused otherwise: \(error) (\(String(describing: error.place)))"
+            }
+            return nil
+        } catch {
+            return "another error: \(error)"
+        }
+    }
+}
