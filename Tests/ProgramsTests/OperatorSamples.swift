@@ -1,0 +1,126 @@
+import Programs
+import Tensors
+import TestSupport
+import Testing
+
+/// An application of an operator to the inputs that `operators.safetensors` holds under its name.
+struct OperatorSample: Sendable, CustomTestStringConvertible {
+    let name: String
+    /// As a program with free dimensions has it.
+    let operation: any Operator
+    /// The inputs' extents with free dimensions; empty: all are numbers.
+    let extents: [[Dimension]]
+    static let bindings = ["batch": 2, "sequence": 3]
+    var testDescription: String { name }
+
+    init(_ name: String, _ operation: any Operator, _ extents: [Dimension]...) {
+        self.name = name
+        self.operation = operation
+        self.extents = extents
+    }
+
+    /// As a frozen program has it.
+    func frozen() throws -> any Operator {
+        try Operators.make(operation.name, operation.attributes.binding(Self.bindings))
+    }
+
+    func inputs() throws -> [HostTensor] {
+        let golden = try Self.golden()
+        return (0..<8).compactMap { golden["\(name).in.\($0)"].map(HostTensor.init) }
+    }
+
+    func expected() throws -> HostTensor { HostTensor(try #require(try Self.golden()["\(name).out"])) }
+
+    static func golden() throws -> SafetensorsFile { try SafetensorsFile(Fixtures.path("operators.safetensors")) }
+
+    /// The types of the inputs, with free dimensions.
+    func types() throws -> [TensorType] {
+        try inputs().enumerated().map { index, tensor in
+            extents.isEmpty ? tensor.type : TensorType(tensor.elementType, extents[index])
+        }
+    }
+
+    /// Every operator of the registry has a sample here: a test says so.
+    static let all: [OperatorSample] = unary + binary + movement + contractions + others
+
+    private static let unary: [OperatorSample] = [
+        ("gelu_erf", Gelu(.erf)), ("gelu_tanh", Gelu(.tanh)), ("gelu_quick", Gelu(.quick)), ("relu", Relu()),
+        ("sigmoid", Sigmoid()), ("silu", Silu()), ("tanh", Tanh()), ("negate", Negate()), ("exp", Exp()),
+        ("erf", Erf()), ("log", Log()), ("sqrt", Sqrt()), ("rsqrt", Rsqrt()),
+    ].flatMap { (name: String, operation: any Operator) in
+        [OperatorSample(name, operation, ["batch", 5]), OperatorSample("\(name)_special", operation)]
+    }
+
+    private static let binary: [OperatorSample] =
+        [
+            ("add", Add()), ("subtract", Subtract()), ("multiply", Multiply()), ("divide", Divide()),
+            ("maximum", Maximum()), ("minimum", Minimum()),
+        ].flatMap { (name: String, operation: any Operator) in
+            [
+                OperatorSample(name, operation, ["batch", "sequence", 4], ["batch", "sequence", 4]),
+                OperatorSample("\(name)_broadcast", operation, ["batch", 1, 4], ["sequence", 1]),
+                OperatorSample("\(name)_special", operation),
+            ]
+        } + [
+            OperatorSample("power", Power(), ["batch", 5], ["batch", 5]),
+            OperatorSample("power_broadcast", Power(), ["batch", 5], []),
+        ]
+
+    private static let movement: [OperatorSample] = [
+        OperatorSample("gather", Gather(), [6, 3], ["batch", "sequence"]),
+        OperatorSample("gather_integers", Gather(), [8], ["batch"]),
+        OperatorSample("reshape", Reshape(to: ["batch", "sequence", 2, 4]), ["batch", "sequence", 8]),
+        OperatorSample("transpose", Transpose([0, 2, 1, 3]), ["batch", "sequence", 2, 4]),
+        OperatorSample("slice", Slice(begin: [1, "batch"], sizes: ["sequence", 3]), [6, 7]),
+        OperatorSample("concat", Concat(axis: 1), ["batch", "sequence", 2], ["batch", 1, 2], ["batch", 3, 2]),
+        OperatorSample("expand", Expand(to: ["batch", "sequence", 4]), ["sequence", 1]),
+        OperatorSample("copy", Copy(), ["batch", "sequence"]),
+        OperatorSample("cast_to_floats", Cast(to: .float32), ["batch", 3]),
+        OperatorSample("cast_to_integers", Cast(to: .int64), [4]),
+        OperatorSample("cast_to_flags", Cast(to: .bool), [1, "sequence"]),
+    ]
+
+    private static let contractions: [OperatorSample] = [
+        OperatorSample("linear", Linear(), ["batch", "sequence", 7], [5, 7], [5]),
+        OperatorSample("linear_no_bias", Linear(), ["batch", "sequence", 7], [5, 7]),
+        OperatorSample("linear_gelu", Linear(activation: .geluErf), ["batch", "sequence", 7], [5, 7], [5]),
+        OperatorSample("matmul", MatMul(), ["batch", "sequence", 4, 5], ["batch", "sequence", 5, 6]),
+        OperatorSample("matmul_broadcast", MatMul(), ["sequence", 4, 5], ["batch", 1, 5, 6]),
+        OperatorSample(
+            "attention", Attention(scale: 0.5), ["batch", 4, "sequence", 5], ["batch", 4, 6, 5], ["batch", 4, 6, 7]),
+        OperatorSample(
+            "attention_mask", Attention(scale: 0.5), ["batch", 4, "sequence", 5], ["batch", 4, 6, 5],
+            ["batch", 4, 6, 7], ["batch", 1, 1, 6]),
+        OperatorSample("attention_all_masked", Attention(scale: 0.5)),
+        OperatorSample(
+            "attention_grouped", Attention(scale: 0.5), ["batch", 4, "sequence", 5], ["batch", 2, 6, 5],
+            ["batch", 2, 6, 7], ["sequence", 6]),
+    ]
+
+    private static let others: [OperatorSample] =
+        Compare.Relation.allCases.map { OperatorSample("compare_\($0.rawValue)", Compare($0), ["batch", 1], [4]) }
+        + Reduce.Kind.allCases.flatMap { kind in
+            [
+                OperatorSample("reduce_\(kind.rawValue)", Reduce(kind, axes: [1]), ["batch", 5, "sequence"]),
+                OperatorSample(
+                    "reduce_\(kind.rawValue)_drop", Reduce(kind, axes: [0, 2], keepsAxes: false),
+                    ["batch", 5, "sequence"]),
+            ]
+        } + [
+            OperatorSample("compare_integers", Compare(.less), ["batch", 1], ["batch"]),
+            OperatorSample("select", Select(), ["batch", 1], ["batch", "sequence"], []),
+            OperatorSample("softmax", Softmax(), ["batch", "sequence", 7]),
+            OperatorSample("layer_norm", LayerNorm(epsilon: 1e-5), ["batch", "sequence", 7], [7], [7]),
+            OperatorSample("layer_norm_no_bias", LayerNorm(epsilon: 1e-12), ["batch", "sequence", 7], [7]),
+            OperatorSample("l2_norm", L2Norm(), [4, 7]),
+        ]
+}
+
+/// Whether two tensors are equal within `tolerance` times the largest finite magnitude; NaN equals NaN.
+func agree(_ found: HostTensor, _ expected: HostTensor, tolerance: Float) -> Bool {
+    guard found.type == expected.type, case .float32(let wanted) = expected.elements else { return found == expected }
+    let scale = wanted.filter(\.isFinite).map(abs).max() ?? 0
+    return zip(found.floats, wanted).allSatisfy {
+        $0 == $1 || ($0.isNaN && $1.isNaN) || abs($0 - $1) <= tolerance * scale
+    }
+}

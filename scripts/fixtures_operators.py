@@ -1,0 +1,94 @@
+"""Makes Tests/Fixtures/operators.safetensors: for each operator sample its inputs and what torch makes of them.
+
+`SAMPLE.in.0`, `SAMPLE.in.1`, ... and `SAMPLE.out` (computed in float64, rounded to float32). The samples' attributes stand in
+Tests/ProgramsTests/OperatorSamples.swift under the same names. Wants torch, safetensors.
+"""
+
+import pathlib
+
+import safetensors.torch
+import torch
+import torch.nn.functional as F
+
+generator = torch.Generator().manual_seed(20)
+tensors = {}
+
+
+def r(*shape, scale=1.0):
+    return torch.randn(shape, generator=generator) * scale
+
+
+def sample(name, function, *inputs):
+    wide = [t.double() if t.is_floating_point() else t for t in inputs]
+    output = function(*wide)
+    if output.is_floating_point():
+        output = output.float()
+    tensors.update({f"{name}.in.{i}": t.contiguous().clone() for i, t in enumerate(inputs)})
+    tensors[f"{name}.out"] = output.contiguous().clone()
+
+
+special = torch.tensor([0.0, -0.0, 1e-30, 60.0, -60.0, float("inf"), float("-inf"), float("nan")])
+activations = {
+    "gelu_erf": F.gelu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"), "gelu_quick": lambda x: x * torch.sigmoid(1.702 * x),
+    "relu": F.relu, "sigmoid": torch.sigmoid, "silu": F.silu, "tanh": torch.tanh}
+unary = activations | {"negate": torch.neg, "exp": torch.exp, "erf": torch.erf}
+for name, function in unary.items():
+    sample(name, function, r(2, 5, scale=2))
+    sample(f"{name}_special", function, special)
+for name, function in {"log": torch.log, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt}.items():
+    sample(name, function, r(2, 5).abs() + 0.01)
+    sample(f"{name}_special", function, special)
+
+binary = {
+    "add": torch.add, "subtract": torch.sub, "multiply": torch.mul, "divide": torch.div, "maximum": torch.maximum,
+    "minimum": torch.minimum}
+for name, function in binary.items():
+    sample(name, function, r(2, 3, 4), r(2, 3, 4))
+    sample(f"{name}_broadcast", function, r(2, 1, 4), r(3, 1))
+    sample(f"{name}_special", function, special, special.roll(3))
+sample("power", torch.pow, r(2, 5).abs(), r(2, 5))
+sample("power_broadcast", torch.pow, r(2, 5), torch.tensor(2.0))
+
+x, w, b = r(2, 3, 7), r(5, 7), r(5)
+sample("linear", F.linear, x, w, b)
+sample("linear_no_bias", F.linear, x, w)
+sample("linear_gelu", lambda x, w, b: F.gelu(F.linear(x, w, b)), x, w, b)
+sample("gather", lambda t, i: t[i], r(6, 3), torch.tensor([[0, 5, 2], [5, 1, 1]]))
+sample("gather_integers", lambda t, i: t[i], torch.arange(8) * 1_000_000_007, torch.tensor([7, 0]))
+sample("reshape", lambda t: t.reshape(2, 3, 2, 4), r(2, 3, 8))
+sample("transpose", lambda t: t.permute(0, 2, 1, 3), r(2, 3, 2, 4))
+sample("slice", lambda t: t[1:4, 2:5], r(6, 7))
+sample("concat", lambda *t: torch.cat(t, 1), r(2, 3, 2), r(2, 1, 2), r(2, 3, 2))
+sample("expand", lambda t: t.expand(2, 3, 4), r(3, 1))
+sample("copy", lambda t: t, r(2, 3))
+sample("cast_to_floats", lambda t: t.float(), torch.tensor([[0, 1, -7], [1 << 30, 2, 3]]))
+sample("cast_to_integers", lambda t: t.long(), torch.tensor([0.9, -0.9, 3.0, -2.5]))
+sample("cast_to_flags", lambda t: t.bool(), torch.tensor([[0, 1, -7]]))
+for name, function in {"equal": torch.eq, "not_equal": torch.ne, "less": torch.lt, "less_or_equal": torch.le,
+                       "greater": torch.gt, "greater_or_equal": torch.ge}.items():
+    sample(f"compare_{name}", function, torch.tensor([[1.0], [2.0]]), torch.tensor([0.0, 1.0, 2.0, float("nan")]))
+sample("compare_integers", torch.lt, torch.tensor([[1 << 53], [(1 << 53) + 1]]), torch.tensor([1 << 53, (1 << 53) + 1]))
+sample("select", torch.where, torch.tensor([[True], [False]]), r(2, 3), torch.tensor(-1.5))
+for kind, function in {"sum": torch.sum, "mean": torch.mean, "max": torch.amax}.items():
+    sample(f"reduce_{kind}", lambda t: function(t, dim=(1,), keepdim=True), r(2, 5, 3))
+    sample(f"reduce_{kind}_drop", lambda t: function(t, dim=(0, 2)), r(2, 5, 3))
+sample("matmul", torch.matmul, r(2, 3, 4, 5), r(2, 3, 5, 6))
+sample("matmul_broadcast", torch.matmul, r(3, 4, 5), r(2, 1, 5, 6))
+sample("softmax", lambda t: t.softmax(-1), r(2, 3, 7, scale=5))
+sample("layer_norm", lambda x, w, b: F.layer_norm(x, (7,), w, b, 1e-5), x, r(7), r(7))
+sample("layer_norm_no_bias", lambda x, w: F.layer_norm(x, (7,), w, None, 1e-12), x, r(7))
+sample("l2_norm", lambda t: F.normalize(t, dim=-1), torch.cat([r(3, 7), torch.zeros(1, 7)]))
+
+q, k, v = r(2, 4, 3, 5), r(2, 4, 6, 5), r(2, 4, 6, 7)
+lowest = torch.finfo(torch.float32).min
+mask = torch.tensor([[0, 0, 0, 0, lowest, lowest], [0] * 6])[:, None, None]
+sample("attention", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, scale=0.5), q, k, v)
+sample("attention_mask", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m, scale=0.5), q, k, v, mask)
+# A row that is masked everywhere weighs all keys alike, as in float32 the lowest number swallows every score.
+sample("attention_all_masked", lambda q, k, v, m: v.mean(2, keepdim=True).expand(2, 4, 3, 7), q, k, v, torch.full((1, 1, 1, 6), lowest))
+sample("attention_grouped", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m, scale=0.5, enable_gqa=True),
+       q, k[:, :2], v[:, :2], r(3, 6))
+
+path = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Fixtures" / "operators.safetensors"
+safetensors.torch.save_file(tensors, path)
+print(f"{path}: {len(tensors)} tensors, {path.stat().st_size} bytes")
