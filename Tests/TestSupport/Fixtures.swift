@@ -13,6 +13,7 @@ public enum Fixtures {
 }
 
 /// A folder that is removed at the end of `body`.
+@discardableResult
 public func withTemporaryFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
     let folder = FileManager.default.temporaryDirectory.appending(path: "accelc-test-\(UUID().uuidString)").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

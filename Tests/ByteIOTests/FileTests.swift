@@ -1,0 +1,224 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import ByteIO
+
+private func text(of path: String) throws -> String {
+    try MappedFile(path).bytes.withBytes { String(decoding: $0, as: UTF8.self) }
+}
+
+@Suite("files")
+struct FileTests {
+    @Test("a mapped file shows its bytes, an empty one has none")
+    func mapping() throws {
+        try withTemporaryFolder { folder in
+            try Data("hello".utf8).write(to: URL(filePath: "\(folder)/a"))
+            try Data().write(to: URL(filePath: "\(folder)/empty"))
+            #expect(try text(of: "\(folder)/a") == "hello")
+            let empty = try MappedFile("\(folder)/empty")
+            #expect(empty.bytes.isEmpty && empty.identity.size == 0)
+            #expect(try MappedFile("\(folder)/a").identity == Files.identity(of: "\(folder)/a"))
+        }
+    }
+
+    @Test("bytes stay valid after the file object is gone")
+    func lifetime() throws {
+        try withTemporaryFolder { folder in
+            try Data("hello".utf8).write(to: URL(filePath: "\(folder)/a"))
+            let view = try MappedFile("\(folder)/a").bytes[1..<4]
+            #expect(view == ByteView(Array("ell".utf8)))
+        }
+    }
+
+    @Test("pipes, devices and folders are refused at once, what is missing is unavailable")
+    func noFiles() throws {
+        try withTemporaryFolder { folder in
+            let pipe = "\(folder)/pipe"
+            #expect(mkfifo(pipe, 0o600) == 0)
+            for (path, kind) in [(pipe, "a pipe"), ("/dev/zero", "a device"), (folder, "a folder")] {
+                let error = #expect(throws: FormatError.self) { try MappedFile(path) }
+                #expect(error == FormatError(file: path, reason: "expected a regular file, found \(kind)"))
+            }
+            try FileManager.default.createSymbolicLink(atPath: "\(folder)/loop", withDestinationPath: "loop")
+            for name in ["nothing", "loop"] {
+                let error = #expect(throws: RequestError.self) { try MappedFile("\(folder)/\(name)") }
+                #expect(error?.exitStatus == .unavailable)
+            }
+        }
+    }
+
+    @Test("an atomic file appears whole, replaces the old one, and leaves nothing else")
+    func atomicFile() throws {
+        try withTemporaryFolder { folder in
+            let path = "\(folder)/a"
+            for round in ["first", "second"] {
+                var file = try AtomicFile(replacing: path)
+                try file.write(round)
+                try file.pad(to: 16)
+                #expect(file.count == 16)
+                try file.write(ByteView([UInt8](repeating: 65, count: 600_000)))
+                try file.write("end")
+                #expect(file.count == 600_019)
+                #expect(Files.kind(of: path) == (round == "first" ? nil : .file))
+                try file.commit()
+                let written = try text(of: path)
+                #expect(written.hasPrefix("\(round)\0") && written.hasSuffix("AAAend") && written.utf8.count == 600_019)
+            }
+            let names = try Files.list(folder)
+            #expect(names == ["a"])
+        }
+    }
+
+    @Test("without commit the old file stays and the temporary one goes")
+    func abandoned() throws {
+        try withTemporaryFolder { folder in
+            try Data("old".utf8).write(to: URL(filePath: "\(folder)/a"))
+            do {
+                var file = try AtomicFile(replacing: "\(folder)/a")
+                try file.write("new")
+                let during = try Files.list(folder)
+                #expect(during.count == 2)
+            }
+            let names = try Files.list(folder)
+            #expect(names == ["a"])
+            #expect(try text(of: "\(folder)/a") == "old")
+        }
+    }
+
+    @Test("an atomic folder replaces the old one as a whole")
+    func atomicFolder() throws {
+        try withTemporaryFolder { folder in
+            let path = "\(folder)/out"
+            for name in ["first", "second"] {
+                let target = try AtomicFolder(replacing: path + "/")
+                try Files.makeFolder("\(target.path)/deep/er")
+                try Data(name.utf8).write(to: URL(filePath: "\(target.path)/deep/er/\(name)"))
+                try target.commit()
+                let names = try Files.list("\(path)/deep/er")
+                #expect(names == [name])
+            }
+            do {
+                let target = try AtomicFolder(replacing: path)
+                try Files.makeFolder("\(target.path)/third")
+            }
+            let names = try Files.list(path)
+            let all = try Files.list(folder)
+            #expect(names == ["deep"] && all == ["out"])
+        }
+    }
+
+    @Test("an interrupted tool can remove all that is half-written")
+    func interrupted() throws {
+        try withTemporaryFolder { folder in
+            let path = try TemporaryPaths.sibling(of: "\(folder)/a")
+            try Files.makeFolder("\(path)/b")
+            TemporaryPaths.insert(path)
+            TemporaryPaths.remove(path)
+            try Files.removeTree(path)
+            let names = try Files.list(folder)
+            #expect(names.isEmpty)
+        }
+    }
+
+    @Test(
+        "outputs that name no new file are refused",
+        arguments: ["", "/", ".", "..", "x/..", "/dev/null", "/no/such/folder/x"])
+    func refusedOutputs(path: String) {
+        #expect(throws: RequestError.self) { _ = try AtomicFile(replacing: path) }
+        #expect(throws: RequestError.self) { _ = try AtomicFolder(replacing: path) }
+    }
+
+    @Test("trees are removed without following links")
+    func removal() throws {
+        try withTemporaryFolder { folder in
+            try Files.makeFolder("\(folder)/tree/inner")
+            try Files.makeFolder("\(folder)/kept")
+            try Data("x".utf8).write(to: URL(filePath: "\(folder)/kept/file"))
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(folder)/tree/link", withDestinationPath: "\(folder)/kept")
+            try Files.removeTree("\(folder)/tree")
+            try Files.removeTree("\(folder)/tree")
+            let names = try Files.list(folder)
+            #expect(names == ["kept"])
+            #expect(Files.kind(of: "\(folder)/kept/file") == .file)
+        }
+    }
+
+    @Test(
+        "paths come apart",
+        arguments: [("a/b/c", "a/b", "c"), ("/a", "/", "a"), ("a", ".", "a"), ("a//", ".", "a"), ("a//b", "a", "b")])
+    func paths(path: String, parent: String, name: String) {
+        #expect(Files.parentFolder(of: path) == parent)
+        #expect(Files.name(of: path) == name)
+    }
+}
+
+@Suite("digests and binary data")
+struct DigestTests {
+    @Test(
+        "SHA-256 gives the standard's digests",
+        arguments: [
+            ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+            ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+            (
+                "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+                "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+            ),
+        ])
+    func standard(text: String, digest: String) {
+        #expect(SHA256.digest(of: text).description == digest)
+        #expect(Digest(hexadecimal: digest) == SHA256.digest(of: text))
+    }
+
+    @Test("a digest does not depend on how the bytes are cut", arguments: 0..<200)
+    func parts(count: Int) {
+        let view = ByteView((0..<count).map { UInt8($0) })
+        var hash = SHA256()
+        var start = 0
+        while start < count {
+            let end = min(count, start + 1 + (start * 7) % 65)
+            view[start..<end].withBytes { hash.update($0) }
+            start = end
+        }
+        #expect(hash.finalize() == SHA256.digest(of: view))
+    }
+
+    @Test("a million letters a")
+    func million() {
+        let digest = SHA256.digest(of: ByteView([UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000)))
+        #expect(digest.description == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
+    }
+
+    @Test(
+        "hexadecimal digits of another form are no digest",
+        arguments: [
+            "", "ab", String(repeating: "A", count: 64), String(repeating: "g", count: 64),
+            String(repeating: "é", count: 32),
+        ])
+    func malformed(text: String) {
+        #expect(Digest(hexadecimal: text) == nil)
+    }
+
+    @Test("binary data reads back, and never past its end")
+    func readerAndWriter() throws {
+        var writer = ByteWriter()
+        writer.append(UInt16(0x1234))
+        writer.append(Int64(-2))
+        writer.append("é")
+        writer.pad(to: 8)
+        writer.append(UInt64.max)
+        #expect(writer.bytes[..<2] == [0x34, 0x12] && writer.count == 24)
+        var reader = ByteReader(ByteView(writer.bytes), file: "f", origin: 10)
+        #expect(try reader.integer(UInt16.self) == 0x1234)
+        #expect(try reader.integer(Int64.self) == -2)
+        #expect(try reader.text(2) == "é")
+        #expect(try reader.bytes(4) == ByteView([UInt8](repeating: 0, count: 4)))
+        let large = #expect(throws: FormatError.self) { try reader.natural("the count", in: 0...9) }
+        #expect(large?.place == .offset(26) && large?.reason == "the count is 18446744073709551615, expected 0...9")
+        #expect(reader.isAtEnd)
+        #expect(throws: FormatError.self) { try reader.integer(UInt8.self) }
+        #expect(throws: FormatError.self) { try reader.bytes(-1) }
+        #expect(throws: FormatError.self) { try reader.bytes(Int.max) }
+    }
+}
