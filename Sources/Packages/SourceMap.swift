@@ -96,9 +96,6 @@ struct StoredForm {
         } catch let error as RequestError {
             throw fail("\(error.description); accelc \(Tool.version) does not read it")
         }
-        if let objection = codec.objection(elementType: elementType, shape: shape) {
-            throw fail("codec \(self.codec) cannot have stored it: \(objection)")
-        }
         return try CompressedTensor(
             name: name, elementType: elementType, shape: shape, codec: codec, sections: sections, file: file)
     }

@@ -1,0 +1,210 @@
+import ByteIO
+import Foundation
+import Programs
+import Tensors
+import TestSupport
+import Testing
+import WeightCompression
+
+@testable import Packages
+
+/// Each case damages a sound package. None may trap; each is refused by a `FormatError`.
+@Suite("A hostile package is refused with a sentence")
+struct HostilePackageTests {
+    private func withPackage(_ body: (String) throws -> Void) throws {
+        try withTemporaryFolder { folder in
+            try PackageWriter.write(try TinyModel().contents(), to: "\(folder)/p")
+            try body("\(folder)/p")
+        }
+    }
+
+    @Test("any flipped bit of any file is found by the check, and of the small files at opening")
+    func flippedBits() throws {
+        try withPackage { path in
+            var generator = SeededGenerator(seed: 7)
+            for (name, content) in try files(in: path) {
+                let bytes = content.array
+                for _ in 0..<12 where !bytes.isEmpty {
+                    var damaged = bytes
+                    let index = Int.random(in: bytes.indices, using: &generator)
+                    damaged[index] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+                    try write(damaged, to: "\(path)/\(name)")
+                    #expect(throws: FormatError.self, "\(name), byte \(index)") {
+                        let package = try AcceleratorPackage(at: path)
+                        #expect(name != "manifest.json" && name != "program.bin", "\(name), byte \(index)")
+                        try package.check()
+                    }
+                }
+                try write(bytes, to: "\(path)/\(name)")
+            }
+            try AcceleratorPackage(at: path).check()
+        }
+    }
+
+    @Test("a file that is shorter, longer, or missing is refused at opening")
+    func sizes() throws {
+        try withPackage { path in
+            for name in ["manifest.json", "program.bin", "weights-0000.bin"] {
+                let bytes = try MappedFile("\(path)/\(name)").bytes.array
+                for count in [0, 1, bytes.count / 2, bytes.count - 1] {
+                    try write(Array(bytes[..<count]), to: "\(path)/\(name)")
+                    #expect(throws: FormatError.self, "\(name) of \(count)") { try AcceleratorPackage(at: path) }
+                }
+                try write(bytes + [0], to: "\(path)/\(name)")
+                #expect(throws: FormatError.self, "\(name) longer") { try AcceleratorPackage(at: path) }
+                try FileManager.default.removeItem(atPath: "\(path)/\(name)")
+                #expect(throws: FormatError.self, "\(name) missing") { try AcceleratorPackage(at: path) }
+                try write(bytes, to: "\(path)/\(name)")
+            }
+        }
+    }
+
+    @Test(
+        "every truncation and flipped bit of program.bin is refused or means a program, when its digest is not looked at"
+    )
+    func damagedProgram() throws {
+        try withPackage { path in
+            let bytes = try MappedFile("\(path)/program.bin").bytes.array
+            let blob = try MappedFile("\(path)/weights-0000.bin").bytes
+            for count in 0..<bytes.count {
+                #expect(throws: FormatError.self) {
+                    try AcceleratorPackage.program(ByteView(Array(bytes[..<count])), file: "program.bin", blobs: [blob])
+                }
+            }
+            for index in bytes.indices {
+                for bit in 0..<8 {
+                    var damaged = bytes
+                    damaged[index] ^= 1 << bit
+                    do {
+                        _ = try AcceleratorPackage.program(ByteView(damaged), file: "program.bin", blobs: [blob])
+                    } catch is FormatError {
+                    } catch {
+                        Issue.record("byte \(index), bit \(bit): \(error)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(
+        "every truncation and flipped bit of the manifest is refused or means a manifest, when its digest is not looked at"
+    )
+    func damagedManifest() throws {
+        try withPackage { path in
+            let bytes = try MappedFile("\(path)/manifest.json").bytes.array
+            func parse(_ bytes: [UInt8]) throws {
+                let document = try JSON.parse(ByteView(bytes), file: "manifest.json")
+                _ = try Manifest(
+                    parsing: JSONField(document, file: "manifest.json"), digest: SHA256.digest(of: ""))
+            }
+            for count in 0..<bytes.count {
+                #expect(throws: FormatError.self) { try parse(Array(bytes[..<count])) }
+            }
+            for index in bytes.indices {
+                for bit in 0..<8 {
+                    var damaged = bytes
+                    damaged[index] ^= 1 << bit
+                    do {
+                        try parse(damaged)
+                    } catch is FormatError {
+                    } catch {
+                        Issue.record("byte \(index), bit \(bit): \(error)")
+                    }
+                    #expect(throws: FormatError.self) {
+                        let manifest = try Manifest(ByteView(damaged), file: "manifest.json")
+                        Issue.record("byte \(index), bit \(bit) of \(manifest.digest)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("files that the manifest does not list, and links, are refused by the check")
+    func extraFiles() throws {
+        try withPackage { path in
+            for name in ["extra.bin", "assets/extra.json"] {
+                try write([1], to: "\(path)/\(name)")
+                let error = try #require(throws: FormatError.self) { try AcceleratorPackage(at: path).check() }
+                #expect(error.file.hasSuffix(name))
+                try FileManager.default.removeItem(atPath: "\(path)/\(name)")
+            }
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(path)/assets/link", withDestinationPath: "/etc/hostname")
+            #expect(throws: FormatError.self) { try AcceleratorPackage(at: path).check() }
+            try FileManager.default.removeItem(atPath: "\(path)/assets/link")
+
+            let blob = "\(path)/weights-0000.bin"
+            try FileManager.default.moveItem(atPath: blob, toPath: "\(path)/../elsewhere")
+            try FileManager.default.createSymbolicLink(atPath: blob, withDestinationPath: "\(path)/../elsewhere")
+            let error = try #require(throws: FormatError.self) { try AcceleratorPackage(at: path) }
+            #expect(error.reason.contains("symbolic link"))
+        }
+    }
+
+    /// The manifest with a text replaced and the digest made right again.
+    private func changeManifest(of path: String, _ old: String, _ new: String) throws {
+        let text = String(decoding: try MappedFile("\(path)/manifest.json").bytes.array, as: UTF8.self)
+        let body = "{" + text.dropFirst(77).replacingOccurrences(of: old, with: new)
+        #expect("{" + text.dropFirst(77) != body, "\(old) is not in the manifest")
+        let digest = SHA256.digest(of: body)
+        try write(Array("{\"digest\":\"\(digest)\",\(body.dropFirst())".utf8), to: "\(path)/manifest.json")
+    }
+
+    @Test(
+        "an unknown required feature and a future major version are refused by name; optional ones are ignored and listed"
+    )
+    func versions() throws {
+        try withPackage { path in
+            try changeManifest(of: path, #""optional":["#, #""optional":["sparkles","#)
+            let package = try AcceleratorPackage(at: path)
+            #expect(package.manifest.ignoredFeatures == ["sparkles"])
+            try package.check()
+
+            try changeManifest(of: path, #""required":["#, #""required":["time-travel","#)
+            let missing = try #require(throws: FormatError.self) { try AcceleratorPackage(at: path) }
+            #expect(missing.reason.contains(#"needs the feature "time-travel""#))
+            #expect(missing.place == .field("features.required"))
+        }
+        try withPackage { path in
+            try changeManifest(of: path, #""major":1"#, #""major":2,"novelty":[]"#)
+            try changeManifest(of: path, #""toolVersion":"0.1.0""#, #""toolVersion":"9.0""#)
+            let future = try #require(throws: FormatError.self) { try AcceleratorPackage(at: path) }
+            #expect(future.reason.contains("has format 2.0"))
+            #expect(future.reason.contains("accelc 9.0"))
+        }
+        try withPackage { path in
+            try changeManifest(of: path, #""minor":0}"#, #""minor":7},"novelty":[]"#)
+            #expect(try AcceleratorPackage(at: path).manifest.minor == 7)
+        }
+    }
+
+    @Test(
+        "a manifest that lies is refused although its digest is right",
+        arguments: [
+            (#""name":"program.bin""#, #""name":"../program.bin""#),
+            (#""name":"assets/config.json""#, #""name":"assets/../config.json""#),
+            (#""name":"assets/config.json""#, #""name":"verify.json""#),
+            (#""name":"weights-0000.bin""#, #""name":"weights-0001.bin""#),
+            (#""name":"source-map.json""#, #""name":"program.bin""#),
+            (#""shape":[1,4]"#, #""shape":[1,5]"#),
+            (#""state":[]"#, #""state":[{"name":"cache"}]"#),
+            (#""part":"model""#, #""part":"encoder""#),
+            (#""functions":["#, #""functions":[],"more":["#),
+        ])
+    func lies(old: String, new: String) throws {
+        try withPackage { path in
+            try changeManifest(of: path, old, new)
+            #expect(throws: FormatError.self) { try AcceleratorPackage(at: path) }
+        }
+    }
+
+    @Test("a folder, file, or archive that is no package is refused")
+    func noPackage() throws {
+        try withTemporaryFolder { folder in
+            #expect(throws: FormatError.self) { try AcceleratorPackage(at: folder) }
+            #expect(throws: RequestError.self) { try AcceleratorPackage(at: "\(folder)/nothing") }
+            try write(Array("hello".utf8), to: "\(folder)/file")
+            #expect(throws: FormatError.self) { try AcceleratorPackage(at: "\(folder)/file") }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import ByteIO
+import Foundation
+import Programs
+import Tensors
+import TestSupport
+import Testing
+import WeightCompression
+
+@testable import Packages
+
+@Suite("A package comes back as it was written")
+struct PackageRoundTripTests {
+    @Test(
+        "as a folder and as an archive, for every codec", arguments: Codecs.all.map { $0.name })
+    func roundTrip(compress: String) throws {
+        try withTemporaryFolder { folder in
+            let contents = try TinyModel(compress: compress, shapes: ["sequence=4", "sequence=16"]).contents()
+            let digest = try PackageWriter.write(contents, to: "\(folder)/tiny.accelpkg")
+            #expect(try PackageWriter.archive(contents, to: "\(folder)/tiny.zip") == digest)
+            for name in ["tiny.accelpkg", "tiny.zip"] {
+                let package = try AcceleratorPackage(at: "\(folder)/\(name)")
+                try package.check()
+                #expect(package.digest == digest)
+                try expect(package, equals: contents)
+            }
+        }
+    }
+
+    private func expect(_ package: AcceleratorPackage, equals contents: PackageContents) throws {
+        let (read, written) = (package.program, contents.program)
+        #expect(try encoding(read) == encoding(written))
+        #expect(read.weights.map(\.name) == written.weights.map(\.name))
+        for (left, right) in zip(read.weights, written.weights) {
+            #expect(left.codec.specification == right.codec.specification)
+            #expect(left.sections == right.sections)
+            #expect(left.shape == right.shape && left.elementType == right.elementType)
+        }
+        let coverage = try package.coverage
+        #expect(coverage.map(\.tensor.name) == contents.coverage.map(\.tensor.name))
+        #expect(coverage.map(\.distortion) == contents.coverage.map(\.distortion))
+        #expect(coverage.map(\.reason) == contents.coverage.map(\.reason))
+        #expect(coverage.map(\.readers) == contents.coverage.map(\.readers))
+        #expect(coverage.map(\.tensor.sections) == contents.coverage.map(\.tensor.sections))
+        #expect(try package.unusedTensors == contents.unusedTensors)
+        #expect(package.manifest.provenance == contents.provenance)
+        #expect(package.manifest.assetNames == ["1_Pooling/config.json", "config.json"])
+        #expect(try package.asset("config.json")?.content == contents.assets[0].content)
+        #expect(try package.asset("tokenizer.json") == nil)
+    }
+
+    /// Functions as bytes: they hold no `Equatable` operators.
+    private func encoding(_ program: CompiledProgram) throws -> ByteView {
+        try ProgramEncoder.encode(program.functions, weights: [], sections: [])
+    }
+
+    @Test("equal contents give equal bytes, with any number of threads, as folder and as archive")
+    func deterministic() throws {
+        try withTemporaryFolder { folder in
+            for (name, threads) in [("a", 1), ("b", 2), ("c", 5)] {
+                let contents = try TinyModel().contents(threads: threads)
+                try PackageWriter.write(contents, to: "\(folder)/\(name)")
+                try PackageWriter.archive(contents, to: "\(folder)/\(name).zip")
+            }
+            let first = try files(in: "\(folder)/a")
+            #expect(try files(in: "\(folder)/b") == first)
+            #expect(try files(in: "\(folder)/c") == first)
+            let archive = try MappedFile("\(folder)/a.zip").bytes
+            #expect(try MappedFile("\(folder)/c.zip").bytes == archive)
+            #expect(try Files.list(folder) == ["a", "a.zip", "b", "b.zip", "c", "c.zip"])
+        }
+    }
+
+    @Test("equal tensors are stored once, and sections start on multiples of 64 bytes of blobs that start on pages")
+    func layout() throws {
+        try withTemporaryFolder { folder in
+            try PackageWriter.write(try TinyModel(compress: "float32").contents(), to: "\(folder)/p")
+            let package = try AcceleratorPackage(at: "\(folder)/p")
+            let weights = package.program.weights
+            #expect(
+                weights.first { $0.name == "first.weight" }?.sections
+                    == weights.first { $0.name == "second.weight" }?.sections)
+            #expect(package.sections.count == 3)
+            #expect(package.manifest.blobs.map(\.byteCount) == [4 * (48 * 32 + 32 + 32 * 32)])
+            for weight in weights {
+                for section in weight.sections {
+                    let address = section.withBytes { UInt(bitPattern: $0.baseAddress) }
+                    #expect(address % 64 == 0)
+                }
+            }
+        }
+    }
+
+    @Test("blobs are split where they would become too large, and a larger section has one of its own")
+    func blobs() throws {
+        try withTemporaryFolder { folder in
+            let contents = try TinyModel(compress: "float32").contents()
+            let target = try AtomicFolder(replacing: "\(folder)/p")
+            _ = try PackageWriter.write(contents, into: target.path, maximumBlobBytes: 4300)
+            try target.commit()
+            let package = try AcceleratorPackage(at: "\(folder)/p")
+            #expect(package.manifest.blobs.map(\.name) == ["weights-0000.bin", "weights-0001.bin"])
+            #expect(package.manifest.blobs.map(\.byteCount) == [6144, 4224])
+            try package.check()
+            try expect(package, equals: contents)
+        }
+    }
+
+    @Test("opening touches no byte of the weights, however many there are")
+    func openingCost() async throws {
+        await #expect(processExitsWith: .success) {
+            try withTemporaryFolder { folder in
+                var opened: [[String]] = []
+                for rows in [48, 4800] {
+                    try PackageWriter.write(try TinyModel(rows: rows).contents(), to: "\(folder)/\(rows)")
+                    let files = GuardedFiles(PackageFolder(path: "\(folder)/\(rows)"))
+                    let package = try AcceleratorPackage(files)
+                    try require(package.program.weights.count == 4)
+                    opened.append(files.opened)
+                }
+                try require(opened[0] == opened[1])
+            }
+        }
+    }
+
+    @Test("a report belongs to its package, and is not a part of it")
+    func report() throws {
+        try withTemporaryFolder { folder in
+            try PackageWriter.write(try TinyModel().contents(), to: "\(folder)/a")
+            try PackageWriter.write(try TinyModel(seed: 2).contents(), to: "\(folder)/b")
+            let (a, b) = (try AcceleratorPackage(at: "\(folder)/a"), try AcceleratorPackage(at: "\(folder)/b"))
+            #expect(try a.report == nil)
+            try a.store(report: ["sqnr": 60.5])
+            #expect(try a.report == ["sqnr": 60.5])
+            try AcceleratorPackage(at: "\(folder)/a").check()
+            try FileManager.default.copyItem(atPath: "\(folder)/a/verify.json", toPath: "\(folder)/b/verify.json")
+            let error = try #require(throws: FormatError.self) { try b.report }
+            #expect(error.reason.contains("this report is of the package \(a.digest)"))
+        }
+    }
+}
+
+private struct Unexpected: Error {}
+
+private func require(_ condition: Bool) throws {
+    if !condition { throw Unexpected() }
+}
+
+/// Files whose weights end the process when they are touched.
+private final class GuardedFiles: PackageFiles, @unchecked Sendable {
+    private final class Pages {
+        let start: UnsafeMutableRawPointer?
+        init(count: Int) { start = mmap(nil, max(count, 1), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) }
+    }
+    private let folder: PackageFolder
+    private(set) var opened: [String] = []
+
+    init(_ folder: PackageFolder) { self.folder = folder }
+    var path: String { folder.path }
+    func names() throws -> [String] { try folder.names() }
+    func content(_ name: String) throws -> ByteView {
+        opened.append(name)
+        let content = try folder.content(name)
+        guard name.hasPrefix("weights-") else { return content }
+        let pages = Pages(count: content.count)
+        guard let start = pages.start else { throw Unexpected() }
+        return ByteView(owner: pages, start: UnsafeRawPointer(start), count: content.count)
+    }
+}

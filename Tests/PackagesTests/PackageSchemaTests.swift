@@ -1,0 +1,23 @@
+import ByteIO
+import TestSupport
+import Testing
+
+@testable import Packages
+
+@Suite("Written documents satisfy the published schemas")
+struct PackageSchemaTests {
+    @Test(
+        "manifest.json and source-map.json",
+        arguments: [("manifest.json", "manifest.schema.json"), ("source-map.json", "source-map.schema.json")])
+    func schemas(document: String, schema: String) throws {
+        try withTemporaryFolder { folder in
+            for compress in ["float32", "float16"] {
+                try PackageWriter.write(try TinyModel(compress: compress).contents(), to: "\(folder)/p")
+                let written = try JSON.read("\(folder)/p/\(document)")
+                #expect(try JSONSchema(named: schema).violations(of: written) == [])
+                // A schema that allows anything would say nothing.
+                #expect(try JSONSchema(named: schema).violations(of: ["more": 1]) != [])
+            }
+        }
+    }
+}
