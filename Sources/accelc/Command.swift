@@ -8,7 +8,7 @@ protocol Command: Sendable {
     /// One line, without a full stop.
     static var summary: String { get }
     /// What stands without a dash, in order.
-    static var operands: [Operand] { get }
+    static var positionals: [Positional] { get }
     /// Its own options; those of `CommonOptions` come on top.
     static var options: [Option] { get }
     /// What its help page says below the options; empty for nothing.
@@ -18,7 +18,7 @@ protocol Command: Sendable {
 }
 
 extension Command {
-    static var operands: [Operand] { [] }
+    static var positionals: [Positional] { [] }
     static var options: [Option] { [] }
     static var notes: String { "" }
     static var allOptions: [Option] { options + CommonOptions.all }

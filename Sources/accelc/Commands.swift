@@ -4,7 +4,11 @@ import ByteIO
 /// here.
 enum Commands {
     static let all: [any Command.Type] = [
+        ConvertCommand.self,
         InspectCommand.self,
+        DecompressCommand.self,
+        DiffCommand.self,
+        FamiliesCommand.self,
         HelpCommand.self,
         CompletionsCommand.self,
         VersionCommand.self,

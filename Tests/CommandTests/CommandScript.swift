@@ -49,6 +49,8 @@ struct CommandScript {
             try change(number) { $0.exitStatus = status }
         } else if line == "no output" {
             try change(number) { $0.output = [] }
+        } else if line == "no errors" {
+            try change(number) { $0.errors = [] }
         } else if let text = line.dropping(">") {
             try change(number) { $0.output = ($0.output ?? []) + [text.dropping(" ") ?? text] }
         } else if let text = line.dropping("2>") {

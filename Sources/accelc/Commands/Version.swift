@@ -1,4 +1,5 @@
 import ByteIO
+import Packages
 
 enum VersionCommand: Command {
     static let name = "version"
@@ -8,8 +9,4 @@ enum VersionCommand: Command {
         console.print("accelc \(Tool.version)")
         return .success
     }
-}
-
-enum Tool {
-    static let version = "0.1.0"
 }

@@ -40,6 +40,11 @@ final class Console {
         emit(document.text(pretty: true), to: 1)
     }
 
+    /// What was done, when the result itself is a file.
+    func summary(_ text: String) {
+        if !isQuiet { print(text) }
+    }
+
     /// Something worth knowing that is not the result.
     func note(_ text: String) {
         if isQuiet { return }

@@ -6,8 +6,8 @@ struct Arguments: Sendable {
     private var values: [String: [String]] = [:]
     private var words: [String] = []
 
-    /// - Parameter line: what follows the command's name: `--name value`, `--name=value`, `-o value`, operands in between;
-    ///   after `--` operands only.
+    /// - Parameter line: what follows the command's name: `--name value`, `--name=value`, `-o value`, positionals in between;
+    ///   after `--` positionals only.
     /// - Throws: `RequestError`
     init(_ line: [String], for command: any Command.Type) throws {
         self.command = command
@@ -23,7 +23,7 @@ struct Arguments: Sendable {
                 words.append(word)
             }
         }
-        try checkOperands()
+        try checkPositionals()
         try checkOptions()
     }
 
@@ -44,18 +44,19 @@ struct Arguments: Sendable {
         return value
     }
 
-    /// The operands from the one called so on: one, or all the rest of a repeatable one.
-    func all(_ operand: Operand) -> [String] {
-        guard let index = command.operands.firstIndex(where: { $0.name == operand.name }), index < words.count else {
+    /// The positionals from the one called so on: one, or all the rest of a repeatable one.
+    func all(_ positional: Positional) -> [String] {
+        guard let index = command.positionals.firstIndex(where: { $0.name == positional.name }), index < words.count
+        else {
             return []
         }
-        return operand.isRepeatable ? Array(words[index...]) : [words[index]]
+        return positional.isRepeatable ? Array(words[index...]) : [words[index]]
     }
 
-    subscript(operand: Operand) -> String? { all(operand).first }
+    subscript(positional: Positional) -> String? { all(positional).first }
 
-    func required(_ operand: Operand) throws -> String {
-        guard let word = self[operand] else { throw usage("needs \(operand.name): \(operand.help)") }
+    func required(_ positional: Positional) throws -> String {
+        guard let word = self[positional] else { throw usage("needs \(positional.name): \(positional.help)") }
         return word
     }
 
@@ -130,20 +131,21 @@ extension Arguments {
         }
     }
 
-    private func checkOperands() throws {
-        for (index, operand) in command.operands.enumerated() where operand.isRequired && index >= words.count {
-            throw usage("needs \(operand.name): \(operand.help)")
+    private func checkPositionals() throws {
+        for (index, positional) in command.positionals.enumerated() where positional.isRequired && index >= words.count
+        {
+            throw usage("needs \(positional.name): \(positional.help)")
         }
-        for (operand, word) in zip(command.operands, words) {
-            if word.isEmpty { throw usage("needs a \(operand.name) that is not empty") }
-            if case .words(let allowed) = operand.kind, !allowed.contains(word) {
+        for (positional, word) in zip(command.positionals, words) {
+            if word.isEmpty { throw usage("needs a \(positional.name) that is not empty") }
+            if case .words(let allowed) = positional.kind, !allowed.contains(word) {
                 throw usage(
                     "takes \(allowed.joined(separator: ", ")), found \"\(word)\"",
                     nearest: nearestName(to: word, among: allowed))
             }
         }
-        if words.count > command.operands.count, command.operands.last?.isRepeatable != true {
-            throw usage("does not expect \"\(words[command.operands.count])\"")
+        if words.count > command.positionals.count, command.positionals.last?.isRepeatable != true {
+            throw usage("does not expect \"\(words[command.positionals.count])\"")
         }
     }
 

@@ -16,17 +16,17 @@ enum CompletionScript {
         (option.short.map { ["-\($0)"] } ?? []) + ["--\(option.name)"]
     }
 
-    /// Words that an operand of the command may be.
-    private static func operandWords(_ command: any Command.Type) -> [String] {
-        command.operands.flatMap { operand in
-            if case .words(let words) = operand.kind { words } else { [String]() }
+    /// Words that an positional of the command may be.
+    private static func positionalWords(_ command: any Command.Type) -> [String] {
+        command.positionals.flatMap { positional in
+            if case .words(let words) = positional.kind { words } else { [String]() }
         }
     }
 
     private static var bash: String {
         var commands: [String] = []
         for command in Commands.all {
-            let words = command.allOptions.flatMap(spellings) + ["--help"] + operandWords(command)
+            let words = command.allOptions.flatMap(spellings) + ["--help"] + positionalWords(command)
             var lines = ["        \(command.name))"]
             lines.append("            words=\"\(words.joined(separator: " "))\"")
             lines.append("            case \"$previous\" in")
@@ -80,8 +80,8 @@ enum CompletionScript {
                     }
                 }
             }
-            let operands = operandWords(command)
-            let rest = operands.isEmpty ? "*:file:_files" : "*:word:(\(operands.joined(separator: " ")))"
+            let positionals = positionalWords(command)
+            let rest = positionals.isEmpty ? "*:file:_files" : "*:word:(\(positionals.joined(separator: " ")))"
             let arguments = (options + ["--help[explain the command]", rest]).map { "'\($0)'" }
             return "        \(command.name)) _arguments \(arguments.joined(separator: " ")) ;;"
         }
@@ -120,9 +120,9 @@ enum CompletionScript {
             lines.append(
                 "complete -c accelc -n __fish_use_subcommand -f -a \(command.name) -d '\(fishText(command.summary))'")
             let condition = "-n '__fish_seen_subcommand_from \(command.name)'"
-            let operands = operandWords(command)
-            if !operands.isEmpty {
-                lines.append("complete -c accelc \(condition) -f -a '\(operands.joined(separator: " "))'")
+            let positionals = positionalWords(command)
+            if !positionals.isEmpty {
+                lines.append("complete -c accelc \(condition) -f -a '\(positionals.joined(separator: " "))'")
             }
             for option in command.allOptions {
                 var line = "complete -c accelc \(condition) -l \(option.name)"

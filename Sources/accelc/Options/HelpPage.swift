@@ -19,8 +19,8 @@ enum HelpPage {
 
     static func page(of command: any Command.Type) -> String {
         var parts = ["accelc \(command.name) - \(command.summary)", "usage: \(usage(of: command))"]
-        if !command.operands.isEmpty {
-            parts.append(table(command.operands.map { ("  \($0.name)", $0.help) }))
+        if !command.positionals.isEmpty {
+            parts.append(table(command.positionals.map { ("  \($0.name)", $0.help) }))
         }
         if !command.options.isEmpty {
             parts.append("options:\n" + table(command.options.map { (spelling($0), explanation($0)) }))
@@ -31,7 +31,7 @@ enum HelpPage {
     }
 
     static func usage(of command: any Command.Type) -> String {
-        let words = command.operands.map(\.usage) + command.options.filter(\.isRequired).map(\.usage)
+        let words = command.positionals.map(\.usage) + command.options.filter(\.isRequired).map(\.usage)
         return (["accelc", command.name] + words + ["[options]"]).joined(separator: " ")
     }
 
@@ -54,6 +54,7 @@ enum HelpPage {
     }
 
     private static func row(_ left: String, _ right: String, column: Int) -> String {
+        if right.isEmpty { return left }
         var lines = [""]
         for word in right.split(separator: " ") {
             let line = lines[lines.count - 1]

@@ -61,7 +61,7 @@ struct Option: Sendable {
 }
 
 /// Something that stands on the command line without a dash.
-struct Operand: Sendable {
+struct Positional: Sendable {
     enum Kind: Sendable {
         case path
         case text

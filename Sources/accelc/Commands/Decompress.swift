@@ -1,0 +1,30 @@
+import ByteIO
+import Packages
+import Programs
+import Tensors
+
+enum DecompressCommand: Command {
+    static let name = "decompress"
+    static let summary = "write a package's weights as safetensors, as a runtime sees them, under their original names"
+    static let package = Positional("PACKAGE", "a package (folder or zip)")
+    static let output = Option("output", .file("FILE"), "the safetensors file to write", short: "o", isRequired: true)
+    static let dtype = Option("dtype", .words(["float32", "float16"]), "the element type to write", default: "float32")
+    static let positionals = [package]
+    static let options = [output, dtype]
+
+    static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
+        let package = try AcceleratorPackage(at: try arguments.required(package))
+        let output = try arguments.required(output)
+        let elementType: ElementType = arguments[dtype] == "float16" ? .float16 : .float32
+        let progress = console.progress("decompressing", total: package.program.weights.count)
+        let count = try package.decompress(to: output, as: elementType) { progress.step($0) }
+        let unused = package.manifest.coverage.unused
+        if unused > 0 {
+            console.warning(
+                "\(Text.count(unused, "tensor")) of the checkpoint that no function reads "
+                    + "\(unused == 1 ? "is" : "are") not in the package, and so not in \(output)")
+        }
+        console.summary("\(output): \(Text.count(count, "tensor"))")
+        return .success
+    }
+}

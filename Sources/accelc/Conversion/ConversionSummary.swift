@@ -1,0 +1,44 @@
+import ByteIO
+import Packages
+
+/// What a conversion tells when it is done.
+struct ConversionSummary {
+    let package: AcceleratorPackage
+    let coverage: PackageCoverage
+    /// hit, miss, or off
+    let cache: String
+    let seconds: Double
+
+    var text: String {
+        let manifest = package.manifest
+        let bits = Text.decimals(manifest.coverage.bitsPerWeight, 2)
+        return """
+            \(package.path): \(Text.bytes(package.byteCount)), \(bits) bits per weight, cache \(cache), \(Text.decimals(seconds, 2)) s
+            \(coverage.schemes)
+            functions: \(manifest.functions.map(\.name).joined(separator: ", "))
+            digest: \(package.digest)
+            """
+    }
+
+    var json: JSON {
+        let manifest = package.manifest
+        return [
+            "package": .string(package.path),
+            "digest": .string(package.digest.description),
+            "bytes": .integer(Int64(package.byteCount)),
+            "bits_per_weight": .number(manifest.coverage.bitsPerWeight),
+            "functions": .array(manifest.functions.map { .string($0.name) }),
+            "coverage": coverage.json,
+            "cache": .string(cache),
+            "seconds": .number((seconds * 1e6).rounded() / 1e6),
+        ]
+    }
+
+    /// What the user did not ask for: tensors that stay out, weights that stay as they are.
+    var warnings: [String] { coverage.warnings }
+}
+
+extension AcceleratorPackage {
+    /// All files that the manifest lists.
+    var byteCount: Int { manifest.files.reduce(0) { $0 + $1.byteCount } }
+}

@@ -1,0 +1,117 @@
+import ByteIO
+import Packages
+import Programs
+import Tensors
+import WeightCompression
+
+extension Inspection {
+    /// A package: what it is, its functions, and what became of each tensor of its checkpoint.
+    init(_ package: AcceleratorPackage, plan: Bool, operators: Bool) throws {
+        let manifest = package.manifest
+        let coverage = try PackageCoverage(of: package)
+        let report = try package.report
+        var parts = [Self.overview(package, isVerified: report != nil)]
+        parts += package.program.functions.map { function in
+            var lines = [Self.signature(of: function)]
+            if operators { lines.append(Self.operatorCounts(of: function)) }
+            if plan { lines.append(Self.plan(of: function, weights: package.program.weights.map(\.name))) }
+            return lines.joined(separator: "\n")
+        }
+        parts += [coverage.schemes] + (plan || operators ? [] : [coverage.tensors])
+        if !coverage.warnings.isEmpty { parts.append(coverage.warnings.joined(separator: "\n")) }
+        text = parts.joined(separator: "\n\n")
+        json = [
+            "kind": "package", "path": .string(package.path), "digest": .string(package.digest.description),
+            "format": .string("\(manifest.major).\(manifest.minor)"), "bytes": .integer(Int64(package.byteCount)),
+            "bits_per_weight": .number(manifest.coverage.bitsPerWeight),
+            "family": .string(manifest.provenance.family), "tool": .string(manifest.provenance.toolVersion),
+            "recipe": manifest.provenance.recipe,
+            "required_features": .array(manifest.requiredFeatures.map { .string($0) }),
+            "ignored_features": .array(manifest.ignoredFeatures.map { .string($0) }),
+            "functions": .array(package.program.functions.map(Self.document)),
+            "files": .array(
+                manifest.files.map {
+                    [
+                        "name": .string($0.name), "bytes": .integer(Int64($0.byteCount)),
+                        "digest": .string($0.digest.description),
+                    ]
+                }),
+            "coverage": coverage.json,
+            "report": report ?? .null,
+        ]
+    }
+
+    private static func overview(_ package: AcceleratorPackage, isVerified: Bool) -> String {
+        let manifest = package.manifest
+        let provenance = manifest.provenance
+        var lines = [
+            "\(package.path): accelerator package \(manifest.major).\(manifest.minor), \(Text.bytes(package.byteCount)), "
+                + "\(Text.decimals(manifest.coverage.bitsPerWeight, 2)) bits per weight",
+            "  digest: \(package.digest)",
+            "  made by: accelc \(provenance.toolVersion), family \(provenance.family)",
+            "  recipe: \(provenance.recipe.text())",
+            "  sources: \(provenance.sources.map { "\($0.name) (\(Text.bytes($0.byteCount)))" }.joined(separator: ", "))",
+            "  assets: \(manifest.assetNames.isEmpty ? "none" : manifest.assetNames.joined(separator: ", "))",
+            "  report: \(isVerified ? "verified as it is" : "none; run accelc verify")",
+        ]
+        if !manifest.ignoredFeatures.isEmpty {
+            lines.append("  unknown features, ignored: \(manifest.ignoredFeatures.joined(separator: ", "))")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func signature(of function: CompiledFunction) -> String {
+        var lines = [
+            "function \(function.name): \(Text.count(function.calls.count, "call")), arena \(Text.bytes(function.arenaBytes))"
+        ]
+        lines += function.inputs.map { "  in   \($0.name) \($0.typeText)" }
+        lines += function.outputs.map { "  out  \($0.name) \($0.operand.elementType.rawValue)\($0.operand.shape)" }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func operatorCounts(of function: CompiledFunction) -> String {
+        let counts = Dictionary(grouping: function.calls) { $0.operation.name }.mapValues { calls in
+            let work = calls.reduce(0) { $0 + $1.operation.multiplyAdds($1.inputs.map(\.shape)) }
+            return (calls.count, work)
+        }
+        return Text.table(
+            ["operator", "calls", "multiply-adds"],
+            counts.sorted { $0.key < $1.key }.map { [$0.key, Text.grouped($0.value.0), Text.grouped($0.value.1)] },
+            [.left, .right, .right])
+    }
+
+    private static func plan(of function: CompiledFunction, weights: [String]) -> String {
+        func text(_ operand: Operand) -> String {
+            let place =
+                switch operand.storage {
+                case .input(let index): function.inputs.indices.contains(index) ? function.inputs[index].name : "?"
+                case .weight(let index): weights.indices.contains(index) ? weights[index] : "?"
+                case .arena(let offset): "@\(offset)"
+                }
+            return
+                "\(place) \(operand.elementType.rawValue)\(operand.shape)\(operand.layout.isContiguous ? "" : " strided")"
+        }
+        let width = String(function.calls.count).count
+        return function.calls.enumerated().map { index, call in
+            let number = String(repeating: " ", count: width - String(index).count) + "\(index)"
+            let (reads, writes) = (call.inputs.map(text), call.outputs.map(text))
+            return
+                "  \(number)  \(writes.joined(separator: ", ")) = \(call.operation.name)(\(reads.joined(separator: ", ")))"
+                + "\(call.operation.attributes.text) \"\(call.label)\""
+        }.joined(separator: "\n")
+    }
+
+    private static func document(_ function: CompiledFunction) -> JSON {
+        func port(_ name: String, _ type: String, _ dimensions: [Int]) -> JSON {
+            ["name": .string(name), "dtype": .string(type), "shape": .array(dimensions.map { .integer(Int64($0)) })]
+        }
+        return [
+            "name": .string(function.name), "part": .string(function.part),
+            "calls": .integer(Int64(function.calls.count)),
+            "arena_bytes": .integer(Int64(function.arenaBytes)),
+            "inputs": .array(function.inputs.map { port($0.name, $0.elementType.rawValue, $0.shape.dimensions) }),
+            "outputs": .array(
+                function.outputs.map { port($0.name, $0.operand.elementType.rawValue, $0.operand.shape.dimensions) }),
+        ]
+    }
+}

@@ -1,0 +1,97 @@
+import ByteIO
+import Packages
+import Tensors
+import WeightCompression
+
+/// What became of each tensor of the checkpoint, as tables and sentences.
+struct PackageCoverage {
+    let entries: [CoverageEntry]
+    let unused: [UnusedTensor]
+
+    init(of package: AcceleratorPackage) throws {
+        self.init(entries: try package.coverage, unused: try package.unusedTensors)
+    }
+
+    init(of contents: PackageContents) {
+        self.init(entries: contents.coverage, unused: contents.unusedTensors)
+    }
+
+    init(entries: [CoverageEntry], unused: [UnusedTensor]) {
+        self.entries = entries
+        self.unused = unused
+    }
+
+    /// A row for each scheme.
+    var schemes: String {
+        let codecs = Dictionary(grouping: entries) { $0.tensor.codec.specification }
+        let rows = codecs.sorted { $0.key < $1.key }.map { codec, entries in
+            [codec] + Self.figures(entries)
+        }
+        let total = codecs.count > 1 ? [["all"] + Self.figures(entries)] : []
+        return Text.table(
+            ["scheme", "tensors", "weights", "size", "bits", "SQNR dB"], rows + total,
+            [.left, .right, .right, .right, .right, .right])
+    }
+
+    private static func figures(_ entries: [CoverageEntry]) -> [String] {
+        let weights = entries.reduce(0) { $0 + $1.tensor.shape.count }
+        let bytes = entries.reduce(0) { $0 + $1.tensor.byteCount }
+        var distortion = Distortion()
+        for entry in entries { distortion.merge(entry.distortion) }
+        return [
+            Text.grouped(entries.count), Text.grouped(weights), Text.bytes(bytes),
+            Text.decimals(weights == 0 ? 0 : Double(bytes * 8) / Double(weights), 3),
+            distortion.squaredError == 0 ? "exact" : Text.decimals(distortion.sqnr, 1),
+        ]
+    }
+
+    /// A row for each tensor.
+    var tensors: String {
+        Text.table(
+            ["tensor", "was", "shape", "stored as", "bits", "SQNR dB", "read by"],
+            entries.map { entry in
+                let tensor = entry.tensor
+                let sqnr = entry.distortion.squaredError == 0 ? "exact" : Text.decimals(entry.distortion.sqnr, 1)
+                return [
+                    tensor.name, tensor.elementType.rawValue, tensor.shape.description, tensor.codec.specification,
+                    Text.decimals(tensor.bitsPerWeight, 3), sqnr, entry.readers.joined(separator: ", "),
+                ]
+            }, [.left, .left, .left, .left, .right, .right, .left])
+    }
+
+    /// A sentence for each reason why tensors stay out or as they are.
+    var warnings: [String] {
+        let kept = entries.compactMap { entry in entry.reason.map { (name: entry.tensor.name, reason: $0) } }
+        return Self.sentences(kept, "not stored as the recipe says")
+            + Self.sentences(unused.map { (name: $0.name, reason: $0.reason) }, "not used")
+    }
+
+    private static func sentences(_ tensors: [(name: String, reason: String)], _ what: String) -> [String] {
+        let byReason = Dictionary(grouping: tensors, by: \.reason).sorted { $0.key < $1.key }
+        return byReason.map { reason, tensors in
+            let names = tensors.map(\.name).sorted()
+            let listed = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", ..." : "")
+            return
+                "\(Text.count(names.count, "tensor")) \(names.count == 1 ? "is" : "are") \(what): \(reason) (\(listed))"
+        }
+    }
+
+    var json: JSON {
+        [
+            "stored": .array(
+                entries.map { entry in
+                    let tensor = entry.tensor
+                    return [
+                        "name": .string(tensor.name), "dtype": .string(tensor.elementType.rawValue),
+                        "shape": .array(tensor.shape.dimensions.map { .integer(Int64($0)) }),
+                        "codec": .string(tensor.codec.specification), "bytes": .integer(Int64(tensor.byteCount)),
+                        "bits_per_weight": .number(tensor.bitsPerWeight),
+                        "sqnr": entry.distortion.sqnr.isFinite ? .number(entry.distortion.sqnr) : .null,
+                        "reason": entry.reason.map { .string($0) } ?? .null,
+                        "read_by": .array(entry.readers.map { .string($0) }),
+                    ]
+                }),
+            "unused": .array(unused.map { ["name": .string($0.name), "reason": .string($0.reason)] }),
+        ]
+    }
+}
