@@ -1,9 +1,8 @@
 public import ByteIO
-public import Testing
 
 /// A file that a reader has to judge: hostile, broken, or odd but allowed. Tests check the verdict; fuzzers start from
 /// the bytes.
-public struct Attack: Sendable, CustomTestStringConvertible {
+public struct Attack: Sendable, CustomStringConvertible {
     public enum Verdict: Sendable {
         case accepted
         /// Where the error has to point, and words that its reason has to have.
@@ -20,7 +19,7 @@ public struct Attack: Sendable, CustomTestStringConvertible {
         self.verdict = verdict
     }
 
-    public var testDescription: String { name }
+    public var description: String { name }
 
     /// Runs `reader` on the bytes; returns how its outcome differs from the verdict, nil when it does not.
     public func flaw(_ reader: (ByteView, _ file: String) throws -> Void) -> String? {

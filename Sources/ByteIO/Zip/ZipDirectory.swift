@@ -63,26 +63,20 @@ struct ZipDirectory {
     private func contentRanges(of headers: [ZipCentralHeader], end: Int) throws(FormatError) -> [Range<Int>] {
         var ranges = [Range<Int>](repeating: 0..<0, count: headers.count)
         let order = headers.indices.sorted { headers[$0].localOffset < headers[$1].localOffset }
-        var position = 0
-        for (place, index) in order.enumerated() {
+        // Each entry has to reach exactly to the start of the next one, the last one to the directory.
+        let limits = order.dropFirst().map { headers[$0].localOffset } + [end]
+        let first = order.first.map { headers[$0].localOffset } ?? end
+        guard first == 0 else { throw error("the first \(first) bytes of the archive belong to no entry", at: 0) }
+        for (index, limit) in zip(order, limits) {
             let header = headers[index]
-            guard header.localOffset == position else {
-                throw error(
-                    header.localOffset < position
-                        ? "\(quoted(header.name)) overlaps the entry before it"
-                        : "\(header.localOffset - position) bytes before \(quoted(header.name)) belong to no entry",
-                    at: header.localOffset)
-            }
-            let limit = place + 1 < order.count ? headers[order[place + 1]].localOffset : end
-            guard limit >= position, limit <= end else {
+            guard limit <= end else {
                 throw error("an entry is said to start at byte \(limit), inside of the directory", at: header.position)
             }
-            var reader = ByteReader(bytes[0..<limit], file: file, position: position)
+            guard limit > header.localOffset || limit == end else {
+                throw error("two entries are said to start at byte \(limit): they overlap", at: limit)
+            }
+            var reader = ByteReader(bytes[0..<limit], file: file, position: header.localOffset)
             ranges[index] = try header.checkLocal(&reader)
-            position = limit
-        }
-        guard position == end else {
-            throw error("\(end - position) bytes before the directory belong to no entry", at: position)
         }
         return ranges
     }
