@@ -64,7 +64,7 @@ struct SentencePooling {
                         + "(supported: a Transformer, then a Pooling, then perhaps a Normalize)", status: .unavailable)
             }
         }
-        guard let modes else { throw document.error("lists no Pooling module") }
+        guard let modes else { throw FormatError(file: document.file, reason: "lists no Pooling module") }
         self.modes = modes
     }
 

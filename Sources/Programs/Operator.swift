@@ -74,6 +74,14 @@ public struct ShapeError: ReportedError, Equatable {
     }
 }
 
+/// The product, or the largest integer where it overflows.
+func saturatingProduct(_ factors: some Sequence<Int>) -> Int {
+    factors.reduce(1) { product, factor in
+        let (next, overflow) = product.multipliedReportingOverflow(by: factor)
+        return overflow ? .max : next
+    }
+}
+
 /// Checks that shape rules share.
 extension Array where Element == TensorType {
     /// Refuses another number of inputs, another element type than float32 (unless `types` says otherwise per input).

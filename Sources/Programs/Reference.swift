@@ -31,24 +31,30 @@ enum Reference {
         return result
     }
 
-    /// `result[i * rows + r] = sum_c x[i * columns + c] * weight[r * columns + c]` in float64, for `count` rows of x.
-    static func products(_ x: [Float], _ weight: [Float], count: Int, rows: Int, columns: Int) -> [Double] {
-        let blocks = Parallel.processorCount
-        let perBlock = (rows + blocks - 1) / max(blocks, 1)
-        // The body throws nothing, so neither does the map.
-        let parts = try? Parallel.map(blocks, threads: blocks) { block in
-            let range = min(block * perBlock, rows)..<min((block + 1) * perBlock, rows)
-            return x.withUnsafeBufferPointer { x in
-                weight.withUnsafeBufferPointer { weight in
-                    range.map { row in
-                        (0..<count).map { dot(x, $0 * columns, weight, row * columns, columns) }
+    /// `result[i * rows + r] = sum_c x[i * columns + c] * weight[r * columns + c] + bias[r]` for `count` rows of x, in
+    /// float64, rounded once.
+    static func products(
+        _ x: [Float], _ weight: [Float], bias: [Float]?, count: Int, rows: Int, columns: Int
+    ) -> [Float] {
+        var result = [Float](repeating: 0, count: count * rows)
+        let blocks = min(rows, result.count < 1 << 13 ? 1 : Parallel.processorCount * 4)
+        result.withUnsafeMutableBufferPointer { target in
+            // Each column is written by one thread only.
+            nonisolated(unsafe) let target = target
+            // The body throws nothing, so neither does the loop.
+            try? Parallel.forEach(blocks, threads: blocks == 1 ? 1 : Parallel.processorCount) { block in
+                x.withUnsafeBufferPointer { x in
+                    weight.withUnsafeBufferPointer { weight in
+                        for row in rows * block / blocks..<rows * (block + 1) / blocks {
+                            let start = bias.map { Double($0[row]) } ?? 0
+                            for index in 0..<count {
+                                let sum = dot(x, index * columns, weight, row * columns, columns)
+                                target[index * rows + row] = Float(sum + start)
+                            }
+                        }
                     }
                 }
             }
-        }
-        var result = [Double](repeating: 0, count: count * rows)
-        for (row, column) in (parts ?? []).joined().enumerated() {
-            for (index, value) in column.enumerated() { result[index * rows + row] = value }
         }
         return result
     }

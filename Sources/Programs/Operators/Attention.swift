@@ -99,7 +99,7 @@ public struct Attention: Operator {
     }
 
     public func multiplyAdds(_ inputs: [Shape]) -> Int {
-        inputs[0].dimensions[..<3].reduce(1, *) * inputs[1].dimensions[2]
-            * (inputs[0].dimensions[3] + inputs[2].dimensions[3])
+        let widths = inputs[0].dimensions[3] + inputs[2].dimensions[3]
+        return saturatingProduct(inputs[0].dimensions[..<3] + [inputs[1].dimensions[2], widths])
     }
 }

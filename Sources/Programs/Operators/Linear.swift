@@ -31,10 +31,10 @@ public struct Linear: Operator {
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
         let (rows, columns) = (inputs[1].shape.dimensions[0], inputs[1].shape.dimensions[1])
         let shape = Shape(inputs[0].shape.dimensions.dropLast() + [rows])
-        let bias = inputs.count == 3 ? inputs[2].floats : [Float](repeating: 0, count: rows)
         let products = Reference.products(
-            inputs[0].floats, inputs[1].floats, count: shape.count / max(rows, 1), rows: rows, columns: columns)
-        let sums = HostTensor(products.indices.map { Float(products[$0] + Double(bias[$0 % rows])) }, shape)
+            inputs[0].floats, inputs[1].floats, bias: inputs.count == 3 ? inputs[2].floats : nil,
+            count: shape.count / max(rows, 1), rows: rows, columns: columns)
+        let sums = HostTensor(products, shape)
         return try activation.operation?.evaluate([sums]) ?? [sums]
     }
 
@@ -43,5 +43,7 @@ public struct Linear: Operator {
         return [try builder.apply(operation, [try builder.apply(Linear(), inputs)])]
     }
 
-    public func multiplyAdds(_ inputs: [Shape]) -> Int { inputs[0].count * inputs[1].dimensions[0] }
+    public func multiplyAdds(_ inputs: [Shape]) -> Int {
+        saturatingProduct(inputs[0].dimensions + [inputs[1].dimensions[0]])
+    }
 }

@@ -41,9 +41,8 @@ public struct MatMul: Operator {
     }
 
     public func multiplyAdds(_ inputs: [Shape]) -> Int {
-        guard let columns = inputs[1].dimensions.last else { return 0 }
-        let left = inputs[0].dimensions.dropLast(2).reduce(1, *)
-        let right = inputs[1].dimensions.dropLast(2).reduce(1, *)
-        return max(left, right) * inputs[0].dimensions.suffix(2).reduce(1, *) * columns
+        let types = inputs.map { TensorType(.float32, shape: $0) }
+        guard let output = try? outputTypes(types)[0].shape, let inner = inputs[0].dimensions.last else { return 0 }
+        return saturatingProduct(output.dimensions + [inner])
     }
 }

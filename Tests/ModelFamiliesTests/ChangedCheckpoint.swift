@@ -1,0 +1,53 @@
+import ByteIO
+import Foundation
+import ModelFamilies
+import Tensors
+import TestSupport
+
+/// A checkpoint of the fixtures with something changed, in a folder of its own.
+struct ChangedCheckpoint {
+    var configuration: [JSON.Member]
+    var tensors: [StoredTensor]
+    /// More files, by name.
+    var files: [String: String] = [:]
+
+    init(_ fixture: String) throws {
+        let checkpoint = try Checkpoint(model: Fixtures.path(fixture))
+        configuration = try checkpoint.configuration.members().compactMap { key, field in
+            field.value.map { JSON.Member(key, $0) }
+        }
+        tensors = checkpoint.tensors
+    }
+
+    /// Sets a field of config.json; nil removes it.
+    mutating func set(_ key: String, _ value: JSON?) {
+        configuration.removeAll { $0.key == key }
+        if let value { configuration.append(JSON.Member(key, value)) }
+    }
+
+    func model() throws -> FamilyModel {
+        try withTemporaryFolder { folder in
+            var files = files
+            files["config.json"] = JSON.object(configuration).text()
+            for (name, text) in files {
+                let file = URL(filePath: folder).appending(path: name)
+                try FileManager.default.createDirectory(
+                    at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try Data(text.utf8).write(to: file)
+            }
+            try SafetensorsWriter.write(tensors, to: "\(folder)/model.safetensors")
+            let checkpoint = try Checkpoint(model: folder)
+            return try Families.matching(checkpoint.configuration).model(for: checkpoint)
+        }
+    }
+
+    /// What building it throws, without the folder's path; nil when it is built.
+    func refusal() -> String? {
+        do {
+            _ = try model()
+            return nil
+        } catch {
+            return "\(error)".replacing(/^.*accelc-test-[0-9A-F-]*\/?/, with: "")
+        }
+    }
+}
