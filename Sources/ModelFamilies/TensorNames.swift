@@ -14,7 +14,8 @@ public struct TensorNames: Sendable {
 
     public init(_ checkpoint: Checkpoint) { self.checkpoint = checkpoint }
 
-    /// Says why tensors may stay unused; the first reason that matches the name without its prefix counts.
+    /// Says why tensors may stay unused; the last reason given that matches the name without its
+    /// prefix counts.
     public mutating func explain(_ reason: String, where matches: @escaping @Sendable (String) -> Bool) {
         reasons.append((matches, reason))
     }
@@ -68,7 +69,7 @@ public struct TensorNames: Sendable {
         checkpoint.tensors.filter { !used.contains($0.name) }.map { tensor in
             let prefix = prefixes.first { tensor.name.hasPrefix($0) } ?? ""
             let name = String(tensor.name.dropFirst(prefix.count))
-            let reason = reasons.first { $0.matches(name) }?.reason ?? "the architecture has no tensor of this name"
+            let reason = reasons.last { $0.matches(name) }?.reason ?? "the architecture has no tensor of this name"
             return FamilyModel.UnusedTensor(name: tensor.name, reason: reason)
         }
     }

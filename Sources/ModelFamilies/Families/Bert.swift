@@ -23,7 +23,8 @@ public struct Bert: ModelFamily {
         }
         names.prefixes = ["bert."]
         names.explain("positions 0, 1, 2, ..., which need no table") { $0 == "embeddings.position_ids" }
-        names.explain("\(architecture.rawValue) has no pooler") { $0.hasPrefix("pooler.") }
+        names.explain("a default for an input, which the caller gives") { $0 == "embeddings.token_type_ids" }
+        names.explain("\(architecture.rawValue) does not read it") { $0.hasPrefix("pooler.") }
         names.explain("belongs to a head that \(architecture.rawValue) does not have") {
             $0.hasPrefix("cls.") || $0.hasPrefix("classifier.") || $0.hasPrefix("qa_outputs.")
         }
