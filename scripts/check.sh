@@ -22,7 +22,7 @@ for step; do
         ;;
     debug) tests debug -Xswiftc -warnings-as-errors -Xcc -Wall -Xcc -Wextra -Xcc -Werror ;;
     release) tests release -c release -Xswiftc -enable-testing -Xswiftc -warnings-as-errors ;;
-    address) tests address --sanitize address ;;
+    address) LSAN_OPTIONS=suppressions=$PWD/scripts/leaks.txt:print_suppressions=0 tests address --sanitize address ;;
     thread) tests thread --sanitize thread ;;
     fuzz) scripts/fuzz.sh 60 ;;
     *)
