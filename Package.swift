@@ -62,3 +62,11 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// Built by scripts/fuzz.sh only: its entry point is the fuzzer's.
+if Context.environment["ACCELC_FUZZ"] != nil {
+    let fuzz = layer("FuzzTargets", over: ["Tensors", "ByteIO", "TestSupport"])
+    fuzz.path = "Tests/Fuzz"
+    package.targets.append(fuzz)
+    package.products.append(.library(name: "FuzzTargets", type: .static, targets: ["FuzzTargets"]))
+}

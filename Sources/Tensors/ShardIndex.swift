@@ -1,15 +1,15 @@
-import ByteIO
+package import ByteIO
 
 /// `model.safetensors.index.json`: which shard holds which tensor. After `init` returns, every shard is the plain name
 /// of a safetensors file.
-struct ShardIndex {
+package struct ShardIndex {
     /// Sorted, and the field that names each first.
-    let shards: [(name: String, field: JSONField)]
+    package let shards: [(name: String, field: JSONField)]
     /// The shard of each tensor.
     let shardOfTensor: [String: String]
     private let document: JSONField
 
-    init(parsing document: JSONField) throws {
+    package init(parsing document: JSONField) throws {
         self.document = document
         var shardOfTensor: [String: String] = [:]
         var fieldOfShard: [String: JSONField] = [:]
@@ -34,7 +34,7 @@ struct ShardIndex {
 
     /// Checks that the shards hold the tensors that the index lists, each once, and nothing else.
     /// - Parameter files: one for each of `shards`.
-    func check(_ files: [SafetensorsFile]) throws(FormatError) {
+    package func check(_ files: [SafetensorsFile]) throws(FormatError) {
         var missing = shardOfTensor
         for (shard, file) in zip(shards, files) {
             for tensor in file.tensors {

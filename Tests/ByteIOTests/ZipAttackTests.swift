@@ -28,7 +28,7 @@ struct ZipAttackTests {
         let whole = ZipSample([
             .init("a", "hello"),
             .init("b", "world") {
-                $0.deflate(); $0.defer_()
+                $0.deflate(); $0.moveSizesBehind()
             },
         ]).bytes
         for bit in 0..<8 * whole.count {

@@ -26,10 +26,10 @@ extension Attack {
         whole("two entries", .accepted) { _ in },
         one("deflated", .accepted) { $0.deflate() },
         one("deflated, with a descriptor", .accepted) {
-            $0.deflate(); $0.defer_()
+            $0.deflate(); $0.moveSizesBehind()
         },
         one("deflated, with a descriptor without signature", .accepted) {
-            $0.deflate(); $0.defer_(signed: false)
+            $0.deflate(); $0.moveSizesBehind(signed: false)
         },
         one("an unknown extra field", .accepted) {
             $0.extra = [0x55, 0x54, 1, 0, 7]; $0.localExtra = [0x55, 0x54, 0, 0]
@@ -98,13 +98,13 @@ extension Attack {
             $0.size = 3; $0.compressedSize = 3
         },
         one("a descriptor that lies", .refused(.offset(41), "disagrees")) {
-            $0.deflate(); $0.defer_(); $0.behind[4] ^= 1
+            $0.deflate(); $0.moveSizesBehind(); $0.behind[4] ^= 1
         },
         one("a descriptor of another kind", .refused(.offset(41), "expected the data descriptor")) {
-            $0.deflate(); $0.defer_(); $0.behind[0] ^= 1
+            $0.deflate(); $0.moveSizesBehind(); $0.behind[0] ^= 1
         },
         one("no descriptor", .refused(.offset(41), "4 bytes are expected")) {
-            $0.deflate(); $0.defer_(); $0.behind = []
+            $0.deflate(); $0.moveSizesBehind(); $0.behind = []
         },
         one("an extra field past its end", .refused(.offset(83), "longer than its header says")) {
             $0.extra = [9, 9, 9, 0]

@@ -43,7 +43,7 @@ public struct ZipSample: Sendable {
         }
 
         /// Moves sizes and checksum behind the content.
-        public mutating func defer_(signed: Bool = true) {
+        public mutating func moveSizesBehind(signed: Bool = true) {
             flags |= 8
             (localChecksum, localSize, localCompressedSize) = (0, 0, 0)
             behind =

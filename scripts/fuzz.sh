@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Feeds each reader with anything for a while (libFuzzer with the address sanitizer), starting from the tests' hostile files.
+# usage: fuzz.sh [SECONDS [TARGET...]]      default: 60 seconds for each target; what breaks a reader is kept in .build-fuzz/findings
+set -eu
+cd "$(dirname "$0")/.."
+seconds=${1:-60}
+[ $# = 0 ] || shift
+work=.build-fuzz
+source scripts/setup.sh
+
+ACCELC_FUZZ=1 swift build -c release --scratch-path $work --product FuzzTargets --sanitize fuzzer --sanitize address
+library=$(ACCELC_FUZZ=1 swift build -c release --scratch-path $work --sanitize fuzzer --sanitize address --show-bin-path)/libFuzzTargets.a
+# The program's main function is libFuzzer's own: all that is linked to it is the library.
+: > $work/empty.swift
+swiftc -parse-as-library -sanitize=fuzzer,address $work/empty.swift "$library" -lz -o $work/fuzz 2> $work/link.log || { cat $work/link.log >&2; exit 1; }
+
+if [ $# = 0 ]; then mapfile -t targets < <($work/fuzz); set -- "${targets[@]}"; fi
+failed=0
+for target; do
+    mkdir -p "$work/corpus/$target" "$work/findings"
+    echo "fuzz: $target, $seconds s"
+    FUZZ_TARGET=$target FUZZ_SEEDS=$work/corpus/$target $work/fuzz "$work/corpus/$target" -max_total_time="$seconds" \
+        -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 -artifact_prefix="$work/findings/$target-" \
+        > "$work/$target.log" 2>&1 || failed=1
+    grep -E 'number_of_executed_units|^SUMMARY|ERROR|Fatal error' "$work/$target.log" || true
+done
+[ $failed = 0 ] || { echo "fuzz: findings in $work/findings, logs in $work" >&2; exit 1; }
