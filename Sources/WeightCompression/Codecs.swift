@@ -7,6 +7,7 @@ public enum Codecs {
         Float32Codec.self,
         Float16Codec.self,
         BFloat16Codec.self,
+        PaletteCodec.self,
     ]
 
     /// Reads a specification such as `palette:bits=4,group=16`.

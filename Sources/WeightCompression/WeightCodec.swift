@@ -61,3 +61,13 @@ extension Shape {
         return stride(from: 0, to: rows, by: step).map { $0..<min($0 + step, rows) }
     }
 }
+
+extension WeightCodec {
+    /// Why a tensor cannot share scales or tables; nil when it can.
+    func quantizationObjection(_ elementType: ElementType, _ shape: Shape) -> String? {
+        if !elementType.isFloatingPoint { return "\(elementType.rawValue) elements are not floating point" }
+        if shape.rank < 2 { return "a \(shape.rank == 0 ? "scalar" : "vector") has no output channels" }
+        if shape.count == 0 { return "it has no elements" }
+        return nil
+    }
+}

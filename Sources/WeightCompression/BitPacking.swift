@@ -1,0 +1,50 @@
+/// Codes of 1 to 8 bits as a bit stream: the first code in the lowest bits of the first byte.
+enum BitPacking {
+    static func byteCount(_ codes: Int, bits: Int) -> Int { (codes * bits + 7) / 8 }
+
+    /// Writes `codes` from the first byte of `target` on; the bits after the last code are zero.
+    static func pack(_ codes: UnsafeBufferPointer<UInt8>, bits: Int, into target: UnsafeMutablePointer<UInt8>) {
+        if bits == 8 {
+            for index in codes.indices { target[index] = codes[index] }
+            return
+        }
+        if bits == 4 {
+            for pair in 0..<codes.count / 2 { target[pair] = codes[2 * pair] | codes[2 * pair + 1] << 4 }
+            if codes.count % 2 == 1 { target[codes.count / 2] = codes[codes.count - 1] }
+            return
+        }
+        var (word, filled, place) = (UInt32(0), 0, 0)
+        for code in codes {
+            word |= UInt32(code) << UInt32(filled)
+            filled += bits
+            while filled >= 8 {
+                target[place] = UInt8(truncatingIfNeeded: word)
+                word >>= 8
+                filled -= 8
+                place += 1
+            }
+        }
+        if filled > 0 { target[place] = UInt8(truncatingIfNeeded: word) }
+    }
+
+    static func unpack(_ source: UnsafePointer<UInt8>, bits: Int, into codes: UnsafeMutableBufferPointer<UInt8>) {
+        if bits == 8 {
+            for index in codes.indices { codes[index] = source[index] }
+            return
+        }
+        let mask = UInt8((1 << bits) - 1)
+        if 8 % bits == 0 {
+            for index in codes.indices {
+                let bit = index &* bits
+                codes[index] = source[bit >> 3] >> UInt8(truncatingIfNeeded: bit & 7) & mask
+            }
+            return
+        }
+        for index in codes.indices {
+            let bit = index * bits
+            let low = UInt16(source[bit >> 3]) >> UInt16(bit & 7)
+            let high = bit & 7 + bits > 8 ? UInt16(source[bit >> 3 + 1]) << UInt16(8 - bit & 7) : 0
+            codes[index] = UInt8(truncatingIfNeeded: low | high) & mask
+        }
+    }
+}

@@ -1,0 +1,227 @@
+import ByteIO
+import CKernels
+public import Tensors
+
+/// Each weight as the number of an entry in a small table of values: one table for the tensor, or one for each group of
+/// output channels. The tables are the optimum (exact k-means), so no other table of that size has less squared error.
+///
+/// Sections: `codes` (rows one after the other, each from a byte boundary, lowest bits first), `palettes` (2^bits
+/// ascending entries for each group; entries that are not needed repeat the last), and for `scale=channel` `scales`
+/// (float32, one a row; the entries are then of rows divided by their scale).
+public struct PaletteCodec: WeightCodec {
+    public static let name = "palette"
+    public static let options = [
+        CodecOption("bits", allowed: ["1", "2", "3", "4", "6", "8"], default: "4", help: "bits of a code"),
+        CodecOption(
+            "group", allowed: ["tensor"], takesInteger: true, default: "tensor",
+            help: "output channels that share a table; the last group may be smaller"),
+        CodecOption(
+            "scale", allowed: ["none", "channel"], default: "none",
+            help: "channel: each output channel is divided by its largest magnitude first"),
+        CodecOption(
+            "entries", allowed: ["float32", "float16"], default: "float32",
+            help: "type of the tables; float16 halves them at a relative error of 2^-12 in each entry"),
+    ]
+
+    public let values: CodecOptionValues
+    let bits: Int
+    /// Rows that share a table; nil for all of them.
+    let group: Int?
+    let hasScales: Bool
+    let entryType: ElementType
+
+    public init(_ values: CodecOptionValues) throws {
+        self.values = values
+        bits = values.integer("bits") ?? 4
+        group = values.integer("group")
+        hasScales = values["scale"] == "channel"
+        entryType = values["entries"] == "float16" ? .float16 : .float32
+    }
+
+    public func objection(elementType: ElementType, shape: Shape) -> String? {
+        quantizationObjection(elementType, shape)
+    }
+
+    public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {
+        let codes = SectionLayout("codes", byteCount: shape.rows * bytesPerRow(shape))
+        let palettes = SectionLayout("palettes", byteCount: units(shape: shape).count * bytesPerPalette)
+        return [codes, palettes] + (hasScales ? [SectionLayout("scales", byteCount: shape.rows * 4)] : [])
+    }
+
+    public func units(shape: Shape) -> [Range<Int>] {
+        let step = min(group ?? shape.rows, max(shape.rows, 1))
+        return stride(from: 0, to: shape.rows, by: step).map { $0..<min($0 + step, shape.rows) }
+    }
+
+    private var size: Int { 1 << bits }
+    private var bytesPerPalette: Int { size * entryType.byteCount }
+    private func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: bits) }
+    private func groupIndex(_ row: Int) -> Int { group.map { row / $0 } ?? 0 }
+
+    public func encode(
+        _ unit: Range<Int>, of source: StoredTensor, into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
+        let columns = source.shape.columns
+        let count = unit.count * columns
+        let values = UnsafeMutableBufferPointer<Float>.allocate(capacity: 2 * count)
+        defer { values.deallocate() }
+        let rows = UnsafeMutableBufferPointer(rebasing: values[..<count])
+        let points = UnsafeMutableBufferPointer(rebasing: values[count...])
+        try source.readFinite(source.elements(ofRows: unit), into: rows)
+
+        var scales: [Float] = []
+        let entries: [Float]
+        if hasScales {
+            scales = unit.indices.map { index in Self.scale(rows[index - unit.lowerBound, columns]) }
+            entries = rounded(weightedCenters(rows, columns: columns, scales: scales, points))
+            sections[2].withMemoryRebound(to: Float.self) { target in
+                for (index, row) in unit.enumerated() { target[row] = scales[index] }
+            }
+        } else {
+            _ = points.update(fromContentsOf: rows)
+            entries = rounded(ExactKMeans.centers(of: points, k: size))
+        }
+        store(entries, in: sections[1], at: groupIndex(unit.lowerBound))
+
+        let palette = Palette(entries)
+        var distortion = Distortion()
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(columns, 1)) { codes in
+            let codes = UnsafeMutableBufferPointer(rebasing: codes[..<columns])
+            for (index, row) in unit.enumerated() {
+                let scale = hasScales ? scales[index] : 1
+                let values = rows[index, columns]
+                distortion.merge(palette.encode(UnsafeBufferPointer(values), scale: scale, into: codes))
+                guard let target = sections[0].baseAddress, columns > 0 else { continue }
+                BitPacking.pack(
+                    UnsafeBufferPointer(codes), bits: bits,
+                    into: (target + row * bytesPerRow(source.shape)).assumingMemoryBound(to: UInt8.self))
+            }
+        }
+        return distortion
+    }
+
+    /// The row's largest magnitude; 1 for a row of zeros.
+    private static func scale(_ row: UnsafeMutableBufferPointer<Float>) -> Float {
+        var largest: Float = 0
+        for value in row { largest = max(largest, abs(value)) }
+        return largest > 0 ? largest : 1
+    }
+
+    /// Centers of the rows divided by their scales. An error in a divided value counts scale^2 in the weight itself.
+    private func weightedCenters(
+        _ rows: UnsafeMutableBufferPointer<Float>, columns: Int, scales: [Float],
+        _ points: UnsafeMutableBufferPointer<Float>
+    ) -> [Double] {
+        for index in rows.indices { points[index] = rows[index] / scales[index / columns] }
+        let order = RadixSort.order(UnsafeBufferPointer(points))
+        // Squares of scales far apart must neither vanish nor overflow beside each other.
+        let largest = Double(scales.max() ?? 1)
+        let weights = order.map { index in
+            let ratio = Double(scales[Int(index) / columns]) / largest
+            return max(ratio * ratio, 1e-60)
+        }
+        let sorted = order.map { points[Int($0)] }
+        return sorted.withUnsafeBufferPointer { sorted in
+            weights.withUnsafeBufferPointer { ExactKMeans.centers(of: sorted, weights: $0, k: size) }
+        }
+    }
+
+    /// As they are stored: rounded, filled up to the table's size.
+    private func rounded(_ centers: [Double]) -> [Float] {
+        var entries = centers.map { center in
+            entryType == .float32 ? Float(center) : Half.rounded(Float(center))
+        }
+        // A value beyond float16 keeps the largest entry that it has.
+        if entryType == .float16 { entries = entries.map { min(max($0, -65504), 65504) } }
+        let last = entries.last ?? 0
+        entries.append(contentsOf: repeatElement(last, count: size - entries.count))
+        return entries
+    }
+
+    private func store(_ entries: [Float], in section: UnsafeMutableRawBufferPointer, at index: Int) {
+        let start = index * bytesPerPalette
+        for (place, entry) in entries.enumerated() {
+            if entryType == .float32 {
+                section.storeBytes(of: entry, toByteOffset: start + place * 4, as: Float.self)
+            } else {
+                section.storeBytes(of: Half.bits(entry), toByteOffset: start + place * 2, as: UInt16.self)
+            }
+        }
+    }
+
+    private func entries(of weight: CompressedTensor, group index: Int) -> [Float] {
+        let start = index * bytesPerPalette
+        return weight.sections[1].withBytes { section in
+            (0..<size).map { place in
+                entryType == .float32
+                    ? section.loadUnaligned(fromByteOffset: start + place * 4, as: Float.self)
+                    : Half.value(section.loadUnaligned(fromByteOffset: start + place * 2, as: UInt16.self))
+            }
+        }
+    }
+
+    private func scale(of weight: CompressedTensor, row: Int) -> Float {
+        guard hasScales else { return 1 }
+        return weight.sections[2].withBytes { $0.loadUnaligned(fromByteOffset: row * 4, as: Float.self) }
+    }
+
+    public func decode(
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+    ) {
+        let columns = weight.shape.columns
+        guard columns > 0, let target = target.baseAddress else { return }
+        var (current, table) = (-1, [Float]())
+        for (index, row) in rows.enumerated() {
+            if groupIndex(row) != current {
+                current = groupIndex(row)
+                table = entries(of: weight, group: current)
+            }
+            let out = UnsafeMutableBufferPointer(start: target + index * columns, count: columns)
+            forEachCode(row, of: weight) { codes in
+                for place in 0..<columns { out[place] = table[Int(codes[place])] }
+            }
+            let scale = scale(of: weight, row: row)
+            if hasScales { for place in 0..<columns { out[place] *= scale } }
+        }
+    }
+
+    private func forEachCode(
+        _ row: Int, of weight: CompressedTensor, _ body: (UnsafeMutableBufferPointer<UInt8>) -> Void
+    ) {
+        let bytes = bytesPerRow(weight.shape)
+        weight.sections[0][row * bytes..<(row + 1) * bytes].withBytes { packed in
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(weight.shape.columns, 1)) { codes in
+                let codes = UnsafeMutableBufferPointer(rebasing: codes[..<weight.shape.columns])
+                guard let start = packed.baseAddress else { return }
+                BitPacking.unpack(start.assumingMemoryBound(to: UInt8.self), bits: bits, into: codes)
+                body(codes)
+            }
+        }
+    }
+
+    public func violation(
+        _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
+    ) -> (index: Int, reason: String)? {
+        let columns = weight.shape.columns
+        for row in rows {
+            let palette = Palette(entries(of: weight, group: groupIndex(row)))
+            let scale = scale(of: weight, row: row)
+            var found: Int?
+            withUnsafeTemporaryAllocation(of: Float.self, capacity: max(columns, 1)) { values in
+                source.readFloats(row * columns..<(row + 1) * columns, into: values)
+                forEachCode(row, of: weight) { codes in
+                    found = (0..<columns).first { !palette.isNearest(codes[$0], to: values[$0], scale: scale) }
+                }
+            }
+            if let found { return (row * columns + found, "has a code that is not the nearest entry's") }
+        }
+        return nil
+    }
+}
+
+extension UnsafeMutableBufferPointer<Float> {
+    /// Row `index` of a matrix of `columns` columns.
+    fileprivate subscript(index: Int, columns: Int) -> UnsafeMutableBufferPointer<Float> {
+        UnsafeMutableBufferPointer(rebasing: self[index * columns..<(index + 1) * columns])
+    }
+}

@@ -1,0 +1,59 @@
+import CKernels
+
+/// Ascending entries, and the search for the nearest one.
+struct Palette {
+    private let entries: [Float]
+    /// Between entries i and i + 1: x belongs to i + 1 or later exactly when x > bounds[i]. The largest float32 that is
+    /// not above the middle, so that comparing float32 values is exact.
+    private let bounds: [Float]
+
+    init(_ entries: [Float]) {
+        self.entries = entries
+        bounds = zip(entries, entries.dropFirst()).map { low, high in
+            let middle = (Double(low) + Double(high)) / 2
+            let rounded = Float(middle)
+            return Double(rounded) > middle ? rounded.nextDown : rounded
+        }
+    }
+
+    /// The codes of the entries that are nearest to `values` divided by `scale`; of two that are as near, the lower.
+    func encode(
+        _ values: UnsafeBufferPointer<Float>, scale: Float, into codes: UnsafeMutableBufferPointer<UInt8>
+    ) -> Distortion {
+        guard let source = values.baseAddress, let target = codes.baseAddress else { return Distortion() }
+        var distortion = Distortion()
+        distortion.count = values.count
+        bounds.withUnsafeBufferPointer { bounds in
+            if scale == 1 {
+                ck_nearest_codes(source, values.count, bounds.baseAddress, bounds.count, target)
+            } else {
+                withUnsafeTemporaryAllocation(of: Float.self, capacity: values.count) { divided in
+                    for index in values.indices { divided[index] = values[index] / scale }
+                    ck_nearest_codes(divided.baseAddress, values.count, bounds.baseAddress, bounds.count, target)
+                }
+            }
+        }
+        entries.withUnsafeBufferPointer { entries in
+            var (energy, squares, largest) = (0.0, 0.0, 0.0)
+            for index in values.indices {
+                let value = Double(values[index])
+                let error = value - Double(scale * entries[Int(codes[index])])
+                energy += value * value
+                squares += error * error
+                largest = max(largest, abs(error))
+            }
+            distortion.energy = energy
+            distortion.squaredError = squares
+            distortion.maximumError = largest
+        }
+        return distortion
+    }
+
+    /// No entry is nearer to `value / scale` than that of `code`.
+    func isNearest(_ code: UInt8, to value: Float, scale: Float) -> Bool {
+        let x = value / scale
+        guard entries.indices.contains(Int(code)) else { return false }
+        let distance = abs(Double(x) - Double(entries[Int(code)]))
+        return entries.allSatisfy { abs(Double(x) - Double($0)) >= distance }
+    }
+}

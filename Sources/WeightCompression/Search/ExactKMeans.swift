@@ -1,0 +1,80 @@
+/// The best `k` centers for numbers on a line: exact, by optimal partitions of the sorted numbers (a cluster is a run of
+/// them). No seeds, no iterations that may stop elsewhere.
+enum ExactKMeans {
+    /// The centers, ascending: `k` of them, or as many as there are distinct points.
+    /// - Parameter points: finite; sorted by the call.
+    static func centers(of points: UnsafeMutableBufferPointer<Float>, k: Int) -> [Double] {
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: max(points.count, 1)) { scratch in
+            RadixSort.sort(points, scratch: UnsafeMutableBufferPointer(rebasing: scratch[..<points.count]))
+        }
+        let sorted = UnsafeBufferPointer(points)
+        if let few = distinct(sorted, atMost: k) { return few.map(Double.init) }
+        let ends = PartitionSearch.best(PointSums(sorted), k: k).ends
+        return settled(ends, of: sorted, weights: nil)
+    }
+
+    /// The same for weighted points, sorted already; weights above zero.
+    static func centers(
+        of sorted: UnsafeBufferPointer<Float>, weights: UnsafeBufferPointer<Double>, k: Int
+    ) -> [Double] {
+        if let few = distinct(sorted, atMost: k) { return few.map(Double.init) }
+        let ends = PartitionSearch.best(PointSums(sorted, weights: weights), k: k).ends
+        return settled(ends, of: sorted, weights: weights)
+    }
+
+    /// The distinct values, nil when there are more than `limit`.
+    private static func distinct(_ sorted: UnsafeBufferPointer<Float>, atMost limit: Int) -> [Float]? {
+        var values: [Float] = []
+        for value in sorted where value != values.last {
+            if values.count == limit { return nil }
+            values.append(value)
+        }
+        return values
+    }
+
+    /// Centers computed from the points themselves. The search works on running sums, whose rounding can leave an end a
+    /// few points off where two clusters hardly differ: ends move to the middle between centers until none moves.
+    private static func settled(
+        _ ends: [Int32], of sorted: UnsafeBufferPointer<Float>, weights: UnsafeBufferPointer<Double>?
+    ) -> [Double] {
+        var ends = ends.map { Int($0) }
+        var centers: [Double] = []
+        for _ in 0..<16 {
+            centers = zip([0] + ends, ends).map { start, end in mean(sorted, weights, start..<end) }
+            var moved = false
+            for cluster in 0..<centers.count - 1 {
+                let middle = (centers[cluster] + centers[cluster + 1]) / 2
+                let old = ends[cluster]
+                while ends[cluster] > (cluster == 0 ? 1 : ends[cluster - 1] + 1),
+                    Double(sorted[ends[cluster] - 1]) > middle
+                {
+                    ends[cluster] -= 1
+                }
+                while ends[cluster] < ends[cluster + 1] - 1, Double(sorted[ends[cluster]]) < middle {
+                    ends[cluster] += 1
+                }
+                moved = moved || ends[cluster] != old
+            }
+            if !moved { break }
+        }
+        return centers
+    }
+
+    private static func mean(
+        _ sorted: UnsafeBufferPointer<Float>, _ weights: UnsafeBufferPointer<Double>?, _ run: Range<Int>
+    ) -> Double {
+        // From the run's first point, so that large offsets cost no digits.
+        let origin = Double(sorted[run.lowerBound])
+        var (sum, weight) = (0.0, 0.0)
+        if let weights {
+            for index in run {
+                sum += weights[index] * (Double(sorted[index]) - origin)
+                weight += weights[index]
+            }
+        } else {
+            for index in run { sum += Double(sorted[index]) - origin }
+            weight = Double(run.count)
+        }
+        return origin + sum / weight
+    }
+}
