@@ -57,7 +57,7 @@ let package = Package(
         layer("ModelFamiliesTests", over: ["ModelFamilies", "TestSupport"], kind: .test),
         layer("RuntimeTests", over: ["Runtime", "TestSupport"], kind: .test),
         layer("PackagesTests", over: ["Packages", "TestSupport"], kind: .test),
-        layer("VerificationTests", over: ["Verification", "TestSupport"], kind: .test),
+        layer("VerificationTests", over: ["Verification", "ModelFamilies", "TestSupport"], kind: .test),
         layer("CommandTests", over: ["accelc", "TestSupport"], kind: .test, exclude: ["Scripts"]),
     ],
     swiftLanguageModes: [.v6]

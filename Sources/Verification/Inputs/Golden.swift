@@ -1,0 +1,68 @@
+import ByteIO
+import Foundation
+public import Tensors
+
+/// Inputs and outputs of the framework that a model comes from: a safetensors file with `in.NAME`, `out.NAME`, and
+/// perhaps `ref64.NAME` (the same forward in float64), and a `case.json` beside it that states the framework's noise.
+public struct Golden: Sendable {
+    struct Noise: Sendable {
+        var maximumError: Double
+        var referenceRMS: Double
+    }
+
+    /// The file's name without its folder, as reports show it.
+    public let name: String
+    let path: String
+    /// By the input's name.
+    public let inputs: [String: StoredTensor]
+    /// By the output's name.
+    public let outputs: [String: StoredTensor]
+    let exact: [String: StoredTensor]
+    let noise: [String: Noise]
+
+    /// - Throws: `FormatError` for a broken file; `RequestError` (exit status 3) when it holds no `in.` or no `out.` tensor.
+    public init(_ path: String) throws {
+        self.path = path
+        name = URL(filePath: path).lastPathComponent
+        let file = try SafetensorsFile(path)
+        func tensors(_ prefix: String) -> [String: StoredTensor] {
+            let found = file.tensors.filter { $0.name.hasPrefix(prefix) }
+            return Dictionary(found.map { (String($0.name.dropFirst(prefix.count)), $0) }) { first, _ in first }
+        }
+        inputs = tensors("in.")
+        outputs = tensors("out.")
+        exact = tensors("ref64.")
+        if inputs.isEmpty || outputs.isEmpty {
+            throw RequestError(
+                "\(path) is no golden file: it holds \(inputs.isEmpty ? "no in.NAME" : "no out.NAME") tensor; "
+                    + "give inputs alone with --inputs", status: .unavailable)
+        }
+        noise = try Self.noise(beside: path)
+    }
+
+    private static func noise(beside path: String) throws -> [String: Noise] {
+        let beside = URL(filePath: path).deletingLastPathComponent().appending(path: "case.json").path
+        guard FileManager.default.fileExists(atPath: beside) else { return [:] }
+        let document = JSONField(try JSON.read(beside), file: beside)["fp32_noise"]
+        guard document.exists else { return [:] }
+        var noise: [String: Noise] = [:]
+        for (name, field) in try document.members() {
+            let (error, rms) = (field["max_abs_fp32_vs_64"], field["ref_rms"])
+            // Some cases state a bare number for an output.
+            noise[name] =
+                error.exists
+                ? Noise(maximumError: try error.double(), referenceRMS: rms.exists ? try rms.double() : 0)
+                : Noise(maximumError: try field.double(), referenceRMS: 0)
+        }
+        return noise
+    }
+
+    /// The limit for an output of a package that loses nothing in its weights.
+    func tolerance(for output: String) -> Tolerance? {
+        if let noise = noise[output] {
+            return .noise(noise.maximumError, rms: noise.referenceRMS, origin: "case.json")
+        }
+        guard let stored = outputs[output], let exact = exact[output], exact.shape == stored.shape else { return nil }
+        return .noise(of: stored, against: exact, origin: "ref64.\(output)")
+    }
+}

@@ -1,0 +1,86 @@
+import ByteIO
+import Foundation
+import Programs
+import Tensors
+
+/// Where the inputs of a comparison come from.
+public enum InputSource: Sendable {
+    case seeded(UInt64)
+    /// A safetensors file with `NAME` or `in.NAME` tensors.
+    case file(String)
+    case golden(Golden)
+
+    /// The default seed; it is printed with every report.
+    public static let defaultSeed: UInt64 = 1
+
+    var golden: Golden? {
+        guard case .golden(let golden) = self else { return nil }
+        return golden
+    }
+
+    /// As a report names it; no folders, so that the report does not depend on where the file lies.
+    var summary: String {
+        switch self {
+        case .seeded(let seed): "seed \(seed) (\(SeededInputs.generator))"
+        case .file(let path): "file \(URL(filePath: path).lastPathComponent)"
+        case .golden(let golden): "golden \(golden.name)"
+        }
+    }
+}
+
+/// The inputs of a run, checked against a function's ports.
+struct InputMatcher {
+    /// By name, without a prefix.
+    let tensors: [String: StoredTensor]
+    let file: String
+
+    init(golden: Golden) {
+        tensors = golden.inputs
+        file = golden.path
+    }
+
+    init(file path: String) throws {
+        file = path
+        let found = try SafetensorsFile(path).tensors.filter { !$0.name.hasPrefix("out.") }
+        tensors = Dictionary(
+            found.map { ($0.name.hasPrefix("in.") ? String($0.name.dropFirst(3)) : $0.name, $0) }
+        ) { first, _ in first }
+    }
+
+    /// The function's inputs out of the file; nil when one is missing or of another shape or kind of type.
+    func inputs(for function: CompiledFunction) -> [String: HostTensor]? {
+        var result: [String: HostTensor] = [:]
+        for port in function.inputs {
+            guard let stored = tensors[port.name], stored.shape == port.shape else { return nil }
+            let tensor = HostTensor(stored)
+            switch (port.elementType, tensor.elementType) {
+            case (.bool, .bool), (.int64, .int64), (.float32, .float32): result[port.name] = tensor
+            case (.int64, .bool): result[port.name] = HostTensor(tensor.integers, tensor.shape)
+            case (.bool, .int64): result[port.name] = HostTensor(tensor.flags, tensor.shape)
+            default: return nil
+            }
+        }
+        return result
+    }
+
+    /// - Throws: `RequestError` with exit status 3 that names the shapes of both sides.
+    func functions(of program: CompiledProgram) throws -> [(function: Int, inputs: [String: HostTensor])] {
+        let fitting = program.functions.indices.compactMap { index in
+            inputs(for: program.functions[index]).map { (function: index, inputs: $0) }
+        }
+        guard fitting.isEmpty else { return fitting }
+        let offered = program.functions.map { "\($0.name): \($0.inputs.map(\.description).joined(separator: ", "))" }
+        let held = tensors.sorted { $0.key < $1.key }.map {
+            "\($0.key) \($0.value.elementType.rawValue)\($0.value.shape)"
+        }
+        throw RequestError(
+            "no function of the package takes the inputs of \(file): the file holds \(held.joined(separator: ", ")); "
+                + "the package has \(offered.joined(separator: "; ")); convert with --shape-from \(file)",
+            status: .unavailable)
+    }
+}
+
+extension CompiledFunction.Port {
+    /// e.g. `input_ids I64[1,128]`
+    var description: String { "\(name) \(elementType.rawValue)\(shape)" }
+}

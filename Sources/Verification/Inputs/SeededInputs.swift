@@ -1,0 +1,116 @@
+import Foundation
+import Programs
+import Tensors
+
+/// Inputs drawn by a counter-based generator: element i of an input depends on the seed, the input's name and i, and on
+/// nothing else, so the same seed gives the same bits on every machine and for every order of drawing.
+///
+/// - An integer input that a gather reads as indices (directly, or through operators that only move elements) gets
+///   indices below the extent of the smallest table that it indexes.
+/// - A boolean input, an integer input that indexes nothing, and a float input whose name ends in `mask` is a mask of
+///   0 and 1 along its last axis: the first of several rows is full, the others are padded at the end and at the start
+///   by turns, by a drawn length; every row keeps at least one 1. A single row is padded at the end and keeps at least half.
+/// - Any other float input is close to standard normal: the sum of four uniform numbers, which is exact in float32.
+public struct SeededInputs: Sendable {
+    /// How a report names the generator.
+    public static let generator = "SplitMix64, counter-based"
+    public let seed: UInt64
+
+    public init(seed: UInt64) { self.seed = seed }
+
+    func inputs(for function: FrozenProgram) -> [String: HostTensor] {
+        let limits = indexLimits(of: function.program)
+        var result: [String: HostTensor] = [:]
+        for input in function.program.inputs {
+            let type = function.program.type(of: input.value)
+            result[input.name] = draw(
+                Stream(seed: seed, name: input.name), name: input.name, elementType: type.elementType,
+                shape: function.shape(of: input.value), limit: limits[input.value])
+        }
+        return result
+    }
+
+    private func draw(
+        _ stream: Stream, name: String, elementType: ElementType, shape: Shape, limit: Int?
+    ) -> HostTensor {
+        let isMask = elementType == .bool || name.hasSuffix("mask")
+        switch elementType {
+        case .bool: return HostTensor(mask(stream, shape).map { $0 != 0 }, shape)
+        case .float32 where isMask: return HostTensor(mask(stream, shape).map(Float.init), shape)
+        case .float32: return HostTensor((0..<shape.count).map(stream.normal), shape)
+        default:
+            guard let limit, limit > 0 else { return HostTensor(mask(stream, shape), shape) }
+            return HostTensor((0..<shape.count).map { Int64(stream.integer($0, below: limit)) }, shape)
+        }
+    }
+
+    private func mask(_ stream: Stream, _ shape: Shape) -> [Int64] {
+        let length = shape.dimensions.last ?? 1
+        let rows = length == 0 ? 0 : shape.count / length
+        var flags: [Int64] = []
+        for row in 0..<rows {
+            let least = rows == 1 ? (length + 1) / 2 : 1
+            let kept = row == 0 && rows > 1 ? length : least + stream.integer(row, below: length - least + 1)
+            let padding = [Int64](repeating: 0, count: length - kept)
+            let ones = [Int64](repeating: 1, count: kept)
+            flags += row > 0 && row % 2 == 0 ? padding + ones : ones + padding
+        }
+        return flags
+    }
+
+    /// Operators whose output holds elements of their inputs, moved or repeated.
+    private static let moving: Set<String> = [
+        Cast.name, Concat.name, Copy.name, Expand.name, Reshape.name, Slice.name, Transpose.name,
+    ]
+
+    /// The extent that integers must stay below, for each value that is used as indices.
+    func indexLimits(of program: Program) -> [Value: Int] {
+        var limits: [Value: Int] = [:]
+        func lower(_ value: Value, to limit: Int) { limits[value] = min(limits[value] ?? limit, limit) }
+        for node in program.nodes.reversed() {
+            if node.operation is Gather, let rows = program.type(of: node.inputs[0]).dimensions.first?.value {
+                lower(node.inputs[1], to: rows)
+            }
+            if Self.moving.contains(node.operation.name) {
+                for limit in node.outputs.compactMap({ limits[$0] }) {
+                    for input in node.inputs where program.type(of: input).elementType == .int64 {
+                        lower(input, to: limit)
+                    }
+                }
+            }
+        }
+        return limits
+    }
+}
+
+/// Numbers by counter.
+private struct Stream {
+    private let base: UInt64
+
+    init(seed: UInt64, name: String) {
+        // FNV-1a of the name keeps the inputs' streams apart.
+        let hash = name.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        base = Self.mixed(seed &+ 0x9E37_79B9_7F4A_7C15) ^ hash
+    }
+
+    private static func mixed(_ value: UInt64) -> UInt64 {
+        var z = value
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    private func bits(_ index: Int) -> UInt64 { Self.mixed(base &+ UInt64(index + 1) &* 0x9E37_79B9_7F4A_7C15) }
+
+    /// In `0..<limit`; the bias of the multiplication is below 2^-32 for any real limit.
+    func integer(_ index: Int, below limit: Int) -> Int {
+        Int(bits(index).multipliedFullWidth(by: UInt64(max(limit, 1))).high)
+    }
+
+    /// Mean 0, variance 1: four 16-bit numbers summed (variance of each: (2^32 - 1) / 12).
+    func normal(_ index: Int) -> Float {
+        let word = bits(index)
+        let sum = (0..<4).reduce(0) { $0 + Int((word >> ($1 * 16)) & 0xFFFF) }
+        return Float(sum - 2 * 0xFFFF) * (3 as Float).squareRoot() / 65536
+    }
+}

@@ -1,0 +1,81 @@
+/// How absolute errors are spread: counts by magnitude, fine enough for quantiles and for a histogram.
+///
+/// A bucket holds the errors whose float32 value agrees in exponent and the first seven bits of the mantissa, so a
+/// quantile is exact to 1/128 of its value. Counts are integers: parts merge to the same result in any order.
+public struct ErrorDistribution: Equatable, Sendable {
+    private static let bucketCount = 1 << 15
+
+    /// By the upper half of the float32 bits; empty until something is recorded.
+    private var buckets: [UInt32] = []
+    public private(set) var count = 0
+
+    public init() {}
+
+    /// - Parameter error: not negative, not NaN.
+    mutating func record(_ error: Float) {
+        if buckets.isEmpty { buckets = [UInt32](repeating: 0, count: Self.bucketCount) }
+        buckets[Int(error.bitPattern >> 16) & (Self.bucketCount - 1)] &+= 1
+        count += 1
+    }
+
+    mutating func merge(_ other: ErrorDistribution) {
+        count += other.count
+        if other.buckets.isEmpty { return }
+        if buckets.isEmpty {
+            buckets = other.buckets
+        } else {
+            for index in buckets.indices { buckets[index] &+= other.buckets[index] }
+        }
+    }
+
+    /// The error that a fraction `quantile` of the elements does not exceed, rounded up to the end of its bucket.
+    /// 0 when nothing was recorded.
+    public func quantile(_ quantile: Double) -> Double {
+        let wanted = Int((quantile * Double(count)).rounded(.up))
+        var seen = 0
+        for (index, number) in buckets.enumerated() where number > 0 {
+            seen += Int(number)
+            if seen >= wanted {
+                return index == 0 ? 0 : Double(Float(bitPattern: UInt32(index) << 16 | 0xFFFF))
+            }
+        }
+        return 0
+    }
+
+    /// A bar of the histogram: errors from `10^exponent` up to the next power of ten; nil stands for no error at all.
+    public struct Bar: Equatable, Sendable {
+        public let exponent: Int?
+        public let count: Int
+    }
+
+    /// Counts by power of ten, ascending and without gaps; errors of exactly zero come first.
+    public var decades: [Bar] {
+        var byExponent: [Int: Int] = [:]
+        for (index, number) in buckets.enumerated() where number > 0 && index > 0 {
+            let value = Double(Float(bitPattern: UInt32(index) << 16))
+            byExponent[decimalExponent(of: value), default: 0] += Int(number)
+        }
+        var bars: [Bar] = []
+        if let zeros = buckets.first, zeros > 0 { bars.append(Bar(exponent: nil, count: Int(zeros))) }
+        if let lowest = byExponent.keys.min(), let highest = byExponent.keys.max() {
+            bars += (lowest...highest).map { Bar(exponent: $0, count: byExponent[$0] ?? 0) }
+        }
+        return bars
+    }
+
+    /// floor(log10(value)), by comparison: no rounding of a logarithm decides a bucket.
+    private func decimalExponent(of value: Double) -> Int {
+        var exponent = 0
+        var power = 1.0
+        if value.isInfinite { return 39 }
+        while value >= power * 10 {
+            power *= 10
+            exponent += 1
+        }
+        while value < power, exponent > -60 {
+            power /= 10
+            exponent -= 1
+        }
+        return exponent
+    }
+}

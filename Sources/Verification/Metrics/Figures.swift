@@ -1,0 +1,56 @@
+import Foundation
+
+/// `value` to so many significant decimal digits.
+func rounded(_ value: Double, significantDigits digits: Int) -> Double {
+    Double(String(format: "%.\(digits - 1)e", value)) ?? value
+}
+
+/// How figures are written for people: the same in the terminal and on the page.
+enum Figure {
+    /// e.g. `17.2`, `exact`
+    static func decibels(_ value: Double) -> String {
+        if value == .infinity { return "exact" }
+        if value == -.infinity { return "-inf" }
+        return value.isNaN ? "nan" : String(format: "%.1f", value)
+    }
+
+    /// e.g. `1.2e-06`, `0`
+    static func small(_ value: Double) -> String {
+        if value == 0 { return "0" }
+        return value.isFinite ? String(format: "%.1e", value) : (value.isNaN ? "nan" : "inf")
+    }
+
+    /// e.g. `4.13`
+    static func fixed(_ value: Double, digits: Int) -> String { String(format: "%.\(digits)f", value) }
+
+    /// e.g. `0.999998`; never rounds up to 1.
+    static func cosine(_ value: Double) -> String {
+        let text = String(format: "%.6f", value)
+        return value < 1 && text == "1.000000" ? "0.999999" : text
+    }
+
+    /// e.g. `22.7 MB`
+    static func bytes(_ count: Int) -> String {
+        let units = ["B", "kB", "MB", "GB", "TB"]
+        var (value, unit) = (Double(count), 0)
+        while value >= 999.5, unit < units.count - 1 {
+            value /= 1000
+            unit += 1
+        }
+        return unit == 0 ? "\(count) B" : String(format: value < 9.95 ? "%.2f" : "%.1f", value) + " \(units[unit])"
+    }
+
+    /// e.g. `22,713,216`
+    static func count(_ number: Int) -> String {
+        var digits = Array(String(number.magnitude))
+        var position = digits.count - 3
+        while position > 0 {
+            digits.insert(",", at: position)
+            position -= 3
+        }
+        return (number < 0 ? "-" : "") + String(digits)
+    }
+
+    /// e.g. `1 weight`, `3 weights`
+    static func plural(_ number: Int, _ noun: String) -> String { "\(count(number)) \(noun)\(number == 1 ? "" : "s")" }
+}

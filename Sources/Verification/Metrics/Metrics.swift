@@ -1,0 +1,147 @@
+import Foundation
+
+/// How far a tensor is from its reference, gathered in one pass with float64 sums over float32 values.
+///
+/// Elements where both sides hold the same infinity, or both a NaN, agree and count in none of the sums. An element where
+/// only one side is finite, or both differ in kind, is a `nonFiniteMismatch`: no gate passes with one.
+public struct Metrics: Equatable, Sendable {
+    public private(set) var count = 0
+    /// Sum of (x - r)^2.
+    public private(set) var squaredError = 0.0
+    /// Sum of r^2.
+    public private(set) var referenceEnergy = 0.0
+    /// Sum of x^2.
+    public private(set) var energy = 0.0
+    /// Sum of x * r.
+    public private(set) var product = 0.0
+    public private(set) var maximumError = 0.0
+    /// Largest |r|.
+    public private(set) var peak = 0.0
+    public private(set) var nans = 0
+    public private(set) var infinities = 0
+    public private(set) var nonFiniteMismatches = 0
+    /// Elements whose sign differs from the reference's (zero has none).
+    public private(set) var signFlips = 0
+    public private(set) var distribution = ErrorDistribution()
+    /// Rows of a logits-like tensor, and in how many of them the largest element is the reference's.
+    public private(set) var argmaxRows = 0
+    public private(set) var argmaxAgreements = 0
+
+    public init() {}
+
+    /// Compares two tensors of the same number of elements.
+    /// - Parameter rowLength: the extent of the last axis when the position of each row's largest element matters (logits).
+    public init(_ values: [Float], against reference: [Float], rowLength: Int? = nil) {
+        self.init()
+        values.withUnsafeBufferPointer { x in
+            reference.withUnsafeBufferPointer { r in
+                record(x, against: r)
+                if let rowLength, rowLength > 0 { recordArgmax(x, against: r, rowLength: rowLength) }
+            }
+        }
+    }
+
+    /// Adds a part: as many elements as both hold.
+    public mutating func record(_ values: UnsafeBufferPointer<Float>, against reference: UnsafeBufferPointer<Float>) {
+        let number = min(values.count, reference.count)
+        count += number
+        for index in 0..<number {
+            let (x, r) = (values[index], reference[index])
+            guard x.isFinite, r.isFinite else {
+                recordNonFinite(x, r)
+                continue
+            }
+            let (wide, wideReference) = (Double(x), Double(r))
+            let error = wide - wideReference
+            squaredError += error * error
+            referenceEnergy += wideReference * wideReference
+            energy += wide * wide
+            product += wide * wideReference
+            maximumError = max(maximumError, abs(error))
+            peak = max(peak, abs(wideReference))
+            if (x > 0 && r < 0) || (x < 0 && r > 0) { signFlips += 1 }
+            distribution.record(Float(abs(error)))
+        }
+    }
+
+    private mutating func recordNonFinite(_ x: Float, _ r: Float) {
+        if x.isNaN { nans += 1 }
+        if x.isInfinite { infinities += 1 }
+        if !(x == r || (x.isNaN && r.isNaN)) { nonFiniteMismatches += 1 }
+    }
+
+    private mutating func recordArgmax(
+        _ values: UnsafeBufferPointer<Float>, against reference: UnsafeBufferPointer<Float>, rowLength: Int
+    ) {
+        let rows = min(values.count, reference.count) / rowLength
+        argmaxRows += rows
+        for row in 0..<rows {
+            var (best, bestReference) = (row * rowLength, row * rowLength)
+            for index in row * rowLength..<(row + 1) * rowLength {
+                if values[index] > values[best] { best = index }
+                if reference[index] > reference[bestReference] { bestReference = index }
+            }
+            if best == bestReference { argmaxAgreements += 1 }
+        }
+    }
+
+    /// Adds what another part gathered; merge parts in index order for the same bits every time.
+    public mutating func merge(_ other: Metrics) {
+        count += other.count
+        squaredError += other.squaredError
+        referenceEnergy += other.referenceEnergy
+        energy += other.energy
+        product += other.product
+        maximumError = max(maximumError, other.maximumError)
+        peak = max(peak, other.peak)
+        nans += other.nans
+        infinities += other.infinities
+        nonFiniteMismatches += other.nonFiniteMismatches
+        signFlips += other.signFlips
+        distribution.merge(other.distribution)
+        argmaxRows += other.argmaxRows
+        argmaxAgreements += other.argmaxAgreements
+    }
+}
+
+extension Metrics {
+    /// Nothing differs, not even in NaNs.
+    public var isExact: Bool { squaredError == 0 && maximumError == 0 && nonFiniteMismatches == 0 }
+
+    /// Signal to noise in dB, 10 log10(sum r^2 / sum (x - r)^2): infinity when nothing differs, minus infinity when one
+    /// side is not finite where the other is, or the reference is all zero and the values are not.
+    public var sqnr: Double { decibels(referenceEnergy) }
+
+    /// Peak signal to noise in dB: the reference's largest magnitude squared over the mean squared error.
+    public var psnr: Double { decibels(peak * peak * Double(count)) }
+
+    private func decibels(_ signal: Double) -> Double {
+        if nonFiniteMismatches > 0 { return -.infinity }
+        return squaredError == 0 ? .infinity : 10 * log10(signal / squaredError)
+    }
+
+    /// ||x - r|| / ||r||
+    public var relativeL2: Double {
+        if nonFiniteMismatches > 0 { return .infinity }
+        return squaredError == 0 ? 0 : (squaredError / referenceEnergy).squareRoot()
+    }
+
+    /// The cosine of the angle between both; 1 for two zero tensors, 0 when only one is zero.
+    public var cosine: Double {
+        if squaredError == 0 { return 1 }
+        let norms = energy.squareRoot() * referenceEnergy.squareRoot()
+        if norms == 0 { return 0 }
+        return min(1, max(-1, product / norms))
+    }
+
+    /// The absolute error that 99.9 % of the elements do not exceed, to 1/128 of its value, at most `maximumError`.
+    public var percentile999: Double { min(distribution.quantile(0.999), maximumError) }
+
+    /// Root of the mean squared reference.
+    public var referenceRMS: Double { count == 0 ? 0 : (referenceEnergy / Double(count)).squareRoot() }
+
+    /// The share of rows whose largest element is the reference's; nil where that was not asked.
+    public var argmaxAgreement: Double? {
+        argmaxRows == 0 ? nil : Double(argmaxAgreements) / Double(argmaxRows)
+    }
+}

@@ -1,0 +1,158 @@
+public import ByteIO
+public import Packages
+import Programs
+import Tensors
+import WeightCompression
+
+/// What became of one tensor of the checkpoint, as the package says.
+public struct CoverageFinding: Sendable {
+    public let name: String
+    public let codec: String
+    public let byteCount: Int
+    /// The operators that read it.
+    public let readers: [String]
+    /// Why it is not stored as the recipe's codec would; nil when it is.
+    public let reason: String?
+
+    init(_ entry: CoverageEntry) {
+        name = entry.tensor.name
+        codec = entry.tensor.codec.specification
+        byteCount = entry.tensor.byteCount
+        readers = entry.readers
+        reason = entry.reason
+    }
+}
+
+/// What a verification found. Equal subjects, references and options give equal reports, byte for byte: there are no
+/// times, hosts or folders in it.
+public struct ParityReport: Sendable {
+    /// The package's digest, which binds the report to it; nil for a program in memory.
+    public internal(set) var packageDigest: Digest?
+    /// Where the inputs come from, e.g. `seed 1 (SplitMix64, counter-based)`.
+    public let inputs: String
+    let seed: UInt64?
+    let budget: JSON?
+    /// Names of the functions.
+    public let functions: [String]
+    /// The stages that were asked for.
+    public internal(set) var stages: [Stage] = []
+    /// Files that S0 read; nil when it did not run.
+    public internal(set) var containerFiles: Int?
+    public internal(set) var weights: [WeightFinding] = []
+    /// Weights that only one side has, in words; each is a failure.
+    public internal(set) var misfits: [String] = []
+    public internal(set) var operators: [OperatorFinding] = []
+    public internal(set) var outputs: [OutputFinding] = []
+    public internal(set) var notCompared: [NotCompared] = []
+    public internal(set) var sizes: [SizeFinding] = []
+    public internal(set) var coverage: [CoverageFinding] = []
+    public internal(set) var unused: [UnusedTensor] = []
+    /// Bytes of all stored weights and tables.
+    public let storedBytes: Int
+    /// Elements of all of them.
+    public let storedElements: Int
+
+    init(of program: CompiledProgram, inputs: InputSource, budget: Budget?) {
+        self.inputs = inputs.summary
+        if case .seeded(let seed) = inputs { self.seed = seed } else { seed = nil }
+        self.budget = budget?.json
+        functions = program.functions.map(\.name)
+        storedBytes = program.weights.reduce(0) { $0 + $1.byteCount }
+        storedElements = program.weights.reduce(0) { $0 + $1.shape.count }
+    }
+
+    public var bitsPerWeight: Double {
+        storedElements == 0 ? 0 : Double(storedBytes * 8) / Double(storedElements)
+    }
+
+    mutating func add(_ result: OutputStage.Result) {
+        outputs += result.outputs
+        notCompared += result.notCompared
+    }
+
+    /// Lists what a golden file holds and a function does not take or give.
+    mutating func addUnread(_ golden: Golden, of function: CompiledFunction) {
+        let (taken, given) = (Set(function.inputs.map(\.name)), Set(function.outputs.map(\.name)))
+        for name in golden.inputs.keys.sorted() where !taken.contains(name) {
+            notCompared.append(
+                .init(stage: .outputs, name: "\(function.name) in.\(name)", reason: "the function has no such input"))
+        }
+        for name in golden.outputs.keys.sorted() where !given.contains(name) {
+            notCompared.append(
+                .init(stage: .outputs, name: "\(function.name) out.\(name)", reason: "the function has no such output"))
+        }
+    }
+
+    mutating func checkSize(budget: Budget?) {
+        if let limit = budget?.bytes {
+            sizes.append(SizeFinding(what: "stored bytes", value: Double(storedBytes), limit: Double(limit)))
+        }
+        if let limit = budget?.bitsPerWeight {
+            sizes.append(SizeFinding(what: "bits per weight", value: bitsPerWeight, limit: limit))
+        }
+    }
+}
+
+extension ParityReport {
+    public enum Verdict: Equatable, Sendable {
+        case passed
+        /// Something is beyond its limit.
+        case failed
+        /// A stage that was asked for could compare nothing.
+        case nothingCompared
+    }
+
+    /// Every failure in words, in the order of the stages.
+    public var failures: [(stage: Stage, name: String, reason: String)] {
+        misfits.map { (.weights, "weights", $0) }
+            + weights.compactMap { row in row.failure.map { (.weights, row.name, $0) } }
+            + sizes.compactMap { row in row.failure.map { (.weights, "size", $0) } }
+            + operators.compactMap { row in row.failure.map { (.operators, row.label, $0) } }
+            + outputs.compactMap { row in
+                row.failure.map { (row.stage, "\(row.function) \(row.name), \(row.reference.rawValue)", $0) }
+            }
+    }
+
+    /// How many comparisons a stage made. What was not compared never counts.
+    public func comparisons(in stage: Stage) -> Int {
+        switch stage {
+        case .container: containerFiles ?? 0
+        case .weights: weights.count + misfits.count
+        case .operators: operators.count
+        case .graph, .outputs: outputs.count { $0.stage == stage }
+        }
+    }
+
+    public func failures(in stage: Stage) -> Int { failures.count { $0.stage == stage } }
+
+    /// A failure outweighs all; then the outputs have to have been compared if that was asked for, else anything at all.
+    public var verdict: Verdict {
+        if !failures.isEmpty { return .failed }
+        let needed = stages.contains(.outputs) ? [.outputs] : stages.filter { $0 != .container }
+        if needed.isEmpty { return stages.contains(.container) && containerFiles != nil ? .passed : .nothingCompared }
+        return needed.contains { comparisons(in: $0) > 0 } ? .passed : .nothingCompared
+    }
+
+    public var exitStatus: ExitStatus {
+        switch verdict {
+        case .passed: .success
+        case .failed: .exceeded
+        case .nothingCompared: .unavailable
+        }
+    }
+
+    /// The verdict in one sentence.
+    public var headline: String {
+        switch verdict {
+        case .passed:
+            let compared = stages.filter { comparisons(in: $0) > 0 }.map(\.title)
+            return "passed: \(compared.joined(separator: ", ")) within the limits"
+        case .failed:
+            let number = failures.count
+            return "failed: \(Figure.plural(number, "comparison")) beyond \(number == 1 ? "its limit" : "the limits")"
+        case .nothingCompared:
+            return
+                "nothing compared: \(notCompared.first.map { "\($0.name): \($0.reason)" } ?? "no stage had anything to compare")"
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+
+/// Text for HTML and SVG. Names come from files: everything that is not markup of ours goes through `escaped`.
+enum XML {
+    static func escaped(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "'": result += "&#39;"
+            // Control characters are not allowed in XML at all.
+            case "\u{0}"..<"\u{20}" where scalar != "\n": result += "\u{FFFD}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    /// A coordinate: at most two digits after the point.
+    static func number(_ value: Double) -> String {
+        guard value.isFinite else { return "0" }
+        let text = String(format: "%.2f", value)
+        let trimmed = text.reversed().drop { $0 == "0" }.drop { $0 == "." }.reversed()
+        return trimmed.isEmpty || String(trimmed) == "-0" ? "0" : String(trimmed)
+    }
+
+    static func element(_ name: String, _ attributes: [(String, String)] = [], _ content: String = "") -> String {
+        let list = attributes.map { " \($0)=\"\(escaped($1))\"" }.joined()
+        return content.isEmpty ? "<\(name)\(list)/>" : "<\(name)\(list)>\(content)</\(name)>"
+    }
+}

@@ -1,0 +1,96 @@
+import ByteIO
+import Programs
+import Tensors
+
+/// The memory of a compiled function in a plain form: operands are read and written element by element, and every place
+/// is checked.
+struct ArenaMemory {
+    private let buffer: ByteBuffer
+    let inputs: [HostTensor]
+
+    init(byteCount: Int, inputs: [HostTensor]) {
+        buffer = ByteBuffer(count: byteCount)
+        self.inputs = inputs
+    }
+
+    /// - Parameter weight: the weight of an index, whole.
+    func read(_ operand: Operand, weight: (Int) throws -> HostTensor) throws -> HostTensor {
+        switch operand.storage {
+        case .weight(let index): return try strided(weight(index), operand.layout)
+        case .input(let index):
+            guard inputs.indices.contains(index) else { throw outside("input \(index) does not exist") }
+            return try strided(inputs[index], operand.layout)
+        case .arena(let offset):
+            let start = try start(of: operand, at: offset)
+            switch operand.elementType {
+            case .float32: return HostTensor(gathered(operand.layout, from: start, as: Float.self), operand.shape)
+            case .int64: return HostTensor(gathered(operand.layout, from: start, as: Int64.self), operand.shape)
+            default:
+                let bytes = gathered(operand.layout, from: start, as: UInt8.self)
+                return HostTensor(bytes.map { $0 != 0 }, operand.shape)
+            }
+        }
+    }
+
+    func write(_ tensor: HostTensor, to operand: Operand) throws {
+        guard case .arena(let offset) = operand.storage else { throw outside("an output lies outside of the arena") }
+        let start = try start(of: operand, at: offset)
+        guard tensor.shape.count == operand.shape.count, tensor.elementType == operand.elementType else {
+            throw outside("a result \(tensor.type) goes to an operand \(operand.elementType.rawValue)\(operand.shape)")
+        }
+        switch tensor.elements {
+        case .float32(let floats): scatter(floats, operand.layout, to: start)
+        case .int64(let integers): scatter(integers, operand.layout, to: start)
+        case .bool(let flags): scatter(flags.map { $0 ? 1 : 0 as UInt8 }, operand.layout, to: start)
+        }
+    }
+
+    private func outside(_ reason: String) -> OperatorError { OperatorError("the plan is broken: \(reason)") }
+
+    private func start(of operand: Operand, at offset: Int) throws -> UnsafeMutableRawPointer {
+        guard let last = operand.layout.lastElement,
+            case let (length, overflow) = (last + 1).multipliedReportingOverflow(by: operand.elementType.byteCount),
+            !overflow, offset >= 0, length <= buffer.bytes.count, offset <= buffer.bytes.count - length,
+            let base = buffer.bytes.baseAddress
+        else { throw outside("an operand lies outside of the arena's \(buffer.bytes.count) bytes") }
+        return base + offset
+    }
+
+    private func strided(_ tensor: HostTensor, _ layout: StridedLayout) throws -> HostTensor {
+        if layout.isContiguous, layout.offset == 0, layout.shape == tensor.shape { return tensor }
+        guard let last = layout.lastElement, last < tensor.shape.count else {
+            throw outside("an operand \(layout.shape) lies outside of its tensor \(tensor.type)")
+        }
+        func moved<Element>(_ elements: [Element]) -> [Element] { offsets(layout).map { elements[$0] } }
+        return switch tensor.elements {
+        case .float32(let floats): HostTensor(moved(floats), layout.shape)
+        case .int64(let integers): HostTensor(moved(integers), layout.shape)
+        case .bool(let flags): HostTensor(moved(flags), layout.shape)
+        }
+    }
+
+    private func gathered<Element: BitwiseCopyable>(
+        _ layout: StridedLayout, from start: UnsafeMutableRawPointer, as type: Element.Type
+    ) -> [Element] {
+        let elements = UnsafeRawPointer(start).assumingMemoryBound(to: Element.self)
+        return offsets(layout).map { elements[$0] }
+    }
+
+    private func scatter<Element: BitwiseCopyable>(
+        _ values: [Element], _ layout: StridedLayout, to start: UnsafeMutableRawPointer
+    ) {
+        let elements = start.assumingMemoryBound(to: Element.self)
+        for (value, offset) in zip(values, offsets(layout)) { elements[offset] = value }
+    }
+
+    /// Where each element lies, in row-major order.
+    private func offsets(_ layout: StridedLayout) -> [Int] {
+        let extents = layout.shape.dimensions
+        if extents.contains(0) { return [] }
+        var result = [layout.offset]
+        for (extent, stride) in zip(extents, layout.strides) {
+            result = result.flatMap { start in (0..<extent).map { start + $0 * stride } }
+        }
+        return result
+    }
+}

@@ -1,0 +1,70 @@
+import ByteIO
+import Programs
+import Tensors
+import WeightCompression
+
+/// One function of the subject with its inputs, and what the stages that run it share.
+struct FunctionRun {
+    let index: Int
+    let function: CompiledFunction
+    let inputs: [String: HostTensor]
+    /// The model's function with the same extents; nil without a model.
+    let frozen: FrozenProgram?
+    let runner: PackageRunner
+    let stored: StoredWeights
+    /// Names of the weights that differ from the checkpoint's after decoding.
+    let lossy: Set<String>
+
+    /// The weights that this function reads and that lose something.
+    var lossyWeights: [Int] {
+        var indices = Set<Int>()
+        for operand in function.calls.flatMap(\.inputs) + function.outputs.map(\.operand) {
+            if case .weight(let index) = operand.storage, stored.tensors.indices.contains(index) {
+                indices.insert(index)
+            }
+        }
+        return indices.filter { lossy.contains(stored.tensors[$0].name) }.sorted()
+    }
+
+    /// What the model holds under the name of each constant after decoding the package's weights.
+    func storedValue(of constant: Program.Constant) throws -> HostTensor {
+        guard constant.isWeight, lossy.contains(constant.tensor.name),
+            let index = stored.index(of: constant.tensor.name)
+        else { return HostTensor(constant.tensor) }
+        return try stored.tensor(at: index)
+    }
+}
+
+/// What runs of the reference gave.
+struct ReferenceValues {
+    /// Outputs by name.
+    var outputs: [String: HostTensor] = [:]
+    /// Results of the nodes that became calls, by label.
+    var byLabel: [String: [HostTensor]] = [:]
+}
+
+extension FunctionRun {
+    /// The reference meaning with the original weights.
+    /// - Parameter keeping: also the intermediate results, as long as they take no more than `byteLimit` bytes together.
+    func originalValues(of frozen: FrozenProgram, keepingUpTo byteLimit: Int) throws -> ReferenceValues {
+        let wanted = Set(function.calls.map(\.label))
+        var values = ReferenceValues()
+        var kept = 0
+        let outputs = try frozen.evaluate(
+            inputs,
+            observe: { node, results in
+                let bytes = results.reduce(0) { $0 + $1.shape.count * $1.elementType.byteCount }
+                guard wanted.contains(node.label), kept + bytes <= byteLimit else { return }
+                kept += bytes
+                values.byLabel[node.label] = results
+            })
+        values.outputs = Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }
+        return values
+    }
+
+    /// The reference meaning with the weights as they are stored.
+    func storedOutputs(of frozen: FrozenProgram) throws -> [String: HostTensor] {
+        let outputs = try frozen.evaluate(inputs, constant: storedValue)
+        return Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }
+    }
+}

@@ -1,0 +1,91 @@
+import ByteIO
+import Programs
+import Tensors
+
+/// S3 and S4: what whole functions give.
+struct OutputStage {
+    let run: FunctionRun
+    let budget: Budget?
+    /// Outputs of the package's run by name.
+    let actual: [String: HostTensor]
+
+    struct Result {
+        var outputs: [OutputFinding] = []
+        var notCompared: [NotCompared] = []
+    }
+
+    /// S3: against the reference meaning of the model with the weights as they are stored.
+    func graph(storedOutputs: [String: HostTensor]) -> Result {
+        result(.graph, against: .storedWeights, storedOutputs) { _ in .rounding }
+    }
+
+    /// S4 without a golden: against the model with its original weights.
+    func outputs(originalOutputs: [String: HostTensor]) -> Result {
+        let tolerance = Tolerance.scheme(ofOutputsReading: run.lossyWeights.map { run.stored.tensors[$0] })
+        return result(.outputs, against: .originalWeights, originalOutputs) {
+            budget?.tolerance(forOutput: $0) ?? tolerance
+        }
+    }
+
+    /// S4 with a golden: the package against it, and the model's reference meaning against it (which tells a wrong
+    /// understanding of the model from a wrong package).
+    /// - Parameter originalOutputs: empty without a model.
+    func outputs(golden: Golden, originalOutputs: [String: HostTensor]) -> Result {
+        let expected = golden.outputs.mapValues { HostTensor($0) }
+        let lossy = run.lossyWeights.map { run.stored.tensors[$0] }
+        func strict(_ name: String) -> Tolerance { golden.tolerance(for: name) ?? .rounding }
+        var result = result(.outputs, against: .golden, expected) { name in
+            if let limit = budget?.tolerance(forOutput: name) { return limit }
+            return lossy.isEmpty ? strict(name) : .scheme(ofOutputsReading: lossy)
+        }
+        for port in run.function.outputs {
+            guard let expected = expected[port.name], let reference = originalOutputs[port.name],
+                expected.shape == reference.shape
+            else { continue }
+            result.outputs.append(
+                finding(.outputs, port.name, .modelAgainstGolden, reference, expected, strict(port.name)))
+        }
+        return result
+    }
+
+    private func result(
+        _ stage: Stage, against reference: OutputFinding.Reference, _ expected: [String: HostTensor],
+        tolerance: (String) -> Tolerance
+    ) -> Result {
+        var result = Result()
+        for port in run.function.outputs {
+            let name = "\(run.function.name) \(port.name)"
+            guard let values = actual[port.name] else {
+                result.notCompared.append(.init(stage: stage, name: name, reason: "the run gave no such output"))
+                continue
+            }
+            guard let wanted = expected[port.name] else {
+                let reason =
+                    reference == .golden ? "the golden has no out.\(port.name)" : "the model has no such output"
+                result.notCompared.append(.init(stage: stage, name: name, reason: reason))
+                continue
+            }
+            guard values.shape == wanted.shape else {
+                result.notCompared.append(
+                    .init(
+                        stage: stage, name: name, reason: "the package gives \(values.shape), expected \(wanted.shape)")
+                )
+                continue
+            }
+            result.outputs.append(finding(stage, port.name, reference, values, wanted, tolerance(port.name)))
+        }
+        return result
+    }
+
+    private func finding(
+        _ stage: Stage, _ name: String, _ reference: OutputFinding.Reference, _ values: HostTensor,
+        _ expected: HostTensor, _ tolerance: Tolerance
+    ) -> OutputFinding {
+        let rowLength = name.contains("logits") ? expected.shape.dimensions.last : nil
+        let metrics = Metrics(values.floats, against: expected.floats, rowLength: rowLength)
+        let limit = expected.elementType == .float32 ? tolerance : .exact(origin: "integers are exact")
+        return OutputFinding(
+            stage: stage, function: run.function.name, name: name, shape: expected.shape, reference: reference,
+            metrics: metrics, tolerance: limit, failure: limit.objection(to: metrics))
+    }
+}

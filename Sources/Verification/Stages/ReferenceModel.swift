@@ -1,0 +1,46 @@
+import ByteIO
+import Programs
+import Tensors
+
+/// The model that a compiled program comes from, frozen as each of its functions is.
+struct ReferenceModel {
+    /// By the function's index; nil where the model has no part of that name.
+    let functions: [FrozenProgram?]
+    /// The weights that the functions read, by name.
+    let weights: [String: StoredTensor]
+    /// The tables that compilation makes of the model: the model's own, and what folding leaves of them.
+    let tables: [String: [StoredTensor]]
+
+    /// - Throws: `ShapeError` or `RequestError` when the model cannot be frozen as the package says.
+    init(_ programs: [Program], for compiled: CompiledProgram) throws {
+        var functions: [FrozenProgram?] = []
+        var weights: [String: StoredTensor] = [:]
+        var tables: [String: [StoredTensor]] = [:]
+        for function in compiled.functions {
+            guard let program = programs.first(where: { $0.name == function.part }) else {
+                functions.append(nil)
+                continue
+            }
+            let frozen = try program.freezing(function.bindings)
+            functions.append(frozen)
+            for constant in try frozen.optimized().program.constants {
+                if constant.isWeight {
+                    weights[constant.tensor.name] = constant.tensor
+                } else {
+                    tables[constant.tensor.name, default: []].append(constant.tensor)
+                }
+            }
+        }
+        self.functions = functions
+        self.weights = weights
+        self.tables = tables
+    }
+
+    /// What a stored tensor of the package has to hold. Two functions may have different tables of one name: the second
+    /// is stored as `NAME#2`, so any of them will do.
+    func sources(of name: String) -> [StoredTensor] {
+        if let weight = weights[name] { return [weight] }
+        let base = name.lastIndex(of: "#").map { String(name[..<$0]) } ?? name
+        return tables[name] ?? tables[base] ?? []
+    }
+}

@@ -1,0 +1,31 @@
+/// The steps of a verification, cheapest first. Each stands alone: what one finds does not need another to have run.
+public enum Stage: String, CaseIterable, Comparable, Sendable {
+    /// The package's bytes are the ones that were written.
+    case container
+    /// Every stored tensor, decoded from the written bytes, against the checkpoint's.
+    case weights
+    /// Every kernel call on the reference's inputs, against the reference meaning of its operator.
+    case operators
+    /// Whole functions against the reference meaning of the model with the weights as they are stored: what the package
+    /// computes is what its weights say.
+    case graph
+    /// Whole functions against the original model or its framework: what compression costs is in it.
+    case outputs
+
+    /// e.g. `S1`
+    public var code: String { "S\(Stage.allCases.firstIndex(of: self) ?? 0)" }
+
+    var title: String {
+        switch self {
+        case .container: "container"
+        case .weights: "weights"
+        case .operators: "operators"
+        case .graph: "graph"
+        case .outputs: "outputs"
+        }
+    }
+
+    public static func < (left: Stage, right: Stage) -> Bool {
+        (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
+    }
+}

@@ -1,0 +1,19 @@
+public import Packages
+public import Programs
+
+/// One side of a comparison.
+public enum Subject: Sendable {
+    case package(AcceleratorPackage)
+    /// A compiled program in memory; there is no container to check.
+    case compiled(CompiledProgram)
+    /// A model's programs with free or fixed dimensions, by the operators' reference meaning on the weights of a checkpoint.
+    case reference([Program])
+
+    var program: CompiledProgram? {
+        switch self {
+        case .package(let package): package.program
+        case .compiled(let program): program
+        case .reference: nil
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import ByteIO
+import Foundation
+import Programs
+import Tensors
+import TestSupport
+import Testing
+
+@testable import Verification
+
+@Suite("Goldens")
+struct GoldenTests {
+    /// Writes a golden of the tiny model, with what the reference gives plus `shift` as the framework's outputs.
+    private func golden(
+        in folder: String, shift: Float = 0, outputs: Set<String> = ["last_hidden_state", "logits"],
+        exact: Bool = false,
+        noise: Double? = nil, name: String? = nil
+    ) throws -> Golden {
+        let frozen = try TinyModel().frozen()
+        let inputs = SeededInputs(seed: 3).inputs(for: frozen)
+        var tensors = inputs.sorted { $0.key < $1.key }.map { $1.stored(name: "in.\($0)") }
+        for (output, tensor) in try frozen.evaluate(inputs) where outputs.contains(output) {
+            let shifted = HostTensor(tensor.floats.map { $0 + shift }, tensor.shape)
+            tensors.append(shifted.stored(name: "out.\(name ?? output)"))
+            if exact {
+                let doubles = tensor.floats.map(Double.init)
+                tensors.append(
+                    StoredTensor(
+                        name: "ref64.\(name ?? output)", elementType: .float64, shape: tensor.shape,
+                        bytes: ByteView(doubles)))
+            }
+        }
+        let path = "\(folder)/golden.safetensors"
+        try SafetensorsWriter.write(tensors, to: path)
+        if let noise {
+            let text = #"{"fp32_noise": {"last_hidden_state": {"max_abs_fp32_vs_64": \#(noise), "ref_rms": 1.0}}}"#
+            try Data(text.utf8).write(to: URL(filePath: "\(folder)/case.json"))
+        }
+        return try Golden(path)
+    }
+
+    private func check(_ golden: Golden, model: Bool = true) throws -> ParityReport {
+        let tiny = try TinyModel()
+        return try Parity(
+            of: .compiled(try tiny.compiled("float32")), against: model ? .reference([tiny.program]) : nil
+        ).check(.init(stages: [.outputs], inputs: .golden(golden)))
+    }
+
+    @Test("case.json beside the file sets four times its noise as the limit", arguments: [(1e-3, true), (1e-4, false)])
+    func noise(noise: Double, passes: Bool) throws {
+        try withTemporaryFolder { folder in
+            let report = try check(
+                try golden(in: folder, shift: 3e-3, outputs: ["last_hidden_state"], noise: noise))
+            let row = try #require(report.outputs.first { $0.reference == .golden })
+            #expect(row.tolerance.maximumError == 4 * noise)
+            #expect(row.tolerance.origin.contains("case.json"))
+            #expect((row.failure == nil) == passes)
+            #expect(report.exitStatus == (passes ? .success : .exceeded))
+            // The model's own meaning is off by as much: the report tells that the package is not to blame.
+            #expect(report.outputs.contains { $0.reference == .modelAgainstGolden && ($0.failure == nil) == passes })
+        }
+    }
+
+    @Test("Without case.json the golden's own distance from ref64 sets the limit")
+    func exact() throws {
+        try withTemporaryFolder { folder in
+            let report = try check(try golden(in: folder, shift: 1e-3, exact: true), model: false)
+            let row = try #require(report.outputs.first)
+            let limit = try #require(row.tolerance.maximumError)
+            #expect(abs(limit - 4e-3) < 4e-6)
+            #expect(row.tolerance.origin.contains("ref64.last_hidden_state"))
+            #expect(report.exitStatus == .success)
+        }
+    }
+
+    @Test("Without any statement of noise the element type sets the limit")
+    func elementType() throws {
+        try withTemporaryFolder { folder in
+            let golden = try golden(in: folder, shift: 3e-3)
+            let report = try check(golden)
+            #expect(report.outputs.allSatisfy { $0.tolerance.sqnr == SchemeTolerance.rounding })
+            #expect(report.exitStatus == .exceeded)
+        }
+    }
+
+    @Test("An output that the golden lacks is listed, and never counted as passed")
+    func notCompared() throws {
+        try withTemporaryFolder { folder in
+            let report = try check(try golden(in: folder, outputs: ["logits"]), model: false)
+            #expect(report.comparisons(in: .outputs) == 1)
+            #expect(report.notCompared.contains { $0.name.hasSuffix("last_hidden_state") })
+            #expect(report.exitStatus == .success)
+        }
+        try withTemporaryFolder { folder in
+            let report = try check(try golden(in: folder, outputs: ["logits"], name: "somewhere_else"))
+            #expect(report.comparisons(in: .outputs) == 0)
+            #expect(report.notCompared.contains { $0.name.hasSuffix("out.somewhere_else") })
+            #expect(report.verdict == .nothingCompared && report.exitStatus == .unavailable)
+        }
+    }
+
+    @Test("A file without outputs is no golden")
+    func noOutputs() throws {
+        try withTemporaryFolder { folder in
+            let error = #expect(throws: RequestError.self) { try golden(in: folder, outputs: []) }
+            #expect(error?.exitStatus == .unavailable)
+        }
+    }
+}
