@@ -34,12 +34,13 @@
 
 void ck_gelu_erf(float *x, size_t count) { CHOOSE(gelu_erf, x, count) }
 void ck_gelu_tanh(float *x, size_t count) { CHOOSE(gelu_tanh, x, count) }
+void ck_gelu_quick(float *x, size_t count) { CHOOSE(gelu_quick, x, count) }
 void ck_tanh(float *x, size_t count) { CHOOSE(tanh, x, count) }
 void ck_sigmoid(float *x, size_t count) { CHOOSE(sigmoid, x, count) }
 void ck_silu(float *x, size_t count) { CHOOSE(silu, x, count) }
 void ck_exp(float *x, size_t count) { CHOOSE(exp, x, count) }
 void ck_softmax(float *row, size_t count) { CHOOSE(softmax, row, count) }
 
-void ck_layer_norm(const float *x, const float *gain, const float *shift, float epsilon, float *target, size_t count) {
+void ck_layer_norm(const float *x, const float *gain, const float *shift, double epsilon, float *target, size_t count) {
     CHOOSE(layer_norm, x, gain, shift, epsilon, target, count)
 }

@@ -96,6 +96,11 @@ TARGET CK_INLINE void NAME(gelu_tanh_16)(FLOATS *values) {
     NAME(gate)(values, &v, values);
 }
 
+TARGET CK_INLINE void NAME(gelu_quick_16)(FLOATS *values) {
+    DOUBLES v = WIDE(*values) * 1.702;
+    NAME(gate)(values, &v, values);
+}
+
 TARGET CK_INLINE void NAME(sigmoid_16)(FLOATS *values) {
     DOUBLES v = WIDE(*values);
     FLOATS one = 1.0f;
@@ -145,6 +150,7 @@ TARGET CK_INLINE void NAME(tanh_16)(FLOATS *values) {
     }
 ELEMENTWISE(gelu_erf)
 ELEMENTWISE(gelu_tanh)
+ELEMENTWISE(gelu_quick)
 ELEMENTWISE(sigmoid)
 ELEMENTWISE(silu)
 ELEMENTWISE(exp)
@@ -204,7 +210,7 @@ TARGET static void NAME(softmax)(float *row, size_t count) {
     }
 }
 
-TARGET static void NAME(layer_norm)(const float *x, const float *gain, const float *shift, float epsilon,
+TARGET static void NAME(layer_norm)(const float *x, const float *gain, const float *shift, double epsilon,
                                     float *target, size_t count) {
     DOUBLES sums = 0.0;
     for (size_t i = 0; i < count; i += 16) {
@@ -223,7 +229,7 @@ TARGET static void NAME(layer_norm)(const float *x, const float *gain, const flo
         sums += distance * distance;
     }
     double variance = NAME(total)(&sums) / (double)count;
-    double scale = 1 / __builtin_sqrt(variance + (double)epsilon);
+    double scale = 1 / __builtin_sqrt(variance + epsilon);
     for (size_t i = 0; i < count; i += 16) {
         FLOATS v, g, s;
         NAME(load)(x, i, count, 0.0f, &v);

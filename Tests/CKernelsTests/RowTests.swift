@@ -18,6 +18,7 @@ extension Kernels {
             Function(
                 name: "gelu_tanh", kernel: { ck_gelu_tanh($0, $1) },
                 exact: { $0 / (1 + exp(-2 * (2 / Double.pi).squareRoot() * ($0 + 0.044715 * $0 * $0 * $0))) }),
+            Function(name: "gelu_quick", kernel: { ck_gelu_quick($0, $1) }, exact: { $0 / (1 + exp(-1.702 * $0)) }),
             Function(name: "tanh", kernel: { ck_tanh($0, $1) }, exact: { tanh($0) }),
             Function(name: "sigmoid", kernel: { ck_sigmoid($0, $1) }, exact: { 1 / (1 + exp(-$0)) }),
             Function(name: "silu", kernel: { ck_silu($0, $1) }, exact: { $0 / (1 + exp(-$0)) }),
@@ -127,7 +128,7 @@ extension Kernels {
                     let mean = x.reduce(0.0) { $0 + Double($1) } / Double(size)
                     let variance = x.reduce(0.0) { $0 + (Double($1) - mean) * (Double($1) - mean) } / Double(size)
                     for i in 0..<size {
-                        let normal = (Double(x[i]) - mean) / (variance + Double(Float(1e-12))).squareRoot()
+                        let normal = (Double(x[i]) - mean) / (variance + 1e-12).squareRoot()
                         let exact = normal * Double(gain[i]) + Double(shift[i])
                         // A sum near zero cannot be closer than its parts.
                         let slack = (abs(normal * Double(gain[i])) + abs(Double(shift[i]))) * 1e-9

@@ -70,6 +70,8 @@ void ck_gemm_panel(const float *a, size_t lda, size_t m, size_t k, const float *
 
 void ck_gelu_erf(float *x, size_t count);
 void ck_gelu_tanh(float *x, size_t count);
+/// x / (1 + e^(-1.702 x))
+void ck_gelu_quick(float *x, size_t count);
 void ck_tanh(float *x, size_t count);
 /// 1 / (1 + e^-x)
 void ck_sigmoid(float *x, size_t count);
@@ -79,6 +81,6 @@ void ck_exp(float *x, size_t count);
 /// In place softmax of one row.
 void ck_softmax(float *row, size_t count);
 /// target = (x - mean) / sqrt(variance + epsilon) * gain + shift, biased variance, one row. `target` may be `x`.
-void ck_layer_norm(const float *x, const float *gain, const float *shift, float epsilon, float *target, size_t count);
+void ck_layer_norm(const float *x, const float *gain, const float *shift, double epsilon, float *target, size_t count);
 
 #endif

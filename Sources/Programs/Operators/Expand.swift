@@ -1,4 +1,4 @@
-import Tensors
+public import Tensors
 
 /// Broadcasts a tensor to given extents, as numpy does: aligned at the last axis, an extent of 1 is repeated.
 public struct Expand: ViewOperator {
@@ -24,7 +24,7 @@ public struct Expand: ViewOperator {
 
 extension StridedLayout {
     /// The layout broadcast to `shape`, which it has to fit: repeated axes get stride 0.
-    func expanded(to shape: Shape) -> StridedLayout {
+    public func expanded(to shape: Shape) -> StridedLayout {
         let added = shape.rank - self.shape.rank
         let strides = shape.dimensions.indices.map { axis in
             let own = axis - added

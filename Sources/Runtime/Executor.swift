@@ -1,0 +1,119 @@
+import ByteIO
+public import Programs
+public import Tensors
+import WeightCompression
+
+/// Runs one function of a compiled program on this processor.
+///
+/// Its memory is allocated once: the arena, the inputs, and the small weights (vectors, scalars, integer tables)
+/// decoded. Matrices stay in their stored form and are decoded some rows at a time inside the operations. Results do
+/// not depend on the number of threads or the instruction set.
+///
+/// An executor runs one thing at a time; use one for each thread that wants to run.
+public final class Executor {
+    public let function: CompiledFunction
+    private let workers: Workers
+    private let memory: FunctionMemory
+    private let calls: [(prepared: PreparedCall, kernel: any Kernel)]
+    private let outputs: [(name: String, memory: OperandMemory)]
+    /// How long each call of the last run took, by the call's index.
+    public private(set) var durations: [Duration] = []
+
+    /// What a call has just made.
+    public struct Step {
+        /// Of the call in `function.calls`.
+        public let index: Int
+        public let call: KernelCall
+        public let duration: Duration
+        fileprivate let memory: [OperandMemory]
+        /// Copies of the call's results, called as the node's label is.
+        public var outputs: [StoredTensor] { memory.map { $0.stored(name: call.label) } }
+    }
+
+    /// - Parameters:
+    ///   - index: of the function in `program.functions`.
+    ///   - threads: at most so many work on a run.
+    /// - Throws: `FormatError` when an operand lies outside of its storage.
+    public init(_ program: CompiledProgram, function index: Int = 0, threads: Int = 1) throws {
+        guard program.functions.indices.contains(index) else {
+            throw RequestError("there is no function \(index); the program has \(program.functions.count)")
+        }
+        let function = program.functions[index]
+        let memory = try FunctionMemory(function, weights: program.weights)
+        self.function = function
+        self.memory = memory
+        workers = Workers(count: threads)
+        calls = try function.calls.map { call in
+            let prepared = PreparedCall(
+                operation: call.operation, label: call.label, inputs: try call.inputs.map(memory.operand),
+                outputs: try call.outputs.map(memory.operand))
+            return (prepared, Kernels.kernel(for: prepared))
+        }
+        outputs = try function.outputs.map { ($0.name, try memory.operand($0.operand)) }
+    }
+
+    /// Runs the function.
+    /// - Parameters:
+    ///   - inputs: by name, all of the function's.
+    ///   - observe: called after each call, in order.
+    /// - Returns: the outputs, in the function's order, called as they are there.
+    /// - Throws: `RequestError` for an input of a wrong name, type or shape, before anything runs; `ShapeError` naming
+    ///   the operator for values without meaning (an index out of range).
+    public func run(
+        _ inputs: [String: StoredTensor], observe: ((Step) throws -> Void)? = nil
+    ) throws -> [StoredTensor] {
+        try function.check(inputs)
+        for (index, port) in function.inputs.enumerated() {
+            if let tensor = inputs[port.name] { memory.setInput(index, to: tensor) }
+        }
+        durations.removeAll(keepingCapacity: true)
+        let clock = ContinuousClock()
+        for index in calls.indices {
+            let start = clock.now
+            try run(index)
+            durations.append(clock.now - start)
+            try observe?(
+                Step(
+                    index: index, call: function.calls[index], duration: durations[index],
+                    memory: calls[index].prepared.outputs))
+        }
+        return outputs.map { $0.memory.stored(name: $0.name) }
+    }
+
+    /// Runs one call alone on given values. Those of inputs that are weights in the function are passed over: the call
+    /// reads its weights.
+    /// - Parameter index: of the call in `function.calls`.
+    /// - Returns: what it makes, called as the node's label is.
+    /// - Throws: `RequestError` when the inputs do not fit the call; as `run` otherwise.
+    public func run(call index: Int, on inputs: [HostTensor]) throws -> [HostTensor] {
+        guard calls.indices.contains(index) else {
+            throw RequestError("there is no call \(index); \(function.name) has \(calls.count)")
+        }
+        let prepared = calls[index].prepared
+        guard inputs.count == prepared.inputs.count else {
+            throw RequestError("\(prepared.label): expected \(prepared.inputs.count) inputs, found \(inputs.count)")
+        }
+        for (position, (operand, tensor)) in zip(prepared.inputs, inputs).enumerated() {
+            if case .weight = operand.operand.storage { continue }
+            let expected = TensorType(operand.operand.elementType, shape: operand.shape)
+            guard tensor.type == expected else {
+                throw RequestError("\(prepared.label), input \(position): expected \(expected), found \(tensor.type)")
+            }
+            operand.write(tensor)
+        }
+        try run(index)
+        return prepared.outputs.map { $0.tensor() }
+    }
+
+    private func run(_ index: Int) throws {
+        do {
+            try calls[index].kernel.run(on: workers)
+        } catch let error as OperatorError {
+            let call = calls[index].prepared
+            throw ShapeError(operator: "\(call.operation.name) \"\(call.label)\"", reason: error.description)
+        }
+    }
+
+    /// The name of the kernel that computes a call; `ReferenceKernel` is the slow one.
+    package func kernelName(of call: Int) -> String { "\(type(of: calls[call].kernel))" }
+}

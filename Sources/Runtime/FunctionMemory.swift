@@ -1,0 +1,98 @@
+import ByteIO
+import Programs
+import Tensors
+import WeightCompression
+
+/// The memory of a function that runs: arena, inputs, and the weights that are small enough to stay decoded.
+struct FunctionMemory {
+    private let function: CompiledFunction
+    private let weights: [CompressedTensor]
+    private let arena: ByteBuffer
+    private let inputs: [ByteBuffer]
+    /// By the weight's index.
+    private var resident: [Int: ByteBuffer] = [:]
+    /// Matrices of so many elements stay decoded too: scalars and small tables that any operator may read.
+    private static let residentElements = 1 << 12
+
+    init(_ function: CompiledFunction, weights: [CompressedTensor]) throws {
+        self.function = function
+        self.weights = weights
+        guard function.arenaBytes >= 0 else {
+            throw FormatError(file: function.name, reason: "an arena of \(function.arenaBytes) bytes")
+        }
+        arena = ByteBuffer(count: function.arenaBytes)
+        inputs = try function.inputs.map { port in
+            guard let count = port.shape.checkedCount,
+                case let (bytes, overflow) = count.multipliedReportingOverflow(by: port.elementType.byteCount),
+                !overflow
+            else { throw FormatError(file: function.name, reason: "input \"\(port.name)\" is too large") }
+            return ByteBuffer(count: bytes)
+        }
+        for operand in function.calls.flatMap(\.inputs) + function.outputs.map(\.operand) {
+            guard case .weight(let index) = operand.storage, weights.indices.contains(index), resident[index] == nil,
+                let buffer = Self.decoded(weights[index])
+            else { continue }
+            resident[index] = buffer
+        }
+    }
+
+    private static func decoded(_ weight: CompressedTensor) -> ByteBuffer? {
+        if weight.elementType.isFloatingPoint {
+            guard weight.shape.rank < 2 || weight.shape.count <= residentElements else { return nil }
+            let buffer = ByteBuffer(count: weight.shape.count * MemoryLayout<Float>.stride)
+            weight.codec.decode(
+                0..<weight.shape.rows, of: weight, into: buffer.bytes.assumingMemoryBound(to: Float.self))
+            return buffer
+        }
+        // Integers and booleans are never compressed: their only section is the tensor.
+        guard let bytes = weight.sections.first else { return nil }
+        let stored = StoredTensor(
+            name: weight.name, elementType: weight.elementType, shape: weight.shape, bytes: bytes)
+        let isFlags = weight.elementType == .bool
+        let buffer = ByteBuffer(count: weight.shape.count * (isFlags ? 1 : MemoryLayout<Int64>.stride))
+        for (index, value) in stored.integers().enumerated() {
+            if isFlags {
+                buffer.bytes[index] = value == 0 ? 0 : 1
+            } else {
+                buffer.bytes.storeBytes(of: value, toByteOffset: index * MemoryLayout<Int64>.stride, as: Int64.self)
+            }
+        }
+        return buffer
+    }
+
+    /// Copies an input that has been checked.
+    func setInput(_ index: Int, to tensor: StoredTensor) {
+        tensor.bytes.withBytes { inputs[index].bytes.copyMemory(from: $0) }
+    }
+
+    /// Where an operand lies.
+    /// - Throws: `FormatError` when that is outside of its storage.
+    func operand(_ operand: Operand) throws -> OperandMemory {
+        func memory(_ buffer: ByteBuffer, at offset: Int = 0) throws -> OperandMemory {
+            guard let last = operand.layout.lastElement, offset >= 0, offset <= buffer.bytes.count,
+                last < (buffer.bytes.count - offset) / operand.elementType.byteCount,
+                // A buffer's memory is there even when it is empty.
+                let start = buffer.bytes.baseAddress
+            else { throw outside(operand) }
+            return OperandMemory(operand: operand, place: .memory(start + offset))
+        }
+        switch operand.storage {
+        case .arena(let offset): return try memory(arena, at: offset)
+        case .input(let index):
+            guard inputs.indices.contains(index) else { throw outside(operand) }
+            return try memory(inputs[index])
+        case .weight(let index):
+            if let buffer = resident[index] { return try memory(buffer) }
+            guard weights.indices.contains(index), weights[index].shape == operand.shape,
+                operand.layout.isContiguous, operand.layout.offset == 0, operand.elementType == .float32
+            else { throw outside(operand) }
+            return OperandMemory(operand: operand, place: .weight(weights[index]))
+        }
+    }
+
+    private func outside(_ operand: Operand) -> FormatError {
+        FormatError(
+            file: function.name,
+            reason: "an operand \(operand.elementType.rawValue)\(operand.shape) lies outside of its storage")
+    }
+}

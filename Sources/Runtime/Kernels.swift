@@ -1,0 +1,28 @@
+import Programs
+
+/// The registry of kernels. A new kernel is a file in `Kernels/` and a line here.
+enum Kernels {
+    static let all: [any Kernel.Type] = [
+        AttentionKernel.self,
+        BinaryKernel.self,
+        CopyKernel.self,
+        GatherKernel.self,
+        LayerNormKernel.self,
+        LinearKernel.self,
+        MatMulKernel.self,
+        SoftmaxKernel.self,
+        UnaryKernel.self,
+    ]
+
+    private static let byOperator: [String: [any Kernel.Type]] = all.reduce(into: [:]) { table, kernel in
+        for operation in kernel.operators { table[operation.name, default: []].append(kernel) }
+    }
+
+    /// The first kernel that takes the call, else the operator's reference meaning.
+    static func kernel(for call: PreparedCall) -> any Kernel {
+        for type in byOperator[call.operation.name] ?? [] {
+            if let kernel = type.init(call) { return kernel }
+        }
+        return ReferenceKernel(call)
+    }
+}

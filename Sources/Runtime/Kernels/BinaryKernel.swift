@@ -1,0 +1,63 @@
+import Programs
+
+/// Elementwise functions of two tensors that broadcast.
+struct BinaryKernel: Kernel {
+    static let operators: [any Operator.Type] = [
+        Add.self, Divide.self, Maximum.self, Minimum.self, Multiply.self, Subtract.self,
+    ]
+    private let operation: any Operator
+    private let x: OperandMemory
+    private let y: OperandMemory
+    private let target: OperandMemory
+    /// The operands broadcast to the output's shape, row by row.
+    private let xRows: StridedRows
+    private let yRows: StridedRows
+
+    init?(_ call: PreparedCall) {
+        guard call.inputs.count == 2, call.inputs[0].floats != nil, call.inputs[1].floats != nil,
+            call.outputs[0].contiguousFloats != nil
+        else { return nil }
+        operation = call.operation
+        (x, y, target) = (call.inputs[0], call.inputs[1], call.outputs[0])
+        // Rows start at the operand's first element: `floats` has the offset in it.
+        func rows(_ operand: OperandMemory) -> StridedRows {
+            var layout = operand.layout.expanded(to: call.outputs[0].shape)
+            layout.offset = 0
+            return StridedRows(layout)
+        }
+        xRows = rows(x)
+        yRows = rows(y)
+    }
+
+    func run(on workers: Workers) {
+        // All of these are exact in float32 or rounded once, as the reference is.
+        switch operation {
+        case is Add: combine(on: workers) { $0 + $1 }
+        case is Subtract: combine(on: workers) { $0 - $1 }
+        case is Multiply: combine(on: workers) { $0 * $1 }
+        case is Divide: combine(on: workers) { $0 / $1 }
+        case is Maximum: combine(on: workers) { $0 > $1 || $0.isNaN ? $0 : $1 }
+        default: combine(on: workers) { $0 < $1 || $0.isNaN ? $0 : $1 }
+        }
+    }
+
+    @inline(__always)
+    private func combine(on workers: Workers, _ function: @Sendable (Float, Float) -> Float) {
+        let width = xRows.width
+        let rowsAtOnce = max(1, (1 << 13) / max(width, 1))
+        workers.forEach((xRows.count + rowsAtOnce - 1) / rowsAtOnce) { piece, _ in
+            guard let xStart = x.floats, let yStart = y.floats, let target = target.contiguousFloats else { return }
+            for row in piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, xRows.count) {
+                let (x, y) = (xStart + xRows.start(of: row), yStart + yRows.start(of: row))
+                let out = target + row * width
+                switch (xRows.step, yRows.step) {
+                case (1, 1): for column in 0..<width { out[column] = function(x[column], y[column]) }
+                case (1, 0): for column in 0..<width { out[column] = function(x[column], y[0]) }
+                case (0, 1): for column in 0..<width { out[column] = function(x[0], y[column]) }
+                case (let xStep, let yStep):
+                    for column in 0..<width { out[column] = function(x[column * xStep], y[column * yStep]) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import CKernels
+import Programs
+import Tensors
+
+struct SoftmaxKernel: Kernel {
+    static let operators: [any Operator.Type] = [Softmax.self]
+    private let source: OperandMemory
+    private let target: OperandMemory
+
+    init?(_ call: PreparedCall) {
+        guard call.inputs[0].contiguousFloats != nil, call.outputs[0].contiguousFloats != nil else { return nil }
+        (source, target) = (call.inputs[0], call.outputs[0])
+    }
+
+    func run(on workers: Workers) {
+        let width = source.shape.dimensions.last ?? 1
+        let rows = width == 0 ? 0 : source.shape.count / width
+        let rowsAtOnce = max(1, (1 << 13) / max(width, 1))
+        workers.forEach((rows + rowsAtOnce - 1) / rowsAtOnce) { piece, _ in
+            guard let source = source.contiguousFloats, let target = target.contiguousFloats else { return }
+            for row in piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, rows) {
+                (target + row * width).update(from: source + row * width, count: width)
+                ck_softmax(target + row * width, width)
+            }
+        }
+    }
+}
