@@ -48,7 +48,7 @@ let package = Package(
         .target(name: "CKernels"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
 
-        layer("TestSupport", over: ["Tensors"]),
+        layer("TestSupport", over: ["Programs"]),
         layer("CKernelsTests", over: ["CKernels", "TestSupport"], kind: .test),
         layer("ByteIOTests", over: ["ByteIO", "TestSupport"], kind: .test),
         layer("TensorsTests", over: ["Tensors", "TestSupport"], kind: .test),

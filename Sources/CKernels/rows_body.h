@@ -76,7 +76,9 @@ TARGET CK_INLINE void NAME(gelu_erf_16)(FLOATS *values) {
     g = FMA(g, t, (FLOATS)0x1.cabd76p-7f);
     g = FMA(g, t, (FLOATS)-0x1.8c18f0p-4f);
     g = FMA(g, t, (FLOATS)0x1.e361eap-2f);
-    FLOATS lost = NARROW(WIDE(g) * WIDE(part) * WIDE(a)) / (1.0f + a) * scale;
+    // The whole of a negative x: minus infinity is infinity times 0, NaN as in the definition.
+    FLOATS factor = x > 0.0f ? a : -x;
+    FLOATS lost = NARROW(WIDE(g) * WIDE(part) * WIDE(factor)) / (1.0f + a) * scale;
     FLOATS far = (x > 0.0f ? x : (FLOATS)0.0f) - lost;
     // Near zero the error of 1 - Phi(-x) is large against the result: there Phi(x) = 1/2 + x p(x^2).
     FLOATS s = x * x;

@@ -1,17 +1,16 @@
-import Programs
-import Tensors
-import TestSupport
-import Testing
+public import Programs
+public import Tensors
+public import Testing
 
 /// An application of an operator to the inputs that `operators.safetensors` holds under its name.
-struct OperatorSample: Sendable, CustomTestStringConvertible {
-    let name: String
+public struct OperatorSample: Sendable, CustomTestStringConvertible {
+    public let name: String
     /// As a program with free dimensions has it.
-    let operation: any Operator
+    public let operation: any Operator
     /// The inputs' extents with free dimensions; empty: all are numbers.
-    let extents: [[Dimension]]
-    static let bindings = ["batch": 2, "sequence": 3]
-    var testDescription: String { name }
+    public let extents: [[Dimension]]
+    public static let bindings = ["batch": 2, "sequence": 3]
+    public var testDescription: String { name }
 
     init(_ name: String, _ operation: any Operator, _ extents: [Dimension]...) {
         self.name = name
@@ -20,28 +19,30 @@ struct OperatorSample: Sendable, CustomTestStringConvertible {
     }
 
     /// As a frozen program has it.
-    func frozen() throws -> any Operator {
+    public func frozen() throws -> any Operator {
         try Operators.make(operation.name, operation.attributes.binding(Self.bindings))
     }
 
-    func inputs() throws -> [HostTensor] {
+    public func inputs() throws -> [HostTensor] {
         let golden = try Self.golden()
         return (0..<8).compactMap { golden["\(name).in.\($0)"].map(HostTensor.init) }
     }
 
-    func expected() throws -> HostTensor { HostTensor(try #require(try Self.golden()["\(name).out"])) }
+    public func expected() throws -> HostTensor { HostTensor(try #require(try Self.golden()["\(name).out"])) }
 
-    static func golden() throws -> SafetensorsFile { try SafetensorsFile(Fixtures.path("operators.safetensors")) }
+    public static func golden() throws -> SafetensorsFile {
+        try SafetensorsFile(Fixtures.path("operators.safetensors"))
+    }
 
     /// The types of the inputs, with free dimensions.
-    func types() throws -> [TensorType] {
+    public func types() throws -> [TensorType] {
         try inputs().enumerated().map { index, tensor in
             extents.isEmpty ? tensor.type : TensorType(tensor.elementType, extents[index])
         }
     }
 
     /// Every operator of the registry has a sample here: a test says so.
-    static let all: [OperatorSample] = unary + binary + movement + contractions + others
+    public static let all: [OperatorSample] = unary + binary + movement + contractions + others
 
     private static let unary: [OperatorSample] = [
         ("gelu_erf", Gelu(.erf)), ("gelu_tanh", Gelu(.tanh)), ("gelu_quick", Gelu(.quick)), ("relu", Relu()),
@@ -117,7 +118,7 @@ struct OperatorSample: Sendable, CustomTestStringConvertible {
 }
 
 /// Whether two tensors are equal within `tolerance` times the largest finite magnitude; NaN equals NaN.
-func agree(_ found: HostTensor, _ expected: HostTensor, tolerance: Float) -> Bool {
+public func agree(_ found: HostTensor, _ expected: HostTensor, tolerance: Float) -> Bool {
     guard found.type == expected.type, case .float32(let wanted) = expected.elements else { return found == expected }
     let scale = wanted.filter(\.isFinite).map(abs).max() ?? 0
     return zip(found.floats, wanted).allSatisfy {

@@ -1,0 +1,172 @@
+import Programs
+import Tensors
+import TestSupport
+import Testing
+import WeightCompression
+
+@testable import Runtime
+
+@Suite("Laws of the executor over all operators")
+struct ExecutorLawTests {
+    private func check(_ program: SmallProgram, _ comment: Comment? = nil) throws {
+        let (found, expected) = (try program.run(), try program.reference())
+        #expect(found.count == expected.count)
+        for (found, expected) in zip(found, expected) {
+            #expect(agree(found, expected, tolerance: 1e-6), comment ?? "expected \(expected), found \(found)")
+        }
+    }
+
+    @Test("an operator on inputs gives its reference meaning", arguments: OperatorSample.all)
+    func inputs(sample: OperatorSample) throws {
+        let arguments = try sample.inputs()
+        try check(
+            SmallProgram { maker in
+                try maker.builder.applyAll(try sample.frozen(), arguments.map { maker.input($0) })
+            })
+    }
+
+    @Test("an operator on weights gives its reference meaning", arguments: OperatorSample.all)
+    func weights(sample: OperatorSample) throws {
+        let arguments = try sample.inputs()
+        for position in arguments.indices where arguments[position].floats.allSatisfy(\.isFinite) {
+            try check(
+                SmallProgram { maker in
+                    let values = arguments.enumerated().map { index, tensor in
+                        index == position ? maker.weight(tensor) : maker.input(tensor)
+                    }
+                    return try maker.builder.applyAll(try sample.frozen(), values)
+                }, "weight \(position)")
+        }
+    }
+
+    @Test("an operator on values in the arena that others have made", arguments: OperatorSample.all)
+    func arena(sample: OperatorSample) throws {
+        let arguments = try sample.inputs()
+        try check(
+            SmallProgram { maker in
+                let values = try arguments.map { tensor in
+                    let value = maker.input(tensor)
+                    return tensor.elementType == .float32 ? try maker.builder.apply(Negate(), [value]) : value
+                }
+                let back = try zip(arguments, values).map { tensor, value in
+                    tensor.elementType == .float32 ? try maker.builder.apply(Negate(), [value]) : value
+                }
+                return try maker.builder.applyAll(try sample.frozen(), back)
+            })
+    }
+
+    @Test("an operator between transposes, which only change layouts", arguments: OperatorSample.all)
+    func transposed(sample: OperatorSample) throws {
+        let arguments = try sample.inputs()
+        for position in arguments.indices where arguments[position].shape.rank > 1 {
+            let rank = arguments[position].shape.rank
+            for order in [Array((0..<rank).reversed()), [0] + (1..<rank).reversed()] where rank > 2 || order[0] != 0 {
+                // Both orders are their own inverse.
+                let turned = try Transpose(order).evaluate([arguments[position]])[0]
+                try check(
+                    SmallProgram { maker in
+                        var values: [Value] = []
+                        for (index, tensor) in arguments.enumerated() {
+                            let value = maker.input(index == position ? turned : tensor)
+                            values.append(
+                                index == position ? try maker.builder.apply(Transpose(order), [value]) : value)
+                        }
+                        return try maker.builder.applyAll(try sample.frozen(), values).map { result in
+                            let rank = maker.builder.type(of: result).rank
+                            guard rank > 1 else { return result }
+                            return try maker.builder.apply(Transpose(Array((0..<rank).reversed())), [result])
+                        }
+                    }, "input \(position) in the order \(order)")
+            }
+        }
+    }
+
+    @Test("every kernel takes the plain samples of its operators")
+    func kernelsAreUsed() throws {
+        for kernel in Kernels.all {
+            for operation in kernel.operators {
+                let sample = try #require(
+                    OperatorSample.all.first { $0.operation.name == operation.name }, "\(operation.name)")
+                let arguments = try sample.inputs()
+                let program = try SmallProgram { maker in
+                    try maker.builder.applyAll(try sample.frozen(), arguments.map { maker.input($0) })
+                }
+                let executor = try Executor(program.program)
+                #expect(executor.kernelName(of: executor.function.calls.count - 1) == "\(kernel)")
+            }
+        }
+    }
+
+    /// Larger than one piece of work of each kernel, with ragged ends.
+    static let large: [(name: String, build: @Sendable (inout SmallProgram.Maker) throws -> [Value])] = [
+        (
+            "linear",
+            { maker in
+                let x = maker.input([3, 101, 70])
+                return [
+                    try maker.builder.apply(
+                        Linear(activation: .geluErf), [x, maker.weight([133, 70]), maker.weight([133])]),
+                    try maker.builder.apply(Linear(), [x, maker.weight([5, 70])]),
+                ]
+            }
+        ),
+        (
+            "attention",
+            { maker in
+                let (q, k, v) = (
+                    maker.input([2, 150, 4, 40]), maker.input([2, 77, 2, 40]), maker.input([2, 77, 2, 33])
+                )
+                let turned = try [q, k, v].map { try maker.builder.apply(Transpose([0, 2, 1, 3]), [$0]) }
+                let mask = maker.input([2, 1, 1, 77])
+                let result = try maker.builder.apply(Attention(scale: 0.2), turned + [mask])
+                return [try maker.builder.apply(Transpose([0, 2, 1, 3]), [result])]
+            }
+        ),
+        (
+            "rows and elements",
+            { maker in
+                let x = maker.input([70, 300])
+                let normal = try maker.builder.apply(
+                    LayerNorm(epsilon: 1e-12), [x, maker.weight([300]), maker.weight([300])])
+                let sum = try maker.builder.apply(Add(), [try maker.builder.apply(Silu(), [normal]), x])
+                let shares = try maker.builder.apply(Softmax(), [sum])
+                return [shares, try maker.builder.apply(Multiply(), [shares, maker.input([70, 1])])]
+            }
+        ),
+        (
+            "gather and matrix product",
+            { maker in
+                let indices = maker.input(HostTensor((0..<90).map { Int64($0 * 37 % 50) }, [2, 45]))
+                let rows = try maker.builder.apply(Gather(), [maker.weight([50, 129]), indices])
+                return [try maker.builder.apply(MatMul(), [rows, maker.input([1, 129, 65])])]
+            }
+        ),
+    ]
+
+    @Test("equal bits for any number of threads, close to the reference", arguments: large.indices)
+    func threads(index: Int) throws {
+        let program = try SmallProgram(Self.large[index].build)
+        let single = try program.run(threads: 1)
+        for threads in [2, 3, 5] { #expect(try program.run(threads: threads) == single) }
+        for (found, expected) in zip(single, try program.reference()) {
+            #expect(agree(found, expected, tolerance: 2e-6))
+        }
+    }
+
+    static let codecs = Codecs.all.map { $0.name }
+
+    @Test("weights of every codec are read as the codec decodes them", arguments: codecs)
+    func compressed(codec: String) throws {
+        let program = try SmallProgram(compress: codec) { maker in
+            let indices = maker.input(HostTensor([0, 69, 3, 69, 41] as [Int64], [5]))
+            let rows = try maker.builder.apply(Gather(), [maker.weight([70, 96]), indices])
+            let wide = try maker.builder.apply(Linear(), [rows, maker.weight([75, 96]), maker.weight([75])])
+            return [rows, wide, try maker.builder.apply(Add(), [wide, maker.weight([5, 75])])]
+        }
+        let found = try program.run(threads: 2)
+        for (found, expected) in zip(found, try program.reference()) {
+            #expect(agree(found, expected, tolerance: 1e-6))
+        }
+        #expect(found == (try program.run(threads: 1)))
+    }
+}
