@@ -11,10 +11,11 @@
 public struct AtomicFile: ~Copyable {
     let file: TemporaryFile
 
+    /// - Parameter isSynced: `false`: the file may be damaged after a power cut. For what is verified when it is read.
     /// - Throws: `RequestError` when something other than a regular file stands at `path`, or the folder cannot be
     ///   written.
-    public init(replacing path: String, mode: UInt16 = 0o644) throws {
-        file = try TemporaryFile(replacing: path, mode: mode)
+    public init(replacing path: String, mode: UInt16 = 0o644, isSynced: Bool = true) throws {
+        file = try TemporaryFile(replacing: path, mode: mode, isSynced: isSynced)
     }
 
     /// Bytes written so far.
@@ -47,16 +48,18 @@ final class TemporaryFile {
     private let path: String
     private let temporary: String
     private let descriptor: FileDescriptor
+    private let isSynced: Bool
     private let buffer = ByteBuffer(count: bufferBytes)
     private var buffered = 0
     private var committed = false
     private(set) var count = 0
 
-    init(replacing path: String, mode: UInt16) throws {
+    init(replacing path: String, mode: UInt16, isSynced: Bool) throws {
         if let kind = Files.kind(of: path), kind != .file {
             throw RequestError("cannot write \(path): there is \(kind) of that name")
         }
         self.path = path
+        self.isSynced = isSynced
         temporary = try TemporaryPaths.sibling(of: path)
         descriptor = FileDescriptor(open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode)))
         guard descriptor.number >= 0 else {
@@ -111,10 +114,12 @@ final class TemporaryFile {
 
     func commit() throws {
         try flush()
-        guard fsync(descriptor.number) == 0, descriptor.close(), rename(temporary, path) == 0 else { throw failure() }
+        guard !isSynced || fsync(descriptor.number) == 0, descriptor.close(), rename(temporary, path) == 0 else {
+            throw failure()
+        }
         committed = true
         TemporaryPaths.remove(temporary)
-        syncFolder(Files.parentFolder(of: path) ?? "/")
+        if isSynced { syncFolder(Files.parentFolder(of: path) ?? "/") }
     }
 
     private func failure() -> RequestError {

@@ -59,4 +59,14 @@ public struct FileIdentity: Hashable, Sendable {
     public var size: Int64
     public var modifiedNanoseconds: Int64
     public var changedNanoseconds: Int64
+
+    public init(
+        device: UInt64, inode: UInt64, size: Int64, modifiedNanoseconds: Int64, changedNanoseconds: Int64
+    ) {
+        self.device = device
+        self.inode = inode
+        self.size = size
+        self.modifiedNanoseconds = modifiedNanoseconds
+        self.changedNanoseconds = changedNanoseconds
+    }
 }

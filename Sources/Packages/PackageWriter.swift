@@ -11,12 +11,16 @@ public struct PackageWriter: ~Copyable {
     private var files: [Manifest.File] = []
 
     /// Writes the package `path` as a folder, whole or not at all. The same contents give the same bytes.
+    /// - Parameter beforeCommit: gets the folder with the finished package, e.g. to keep it in a cache.
     /// - Returns: the package digest.
     /// - Throws: `RequestError` for contents that do not make a package, or a place that cannot be written.
     @discardableResult
-    public static func write(_ contents: PackageContents, to path: String) throws -> Digest {
+    public static func write(
+        _ contents: PackageContents, to path: String, beforeCommit: (_ folder: String) throws -> Void = { _ in }
+    ) throws -> Digest {
         let target = try AtomicFolder(replacing: path)
         let digest = try write(contents, into: target.path)
+        try beforeCommit(target.path)
         try target.commit()
         return digest
     }
@@ -24,11 +28,14 @@ public struct PackageWriter: ~Copyable {
     /// Writes the package as one zip archive. The weights lie in it as in the folder, so that it can be mapped.
     /// - Returns: the package digest.
     @discardableResult
-    public static func archive(_ contents: PackageContents, to path: String) throws -> Digest {
+    public static func archive(
+        _ contents: PackageContents, to path: String, beforeCommit: (_ folder: String) throws -> Void = { _ in }
+    ) throws -> Digest {
         let target = try AtomicFolder(replacing: "\(path).folder")
         // Not committed: the folder goes when the archive is there.
         return try withExtendedLifetime(target) {
             let digest = try write(contents, into: target.path)
+            try beforeCommit(target.path)
             try archive(packageAt: target.path, to: path)
             return digest
         }

@@ -17,13 +17,19 @@ public struct SafetensorsFile: Sendable {
     }
 
     public let path: String
+    /// The whole file.
+    public let bytes: ByteView
+    /// As it was when the file was mapped; nil for bytes in memory.
+    public private(set) var identity: FileIdentity?
     /// In the order of their bytes.
     public let tensors: [StoredTensor]
     public let metadata: [(key: String, value: String)]
     private let indexes: [String: Int]
 
     public init(_ path: String) throws {
-        try self.init(MappedFile(path).bytes, file: path)
+        let file = try MappedFile(path)
+        try self.init(file.bytes, file: path)
+        identity = file.identity
     }
 
     /// - Parameter bytes: the whole file.
@@ -31,6 +37,7 @@ public struct SafetensorsFile: Sendable {
     public init(_ bytes: ByteView, file: String, limits: Limits = Limits()) throws(FormatError) {
         let header = try SafetensorsHeader(parsing: bytes, file: file, limits: limits)
         path = file
+        self.bytes = bytes
         metadata = header.metadata
         tensors = header.entries.map { entry in
             StoredTensor(

@@ -1,0 +1,103 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+extension Files {
+    /// How a copy came about.
+    public enum CopyMethod: String, Sendable {
+        /// The file system shares the blocks until one side is written.
+        case clone
+        /// Two names of one file.
+        case link
+        case copy
+    }
+
+    /// Makes `target`, which must not exist, hold the bytes of the file `source`.
+    /// - Parameters:
+    ///   - mayLink: a second name of the same file will do; only for files that nobody writes to.
+    ///   - isSynced: the bytes are on the disk when this returns.
+    @discardableResult
+    public static func copy(
+        _ source: String, to target: String, mode: UInt16 = 0o644, mayLink: Bool = false, isSynced: Bool = true
+    ) throws -> CopyMethod {
+        let content = try MappedFile(source).bytes
+        if clone(source, to: target, mode: mode) { return .clone }
+        if mayLink, link(source, target) == 0 { return .link }
+        let descriptor = FileDescriptor(open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode)))
+        guard descriptor.number >= 0 else {
+            throw RequestError("cannot write \(target): \(systemMessage())", status: .unavailable)
+        }
+        let isWritten = content.withBytes { writeAll($0, to: descriptor) }
+        guard isWritten, !isSynced || fsync(descriptor.number) == 0, descriptor.close() else {
+            let message = systemMessage()
+            unlink(target)
+            throw RequestError("cannot write \(target): \(message)", status: .unavailable)
+        }
+        return .copy
+    }
+
+    private static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: FileDescriptor) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(1 << 30))
+            let written = write(descriptor.number, part.baseAddress, part.count)
+            if written < 0 && errno == EINTR { continue }
+            guard written > 0 else { return false }
+            rest = rest.dropFirst(written)
+        }
+        return true
+    }
+
+    private static func clone(_ source: String, to target: String, mode: UInt16) -> Bool {
+        #if canImport(Darwin)
+            return clonefile(source, target, 0) == 0 && chmod(target, mode_t(mode)) == 0
+        #else
+            let from = FileDescriptor(open(source, O_RDONLY | O_CLOEXEC))
+            let into = FileDescriptor(open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode)))
+            guard from.number >= 0, into.number >= 0 else { return false }
+            // FICLONE of linux/fs.h, which is no constant in Swift.
+            if ioctl(into.number, 0x4004_9409, from.number) == 0 { return true }
+            unlink(target)
+            return false
+        #endif
+    }
+
+    /// Gives a file another name in the same file system, replacing what has that name.
+    public static func rename(_ path: String, to target: String) throws(RequestError) {
+        #if canImport(Darwin)
+            let result = Darwin.rename(path, target)
+        #elseif canImport(Musl)
+            let result = Musl.rename(path, target)
+        #else
+            let result = Glibc.rename(path, target)
+        #endif
+        guard result == 0 else {
+            throw RequestError("cannot rename \(path) to \(target): \(systemMessage())", status: .unavailable)
+        }
+    }
+
+    /// Sets a file's time of modification to now. Returns false when that is not allowed.
+    @discardableResult
+    public static func touch(_ path: String) -> Bool { utimensat(AT_FDCWD, path, nil, 0) == 0 }
+
+    /// Names this run of the operating system: another after each start. nil where the system does not tell.
+    public static var bootIdentifier: String? {
+        #if canImport(Darwin)
+            var size = 0
+            guard sysctlbyname("kern.bootsessionuuid", nil, &size, nil, 0) == 0, size > 1 else { return nil }
+            var name = [CChar](repeating: 0, count: size)
+            guard sysctlbyname("kern.bootsessionuuid", &name, &size, nil, 0) == 0 else { return nil }
+            return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        #else
+            let descriptor = FileDescriptor(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC))
+            guard descriptor.number >= 0 else { return nil }
+            var buffer = [UInt8](repeating: 0, count: 36)
+            let count = read(descriptor.number, &buffer, buffer.count)
+            return count == buffer.count ? String(decoding: buffer, as: UTF8.self) : nil
+        #endif
+    }
+}

@@ -1,0 +1,65 @@
+/// Reads a Protocol Buffers message field by field. Groups, which are obsolete, are refused.
+public struct ProtobufReader: Sendable {
+    public enum Value: Sendable {
+        case integer(UInt64)
+        case fixed64(UInt64)
+        case fixed32(UInt32)
+        /// A string, bytes, a message, or packed numbers.
+        case bytes(ByteView)
+    }
+    public struct Field: Sendable {
+        public let number: Int
+        public let value: Value
+        fileprivate let reader: ByteReader
+    }
+
+    private var reader: ByteReader
+    private let file: String
+    private let origin: Int
+
+    public init(_ view: ByteView, file: String, origin: Int = 0) {
+        reader = ByteReader(view, file: file, origin: origin)
+        self.file = file
+        self.origin = origin
+    }
+
+    /// The next field, nil at the end.
+    public mutating func next() throws(FormatError) -> Field? {
+        guard !reader.isAtEnd else { return nil }
+        let start = reader
+        let tag = try reader.variable("field")
+        let number = Int(clamping: tag >> 3)
+        guard (1...0x1FFF_FFFF).contains(number) else { throw start.error("\(number) is not a field number") }
+        let value: Value
+        switch tag & 7 {
+        case 0: value = .integer(try reader.variable("value of field \(number)"))
+        case 1: value = .fixed64(try reader.integer())
+        case 2: value = .bytes(try reader.bytes(try reader.count("length of field \(number)")))
+        case 5: value = .fixed32(try reader.integer())
+        case let type: throw start.error("field \(number) has the wire type \(type), which no message here has")
+        }
+        return Field(number: number, value: value, reader: start)
+    }
+}
+
+extension ProtobufReader.Field {
+    public func error(_ reason: String) -> FormatError { reader.error("field \(number): \(reason)") }
+
+    public func integer() throws(FormatError) -> Int64 {
+        guard case .integer(let integer) = value else { throw error("expected an integer") }
+        return Int64(bitPattern: integer)
+    }
+
+    public func bytes() throws(FormatError) -> ByteView {
+        guard case .bytes(let bytes) = value else { throw error("expected bytes") }
+        return bytes
+    }
+
+    public func string() throws(FormatError) -> String {
+        let bytes = try bytes()
+        guard let text = bytes.withBytes({ String(validating: $0, as: UTF8.self) }) else {
+            throw error("is not UTF-8")
+        }
+        return text
+    }
+}

@@ -1,0 +1,35 @@
+/// Encodes a Protocol Buffers message field by field. Fields come out in the order of the calls.
+public struct ProtobufWriter: Sendable {
+    private var writer = ByteWriter()
+
+    public init() {}
+
+    public var view: ByteView { writer.view }
+    public var bytes: [UInt8] { writer.bytes }
+
+    /// `int32`, `int64`, `uint64`, `bool`, enumerations; 0 is left out, as proto3 does.
+    public mutating func integer(_ field: Int, _ value: Int64) {
+        guard value != 0 else { return }
+        writer.variable(UInt64(field) << 3)
+        writer.variable(UInt64(bitPattern: value))
+    }
+
+    /// `bytes`, and everything else that has a length; left out when empty.
+    public mutating func bytes(_ field: Int, _ value: some Collection<UInt8>) {
+        guard !value.isEmpty else { return }
+        writer.variable(UInt64(field) << 3 | 2)
+        writer.variable(UInt64(value.count))
+        writer.append(value)
+    }
+
+    public mutating func string(_ field: Int, _ value: String) { bytes(field, Array(value.utf8)) }
+
+    /// A message in a message; written also when it is empty.
+    public mutating func message(_ field: Int, _ body: (inout ProtobufWriter) -> Void) {
+        var inner = ProtobufWriter()
+        body(&inner)
+        writer.variable(UInt64(field) << 3 | 2)
+        writer.variable(UInt64(inner.writer.count))
+        writer.append(inner.writer.bytes)
+    }
+}

@@ -1,0 +1,75 @@
+public import ByteIO
+
+extension Cache {
+    /// The record of a package from an earlier conversion, when all its files are there; their bytes are not read.
+    public func package(for key: CacheKey) -> Result<CacheRecord, CacheMiss> {
+        do throws(CacheMiss) {
+            if let objection = readingObjection { throw objection }
+            let record = try folder.record(key.digest)
+            guard record.package != nil, record.files.contains(where: { $0.path == PackageFormat.manifestName }) else {
+                throw CacheMiss(.malformedRecord("it is not that of a package"))
+            }
+            for file in record.files { _ = try folder.blob(file) }
+            return .success(record)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Puts a package from an earlier conversion at `path`, whole or not at all: as clones of the cached files where the
+    /// file system can, as links where they are large, else as copies. Linked files are read-only, as packages are.
+    /// - Returns: the package digest, or why there is none.
+    /// - Throws: `RequestError` when `path` cannot be written.
+    public func place(_ key: CacheKey, at path: String, asArchive: Bool = false) throws -> Result<Digest, CacheMiss> {
+        let record: CacheRecord
+        switch package(for: key) {
+        case .success(let found): record = found
+        case .failure(let miss): return .failure(miss)
+        }
+        guard let package = record.package else { return .failure(CacheMiss(.noRecord)) }
+        do {
+            for file in record.files { _ = try folder.verifiedBlob(file) }
+        } catch {
+            return .failure(error)
+        }
+        let target = try AtomicFolder(replacing: asArchive ? "\(path).folder" : path)
+        for file in record.files {
+            let name = "\(target.path)/\(file.path)"
+            try Files.makeFolder(Files.parentFolder(of: name) ?? target.path)
+            let source = folder.blobPath(file.digest)
+            do {
+                try Files.copy(source, to: name, mayLink: file.byteCount >= Self.linkedBytes && !asArchive)
+            } catch {
+                // Somebody else's clean-up may have been faster.
+                if Files.kind(of: source) == nil { return .failure(CacheMiss(.missingBlob(file.digest))) }
+                throw error
+            }
+        }
+        if asArchive {
+            try withExtendedLifetime(target) { try PackageWriter.archive(packageAt: target.path, to: path) }
+        } else {
+            try target.commit()
+        }
+        noteUse(of: key)
+        return .success(package)
+    }
+
+    /// Files from this size on are linked rather than copied.
+    private static var linkedBytes: Int { 64 << 20 }
+
+    /// Keeps the package whose folder has just been written.
+    /// - Parameter model: what to call it in lists.
+    public func store(packageAt path: String, for key: CacheKey, model: String) {
+        _ = writing { folder in
+            let package = try AcceleratorPackage(at: path)
+            let names = [PackageFormat.manifestName] + package.manifest.files.map(\.name)
+            let files = try names.map { name in
+                var file = try folder.putFile("\(path)/\(name)")
+                file.path = name
+                return file
+            }
+            try folder.putRecord(
+                CacheRecord(key: key, files: files, model: model, package: package.digest), isSynced: true)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import ByteIO
+import Foundation
+import Synchronization
+
+/// Results of earlier conversions, on disk, shared by all processes. Nothing in it is needed: a cache that is missing,
+/// damaged, read-only or full costs time, and never a conversion.
+public final class Cache: Sendable {
+    public var root: String { folder.root }
+    let folder: CacheFolder
+    private let clock: @Sendable () -> Int64
+    private let warn: @Sendable (String) -> Void
+    private let state = Mutex(State())
+
+    private struct State {
+        var isPrepared = false
+        var hasWarned = false
+        /// Why nothing more is written.
+        var failure: String?
+    }
+
+    /// - Parameters:
+    ///   - clock: nanoseconds since 1970; for tests.
+    ///   - warn: gets a sentence when the cache cannot be written, once.
+    public init(
+        root: String, clock: (@Sendable () -> Int64)? = nil, warn: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        folder = CacheFolder(root: root)
+        self.clock = clock ?? { Int64(Date().timeIntervalSince1970 * 1e9) }
+        self.warn = warn
+    }
+
+    /// `$ACCELC_CACHE`, else the platform's folder for caches.
+    /// - Parameter environment: nil: that of the process.
+    /// - Returns: nil when the environment names neither it nor a home folder.
+    public static func defaultRoot(_ environment: [String: String]? = nil) -> String? {
+        let environment = environment ?? ProcessInfo.processInfo.environment
+        func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+        if let root = value("ACCELC_CACHE") { return root }
+        #if canImport(Darwin)
+            return value("HOME").map { "\($0)/Library/Caches/accelc" }
+        #else
+            return value("XDG_CACHE_HOME").map { "\($0)/accelc" } ?? value("HOME").map { "\($0)/.cache/accelc" }
+        #endif
+    }
+
+    var now: Int64 { clock() }
+
+    /// Why nothing can be read from the cache; nil when it can.
+    var readingObjection: CacheMiss? { folder.objection().map { CacheMiss(.unusable($0)) } }
+
+    /// Runs something that writes to the cache. After a failure nothing more is written: a full disk stays full.
+    func writing<Result>(_ body: (CacheFolder) throws -> Result) -> Result? {
+        if state.withLock({ $0.failure }) != nil { return nil }
+        do {
+            if !state.withLock({ $0.isPrepared }) {
+                if let objection = folder.objection() { throw RequestError(objection) }
+                try folder.prepare()
+                state.withLock { $0.isPrepared = true }
+            }
+            return try body(folder)
+        } catch {
+            report("the cache at \(root) is not written to: \(error)")
+            state.withLock { $0.failure = "\(error)" }
+            return nil
+        }
+    }
+
+    /// Warns, once in the life of this value.
+    private func report(_ sentence: String) {
+        let isFirst = state.withLock { state in
+            defer { state.hasWarned = true }
+            return !state.hasWarned
+        }
+        if isFirst { warn(sentence) }
+    }
+
+    /// Marks a record as used, at most once an hour.
+    func noteUse(of key: CacheKey) {
+        let path = folder.recordPath(key.digest)
+        guard let identity = Files.identity(of: path), now - identity.modifiedNanoseconds > 3600 * 1_000_000_000 else {
+            return
+        }
+        Files.touch(path)
+    }
+}

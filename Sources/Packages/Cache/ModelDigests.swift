@@ -1,0 +1,78 @@
+import ByteIO
+public import Tensors
+
+/// What a model's files and tensors hold, by their digests. Files that have not changed since they were last read are
+/// not read again.
+public struct ModelDigests: Sendable {
+    /// The weight files and assets, for provenance and key.
+    public let sources: [Provenance.Source]
+    /// `TreeDigest` of each tensor's bytes, by its name; empty without a cache.
+    let tensors: [String: Digest]
+    private let identities: [(path: String, identity: FileIdentity)]
+
+    /// - Parameter cache: nil: the tensors are not needed one by one, and nothing is remembered.
+    /// - Throws: `RequestError` when a file cannot be read or changes while it is read.
+    public init(_ checkpoint: Checkpoint, cache: Cache?, threads: Int) throws {
+        let files = checkpoint.files.map { file in
+            SourceFile(
+                name: Files.name(of: file.path), path: file.path, identity: file.identity, bytes: file.bytes,
+                tensors: cache == nil ? [] : file.tensors)
+        }
+        let assets = try checkpoint.assets.map { asset in
+            let file = try MappedFile(asset.path)
+            return SourceFile(
+                name: asset.name, path: asset.path, identity: file.identity, bytes: file.bytes, tensors: [])
+        }
+        var sources: [Provenance.Source] = []
+        var tensors: [String: Digest] = [:]
+        for file in files + assets {
+            let memo = try file.memo(cache, threads: threads)
+            sources.append(Provenance.Source(name: file.name, byteCount: file.bytes.count, digest: memo.file))
+            for (tensor, digest) in zip(file.tensors, memo.tensors) { tensors[tensor.name] = digest }
+        }
+        self.sources = sources.sorted { $0.name < $1.name }
+        self.tensors = tensors
+        identities = (files + assets).compactMap { file in file.identity.map { (file.path, $0) } }
+        try requireUnchanged()
+    }
+
+    /// - Throws: `RequestError` when a file is not the one any more that was read. Call it before the result is kept.
+    public func requireUnchanged() throws {
+        for (path, identity) in identities where Files.identity(of: path) != identity {
+            throw RequestError(
+                "\(path) changed while it was being read; run again once it is whole", status: .unavailable)
+        }
+    }
+}
+
+private struct SourceFile {
+    var name: String
+    var path: String
+    var identity: FileIdentity?
+    var bytes: ByteView
+    var tensors: [StoredTensor]
+
+    func memo(_ cache: Cache?, threads: Int) throws -> DigestMemo {
+        if let identity, let memo = cache?.memo(identity, tensors: tensors.count) { return memo }
+        let digests = try TreeDigest.digests(of: [bytes] + tensors.map(\.bytes), threads: threads)
+        let nowhere = FileIdentity(device: 0, inode: 0, size: 0, modifiedNanoseconds: 0, changedNanoseconds: 0)
+        let memo = DigestMemo(identity: identity ?? nowhere, file: digests[0], tensors: Array(digests[1...]))
+        if identity != nil, identity == Files.identity(of: path) { cache?.store(memo) }
+        return memo
+    }
+}
+
+extension TreeDigest {
+    /// The digests of many contents, their chunks shared out over `threads` threads.
+    static func digests(of views: [ByteView], threads: Int) throws -> [Digest] {
+        let chunks = views.indices.flatMap { view in (0..<chunkCount(of: views[view])).map { (view, $0) } }
+        let digests = try Parallel.map(chunks.count, threads: threads) { index in
+            digest(ofChunk: chunks[index].1, of: views[chunks[index].0])
+        }
+        var next = 0
+        return views.map { view in
+            defer { next += chunkCount(of: view) }
+            return combining(Array(digests[next..<next + chunkCount(of: view)]))
+        }
+    }
+}
