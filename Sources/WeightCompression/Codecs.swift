@@ -7,6 +7,8 @@ public enum Codecs {
         Float32Codec.self,
         Float16Codec.self,
         BFloat16Codec.self,
+        Int8Codec.self,
+        Int4Codec.self,
         PaletteCodec.self,
     ]
 

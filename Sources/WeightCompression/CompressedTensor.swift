@@ -18,17 +18,12 @@ public struct CompressedTensor: Sendable {
         name: String, elementType: ElementType, shape: Shape, codec: any WeightCodec, sections: [ByteView],
         file: String = "memory"
     ) throws {
-        func refusal(_ reason: String) -> FormatError {
-            FormatError(file: file, place: .tensor(name, index: nil), reason: reason)
-        }
-        if let objection = codec.objection(elementType: elementType, shape: shape) {
-            throw refusal("cannot be stored as \(codec.specification): \(objection)")
-        }
-        let layout = codec.sections(elementType: elementType, shape: shape)
+        let layout = try codec.agreedSections(elementType: elementType, shape: shape, name: name, file: file)
         guard layout.map(\.byteCount) == sections.map(\.count) else {
             let wanted = layout.map { "\($0.name) of \($0.byteCount)" }.joined(separator: ", ")
-            throw refusal(
-                "\(codec.specification) of \(shape) has \(wanted) bytes, found \(sections.map(\.count)) bytes")
+            throw FormatError(
+                file: file, place: .tensor(name, index: nil),
+                reason: "\(codec.specification) of \(shape) has \(wanted) bytes, found \(sections.map(\.count)) bytes")
         }
         self.name = name
         self.elementType = elementType
@@ -42,8 +37,9 @@ public struct CompressedTensor: Sendable {
     public static func compressing(
         _ source: StoredTensor, with codec: any WeightCodec, threads: Int
     ) throws -> (tensor: CompressedTensor, distortion: Distortion) {
-        let buffers = codec.sections(elementType: source.elementType, shape: source.shape)
-            .map { ByteBuffer(count: $0.byteCount) }
+        let layout = try codec.agreedSections(
+            elementType: source.elementType, shape: source.shape, name: source.name, file: source.file)
+        let buffers = layout.map { ByteBuffer(count: $0.byteCount) }
         let units = codec.units(shape: source.shape)
         let parts = try Parallel.map(units.count, threads: threads) { index in
             try codec.encode(units[index], of: source, into: buffers.map(\.bytes))
@@ -65,4 +61,18 @@ public struct CompressedTensor: Sendable {
     public var byteCount: Int { sections.reduce(0) { $0 + $1.count } }
     /// Bits a weight, tables included.
     public var bitsPerWeight: Double { shape.count == 0 ? 0 : Double(byteCount * 8) / Double(shape.count) }
+}
+
+extension WeightCodec {
+    /// The sections, of a tensor that the codec does not object to.
+    fileprivate func agreedSections(
+        elementType: ElementType, shape: Shape, name: String, file: String
+    ) throws -> [SectionLayout] {
+        if let objection = objection(elementType: elementType, shape: shape) {
+            throw FormatError(
+                file: file, place: .tensor(name, index: nil),
+                reason: "cannot be stored as \(specification): \(objection)")
+        }
+        return sections(elementType: elementType, shape: shape)
+    }
 }

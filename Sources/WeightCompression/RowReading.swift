@@ -1,5 +1,5 @@
 import ByteIO
-public import Tensors
+import Tensors
 
 extension StoredTensor {
     /// The elements, in row-major order, of rows `rows` of the tensor seen as a matrix.

@@ -9,15 +9,14 @@ final class Console {
     private(set) var threads = Parallel.processorCount
     private var progressStyle = ProgressStyle.none
     private var bar: ProgressBar?
-    /// Whether standard output is a terminal that shows colours.
-    let hasColours: Bool
+    private let colours: Bool
     private let errorColours: Bool
     private var outputError: Int32 = 0
 
     init() {
         let environment = ProcessInfo.processInfo.environment
         let allowed = (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
-        hasColours = allowed && isatty(1) == 1
+        colours = allowed && isatty(1) == 1
         errorColours = allowed && isatty(2) == 1
     }
 
@@ -56,12 +55,12 @@ final class Console {
     func warning(_ sentence: String) {
         if isQuiet { return }
         bar?.clear()
-        emit("accelc: \(paint("warning:", .yellow)) \(sentence)\n", to: 2)
+        emit("accelc: \(paint("warning:", .yellow, errorColours)) \(sentence)\n", to: 2)
     }
 
     func error(_ sentence: String) {
         bar?.clear()
-        emit("accelc: \(paint("error:", .red)) \(sentence)\n", to: 2)
+        emit("accelc: \(paint("error:", .red, errorColours)) \(sentence)\n", to: 2)
     }
 
     /// A stage of work that is about to begin; progress on it is told to what this returns.
@@ -81,20 +80,18 @@ final class Console {
         return .unavailable
     }
 
-    /// Columns to fill: the terminal's, or 100 where there is none.
-    var width: Int {
-        var size = winsize()
-        guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 100 }
-        return Int(size.ws_col)
-    }
-
-    private enum Colour: Int {
+    enum Colour: Int {
+        case bold = 1
         case red = 31
+        case green = 32
         case yellow = 33
     }
 
-    private func paint(_ text: String, _ colour: Colour) -> String {
-        errorColours ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
+    /// `text` in a colour, where standard output is a terminal that shows colours.
+    func paint(_ text: String, _ colour: Colour) -> String { paint(text, colour, colours) }
+
+    private func paint(_ text: String, _ colour: Colour, _ enabled: Bool) -> String {
+        enabled ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
     }
 
     /// Writes all of `text`. A reader that went away is no error: the rest is dropped.

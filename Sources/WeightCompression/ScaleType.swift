@@ -1,0 +1,29 @@
+/// How scales are stored: rounding, neighbours, reading and writing.
+enum ScaleType: String, Sendable {
+    case float16
+    case float32
+
+    var byteCount: Int { self == .float16 ? 2 : 4 }
+
+    /// The nearest value of the type, ties to even; what is too large becomes infinite.
+    func rounded(_ scale: Float) -> Float { self == .float16 ? Half.rounded(scale) : scale }
+
+    /// The next larger value of the type, for `scale` >= 0 of the type.
+    func next(after scale: Float) -> Float {
+        self == .float16 ? Half.value(Half.bits(scale) &+ 1) : scale.nextUp
+    }
+
+    func store(_ scale: Float, in section: UnsafeMutableRawBufferPointer, at index: Int) {
+        switch self {
+        case .float16: section.storeBytes(of: Half.bits(scale), toByteOffset: index * 2, as: UInt16.self)
+        case .float32: section.storeBytes(of: scale, toByteOffset: index * 4, as: Float.self)
+        }
+    }
+
+    func load(_ section: UnsafeRawBufferPointer, at index: Int) -> Float {
+        switch self {
+        case .float16: Half.value(section.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self))
+        case .float32: section.loadUnaligned(fromByteOffset: index * 4, as: Float.self)
+        }
+    }
+}

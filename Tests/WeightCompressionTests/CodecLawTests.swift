@@ -1,0 +1,177 @@
+import ByteIO
+import TestSupport
+import Testing
+
+@testable import Tensors
+@testable import WeightCompression
+
+/// What holds for every codec, with every option, on every odd tensor.
+@Suite("codec laws")
+struct CodecLawTests {
+    static let names = Codecs.all.map { $0.name }
+
+    @Test("stored weights decode to what was measured, whole and in parts, and prove themselves", arguments: names)
+    func roundTrip(name: String) throws {
+        for codec in CodecCase.options(of: name) {
+            for odd in OddTensor.matrices {
+                let source = odd.tensor
+                let comment = Comment(rawValue: "\(codec.specification) of \(source.name)")
+                if codec is Float16Codec, source.name == "large for float16" { continue }
+                let (weight, distortion) = try CompressedTensor.compressing(source, with: codec, threads: 1)
+                let (original, decoded) = (source.floats(), weight.floats())
+                var expected = Distortion()
+                expected.count = original.count
+                for (value, stored) in zip(original, decoded) {
+                    let error = Double(value) - Double(stored)
+                    expected.energy += Double(value) * Double(value)
+                    expected.squaredError += error * error
+                    expected.maximumError = max(expected.maximumError, abs(error))
+                }
+                #expect(!decoded.contains { !$0.isFinite }, comment)
+                #expect(distortion.count == expected.count, comment)
+                #expect(isClose(distortion.energy, expected.energy), comment)
+                #expect(isClose(distortion.squaredError, expected.squaredError), comment)
+                #expect(distortion.maximumError == expected.maximumError, comment)
+                if EveryCodec.isLossless(codec) { #expect(decoded == original, comment) }
+                for row in 0..<source.shape.rows {
+                    let columns = source.shape.columns
+                    let part = [Float](unsafeUninitializedCapacity: columns) { target, count in
+                        codec.decode(row..<row + 1, of: weight, into: target)
+                        count = columns
+                    }
+                    #expect(part == Array(decoded[row * columns..<(row + 1) * columns]), comment)
+                }
+                let violation = codec.violation(0..<source.shape.rows, of: weight, source: source)
+                #expect(violation == nil, "\(codec.specification) of \(source.name): \(String(describing: violation))")
+            }
+        }
+    }
+
+    @Test("sections are those of the layout, and units cover the rows in order", arguments: names)
+    func layout(name: String) throws {
+        for codec in CodecCase.options(of: name) {
+            for source in (OddTensor.matrices + OddTensor.objectionable).map(\.tensor) {
+                guard codec.objection(elementType: source.elementType, shape: source.shape) == nil else { continue }
+                #expect(codec.units(shape: source.shape).flatMap { Array($0) } == Array(0..<source.shape.rows))
+                if codec is Float16Codec, source.name == "large for float16" { continue }
+                let weight = try CompressedTensor.compressing(source, with: codec, threads: 1).tensor
+                let layout = codec.sections(elementType: source.elementType, shape: source.shape)
+                #expect(weight.sections.map(\.count) == layout.map(\.byteCount))
+                #expect(weight.byteCount == layout.reduce(0) { $0 + $1.byteCount })
+            }
+        }
+    }
+
+    @Test("huge weights are stored finitely; what float16 cannot scale is refused by name", arguments: names)
+    func huge(name: String) throws {
+        for codec in CodecCase.options(of: name) {
+            for source in OddTensor.huge.map(\.tensor) {
+                let comment = Comment(rawValue: "\(codec.specification) of \(source.name)")
+                do {
+                    let weight = try CompressedTensor.compressing(source, with: codec, threads: 1).tensor
+                    #expect(!weight.floats().contains { !$0.isFinite }, comment)
+                    let violation = codec.violation(0..<source.shape.rows, of: weight, source: source)
+                    #expect(violation == nil, comment)
+                } catch let error as FormatError {
+                    #expect(EveryCodec.hasHalves(codec) || codec is BFloat16Codec, comment)
+                    #expect(error.reason.contains("float32"), comment)
+                    guard case .tensor(source.name, _) = error.place else {
+                        Issue.record("\(error) names no tensor")
+                        continue
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("a weight that is not finite is refused, with tensor and index", arguments: names)
+    func notFinite(name: String) {
+        for codec in CodecCase.options(of: name) {
+            for (odd, index) in OddTensor.notFinite {
+                // The checkpoint's own bytes keep every float64; only float32 has to hold the others.
+                let error = #expect(throws: FormatError.self, "\(codec.specification) of \(odd.tensor.name)") {
+                    try CompressedTensor.compressing(odd.tensor, with: codec, threads: 1)
+                }
+                #expect(error?.place == .tensor(odd.tensor.name, index: index), "\(codec.specification)")
+            }
+        }
+    }
+
+    @Test("a changed code is found", arguments: names)
+    func changedCodes(name: String) throws {
+        var generator = SeededGenerator(seed: 7)
+        var changes = 0
+        for codec in CodecCase.options(of: name) {
+            for source in OddTensor.matrices.map(\.tensor) {
+                if codec is Float16Codec, source.name == "large for float16" { continue }
+                let weight = try CompressedTensor.compressing(source, with: codec, threads: 1).tensor
+                let (original, decoded) = (source.floats(), weight.floats())
+                for _ in 0..<3 {
+                    let place = Int.random(in: 0..<weight.sections[0].count, using: &generator)
+                    let bit = UInt8(1) << UInt8.random(in: 0..<8, using: &generator)
+                    let changed = try weight.changing(section: 0, byte: place, by: bit)
+                    let worse = zip(original, zip(decoded, changed.floats())).enumerated().first { element in
+                        let (value, (before, after)) = element.element
+                        let old = abs(Double(value) - Double(before))
+                        return !(abs(Double(value) - Double(after)) <= old * 1.01) && before != after
+                    }?.offset
+                    guard let worse else { continue }
+                    changes += 1
+                    let violation = codec.violation(0..<source.shape.rows, of: changed, source: source)
+                    #expect(violation?.index == worse, "\(codec.specification) of \(source.name)")
+                }
+            }
+        }
+        #expect(changes > 20)
+    }
+
+    @Test("the bytes do not depend on the number of threads", arguments: names)
+    func threads(name: String) throws {
+        let source = OddTensor("two units", [1100, 257], OddTensor.normal(1100 * 257, seed: 20)).tensor
+        for codec in [try Codecs.codec(name)] {
+            let one = try CompressedTensor.compressing(source, with: codec, threads: 1)
+            let two = try CompressedTensor.compressing(source, with: codec, threads: 2)
+            #expect(one.tensor.sections == two.tensor.sections)
+            #expect(one.distortion == two.distortion)
+        }
+    }
+
+    @Test("objections are sentences, and they are kept", arguments: names)
+    func objections(name: String) {
+        for codec in CodecCase.options(of: name) where EveryCodec.quantizes(codec) {
+            for source in OddTensor.objectionable.map(\.tensor) {
+                let objection = codec.objection(elementType: source.elementType, shape: source.shape)
+                #expect((objection?.count ?? 0) > 10)
+                #expect(throws: FormatError.self) { try CompressedTensor.compressing(source, with: codec, threads: 1) }
+            }
+            for source in (OddTensor.matrices + OddTensor.huge).map(\.tensor) {
+                #expect(codec.objection(elementType: source.elementType, shape: source.shape) == nil)
+            }
+        }
+    }
+
+    @Test("specifications read back as the same codec", arguments: names)
+    func specifications(name: String) throws {
+        #expect(try Codecs.codec(name).specification == name)
+        for codec in CodecCase.options(of: name) {
+            #expect(try Codecs.codec(codec.specification).values == codec.values)
+            #expect(try Codecs.codec(codec.values.fullSpecification).values == codec.values)
+            #expect(try Codecs.codec(codec.values.fullSpecification).specification == codec.specification)
+        }
+    }
+
+    /// Sums of the same terms in another order.
+    private func isClose(_ left: Double, _ right: Double) -> Bool { abs(left - right) <= 1e-12 * max(left, right) }
+}
+
+extension CompressedTensor {
+    /// With the bits `bits` of one byte turned over.
+    func changing(section: Int, byte: Int, by bits: UInt8) throws -> CompressedTensor {
+        var bytes = sections[section].withBytes { [UInt8]($0) }
+        bytes[byte] ^= bits
+        var sections = sections
+        sections[section] = ByteView(bytes)
+        return try CompressedTensor(
+            name: name, elementType: elementType, shape: shape, codec: codec, sections: sections)
+    }
+}

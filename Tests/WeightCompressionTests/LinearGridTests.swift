@@ -1,0 +1,66 @@
+import TestSupport
+import Testing
+
+@testable import Tensors
+@testable import WeightCompression
+
+@Suite("linear grids")
+struct LinearGridTests {
+    private static func magnitudes(_ count: Int) -> [Float] {
+        var generator = SeededGenerator(seed: 3)
+        return (0..<count).map { _ in
+            Float(bitPattern: UInt32.random(in: 0..<Float.infinity.bitPattern, using: &generator))
+        } + [Float.leastNonzeroMagnitude, Float.leastNormalMagnitude, .greatestFiniteMagnitude]
+    }
+
+    private static func grid(_ search: LinearGridSearch, _ values: [Float]) throws -> LinearGrid {
+        try values.withUnsafeBufferPointer { buffer in try search.grid(for: buffer) }
+    }
+
+    @Test("values of any magnitude are within half a step, on every kind of grid")
+    func halfStep() throws {
+        let kinds: [(ClosedRange<Int>, Bool)] = [
+            (-127...127, true), (-128...127, false), (-7...7, true), (-8...7, true), (-8...7, false),
+        ]
+        for (codes, isSymmetric) in kinds {
+            for type in [ScaleType.float32, .float16] {
+                let search = LinearGridSearch(codes: codes, isSymmetric: isSymmetric, scaleType: type)
+                for magnitude in Self.magnitudes(200) where type == .float32 || magnitude < 65504 {
+                    for share in [Float(0), 0.3, 0.5, 0.87, 0.999, 1] {
+                        for values in [[magnitude, -magnitude * share], [-magnitude, magnitude * share]] {
+                            let grid = try Self.grid(search, values)
+                            #expect(type.rounded(abs(grid.scale)) == abs(grid.scale))
+                            var (codes, stored) = ([UInt8](repeating: 0, count: 2), [Float](repeating: 0, count: 2))
+                            grid.encode(values, 2, codes: &codes, stored: &stored)
+                            for (value, code) in zip(values, codes) {
+                                let code = Int(Int8(truncatingIfNeeded: code))
+                                #expect(search.codes.contains(code))
+                                #expect(
+                                    grid.violation(of: value, code: code) == nil, "\(values) \(grid) \(search.codes)")
+                            }
+                            #expect(!stored.contains { !$0.isFinite }, "\(values)")
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("a scale that float16 cannot hold says so")
+    func overflow() {
+        let search = LinearGridSearch(codes: -7...7, isSymmetric: true, scaleType: .float16)
+        #expect(throws: LinearGridSearch.Overflow.self) { try search.grid(low: 0, high: 460_000) }
+        #expect(throws: Never.self) { try search.grid(low: 0, high: 458_000) }
+    }
+
+    @Test("no scale one step smaller would reach all values")
+    func smallest() throws {
+        let search = LinearGridSearch(codes: -127...127, isSymmetric: true, scaleType: .float16)
+        for magnitude in Self.magnitudes(300) where magnitude < 65504 {
+            let scale = try search.grid(low: 0, high: magnitude).scale
+            // Rounded to the nearest: at most half a unit in the last place above the true quotient, unless that clips.
+            let smaller = Half.value(Half.bits(scale) - 1)
+            #expect(smaller == 0 || magnitude / smaller > 127)
+        }
+    }
+}
