@@ -1,0 +1,120 @@
+import ByteIO
+import Tensors
+import TestSupport
+import Testing
+import WeightCompression
+
+@testable import Packages
+
+/// schemas/cache-key.md is the table behind these tests.
+@Suite("A key changes with everything that matters, and with nothing else")
+struct CacheKeyTests {
+    private struct TensorInputs {
+        var content = SHA256.digest(of: "bytes")
+        var elementType = ElementType.float32
+        var shape: Shape = [4, 8]
+        var codec = "float16"
+        var numericsVersion = 1
+        func key() throws -> CacheKey {
+            CacheKey(
+                tensor: content, elementType: elementType, shape: shape, codec: try Codecs.codec(codec),
+                numericsVersion: numericsVersion)
+        }
+    }
+
+    @Test("of a tensor: its bytes, type, shape, codec with every option, numerics version")
+    func tensor() throws {
+        let changes: [(inout TensorInputs) -> Void] = [
+            { _ in }, { $0.content = SHA256.digest(of: "others") }, { $0.elementType = .bfloat16 },
+            { $0.shape = [8, 4] },
+            { $0.shape = [32] }, { $0.codec = "float32" }, { $0.codec = "palette:bits=4,group=16" },
+            { $0.codec = "palette:bits=4,group=32" }, { $0.codec = "palette:bits=3,group=16" },
+            { $0.numericsVersion = 2 },
+        ]
+        let keys = try changes.map { change in
+            var inputs = TensorInputs()
+            change(&inputs)
+            return try inputs.key()
+        }
+        #expect(Set(keys.map(\.digest)).count == changes.count)
+        #expect(Set(keys).count == changes.count)
+    }
+
+    @Test("of a tensor: a default that is written out gives the same key")
+    func defaults() throws {
+        var (left, right) = (TensorInputs(), TensorInputs())
+        left.codec = "palette:bits=4"
+        let codec = try Codecs.codec(left.codec)
+        right.codec =
+            "palette:" + type(of: codec).options.map { "\($0.name)=\(codec.values[$0.name])" }.joined(separator: ",")
+        #expect(left.codec != right.codec)
+        #expect(try left.key() == right.key())
+    }
+
+    private struct PackageInputs {
+        var sources = [
+            Provenance.Source(name: "config.json", byteCount: 3, digest: SHA256.digest(of: "c")),
+            Provenance.Source(name: "model.safetensors", byteCount: 9, digest: SHA256.digest(of: "m")),
+        ]
+        var parts = ["encoder"]
+        var shapes = ["batch=1,sequence=128"]
+        var recipe: JSON = ["default": "float16", "rules": []]
+        var options: [(name: String, value: String)] = []
+        var toolVersion = "1"
+        var numericsVersion = 1
+        func key() -> CacheKey {
+            CacheKey(
+                sources: sources, parts: parts, shapes: shapes, recipe: recipe, options: options,
+                toolVersion: toolVersion, numericsVersion: numericsVersion)
+        }
+    }
+
+    @Test("of a package: every source, part, shape and their order, recipe, option, tool and numerics version")
+    func package() {
+        let changes: [(inout PackageInputs) -> Void] = [
+            { _ in }, { $0.sources[0].digest = SHA256.digest(of: "d") },
+            { $0.sources[1].digest = SHA256.digest(of: "n") },
+            { $0.sources[1].name = "other.safetensors" }, { $0.sources[1].byteCount = 10 }, { $0.sources.removeLast() },
+            { $0.parts = [] }, { $0.parts = ["encoder", "decoder"] }, { $0.parts = ["decoder", "encoder"] },
+            { $0.shapes = ["batch=8,sequence=128"] }, { $0.shapes.append("batch=8,sequence=128") },
+            { $0.shapes = ["batch=8,sequence=128", "batch=1,sequence=128"] },
+            { $0.recipe = ["default": "float32", "rules": []] },
+            { $0.options = [("calibrate", "x")] }, { $0.options = [("calibrate", "y")] },
+            { $0.options = [("target", "x")] },
+            { $0.toolVersion = "2" }, { $0.numericsVersion = 2 },
+        ]
+        let keys = changes.map { change in
+            var inputs = PackageInputs()
+            change(&inputs)
+            return inputs.key()
+        }
+        #expect(Set(keys.map(\.digest)).count == changes.count)
+    }
+
+    @Test("of a package: the order of sources and options does not matter")
+    func order() {
+        var (left, right) = (PackageInputs(), PackageInputs())
+        right.sources.reverse()
+        left.options = [("a", "1"), ("b", "2")]
+        right.options = [("b", "2"), ("a", "1")]
+        #expect(left.key() == right.key())
+    }
+
+    @Test("lengths are part of the key: fields cannot run into each other")
+    func lengths() {
+        let left = CacheKey(kind: .package, fields: [.init("a", "bc")])
+        let right = CacheKey(kind: .package, fields: [.init("ab", "c")])
+        #expect(left.digest != right.digest)
+        #expect(left.digest != CacheKey(kind: .tensor, fields: [.init("a", "bc")]).digest)
+    }
+
+    @Test("the key of a known list of fields stays what it is: another value would make all caches miss")
+    func golden() {
+        let key = CacheKey(kind: .tensor, fields: [.init("shape", "[2,3]")])
+        var preimage: [UInt8] = []
+        for text in ["accelc/ac/1", "tensor", "shape", "[2,3]"] {
+            preimage += [UInt8(text.utf8.count), 0, 0, 0, 0, 0, 0, 0] + Array(text.utf8)
+        }
+        #expect(key.digest == SHA256.digest(of: ByteView(preimage)))
+    }
+}

@@ -1,0 +1,144 @@
+import ByteIO
+import Foundation
+import Tensors
+import TestSupport
+import Testing
+import WeightCompression
+
+@testable import Packages
+
+@Suite("The cache explains, cleans up, and checks itself")
+struct CacheUpkeepTests {
+    /// A cache with a tensor for each seed, stored a minute apart, oldest first.
+    private func withCache(_ seeds: [UInt64], _ body: (Cache, [CacheKey]) throws -> Void) throws {
+        try withTemporaryFolder { folder in
+            let start = Int64(Date().timeIntervalSince1970)
+            let cache = Cache(root: "\(folder)/cache", clock: { (start + 7200) * 1_000_000_000 })
+            let codec = try Codecs.codec("float32")
+            let keys = try seeds.enumerated().map { index, seed in
+                let source = TinyModel(seed: seed).tensors[0]
+                let key = CacheKey(
+                    tensor: TreeDigest.digest(of: source.bytes), elementType: .float32, shape: source.shape,
+                    codec: codec)
+                let made = try CompressedTensor.compressing(source, with: codec, threads: 1)
+                _ = try #require(cache.store(made.tensor, made.distortion, for: key, model: "tiny \(seed)"))
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSince1970: Double(start) + Double(index) * 60)],
+                    ofItemAtPath: cache.folder.recordPath(key.digest))
+                return key
+            }
+            try body(cache, keys)
+        }
+    }
+
+    @Test("lists records, the most recently used first, and finds one by the start of its key")
+    func listing() throws {
+        try withCache([1, 2, 3]) { cache, keys in
+            #expect(cache.entries.map(\.record.key) == keys.reversed())
+            #expect(cache.entries.map(\.record.model) == ["tiny 3", "tiny 2", "tiny 1"])
+            #expect(cache.entries.map(\.byteCount) == [6144, 6144, 6144])
+            #expect(cache.entry(String(keys[1].digest.description.prefix(12)))?.record.key == keys[1])
+            #expect(cache.entry("") == nil)
+        }
+    }
+
+    @Test("clean-up removes the least recently used until the rest fits")
+    func collecting() throws {
+        try withCache([1, 2, 3]) { cache, keys in
+            let report = try cache.collect(maximumBytes: 2 * 6144)
+            #expect(
+                report
+                    == .init(removedRecords: 1, removedBlobs: 1, freedBytes: 6144, keptRecords: 2, keptBytes: 2 * 6144))
+            #expect(cache.entries.map(\.record.key) == [keys[2], keys[1]])
+            #expect(try cache.check() == [])
+            #expect(try cache.collect(maximumBytes: 2 * 6144).removedRecords == 0)
+        }
+    }
+
+    @Test("clean-up leaves young blobs, whose record may be about to be written, and removes old remains")
+    func grace() throws {
+        try withCache([1]) { cache, keys in
+            let young = Cache(root: cache.root)
+            let report = try young.collect(maximumBytes: 0)
+            #expect(report == .init(removedRecords: 1, youngBytes: 6144))
+            try write(
+                [1, 2, 3], to: "\(cache.folder.blobsPath)/\(try Files.list(cache.folder.blobsPath)[0])/.x.partial")
+            #expect(try cache.collect(maximumBytes: 0) == .init(removedBlobs: 2, freedBytes: 6147))
+            #expect(try files(in: cache.folder.blobsPath).isEmpty)
+        }
+    }
+
+    @Test("using a record keeps it")
+    func use() throws {
+        try withCache([1, 2]) { cache, keys in
+            let source = TinyModel(seed: 1).tensors[0]
+            _ = try cache.tensor(for: keys[0], source: source, codec: Codecs.codec("float32")).get()
+            // The use is noted by the real clock, before the minute that the other record was dated to.
+            #expect(cache.entries.first?.record.key == keys[1] || cache.entries.first?.record.key == keys[0])
+            let stale = Date(timeIntervalSince1970: 1000)
+            try FileManager.default.setAttributes(
+                [.modificationDate: stale], ofItemAtPath: cache.folder.recordPath(keys[1].digest))
+            #expect(cache.entries.first?.record.key == keys[0])
+            _ = try cache.collect(maximumBytes: 6144)
+            #expect(cache.entries.map(\.record.key) == [keys[0]])
+        }
+    }
+
+    @Test("the check finds a changed blob and a record without its blob, and repairs both into quarantine")
+    func checking() throws {
+        try withCache([1, 2, 3]) { cache, keys in
+            #expect(try cache.check() == [])
+            let blobs = try keys.map { cache.folder.blobPath(try cache.folder.record($0.digest).files[0].digest) }
+            var bytes = try MappedFile(blobs[0]).bytes.array
+            bytes[17] ^= 1
+            try FileManager.default.removeItem(atPath: blobs[0])
+            try write(bytes, to: blobs[0])
+            try FileManager.default.removeItem(atPath: blobs[1])
+            let found = try cache.check()
+            #expect(Set(found.map(\.path)) == [blobs[0], cache.folder.recordPath(keys[1].digest)])
+            #expect(try cache.check() == found)
+            let repaired = try cache.check(repairing: true)
+            #expect(repaired.count == 3)
+            #expect(try cache.check() == [])
+            #expect(cache.entries.map(\.record.key) == [keys[2]])
+        }
+    }
+
+    @Test("clear removes everything, and the cache works again afterwards")
+    func clearing() throws {
+        try withCache([1, 2]) { cache, keys in
+            try cache.clear()
+            #expect(cache.entries.isEmpty)
+            #expect(try Files.list(cache.root) == ["CACHEDIR.TAG", "README"])
+            try cache.clear()
+        }
+    }
+
+    @Test("explains a hit, a miss by its damage, and a miss by the fields that differ from the nearest earlier key")
+    func explaining() throws {
+        try withTemporaryFolder { folder in
+            let cache = Cache(root: "\(folder)/cache")
+            func key(_ recipe: String, _ shape: String, _ weights: String = "w") -> CacheKey {
+                CacheKey(
+                    sources: [.init(name: "model.safetensors", byteCount: 4, digest: SHA256.digest(of: weights))],
+                    parts: [], shapes: [shape], recipe: ["default": .string(recipe)])
+            }
+            let none = cache.explain(key("int8", "batch=1"))
+            #expect(none.text.hasSuffix("there is no earlier package to compare it with\n"))
+            try PackageWriter.write(try TinyModel().contents(), to: "\(folder)/a") {
+                cache.store(packageAt: $0, for: key("int8", "batch=1"), model: "tiny")
+            }
+            #expect(cache.explain(key("int8", "batch=1")).text.hasSuffix(": hit\n"))
+            let near = cache.explain(key("int4", "batch=8"))
+            #expect(near.differences.map(\.field) == ["shapes", "recipe"])
+            #expect(near.differences[0] == .init(field: "shapes", earlier: "batch=1", now: "batch=8"))
+            #expect(near.text.contains("  shapes: batch=1 before, batch=8 now\n"))
+            let source = cache.explain(key("int8", "batch=1", "v"))
+            #expect(source.differences.map(\.field) == ["source model.safetensors"])
+            let record = try cache.package(for: key("int8", "batch=1")).get()
+            try FileManager.default.removeItem(atPath: cache.folder.blobPath(record.files[0].digest))
+            #expect(
+                cache.explain(key("int8", "batch=1")).miss == CacheMiss(.missingBlob(record.files[0].digest)))
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import ByteIO
+import Foundation
+import Tensors
+import TestSupport
+import Testing
+
+@testable import Packages
+
+@Suite("Sources that have not changed are not read again")
+struct ModelDigestsTests {
+    private func withModel(_ body: (String, Cache) throws -> Void) throws {
+        try withTemporaryFolder { folder in
+            let model = "\(folder)/model"
+            try Files.makeFolder(model)
+            try SafetensorsWriter.write(TinyModel().tensors, to: "\(model)/model.safetensors")
+            try write(Array("{}".utf8), to: "\(model)/config.json")
+            // Its clock is ahead: the files are not young any more.
+            let now = Int64(Date().timeIntervalSince1970 * 1e9)
+            try body(model, Cache(root: "\(folder)/cache", clock: { now + 60_000_000_000 }))
+        }
+    }
+
+    @Test("digests are those of the files and tensors, with a memo and without")
+    func digests() throws {
+        try withModel { model, cache in
+            let checkpoint = try Checkpoint(model: model)
+            for turn in 0..<3 {
+                let digests = try ModelDigests(checkpoint, cache: turn == 0 ? nil : cache, threads: 2)
+                #expect(digests.sources.map(\.name) == ["config.json", "model.safetensors"])
+                for source in digests.sources {
+                    let bytes = try MappedFile("\(model)/\(source.name)").bytes
+                    #expect(source.digest == TreeDigest.digest(of: bytes) && source.byteCount == bytes.count)
+                }
+                #expect(digests.tensors.count == (turn == 0 ? 0 : 4))
+                for (name, digest) in digests.tensors {
+                    #expect(checkpoint[name].map { TreeDigest.digest(of: $0.bytes) } == digest)
+                }
+            }
+        }
+    }
+
+    @Test("a memo is believed while the file is the same one, and not when it has changed")
+    func memo() throws {
+        try withModel { model, cache in
+            let path = "\(model)/model.safetensors"
+            _ = try ModelDigests(Checkpoint(model: model), cache: cache, threads: 2)
+            let identity = try #require(Files.identity(of: path))
+            var memo = try #require(cache.memo(identity, tensors: 4))
+            // A false memo shows that the file is not read again.
+            memo.file = SHA256.digest(of: "false")
+            cache.store(memo)
+            let believed = try ModelDigests(Checkpoint(model: model), cache: cache, threads: 2)
+            #expect(believed.sources.last?.digest == memo.file)
+
+            try SafetensorsWriter.write(TinyModel(seed: 9).tensors, to: path)
+            let changed = try ModelDigests(Checkpoint(model: model), cache: cache, threads: 2)
+            #expect(changed.sources.last?.digest == TreeDigest.digest(of: try MappedFile(path).bytes))
+        }
+    }
+
+    @Test("a file that was changed a moment ago gets no memo: it could change again at the same time")
+    func young() throws {
+        try withModel { model, cache in
+            let cache = Cache(root: cache.root)
+            _ = try ModelDigests(Checkpoint(model: model), cache: cache, threads: 2)
+            let identity = try #require(Files.identity(of: "\(model)/model.safetensors"))
+            #expect(cache.memo(identity, tensors: 4) == nil)
+        }
+    }
+
+    @Test("a file that changes during the conversion is noticed")
+    func changing() throws {
+        try withModel { model, cache in
+            let digests = try ModelDigests(Checkpoint(model: model), cache: cache, threads: 2)
+            try digests.requireUnchanged()
+            try write(Array("{ }".utf8), to: "\(model)/config.json")
+            #expect(throws: RequestError.self) { try digests.requireUnchanged() }
+        }
+    }
+}
