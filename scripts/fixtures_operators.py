@@ -1,7 +1,7 @@
 """Makes Tests/Fixtures/operators.safetensors: for each operator sample its inputs and what torch makes of them.
 
 `SAMPLE.in.0`, `SAMPLE.in.1`, ... and `SAMPLE.out` (computed in float64, rounded to float32). The samples' attributes stand in
-Tests/ProgramsTests/OperatorSamples.swift under the same names. Wants torch, safetensors.
+Tests/TestSupport/OperatorSamples.swift under the same names. Wants torch, safetensors.
 """
 
 import pathlib
@@ -88,6 +88,58 @@ sample("attention_mask", lambda q, k, v, m: F.scaled_dot_product_attention(q, k,
 sample("attention_all_masked", lambda q, k, v, m: v.mean(2, keepdim=True).expand(2, 4, 3, 7), q, k, v, torch.full((1, 1, 1, 6), lowest))
 sample("attention_grouped", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m, scale=0.5, enable_gqa=True),
        q, k[:, :2], v[:, :2], r(3, 6))
+
+# Below, samples are drawn from generators of their own: a new one changes no other.
+def fresh(seed):
+    global generator
+    generator = torch.Generator().manual_seed(seed)
+
+
+fresh(21)
+sample("conv", lambda x, w, b: F.conv1d(x, w, b), r(2, 3, 9), r(4, 3, 3), r(4))
+sample("conv_strided", lambda x, w: F.conv1d(F.pad(x, (2, 1)), w, None, stride=2, dilation=3, groups=2), r(2, 4, 12), r(6, 2, 3))
+sample("conv_depthwise", lambda x, w, b: F.conv1d(x, w, b, padding=3, groups=4), r(2, 4, 8), r(4, 1, 7), r(4))
+sample("conv_2d", lambda x, w, b: F.conv2d(x, w, b, stride=(2, 1), padding=(0, 1), dilation=(1, 2)), r(2, 3, 6, 7), r(5, 3, 2, 3), r(5))
+sample("conv_3d", lambda x, w: F.conv3d(x, w), r(1, 2, 3, 4, 5), r(3, 2, 2, 2, 2))
+sample("conv_transpose", lambda x, w, b: F.conv_transpose1d(x, w, b, stride=2, padding=1), r(2, 3, 4), r(3, 5, 4), r(5))
+sample("conv_transpose_grouped", lambda x, w: F.conv_transpose1d(x, w, None, stride=3, padding=1, output_padding=2, groups=2, dilation=2),
+       r(2, 4, 5), r(4, 3, 3))
+sample("conv_transpose_2d", lambda x, w, b: F.conv_transpose2d(x, w, b, stride=(2, 3)), r(2, 3, 4, 2), r(3, 2, 3, 2), r(2))
+
+fresh(22)
+sample("rms_norm", lambda x, w: x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * w, r(2, 3, 7), r(7))
+
+
+def rope(x, cos, sin):
+    half = cos.shape[-1]
+    cos, sin = (torch.cat([t, t], -1) for t in (cos, sin))
+    turned, rest = x[..., :2 * half], x[..., 2 * half:]
+    rotated = torch.cat([-turned[..., half:], turned[..., :half]], -1)
+    return torch.cat([turned * cos + rotated * sin, rest], -1)
+
+
+def angles(*shape):
+    angle = r(*shape, scale=3)
+    return angle.cos(), angle.sin()
+
+
+sample("rope", rope, r(2, 4, 3, 8), *angles(3, 4))
+sample("rope_partial", rope, r(2, 4, 3, 7), *angles(2, 1, 3, 2))
+
+
+def update(axis):
+    def function(target, block, place):
+        rows = [place] if place.ndim == 0 or len(place) == 1 else place
+        parts = target.clone().chunk(len(rows), 0)
+        for part, source, row in zip(parts, block.chunk(len(rows), 0), rows):
+            part.narrow(axis, int(row), block.shape[axis]).copy_(source)
+        return torch.cat(parts)
+    return function
+
+
+sample("update_slice", update(2), r(2, 3, 6, 4), r(2, 3, 2, 4), torch.tensor(3))
+sample("update_slice_rows", update(1), r(2, 6, 4), r(2, 3, 4), torch.tensor([3, 1]))
+sample("update_slice_integers", update(0), torch.arange(5), torch.tensor([70, 80]), torch.tensor([0]))
 
 path = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Fixtures" / "operators.safetensors"
 safetensors.torch.save_file(tensors, path)

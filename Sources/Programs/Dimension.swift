@@ -94,15 +94,21 @@ public struct Dimension: Hashable, Sendable {
         return sum
     }
 
-    /// Rounded down. `divisor` > 0.
+    /// Rounded down. `divisor` > 0. What the divisor divides comes out: `(6*frames+5)/6` is `frames` for any number.
     public static func / (left: Dimension, divisor: Int) -> Dimension {
-        if let value = left.value {
-            return .fixed(value >= 0 ? value / divisor : -((-value + divisor - 1) / divisor))
+        var (whole, rest) = (Dimension.fixed(0), Dimension.fixed(0))
+        for (product, coefficient) in left.terms {
+            let isNumber = product.atoms.isEmpty
+            let quotient = isNumber || coefficient % divisor == 0 ? roundedDown(coefficient, divisor) : 0
+            whole = whole + Dimension(terms: [product: quotient])
+            rest = rest + Dimension(terms: [product: coefficient - quotient * divisor])
         }
-        if left.terms.values.allSatisfy({ $0 % divisor == 0 }) {
-            return Dimension(terms: left.terms.mapValues { $0 / divisor })
-        }
-        return Dimension(terms: [Product(atoms: [.quotient(left, divisor)]): 1])
+        // What is left of a number alone is less than the divisor.
+        return rest.value == nil ? whole + Dimension(terms: [Product(atoms: [.quotient(rest, divisor)]): 1]) : whole
+    }
+
+    private static func roundedDown(_ number: Int, _ divisor: Int) -> Int {
+        number >= 0 ? number / divisor : -((-number + divisor - 1) / divisor)
     }
 
     private static func saturating(_ x: Int, _ y: Int, _ operation: (Int) -> (Int) -> (Int, Bool)) -> Int {

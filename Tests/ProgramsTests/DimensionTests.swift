@@ -33,6 +33,18 @@ struct DimensionTests {
         #expect((Dimension.fixed(7) / 2).value == 3)
     }
 
+    @Test("What a divisor divides comes out of the quotient")
+    func dividing() {
+        let (frames, samples) = (Dimension.named("frames"), Dimension.named("samples"))
+        #expect((frames * 6 - 5) / 6 == frames - 1)
+        #expect((frames * 6 + 5) / 6 == frames)
+        let mixed = (frames * 6 + samples * 5 + 8) / 6
+        #expect(mixed == frames + (samples * 5 + 2) / 6 + 1)
+        for number in [1, 2, 3, 11] {
+            #expect(mixed.binding(["frames": 7, "samples": number]).value == (42 + 5 * number + 8) / 6)
+        }
+    }
+
     @Test("Only a lone free dimension has a name")
     func names() {
         #expect(Dimension.named("batch").name == "batch")

@@ -67,7 +67,9 @@ struct OperatorLawTests {
     @Test("multiply-adds are counted for products and are never negative", arguments: OperatorSample.all)
     func work(sample: OperatorSample) throws {
         let count = try sample.frozen().multiplyAdds(try sample.inputs().map(\.shape))
-        let isProduct = [Linear.name, MatMul.name, Attention.name].contains(sample.operation.name)
+        let isProduct = [
+            Linear.name, MatMul.name, Attention.name, Conv.name, ConvTranspose.name,
+        ].contains(sample.operation.name)
         #expect(isProduct ? count > 0 : count == 0)
     }
 

@@ -42,7 +42,8 @@ public struct OperatorSample: Sendable, CustomTestStringConvertible {
     }
 
     /// Every operator of the registry has a sample here: a test says so.
-    public static let all: [OperatorSample] = unary + binary + movement + contractions + others
+    public static let all: [OperatorSample] =
+        unary + binary + movement + contractions + others + convolutions + positions
 
     private static let unary: [OperatorSample] = [
         ("gelu_erf", Gelu(.erf)), ("gelu_tanh", Gelu(.tanh)), ("gelu_quick", Gelu(.quick)), ("relu", Relu()),
@@ -114,7 +115,42 @@ public struct OperatorSample: Sendable, CustomTestStringConvertible {
             OperatorSample("layer_norm", LayerNorm(epsilon: 1e-5), ["batch", "sequence", 7], [7], [7]),
             OperatorSample("layer_norm_no_bias", LayerNorm(epsilon: 1e-12), ["batch", "sequence", 7], [7]),
             OperatorSample("l2_norm", L2Norm(), [4, 7]),
+            OperatorSample("rms_norm", RMSNorm(epsilon: 1e-6), ["batch", "sequence", 7], [7]),
         ]
+
+    private static let convolutions: [OperatorSample] = [
+        OperatorSample("conv", Conv(), ["batch", 3, "sequence" * 3], [4, 3, 3], [4]),
+        OperatorSample(
+            "conv_strided", Conv(Window(strides: [2], dilations: [3], before: [2], after: [1]), groups: 2),
+            ["batch", 4, "sequence" * 4], [6, 2, 3]),
+        OperatorSample("conv_depthwise", Conv(Window(padding: 3), groups: 4), ["batch", 4, 8], [4, 1, 7], [4]),
+        OperatorSample(
+            "conv_2d", Conv(Window(strides: [2, 1], dilations: [1, 2], before: [0, 1], after: [0, 1])),
+            ["batch", 3, "sequence" * 2, 7], [5, 3, 2, 3], [5]),
+        OperatorSample("conv_3d", Conv(Window(axes: 3)), [1, 2, "sequence", 4, 5], [3, 2, 2, 2, 2]),
+        OperatorSample(
+            "conv_transpose", ConvTranspose(Window(stride: 2, padding: 1)), ["batch", 3, "batch" * 2], [3, 5, 4], [5]),
+        OperatorSample(
+            "conv_transpose_grouped",
+            ConvTranspose(Window(stride: 3, dilation: 2, padding: 1), outputPadding: [2], groups: 2),
+            ["batch", 4, "sequence" + 2], [4, 3, 3]),
+        OperatorSample(
+            "conv_transpose_2d",
+            ConvTranspose(Window(strides: [2, 3], dilations: [1, 1], before: [0, 0], after: [0, 0])),
+            ["batch", 3, 4, 2], [3, 2, 3, 2], [2]),
+    ]
+
+    private static let positions: [OperatorSample] = [
+        OperatorSample("rope", Rope(), ["batch", 4, "sequence", 8], ["sequence", 4], ["sequence", 4]),
+        OperatorSample(
+            "rope_partial", Rope(), ["batch", 4, "sequence", 7], ["batch", 1, "sequence", 2],
+            ["batch", 1, "sequence", 2]),
+        OperatorSample(
+            "update_slice", UpdateSlice(axis: 2), ["batch", "sequence", 6, 4], ["batch", "sequence", 2, 4], []),
+        OperatorSample(
+            "update_slice_rows", UpdateSlice(axis: 1), ["batch", 6, 4], ["batch", "sequence", 4], ["batch"]),
+        OperatorSample("update_slice_integers", UpdateSlice(axis: 0), [5], ["batch"], [1]),
+    ]
 }
 
 /// Whether two tensors are equal within `tolerance` times the largest finite magnitude; NaN equals NaN.
