@@ -114,6 +114,6 @@ public final class Executor {
         }
     }
 
-    /// The name of the kernel that computes a call; `ReferenceKernel` is the slow one.
-    package func kernelName(of call: Int) -> String { "\(type(of: calls[call].kernel))" }
+    /// The kernel that computes each call, by name; `ReferenceKernel` is the slow one.
+    package var kernelNames: [String] { calls.map { "\(type(of: $0.kernel))" } }
 }

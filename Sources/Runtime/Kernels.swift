@@ -12,6 +12,7 @@ enum Kernels {
         MatMulKernel.self,
         SoftmaxKernel.self,
         UnaryKernel.self,
+        WeightViewKernel.self,
     ]
 
     private static let byOperator: [String: [any Kernel.Type]] = all.reduce(into: [:]) { table, kernel in

@@ -66,14 +66,25 @@ struct AttentionKernel: Kernel {
             ck_gemm_panel(
                 q, self.q.layout.strides[2], rows.count, depth, panels, nil, scores + key, keys, count)
         }
+        let (keys, scale) = (keys, scale)
+        let mask = self.mask.flatMap { mask in
+            mask.memory.floats.map { start in
+                (
+                    start: start + batch * mask.strides[0] + head * mask.strides[1], row: mask.strides[2],
+                    step: mask.strides[3]
+                )
+            }
+        }
         for row in 0..<rows.count {
             let line = scores + row * keys
             for key in 0..<keys { line[key] *= scale }
-            if let mask, let start = mask.memory.floats {
-                let offset =
-                    batch * mask.strides[0] + head * mask.strides[1]
-                    + (rows.lowerBound + row) * mask.strides[2]
-                add(start + offset, step: mask.strides[3], to: line)
+            if let mask {
+                let start = mask.start + (rows.lowerBound + row) * mask.row
+                if mask.step == 1 {
+                    for key in 0..<keys { line[key] += start[key] }
+                } else {
+                    for key in 0..<keys { line[key] += start[key * mask.step] }
+                }
             }
             ck_softmax(line, keys)
         }
@@ -82,14 +93,6 @@ struct AttentionKernel: Kernel {
             ck_pack_panel_transposed(v + column, self.v.layout.strides[2], count, keys, panels)
             ck_gemm_panel(
                 scores, keys, rows.count, keys, panels, nil, target + column, self.target.layout.strides[2], count)
-        }
-    }
-
-    private func add(_ mask: UnsafePointer<Float>, step: Int, to line: UnsafeMutablePointer<Float>) {
-        if step == 1 {
-            for key in 0..<keys { line[key] += mask[key] }
-        } else {
-            for key in 0..<keys { line[key] += mask[key * step] }
         }
     }
 

@@ -30,19 +30,17 @@ struct BinaryKernel: Kernel {
     }
 
     func run(on workers: Workers) {
-        // All of these are exact in float32 or rounded once, as the reference is.
         switch operation {
-        case is Add: combine(on: workers) { $0 + $1 }
-        case is Subtract: combine(on: workers) { $0 - $1 }
-        case is Multiply: combine(on: workers) { $0 * $1 }
-        case is Divide: combine(on: workers) { $0 / $1 }
-        case is Maximum: combine(on: workers) { $0 > $1 || $0.isNaN ? $0 : $1 }
-        default: combine(on: workers) { $0 < $1 || $0.isNaN ? $0 : $1 }
+        case is Add: combine(Sum.self, on: workers)
+        case is Subtract: combine(Difference.self, on: workers)
+        case is Multiply: combine(Product.self, on: workers)
+        case is Divide: combine(Quotient.self, on: workers)
+        case is Maximum: combine(Larger.self, on: workers)
+        default: combine(Smaller.self, on: workers)
         }
     }
 
-    @inline(__always)
-    private func combine(on workers: Workers, _ function: @Sendable (Float, Float) -> Float) {
+    private func combine<Function: PairFunction>(_ function: Function.Type, on workers: Workers) {
         let width = xRows.width
         let rowsAtOnce = max(1, (1 << 13) / max(width, 1))
         workers.forEach((xRows.count + rowsAtOnce - 1) / rowsAtOnce) { piece, _ in
@@ -51,13 +49,38 @@ struct BinaryKernel: Kernel {
                 let (x, y) = (xStart + xRows.start(of: row), yStart + yRows.start(of: row))
                 let out = target + row * width
                 switch (xRows.step, yRows.step) {
-                case (1, 1): for column in 0..<width { out[column] = function(x[column], y[column]) }
-                case (1, 0): for column in 0..<width { out[column] = function(x[column], y[0]) }
-                case (0, 1): for column in 0..<width { out[column] = function(x[0], y[column]) }
+                case (1, 1): for column in 0..<width { out[column] = Function.apply(x[column], y[column]) }
+                case (1, 0): for column in 0..<width { out[column] = Function.apply(x[column], y[0]) }
+                case (0, 1): for column in 0..<width { out[column] = Function.apply(x[0], y[column]) }
                 case (let xStep, let yStep):
-                    for column in 0..<width { out[column] = function(x[column * xStep], y[column * yStep]) }
+                    for column in 0..<width { out[column] = Function.apply(x[column * xStep], y[column * yStep]) }
                 }
             }
         }
     }
+}
+
+/// A function as a type, so that the loops above are compiled for it. Each is exact in float32 or rounded once, as the
+/// reference is.
+private protocol PairFunction: Sendable {
+    static func apply(_ x: Float, _ y: Float) -> Float
+}
+
+private enum Sum: PairFunction {
+    static func apply(_ x: Float, _ y: Float) -> Float { x + y }
+}
+private enum Difference: PairFunction {
+    static func apply(_ x: Float, _ y: Float) -> Float { x - y }
+}
+private enum Product: PairFunction {
+    static func apply(_ x: Float, _ y: Float) -> Float { x * y }
+}
+private enum Quotient: PairFunction {
+    static func apply(_ x: Float, _ y: Float) -> Float { x / y }
+}
+private enum Larger: PairFunction {
+    static func apply(_ x: Float, _ y: Float) -> Float { x > y || x.isNaN ? x : y }
+}
+private enum Smaller: PairFunction {
+    static func apply(_ x: Float, _ y: Float) -> Float { x < y || x.isNaN ? x : y }
 }

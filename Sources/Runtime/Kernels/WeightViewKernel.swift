@@ -1,0 +1,36 @@
+import Programs
+import Tensors
+import WeightCompression
+
+/// A part of a stored weight that is whole rows, or all of it under other extents: only those rows are decoded. Of values
+/// in memory such a view costs nothing and is no call.
+struct WeightViewKernel: Kernel {
+    static let operators: [any Operator.Type] = [Reshape.self, Slice.self]
+    private let weight: CompressedTensor
+    private let target: OperandMemory
+    private let rows: Range<Int>
+
+    init?(_ call: PreparedCall) {
+        guard call.inputs.count == 1, case .weight(let weight) = call.inputs[0].place,
+            let view = call.operation.view(of: StridedLayout(shape: weight.shape)), view.isContiguous,
+            call.outputs[0].contiguousFloats != nil
+        else { return nil }
+        let columns = weight.shape.columns
+        guard columns > 0, view.offset % columns == 0, view.shape.count % columns == 0 else { return nil }
+        rows = view.offset / columns..<(view.offset + view.shape.count) / columns
+        self.weight = weight
+        target = call.outputs[0]
+    }
+
+    func run(on workers: Workers) {
+        let columns = weight.shape.columns
+        let rowsAtOnce = max(1, (1 << 13) / columns)
+        workers.forEach((rows.count + rowsAtOnce - 1) / rowsAtOnce) { piece, _ in
+            guard let target = target.contiguousFloats else { return }
+            let start = piece * rowsAtOnce
+            let count = min(rowsAtOnce, rows.count - start)
+            let part = UnsafeMutableBufferPointer(start: target + start * columns, count: count * columns)
+            weight.codec.decode(rows.lowerBound + start..<rows.lowerBound + start + count, of: weight, into: part)
+        }
+    }
+}
