@@ -119,9 +119,7 @@ extension Manifest.Function {
         bindings = ShapeBindings(numbers)
         inputs = try field["inputs"].array().map(Self.port)
         outputs = try field["outputs"].array().map(Self.port)
-        guard try field["state"].array().isEmpty else {
-            throw field["state"].error("state needs the required feature that declares it")
-        }
+        states = try field["state"].array().map(Self.port)
     }
 
     private static func port(_ field: JSONField) throws -> CompiledFunction.Port {

@@ -42,7 +42,7 @@ extension Manifest.Function {
                 bindings.numbers.sorted { $0.key < $1.key }.map { JSON.Member($0.key, .integer(Int64($0.value))) }),
             "inputs": .array(inputs.map(Self.json)),
             "outputs": .array(outputs.map(Self.json)),
-            "state": [],
+            "state": .array(states.map(Self.json)),
         ]
     }
 

@@ -12,6 +12,7 @@ public struct Manifest: Equatable, Sendable {
         public var bindings: ShapeBindings
         public var inputs: [CompiledFunction.Port]
         public var outputs: [CompiledFunction.Port]
+        public var states: [CompiledFunction.Port]
     }
     public struct File: Equatable, Sendable {
         /// Relative to the package, e.g. `assets/tokenizer.json`.
@@ -55,7 +56,8 @@ extension Manifest.Function {
             outputs: function.outputs.map {
                 CompiledFunction.Port(
                     name: $0.name, elementType: $0.operand.elementType, shape: $0.operand.shape)
-            })
+            },
+            states: function.states)
     }
 }
 

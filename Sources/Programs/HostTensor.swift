@@ -36,6 +36,16 @@ public struct HostTensor: Equatable, Sendable {
         }
     }
 
+    /// Zeros (or false) of a type whose extents are numbers.
+    init(zerosOf type: TensorType) {
+        let shape = type.shape ?? []
+        switch type.elementType {
+        case .int64: self.init([Int64](repeating: 0, count: shape.count), shape)
+        case .bool: self.init([Bool](repeating: false, count: shape.count), shape)
+        default: self.init([Float](repeating: 0, count: shape.count), shape)
+        }
+    }
+
     public var elementType: ElementType {
         switch elements {
         case .float32: .float32

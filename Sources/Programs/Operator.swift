@@ -31,6 +31,9 @@ public protocol Operator: Sendable {
     static var readsStrided: Bool { get }
     /// Kernels of this operator write an output of any layout, so that a transpose after it costs nothing.
     static var writesStrided: Bool { get }
+    /// The output is the first input with some elements replaced, and kernels can write just those in the first input's
+    /// memory: so a cache is updated in place.
+    static var updatesInPlace: Bool { get }
 }
 
 extension Operator {
@@ -40,6 +43,7 @@ extension Operator {
     public func view(of input: StridedLayout) -> StridedLayout? { nil }
     public static var readsStrided: Bool { false }
     public static var writesStrided: Bool { false }
+    public static var updatesInPlace: Bool { false }
 
     /// `outputTypes`, and that each is a tensor that can exist: extents from 0 on whose product does not overflow.
     func checkedOutputTypes(_ inputs: [TensorType]) throws -> [TensorType] {

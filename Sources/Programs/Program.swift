@@ -30,6 +30,14 @@ public struct Program: Sendable {
         public let name: String
         public let value: Value
     }
+    /// Memory that a runtime keeps from one run to the next, such as a key/value cache. It starts out as zeros.
+    public struct State: Sendable {
+        public let name: String
+        /// What it holds when the function starts.
+        public let value: Value
+        /// What it holds for the next run.
+        public let next: Value
+    }
     /// A free dimension and what is known of it.
     public struct FreeDimension: Equatable, Sendable {
         public let name: String
@@ -50,6 +58,7 @@ public struct Program: Sendable {
     public let constants: [Constant]
     public let nodes: [Node]
     public let outputs: [Output]
+    public let states: [State]
     /// By `Value.id`.
     public let types: [TensorType]
 
@@ -58,7 +67,7 @@ public struct Program: Sendable {
     /// Runs every shape rule again and checks that each value is made before it is read.
     /// - Throws: `ShapeError` naming the operator.
     public func validate() throws {
-        var made = Set(inputs.map(\.value) + constants.map(\.value))
+        var made = Set(inputs.map(\.value) + constants.map(\.value) + states.map(\.value))
         for node in nodes {
             let subject = "\(node.operation.name) \"\(node.label)\""
             guard node.inputs.allSatisfy(made.contains) else {
@@ -76,6 +85,13 @@ public struct Program: Sendable {
             }
             made.formUnion(node.outputs)
         }
+        for state in states {
+            guard made.contains(state.next), type(of: state.next) == type(of: state.value) else {
+                throw ShapeError(
+                    operator: "state \"\(state.name)\"",
+                    reason: "is \(type(of: state.value)), but becomes \(type(of: state.next))")
+            }
+        }
         for output in outputs where !made.contains(output.value) {
             throw ShapeError(operator: "output \"\(output.name)\"", reason: "nothing makes its value")
         }
@@ -83,15 +99,22 @@ public struct Program: Sendable {
 
     /// Rebuilds the program node by node, dropping what no output needs. `rewrite` gets each node and its inputs in the
     /// new program, and returns the values that take the place of the node's outputs, or nil to keep the node.
+    /// - Parameter numbers: replace free dimensions in the types of inputs and states.
     public func rewriting(
+        binding numbers: [String: Int] = [:],
         _ rewrite: (Node, [Value], inout ProgramBuilder) throws -> [Value]? = { _, _, _ in nil }
     ) throws -> Program {
-        var builder = ProgramBuilder(name: name, dimensions: dimensions)
+        func bound(_ value: Value) -> TensorType {
+            let type = type(of: value)
+            return TensorType(type.elementType, type.dimensions.map { $0.binding(numbers) })
+        }
+        var builder = ProgramBuilder(name: name, dimensions: dimensions.filter { numbers[$0.name] == nil })
         var mapped: [Value: Value] = [:]
-        for input in inputs { mapped[input.value] = builder.input(input.name, type(of: input.value)) }
+        for input in inputs { mapped[input.value] = builder.input(input.name, bound(input.value)) }
         for constant in constants {
             mapped[constant.value] = builder.constant(constant.tensor, isWeight: constant.isWeight)
         }
+        for state in states { mapped[state.value] = builder.state(state.name, bound(state.value)) }
         for node in nodes {
             let arguments = node.inputs.compactMap { mapped[$0] }
             let replaced = try builder.labelled(node.label) { builder in
@@ -100,13 +123,16 @@ public struct Program: Sendable {
             for (old, new) in zip(node.outputs, replaced) { mapped[old] = new }
         }
         for output in outputs { mapped[output.value].map { builder.output(output.name, $0) } }
+        for state in states { mapped[state.next].map { builder.update(state.name, to: $0) } }
         return try builder.finish()
     }
 
     /// How often each value is read, by nodes and as an output.
     public var useCounts: [Value: Int] {
         var counts: [Value: Int] = [:]
-        for value in nodes.flatMap(\.inputs) + outputs.map(\.value) { counts[value, default: 0] += 1 }
+        for value in nodes.flatMap(\.inputs) + outputs.map(\.value) + states.map(\.next) {
+            counts[value, default: 0] += 1
+        }
         return counts
     }
 

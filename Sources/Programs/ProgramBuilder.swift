@@ -14,6 +14,7 @@ public struct ProgramBuilder {
     private var constants: [Program.Constant] = []
     private var nodes: [Program.Node] = []
     private var outputs: [Program.Output] = []
+    private var states: [(name: String, value: Value, next: Value)] = []
     private var types: [TensorType] = []
     private var constantByName: [String: Value] = [:]
     private var tables: [Value: StoredTensor] = [:]
@@ -46,6 +47,18 @@ public struct ProgramBuilder {
         let value = makeValue(type)
         inputs.append(Program.Input(name: name, value: value))
         return value
+    }
+
+    /// Memory that lasts from run to run, zeros at first: what it holds when the function starts.
+    public mutating func state(_ name: String, _ type: TensorType) -> Value {
+        let value = makeValue(type)
+        states.append((name, value, value))
+        return value
+    }
+
+    /// What the state `name` holds for the next run; without this it stays as it is.
+    public mutating func update(_ name: String, to value: Value) {
+        for index in states.indices where states[index].name == name { states[index].next = value }
     }
 
     /// A tensor of the checkpoint (`isWeight`) or a table. The same name again gives the same value.
@@ -132,9 +145,9 @@ public struct ProgramBuilder {
         outputs.append(Program.Output(name: name, value: value))
     }
 
-    /// The program, without the nodes and constants that no output needs. Inputs all stay.
+    /// The program, without the nodes and constants that no output or state needs. Inputs and states all stay.
     public consuming func finish() throws -> Program {
-        var needed = Set(outputs.map(\.value))
+        var needed = Set(outputs.map(\.value) + states.map(\.next))
         var kept: [Program.Node] = []
         for node in nodes.reversed() where node.outputs.contains(where: needed.contains) {
             needed.formUnion(node.inputs)
@@ -143,7 +156,8 @@ public struct ProgramBuilder {
         let program = Program(
             name: name, dimensions: dimensions, inputs: inputs,
             constants: constants.filter { needed.contains($0.value) },
-            nodes: kept.reversed(), outputs: outputs, types: types)
+            nodes: kept.reversed(), outputs: outputs,
+            states: states.map { Program.State(name: $0.name, value: $0.value, next: $0.next) }, types: types)
         try program.validate()
         return program
     }

@@ -20,6 +20,10 @@ extension Program: CustomStringConvertible {
             lines.append(
                 "  \(constant.isWeight ? "weight" : "table") \(constant.tensor.name): \(type(of: constant.value))")
         }
+        for state in states {
+            names[state.value] = state.name
+            lines.append("  state \(state.name): \(type(of: state.value))")
+        }
         var count = 0
         for node in nodes {
             for output in node.outputs {
@@ -34,6 +38,9 @@ extension Program: CustomStringConvertible {
             )
         }
         for output in outputs { lines.append("  output \(output.name) = \(names[output.value] ?? "?")") }
+        for state in states where state.next != state.value {
+            lines.append("  update \(state.name) = \(names[state.next] ?? "?")")
+        }
         return lines.joined(separator: "\n") + "\n"
     }
 }

@@ -3,17 +3,22 @@ import Tensors
 extension FrozenProgram {
     /// Runs the program by the operators' reference meaning, on the original weights unless `constant` has others.
     /// - Parameter inputs: by name, all of the program's.
+    /// - Parameter states: by name; what is missing starts as zeros. They hold what the next run starts with afterwards.
     /// - Parameter constant: what a weight or table holds; asked for each node that reads it.
     /// - Parameter observe: called with each node and its outputs, in order.
     /// - Returns: the outputs by name, in the program's order.
     /// - Throws: `ShapeError` naming the operator for values without meaning (an index out of range).
     public func evaluate(
-        _ inputs: [String: HostTensor], constant: (Program.Constant) throws -> HostTensor = { HostTensor($0.tensor) },
+        _ inputs: [String: HostTensor], states: inout [String: HostTensor],
+        constant: (Program.Constant) throws -> HostTensor = { HostTensor($0.tensor) },
         observe: (Program.Node, [HostTensor]) throws -> Void = { _, _ in }
     ) throws -> [(name: String, tensor: HostTensor)] {
         var values: [Value: HostTensor] = [:]
         var uses = program.useCounts
         for input in program.inputs { values[input.value] = inputs[input.name] }
+        for state in program.states {
+            values[state.value] = states[state.name] ?? HostTensor(zerosOf: program.type(of: state.value))
+        }
         let constants = Dictionary(uniqueKeysWithValues: program.constants.map { ($0.value, $0) })
         for node in program.nodes {
             let subject = "\(node.operation.name) \"\(node.label)\""
@@ -36,8 +41,18 @@ extension FrozenProgram {
                 if uses[value] == 0 { values[value] = nil }
             }
         }
+        for state in program.states { states[state.name] = values[state.next] }
         return try program.outputs.compactMap { output in
             (try values[output.value] ?? constants[output.value].map(constant)).map { (output.name, $0) }
         }
+    }
+
+    /// The same for a program whose states, if it has any, start as zeros.
+    public func evaluate(
+        _ inputs: [String: HostTensor], constant: (Program.Constant) throws -> HostTensor = { HostTensor($0.tensor) },
+        observe: (Program.Node, [HostTensor]) throws -> Void = { _, _ in }
+    ) throws -> [(name: String, tensor: HostTensor)] {
+        var states: [String: HostTensor] = [:]
+        return try evaluate(inputs, states: &states, constant: constant, observe: observe)
     }
 }

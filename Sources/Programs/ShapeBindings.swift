@@ -113,31 +113,16 @@ extension Program {
                     "dimension \(free.name) has no number; give one, e.g. --shape \(free.name)=\(free.usual.first ?? 1)"
             )
         }
-        var builder = ProgramBuilder(name: name)
-        var mapped: [Value: Value] = [:]
-        for input in inputs {
-            let type = type(of: input.value)
-            mapped[input.value] = builder.input(
-                input.name, TensorType(type.elementType, type.dimensions.map { $0.binding(bindings.numbers) }))
-        }
-        for constant in constants {
-            mapped[constant.value] = builder.constant(constant.tensor, isWeight: constant.isWeight)
-        }
-        for node in nodes {
+        let frozen = try rewriting(binding: bindings.numbers) { node, inputs, builder in
             let operation = try Operators.make(node.operation.name, node.operation.attributes.binding(bindings.numbers))
-            let results: [Value]
             do {
-                results = try builder.labelled(node.label) { builder in
-                    try builder.applyAll(operation, node.inputs.compactMap { mapped[$0] })
-                }
+                return try builder.applyAll(operation, inputs)
             } catch var error as ShapeError {
                 error.reason += free(in: node).map { " (\($0)=\(bindings.numbers[$0] ?? 0))" }.joined()
                 throw error
             }
-            for (old, new) in zip(node.outputs, results) { mapped[old] = new }
         }
-        for output in outputs { mapped[output.value].map { builder.output(output.name, $0) } }
-        return try FrozenProgram(try builder.finish(), bindings: bindings)
+        return try FrozenProgram(frozen, bindings: bindings)
     }
 
     /// The first operator whose types or attributes have the free dimension `name`, as errors call it.

@@ -33,13 +33,16 @@ public final class Executor {
     /// - Parameters:
     ///   - index: of the function in `program.functions`.
     ///   - threads: at most so many work on a run.
+    ///   - states: what the function keeps from run to run; give the executors of functions that share it the same one.
     /// - Throws: `FormatError` when an operand lies outside of its storage.
-    public init(_ program: CompiledProgram, function index: Int = 0, threads: Int = 1) throws {
+    public init(
+        _ program: CompiledProgram, function index: Int = 0, threads: Int = 1, states: StateMemory = StateMemory()
+    ) throws {
         guard program.functions.indices.contains(index) else {
             throw RequestError("there is no function \(index); the program has \(program.functions.count)")
         }
         let function = program.functions[index]
-        let memory = try FunctionMemory(function, weights: program.weights)
+        let memory = try FunctionMemory(function, weights: program.weights, states: states)
         self.function = function
         self.memory = memory
         workers = Workers(count: threads)

@@ -9,25 +9,21 @@ struct FunctionMemory {
     private let weights: [CompressedTensor]
     private let arena: ByteBuffer
     private let inputs: [ByteBuffer]
+    private let states: [ByteBuffer]
     /// By the weight's index.
     private var resident: [Int: ByteBuffer] = [:]
     /// Matrices of so many elements stay decoded too: scalars and small tables that any operator may read.
     private static let residentElements = 1 << 12
 
-    init(_ function: CompiledFunction, weights: [CompressedTensor]) throws {
+    init(_ function: CompiledFunction, weights: [CompressedTensor], states: StateMemory) throws {
         self.function = function
         self.weights = weights
         guard function.arenaBytes >= 0 else {
             throw FormatError(file: function.name, reason: "an arena of \(function.arenaBytes) bytes")
         }
         arena = ByteBuffer(count: function.arenaBytes)
-        inputs = try function.inputs.map { port in
-            guard let count = port.shape.checkedCount,
-                case let (bytes, overflow) = count.multipliedReportingOverflow(by: port.elementType.byteCount),
-                !overflow
-            else { throw FormatError(file: function.name, reason: "input \"\(port.name)\" is too large") }
-            return ByteBuffer(count: bytes)
-        }
+        inputs = try function.inputs.map { ByteBuffer(count: try $0.byteCount(in: function.name)) }
+        self.states = try function.states.map { try states.buffer(of: $0, in: function.name) }
         for operand in function.calls.flatMap(\.inputs) + function.outputs.map(\.operand) {
             guard case .weight(let index) = operand.storage, weights.indices.contains(index), resident[index] == nil,
                 let buffer = Self.decoded(weights[index])
@@ -81,6 +77,9 @@ struct FunctionMemory {
         case .input(let index):
             guard inputs.indices.contains(index) else { throw outside(operand) }
             return try memory(inputs[index])
+        case .state(let index):
+            guard states.indices.contains(index) else { throw outside(operand) }
+            return try memory(states[index])
         case .weight(let index):
             if let buffer = resident[index] { return try memory(buffer) }
             guard weights.indices.contains(index), weights[index].shape == operand.shape,

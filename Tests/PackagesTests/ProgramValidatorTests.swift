@@ -27,8 +27,8 @@ struct ProgramValidatorTests {
         Case("there is no input 9") { $0.calls[0].inputs[1].storage = .input(9) },
         Case("does not fit weight") { $0.calls[0].inputs[0].layout = StridedLayout(shape: [47, 32]) },
         Case("does not fit weight") { $0.calls[0].inputs[0].layout.offset = 1 },
-        Case("does not lie in input") { $0.calls[0].inputs[1].layout = StridedLayout(shape: [1, 5]) },
-        Case("does not lie in input") { $0.calls[0].inputs[1].layout.strides = [1, 2] },
+        Case("does not lie in \"input_ids\"") { $0.calls[0].inputs[1].layout = StridedLayout(shape: [1, 5]) },
+        Case("does not lie in \"input_ids\"") { $0.calls[0].inputs[1].layout.strides = [1, 2] },
         Case("does not lie in the arena") { $0.calls[0].outputs[0].storage = .arena(1 << 30) },
         Case("does not lie in the arena") { $0.calls[0].outputs[0].storage = .arena(-64) },
         Case("does not lie in the arena") { $0.calls[0].outputs[0].storage = .arena(1) },
@@ -39,7 +39,7 @@ struct ProgramValidatorTests {
         Case("is too large") {
             $0.calls[0].outputs[0].layout = StridedLayout(shape: [1 << 40, 1 << 40], strides: [0, 0])
         },
-        Case("is not in the arena") {
+        Case("is neither in the arena nor in a state") {
             $0.calls[0].outputs[0].storage = .weight(0); $0.calls[0].outputs[0].layout = StridedLayout(shape: [48, 32])
         },
         Case("overlaps an input") { $0.calls[1].outputs[0].storage = $0.calls[1].inputs[0].storage },

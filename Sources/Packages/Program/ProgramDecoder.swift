@@ -105,18 +105,23 @@ struct ProgramDecoder {
             }
             numbers[dimension] = try reader.variable(atMost: 1 << 40, "dimension \(dimension)")
         }
-        let inputs = try list("inputs", minimumBytes: 3) {
-            CompiledFunction.Port(
-                name: try $0.string("input's name"), elementType: try $0.elementType(), shape: try $0.shape())
-        }
+        let inputs = try ports("inputs")
+        let states = try ports("states")
         let arenaBytes = try reader.variable(atMost: PackageFormat.maximumArenaBytes, "arena")
         let calls = try list("calls", minimumBytes: 5) { try $0.call() }
         let outputs = try list("outputs", minimumBytes: 6) {
             CompiledFunction.Output(name: try $0.string("output's name"), operand: try $0.operand())
         }
         return CompiledFunction(
-            name: name, part: part, bindings: ShapeBindings(numbers), inputs: inputs, outputs: outputs,
+            name: name, part: part, bindings: ShapeBindings(numbers), inputs: inputs, outputs: outputs, states: states,
             arenaBytes: arenaBytes, calls: calls)
+    }
+
+    private mutating func ports(_ what: String) throws -> [CompiledFunction.Port] {
+        try list(what, minimumBytes: 3) {
+            CompiledFunction.Port(
+                name: try $0.string("name of \(what)"), elementType: try $0.elementType(), shape: try $0.shape())
+        }
     }
 
     private mutating func call() throws -> KernelCall {
@@ -176,6 +181,7 @@ struct ProgramDecoder {
         case 0: storage = .input(place)
         case 1: storage = .weight(place)
         case 2: storage = .arena(place)
+        case 3: storage = .state(place)
         default: throw reader.error("\(kind) is not a kind of storage", at: start)
         }
         let (type, shape) = (try elementType(), try shape())

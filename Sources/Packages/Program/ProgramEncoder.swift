@@ -72,12 +72,8 @@ struct ProgramEncoder {
             string(name)
             integer(number)
         }
-        integer(function.inputs.count)
-        for input in function.inputs {
-            string(input.name)
-            body.append(input.elementType.code)
-            shape(input.shape)
-        }
+        ports(function.inputs)
+        ports(function.states)
         integer(function.arenaBytes)
         integer(function.calls.count)
         for call in function.calls { try self.call(call) }
@@ -85,6 +81,15 @@ struct ProgramEncoder {
         for output in function.outputs {
             string(output.name)
             operand(output.operand)
+        }
+    }
+
+    private mutating func ports(_ ports: [CompiledFunction.Port]) {
+        integer(ports.count)
+        for port in ports {
+            string(port.name)
+            body.append(port.elementType.code)
+            shape(port.shape)
         }
     }
 
@@ -141,6 +146,7 @@ struct ProgramEncoder {
             case .input(let index): (0, index)
             case .weight(let index): (1, index)
             case .arena(let offset): (2, offset)
+            case .state(let index): (3, index)
             }
         body.append(kind)
         integer(place)

@@ -26,12 +26,13 @@ struct ProgramValidator {
             FormatError(file: file, reason: "function \"\(function.name)\": \(reason)")
         }
         guard Set(function.inputs.map(\.name)).count == function.inputs.count,
-            Set(function.outputs.map(\.name)).count == function.outputs.count
-        else { throw fail("two inputs or two outputs have the same name") }
-        for input in function.inputs {
-            guard PackageFormat.fits(input.shape) else { throw fail("input \"\(input.name)\" is too large") }
-            guard [.float32, .int64, .bool].contains(input.elementType) else {
-                throw fail("input \"\(input.name)\" is \(input.elementType.rawValue); values are F32, I64 or BOOL")
+            Set(function.outputs.map(\.name)).count == function.outputs.count,
+            Set(function.states.map(\.name)).count == function.states.count
+        else { throw fail("two inputs, outputs or states have the same name") }
+        for port in function.inputs + function.states {
+            guard PackageFormat.fits(port.shape) else { throw fail("\"\(port.name)\" is too large") }
+            guard [.float32, .int64, .bool].contains(port.elementType) else {
+                throw fail("\"\(port.name)\" is \(port.elementType.rawValue); values are F32, I64 or BOOL")
             }
         }
         guard (0...PackageFormat.maximumArenaBytes).contains(function.arenaBytes) else {
@@ -61,11 +62,12 @@ struct ProgramValidator {
 
     private func validate(_ call: KernelCall, in function: CompiledFunction) throws {
         let type = Swift.type(of: call.operation)
-        var read: [Range<Int>] = []
+        var read: [(storage: Operand.Storage, bytes: Range<Int>)] = []
         for (index, input) in call.inputs.enumerated() {
             do {
                 let extent = try extent(of: input, in: function)
-                if case .arena = input.storage { read.append(extent) }
+                let isUpdated = type.updatesInPlace && index == 0 && input == call.outputs.first
+                if input.storage.isWritable, !isUpdated { read.append((input.storage.memory, extent)) }
             } catch let problem as Problem {
                 throw Problem(reason: "input \(index): \(problem.reason)")
             }
@@ -73,7 +75,7 @@ struct ProgramValidator {
                 throw Problem(reason: "input \(index) has gaps, which \(call.operation.name) does not read")
             }
         }
-        var written: [Range<Int>] = []
+        var written: [(storage: Operand.Storage, bytes: Range<Int>)] = []
         for (index, output) in call.outputs.enumerated() {
             let extent: Range<Int>
             do {
@@ -81,16 +83,17 @@ struct ProgramValidator {
             } catch let problem as Problem {
                 throw Problem(reason: "output \(index): \(problem.reason)")
             }
-            guard case .arena = output.storage else {
-                throw Problem(reason: "output \(index) is not in the arena")
+            guard output.storage.isWritable else {
+                throw Problem(reason: "output \(index) is neither in the arena nor in a state")
             }
             guard output.layout.isContiguous || (type.writesStrided && output.layout.isInjective) else {
                 throw Problem(reason: "output \(index) has a layout that \(call.operation.name) cannot write")
             }
-            guard !(read + written).contains(where: { $0.overlaps(extent) }) else {
+            let memory = output.storage.memory
+            guard !(read + written).contains(where: { $0.storage == memory && $0.bytes.overlaps(extent) }) else {
                 throw Problem(reason: "output \(index) overlaps an input or another output")
             }
-            written.append(extent)
+            written.append((memory, extent))
         }
         let expected = try call.operation.outputTypes(call.inputs.map(Self.type))
         let found = call.outputs.map(Self.type)
@@ -103,7 +106,7 @@ struct ProgramValidator {
         TensorType(operand.elementType, shape: operand.shape)
     }
 
-    /// The bytes of its storage that an operand touches, in the arena from the arena's start.
+    /// What an operand touches of its storage: bytes from the arena's start, elements elsewhere.
     private func extent(of operand: Operand, in function: CompiledFunction) throws -> Range<Int> {
         let layout = operand.layout
         guard [.float32, .int64, .bool].contains(operand.elementType) else {
@@ -121,12 +124,12 @@ struct ProgramValidator {
             guard function.inputs.indices.contains(index) else {
                 throw Problem(reason: "there is no input \(index)")
             }
-            let input = function.inputs[index]
-            guard input.elementType == operand.elementType, end <= input.shape.count else {
-                throw Problem(
-                    reason:
-                        "does not lie in input \"\(input.name)\" of type \(input.elementType.rawValue)\(input.shape)")
+            try require(operand, end, in: function.inputs[index])
+        case .state(let index):
+            guard function.states.indices.contains(index) else {
+                throw Problem(reason: "there is no state \(index)")
             }
+            try require(operand, end, in: function.states[index])
         case .weight(let index):
             guard weights.indices.contains(index) else { throw Problem(reason: "there is no weight \(index)") }
             let weight = weights[index]
@@ -148,6 +151,28 @@ struct ProgramValidator {
             return offset + first * size..<offset + end * size
         }
         return first..<end
+    }
+
+    private func require(_ operand: Operand, _ end: Int, in port: CompiledFunction.Port) throws {
+        guard port.elementType == operand.elementType, end <= port.shape.count else {
+            throw Problem(reason: "does not lie in \"\(port.name)\" of type \(port.typeText)")
+        }
+    }
+}
+
+extension Operand.Storage {
+    /// Calls may write there.
+    fileprivate var isWritable: Bool {
+        switch self {
+        case .arena, .state: true
+        case .input, .weight: false
+        }
+    }
+
+    /// What shares memory with it: the whole arena is one.
+    fileprivate var memory: Operand.Storage {
+        if case .arena = self { return .arena(0) }
+        return self
     }
 }
 

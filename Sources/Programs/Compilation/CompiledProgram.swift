@@ -41,19 +41,23 @@ public struct CompiledFunction: Sendable {
     public var bindings: ShapeBindings
     public var inputs: [Port]
     public var outputs: [Output]
+    /// Memory that lasts from run to run, zeros at first. Functions of one package that have a state of the same name,
+    /// type and shape share it.
+    public var states: [Port]
     /// Bytes of the arena, where all intermediate values live. Offsets are multiples of 64.
     public var arenaBytes: Int
     public var calls: [KernelCall]
 
     public init(
-        name: String, part: String, bindings: ShapeBindings, inputs: [Port], outputs: [Output], arenaBytes: Int,
-        calls: [KernelCall]
+        name: String, part: String, bindings: ShapeBindings, inputs: [Port], outputs: [Output],
+        states: [Port] = [], arenaBytes: Int, calls: [KernelCall]
     ) {
         self.name = name
         self.part = part
         self.bindings = bindings
         self.inputs = inputs
         self.outputs = outputs
+        self.states = states
         self.arenaBytes = arenaBytes
         self.calls = calls
     }
@@ -65,7 +69,7 @@ public struct KernelCall: Sendable {
     /// The node's label, e.g. `encoder.layer.0.attention.self.query`.
     public var label: String
     public var inputs: [Operand]
-    /// In the arena; no output overlaps an input.
+    /// In the arena or a state. No output overlaps an input, but for the first of an operator that updates in place.
     public var outputs: [Operand]
 
     public init(operation: any Operator, label: String, inputs: [Operand], outputs: [Operand]) {
@@ -85,6 +89,8 @@ public struct Operand: Equatable, Sendable {
         case weight(Int)
         /// Bytes from the start of the arena.
         case arena(Int)
+        /// The function's state of this index; contiguous.
+        case state(Int)
     }
     public var storage: Storage
     /// F32, I64 or BOOL. Reading a weight gives F32 whatever its stored form, unless it is an integer table.

@@ -6,11 +6,12 @@ import Tensors
 /// a kernel needs contiguous memory and has none, a copy goes before it.
 struct FunctionCompiler {
     /// Where a value lies while offsets are not yet known.
-    private struct Placement {
-        enum Home {
+    private struct Placement: Equatable {
+        enum Home: Equatable {
             case input(Int)
             case weight(Int)
             case buffer(Int)
+            case state(Int)
         }
         var home: Home
         var elementType: ElementType
@@ -24,11 +25,15 @@ struct FunctionCompiler {
     }
 
     private let function: FrozenProgram
+    private let uses: [Value: Int]
     private var placements: [Value: Placement] = [:]
     private var calls: [Call] = []
     private var buffers: [MemoryPlan.Buffer] = []
 
-    init(_ function: FrozenProgram) { self.function = function }
+    init(_ function: FrozenProgram) {
+        self.function = function
+        uses = function.program.useCounts
+    }
 
     mutating func compiled(with weights: inout WeightTable) throws -> CompiledFunction {
         let program = function.program
@@ -38,10 +43,13 @@ struct FunctionCompiler {
         for constant in program.constants {
             placements[constant.value] = placement(.weight(try weights.index(of: constant)), of: constant.value)
         }
+        for (index, state) in program.states.enumerated() {
+            placements[state.value] = placement(.state(index), of: state.value)
+        }
         let preferred = preferredLayouts()
         for node in program.nodes { lower(node, preferred: preferred) }
-
-        let outputs = program.outputs.compactMap { output in placements[output.value].map { (output.name, $0) } }
+        let outputs = finalOutputs()
+        updateStates()
         for (_, placement) in outputs { extendLifetime(of: placement, to: calls.count) }
         let plan = MemoryPlan(buffers)
         return CompiledFunction(
@@ -52,6 +60,11 @@ struct FunctionCompiler {
                     shape: function.shape(of: $0.value))
             },
             outputs: outputs.map { .init(name: $0, operand: operand($1, plan)) },
+            states: program.states.map {
+                .init(
+                    name: $0.name, elementType: program.type(of: $0.value).elementType,
+                    shape: function.shape(of: $0.value))
+            },
             arenaBytes: plan.arenaBytes,
             calls: calls.map { call in
                 KernelCall(
@@ -74,10 +87,47 @@ struct FunctionCompiler {
             inputs = inputs.map { $0.layout.isContiguous ? $0 : contiguousCopy(of: $0, label: node.label) }
         }
         let outputs = node.outputs.map { value in
-            newBuffer(of: value, layout: preferred[value] ?? StridedLayout(shape: function.shape(of: value)))
+            updatedInPlace(node)
+                ?? newBuffer(of: value, layout: preferred[value] ?? StridedLayout(shape: function.shape(of: value)))
         }
         append(Call(operation: node.operation, label: node.label, inputs: inputs, outputs: outputs))
         for (value, placement) in zip(node.outputs, outputs) { placements[value] = placement }
+    }
+
+    /// The state that a node overwrites with its value for the next run, when nothing else reads what it held before.
+    private func updatedInPlace(_ node: Program.Node) -> Placement? {
+        guard type(of: node.operation).updatesInPlace, let source = node.inputs.first, uses[source] == 1,
+            function.program.states.contains(where: { $0.value == source && $0.next == node.outputs[0] })
+        else { return nil }
+        return placements[source]
+    }
+
+    /// What the function returns; a value that an update of its state would overwrite is copied before.
+    private mutating func finalOutputs() -> [(String, Placement)] {
+        let states = function.program.states
+        return function.program.outputs.compactMap { output in
+            guard let placement = placements[output.value] else { return nil }
+            guard case .state(let index) = placement.home, states[index].next != states[index].value,
+                placements[states[index].next]?.home != placement.home
+            else { return (output.name, placement) }
+            return (output.name, contiguousCopy(of: placement, label: output.name))
+        }
+    }
+
+    /// Copies into each state what it holds for the next run, unless that was written in place. Values that lie in
+    /// another state are taken out of there first.
+    private mutating func updateStates() {
+        var pending: [(source: Placement, target: Placement, label: String)] = []
+        for (index, state) in function.program.states.enumerated() {
+            guard var source = placements[state.next] else { continue }
+            let target = placement(.state(index), of: state.value)
+            if source == target { continue }
+            if case .state = source.home { source = contiguousCopy(of: source, label: state.name) }
+            pending.append((source, target, state.name))
+        }
+        for (source, target, name) in pending {
+            append(Call(operation: Copy(), label: "\(name).update", inputs: [source], outputs: [target]))
+        }
     }
 
     /// Weights are decoded as they are read, so there is no memory of theirs to look at in another way.
@@ -96,7 +146,6 @@ struct FunctionCompiler {
     /// For a value that only a transpose reads: the layout that makes the transposed value contiguous.
     private func preferredLayouts() -> [Value: StridedLayout] {
         let program = function.program
-        let uses = program.useCounts
         let writers = Set(program.nodes.filter { type(of: $0.operation).writesStrided }.flatMap(\.outputs))
         var layouts: [Value: StridedLayout] = [:]
         for node in program.nodes {
@@ -143,6 +192,7 @@ struct FunctionCompiler {
             case .input(let index): .input(index)
             case .weight(let index): .weight(index)
             case .buffer(let index): .arena(plan.offsets[index])
+            case .state(let index): .state(index)
             }
         return Operand(storage: storage, elementType: placement.elementType, layout: placement.layout)
     }

@@ -5,11 +5,14 @@ import Tensors
 /// The memory of a compiled function in a plain form: operands are read and written element by element, and every place
 /// is checked.
 struct ArenaMemory {
-    private let buffer: ByteBuffer
+    private let arena: ByteBuffer
+    private let states: [ByteBuffer]
     let inputs: [HostTensor]
 
-    init(byteCount: Int, inputs: [HostTensor]) {
-        buffer = ByteBuffer(count: byteCount)
+    /// States start as zeros.
+    init(_ function: CompiledFunction, inputs: [HostTensor]) {
+        arena = ByteBuffer(count: function.arenaBytes)
+        states = function.states.map { ByteBuffer(count: $0.shape.count * $0.elementType.byteCount) }
         self.inputs = inputs
     }
 
@@ -20,8 +23,8 @@ struct ArenaMemory {
         case .input(let index):
             guard inputs.indices.contains(index) else { throw outside("input \(index) does not exist") }
             return try strided(inputs[index], operand.layout)
-        case .arena(let offset):
-            let start = try start(of: operand, at: offset)
+        case .arena, .state:
+            let start = try start(of: operand)
             switch operand.elementType {
             case .float32: return HostTensor(gathered(operand.layout, from: start, as: Float.self), operand.shape)
             case .int64: return HostTensor(gathered(operand.layout, from: start, as: Int64.self), operand.shape)
@@ -33,8 +36,7 @@ struct ArenaMemory {
     }
 
     func write(_ tensor: HostTensor, to operand: Operand) throws {
-        guard case .arena(let offset) = operand.storage else { throw outside("an output lies outside of the arena") }
-        let start = try start(of: operand, at: offset)
+        let start = try start(of: operand)
         guard tensor.shape.count == operand.shape.count, tensor.elementType == operand.elementType else {
             throw outside("a result \(tensor.type) goes to an operand \(operand.elementType.rawValue)\(operand.shape)")
         }
@@ -47,12 +49,18 @@ struct ArenaMemory {
 
     private func outside(_ reason: String) -> OperatorError { OperatorError("the plan is broken: \(reason)") }
 
-    private func start(of operand: Operand, at offset: Int) throws -> UnsafeMutableRawPointer {
+    private func start(of operand: Operand) throws -> UnsafeMutableRawPointer {
+        let (buffer, offset): (ByteBuffer, Int)
+        switch operand.storage {
+        case .arena(let place): (buffer, offset) = (arena, place)
+        case .state(let index) where states.indices.contains(index): (buffer, offset) = (states[index], 0)
+        default: throw outside("an output lies neither in the arena nor in a state")
+        }
         guard let last = operand.layout.lastElement,
             case let (length, overflow) = (last + 1).multipliedReportingOverflow(by: operand.elementType.byteCount),
             !overflow, offset >= 0, length <= buffer.bytes.count, offset <= buffer.bytes.count - length,
             let base = buffer.bytes.baseAddress
-        else { throw outside("an operand lies outside of the arena's \(buffer.bytes.count) bytes") }
+        else { throw outside("an operand lies outside of its \(buffer.bytes.count) bytes") }
         return base + offset
     }
 

@@ -16,7 +16,7 @@ struct ReferencePlan {
         self.function = function
         self.weight = weight
         memory = ArenaMemory(
-            byteCount: function.arenaBytes,
+            function,
             inputs: try function.inputs.map { port in
                 guard let tensor = inputs[port.name] else {
                     throw OperatorError("there is no input \"\(port.name)\"")

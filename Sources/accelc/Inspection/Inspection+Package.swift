@@ -87,6 +87,7 @@ extension Inspection {
                 case .input(let index): function.inputs.indices.contains(index) ? function.inputs[index].name : "?"
                 case .weight(let index): weights.indices.contains(index) ? weights[index] : "?"
                 case .arena(let offset): "@\(offset)"
+                case .state(let index): function.states.indices.contains(index) ? function.states[index].name : "?"
                 }
             return
                 "\(place) \(operand.elementType.rawValue)\(operand.shape)\(operand.layout.isContiguous ? "" : " strided")"

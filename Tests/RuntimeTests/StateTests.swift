@@ -1,0 +1,72 @@
+import Programs
+import Runtime
+import Tensors
+import Testing
+import WeightCompression
+
+@Suite("State")
+struct StateTests {
+    /// sum becomes sum + x; the output is what sum was before.
+    static func counter() throws -> FrozenProgram {
+        var builder = ProgramBuilder(name: "counter")
+        let x = builder.input("x", TensorType(.float32, [3]))
+        let sum = builder.state("sum", TensorType(.float32, [3]))
+        builder.update("sum", to: try builder.apply(Add(), [sum, x]))
+        builder.output("before", sum)
+        return try builder.finish().freezing(ShapeBindings())
+    }
+
+    static func compiled(_ programs: [FrozenProgram]) throws -> CompiledProgram {
+        try CompressedProgram(functions: programs, weights: []).compiled()
+    }
+
+    static let x = ["x": StoredTensor(name: "x", floats: [1, 2, 3], shape: [3])]
+
+    @Test("What a run leaves is what the next one finds, as in the reference")
+    func accumulates() throws {
+        let frozen = try Self.counter()
+        let executor = try Executor(try Self.compiled([frozen]))
+        var states: [String: HostTensor] = [:]
+        for _ in 0..<3 {
+            let expected = try frozen.evaluate(["x": HostTensor([1.0, 2, 3], [3])], states: &states)
+            #expect(try executor.run(Self.x).map { HostTensor($0) } == expected.map(\.tensor))
+        }
+        #expect(states["sum"] == HostTensor([3.0, 6, 9], [3]))
+    }
+
+    @Test("States can be reset, copied and restored")
+    func restoring() throws {
+        let states = StateMemory()
+        let executor = try Executor(try Self.compiled([try Self.counter()]), states: states)
+        _ = try executor.run(Self.x)
+        let copy = states.copy()
+        #expect(copy.map { $0.floats() } == [[1, 2, 3]])
+        _ = try executor.run(Self.x)
+        try states.restore(copy)
+        #expect(try executor.run(Self.x)[0].floats() == [1, 2, 3])
+        states.reset()
+        #expect(try executor.run(Self.x)[0].floats() == [0, 0, 0])
+    }
+
+    @Test("Functions that have the same state share it")
+    func shared() throws {
+        let program = try Self.compiled([try Self.counter(), try Self.counter()])
+        let states = StateMemory()
+        _ = try Executor(program, function: 0, states: states).run(Self.x)
+        #expect(try Executor(program, function: 1, states: states).run(Self.x)[0].floats() == [1, 2, 3])
+    }
+
+    @Test("States that trade places keep both values")
+    func swapped() throws {
+        var builder = ProgramBuilder(name: "swap")
+        let x = builder.input("x", TensorType(.float32, [3]))
+        let (a, b) = (builder.state("a", TensorType(.float32, [3])), builder.state("b", TensorType(.float32, [3])))
+        builder.update("a", to: try builder.apply(Add(), [b, x]))
+        builder.update("b", to: a)
+        builder.output("a", a)
+        let program = try Self.compiled([try builder.finish().freezing(ShapeBindings())])
+        let executor = try Executor(program)
+        let found = try (0..<4).map { _ in try executor.run(Self.x)[0].floats()[0] }
+        #expect(found == [0, 1, 1, 2])
+    }
+}
