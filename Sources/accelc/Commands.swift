@@ -5,6 +5,8 @@ import ByteIO
 enum Commands {
     static let all: [any Command.Type] = [
         ConvertCommand.self,
+        VerifyCommand.self,
+        RunCommand.self,
         InspectCommand.self,
         DecompressCommand.self,
         DiffCommand.self,

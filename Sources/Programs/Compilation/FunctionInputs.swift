@@ -18,9 +18,9 @@ public struct FunctionInputs: Sendable {
         self.file = file
     }
 
-    /// The tensors as the function reads them.
+    /// The tensors, once they are known to be the function's inputs.
     /// - Throws: `RequestError` for a missing or unknown name, another element type, another shape: expected and found.
-    public func values(for function: CompiledFunction) throws -> [String: HostTensor] {
+    public func checked(for function: CompiledFunction) throws -> [String: StoredTensor] {
         let expected = function.inputs.map(\.name)
         for name in tensors.keys.sorted() where !expected.contains(name) {
             let hint = nearestName(to: name, among: expected).map { "; did you mean \"\($0)\"?" } ?? ""
@@ -28,7 +28,6 @@ public struct FunctionInputs: Sendable {
                 "\(file): \(function.name) has no input \"\(name)\"\(hint) (it has: \(expected.joined(separator: ", ")))"
             )
         }
-        var values: [String: HostTensor] = [:]
         for port in function.inputs {
             guard let tensor = tensors[port.name] else {
                 throw RequestError(
@@ -39,29 +38,25 @@ public struct FunctionInputs: Sendable {
                     "\(file): input \"\(port.name)\" of \(function.name): expected \(port.typeText), "
                         + "found \(tensor.elementType.rawValue)\(tensor.shape)")
             }
-            values[port.name] = HostTensor(tensor)
         }
-        return values
+        return tensors
     }
 
-    /// The function that takes these inputs: the one called `name`, or else the first one that they fit.
+    /// The index of the function that takes these inputs: the one called `name`, or else the first one that they fit.
     /// - Throws: `RequestError`; when there is but one function, with what does not fit.
-    public func choosing(from functions: [CompiledFunction], named name: String? = nil) throws -> CompiledFunction {
+    public func choosing(from functions: [CompiledFunction], named name: String? = nil) throws -> Int {
         if let name {
-            guard let function = functions.first(where: { $0.name == name }) else {
+            guard let index = functions.firstIndex(where: { $0.name == name }) else {
                 let names = functions.map(\.name)
                 let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
                 throw RequestError(
                     "there is no function \"\(name)\"\(hint) (there is: \(names.joined(separator: ", ")))")
             }
-            _ = try values(for: function)
-            return function
+            _ = try checked(for: functions[index])
+            return index
         }
-        if functions.count == 1 {
-            _ = try values(for: functions[0])
-            return functions[0]
-        }
-        if let function = functions.first(where: { (try? values(for: $0)) != nil }) { return function }
+        if let index = functions.firstIndex(where: { (try? checked(for: $0)) != nil }) { return index }
+        if functions.count == 1 { _ = try checked(for: functions[0]) }
         let found = tensors.sorted { $0.key < $1.key }.map {
             "\($0.key): \($0.value.elementType.rawValue)\($0.value.shape)"
         }

@@ -9,14 +9,15 @@ final class Console {
     private(set) var threads = Parallel.processorCount
     private var progressStyle = ProgressStyle.none
     private var bar: ProgressBar?
-    private let colours: Bool
+    /// Whether standard output is a terminal that shows colours.
+    let hasColours: Bool
     private let errorColours: Bool
     private var outputError: Int32 = 0
 
     init() {
         let environment = ProcessInfo.processInfo.environment
         let allowed = (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
-        colours = allowed && isatty(1) == 1
+        hasColours = allowed && isatty(1) == 1
         errorColours = allowed && isatty(2) == 1
     }
 
@@ -55,12 +56,12 @@ final class Console {
     func warning(_ sentence: String) {
         if isQuiet { return }
         bar?.clear()
-        emit("accelc: \(paint("warning:", .yellow, errorColours)) \(sentence)\n", to: 2)
+        emit("accelc: \(paint("warning:", .yellow)) \(sentence)\n", to: 2)
     }
 
     func error(_ sentence: String) {
         bar?.clear()
-        emit("accelc: \(paint("error:", .red, errorColours)) \(sentence)\n", to: 2)
+        emit("accelc: \(paint("error:", .red)) \(sentence)\n", to: 2)
     }
 
     /// A stage of work that is about to begin; progress on it is told to what this returns.
@@ -80,18 +81,20 @@ final class Console {
         return .unavailable
     }
 
-    enum Colour: Int {
-        case bold = 1
+    /// Columns to fill: the terminal's, or 100 where there is none.
+    var width: Int {
+        var size = winsize()
+        guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 100 }
+        return Int(size.ws_col)
+    }
+
+    private enum Colour: Int {
         case red = 31
-        case green = 32
         case yellow = 33
     }
 
-    /// `text` in a colour, where standard output is a terminal that shows colours.
-    func paint(_ text: String, _ colour: Colour) -> String { paint(text, colour, colours) }
-
-    private func paint(_ text: String, _ colour: Colour, _ enabled: Bool) -> String {
-        enabled ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
+    private func paint(_ text: String, _ colour: Colour) -> String {
+        errorColours ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
     }
 
     /// Writes all of `text`. A reader that went away is no error: the rest is dropped.

@@ -1,0 +1,76 @@
+import ByteIO
+import ModelFamilies
+import Packages
+import Tensors
+import Verification
+
+enum VerifyCommand: Command {
+    static let name = "verify"
+    static let summary = "compare a package with the model that it was made from, or with golden outputs"
+    static let package = Positional("PACKAGE", "a package (folder or zip)")
+    static let against = Option("against", .text("MODEL"), "the model, as convert takes it")
+    static let inputs = Option(
+        "inputs", .file("FILE"), "run on the inputs of a safetensors file", excludes: ["golden", "seed"])
+    static let golden = Option(
+        "golden", .file("FILE"), "run on the in.NAME tensors of a safetensors file and compare with its out.NAME",
+        excludes: ["seed"])
+    static let seed = Option(
+        "seed", .integer(0...Int.max), "draw the inputs by this seed", default: "\(InputSource.defaultSeed)")
+    static let budget = Option("budget", .file("FILE"), "limits to keep to (schemas/budget.schema.json)")
+    static let report = Option("report", .file("FILE"), "write the report as JSON (schemas/report.schema.json)")
+    static let html = Option("html", .file("FILE"), "write the report as one HTML page")
+    static let positionals = [package]
+    static let options = [
+        against, ConversionRequest.configuration, inputs, golden, seed, budget, report, html, CommonOptions.json,
+    ]
+
+    static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
+        let package = try AcceleratorPackage(at: try arguments.required(package))
+        let options = Parity.Options(
+            inputs: try inputSource(arguments), budget: try arguments[budget].map(Budget.init),
+            threads: console.threads)
+        let progress = console.progress("verifying")
+        let report = try Parity(of: .package(package), against: try reference(arguments, package))
+            .check(options) { stage, _ in progress.step("\(stage)") }
+
+        keep(report, in: package, console)
+        if let path = arguments[Self.report] { try write(report.json.text(pretty: true), to: path) }
+        if let path = arguments[html] { try write(report.html, to: path) }
+        if arguments.has(CommonOptions.json) {
+            console.print(report.json)
+        } else {
+            console.summary(String(report.terminal(width: console.width, colour: console.hasColours).dropLast()))
+        }
+        return report.exitStatus
+    }
+
+    private static func inputSource(_ arguments: Arguments) throws -> InputSource {
+        if let path = arguments[golden] { return .golden(try Golden(path)) }
+        if let path = arguments[inputs] { return .file(path) }
+        return .seeded(arguments[seed].flatMap { UInt64($0) } ?? InputSource.defaultSeed)
+    }
+
+    /// The parts of the model that the package has functions of.
+    private static func reference(_ arguments: Arguments, _ package: AcceleratorPackage) throws -> Subject? {
+        guard let model = arguments[against] else { return nil }
+        let checkpoint = try Checkpoint(model: model, configuration: arguments[ConversionRequest.configuration])
+        let parts = Set(package.manifest.functions.map(\.part)).sorted()
+        let family = try Families.matching(checkpoint.configuration)
+        return .reference(try family.model(for: checkpoint, parts: parts).programs)
+    }
+
+    /// In the package's folder, where it can be written. A package that cannot keep it is verified all the same.
+    private static func keep(_ report: ParityReport, in package: AcceleratorPackage, _ console: Console) {
+        do {
+            try package.store(report: report.json)
+        } catch {
+            console.note("the report is not kept in the package: \(error)")
+        }
+    }
+
+    private static func write(_ text: String, to path: String) throws {
+        var file = try AtomicFile(replacing: path)
+        try file.write(text)
+        try file.commit()
+    }
+}

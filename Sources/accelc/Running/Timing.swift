@@ -1,0 +1,47 @@
+import Foundation
+
+/// How long loading and each run took.
+struct Timing {
+    private let clock = ContinuousClock()
+    private(set) var loading: Duration = .zero
+    private(set) var runs: [Duration] = []
+
+    mutating func load<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let start = clock.now
+        let result = try body()
+        loading = clock.now - start
+        return result
+    }
+
+    mutating func run<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let start = clock.now
+        let result = try body()
+        runs.append(clock.now - start)
+        return result
+    }
+
+    var best: Duration { runs.min() ?? .zero }
+    /// The upper one of two in the middle.
+    var median: Duration { runs.isEmpty ? .zero : runs.sorted()[runs.count / 2] }
+
+    /// To a microsecond.
+    func milliseconds(_ duration: Duration) -> Double { (duration / .microseconds(1)).rounded() / 1000 }
+
+    /// The most bytes that this process has had in memory, mapped files included.
+    static var peakMemory: Int {
+        var usage = rusage()
+        // RUSAGE_SELF is 0 everywhere, under a type of its own here and there.
+        guard getrusage(0, &usage) == 0 else { return 0 }
+        #if canImport(Darwin)
+            return usage.ru_maxrss
+        #else
+            return usage.ru_maxrss * 1024
+        #endif
+    }
+
+    var text: String {
+        let figures = [("load", loading), ("best", best), ("median", median)]
+        let times = figures.map { "\($0) \(Text.decimals(milliseconds($1), 3)) ms" }.joined(separator: ", ")
+        return "  \(times) of \(Text.count(runs.count, "run")), peak memory \(Text.bytes(Self.peakMemory))"
+    }
+}
