@@ -85,10 +85,16 @@ public struct Parity: Sendable {
             return Set(
                 program.weights.filter { SchemeTolerance.line(for: $0).output < SchemeTolerance.rounding }.map(\.name))
         }
-        let stage = WeightStage(program: program, model: model, budget: options.budget, threads: options.threads)
+        var stage = WeightStage(program: program, model: model, budget: options.budget, threads: options.threads)
+        if case .package(let package) = subject {
+            stage.recorded = Dictionary(try package.coverage.map { ($0.tensor.name, $0.distortion) }) { first, _ in
+                first
+            }
+        }
         let result = try stage.run { progress(.weights, $0) }
         if options.stages.contains(.weights) {
             report.weights = result.weights
+            report.weightMetrics = result.metrics
             report.misfits = result.misfits
         }
         return Set(result.weights.filter { !$0.metrics.isExact }.map(\.name))
@@ -100,7 +106,7 @@ public struct Parity: Sendable {
         _ report: inout ParityReport, _ progress: (Stage, Double) -> Void
     ) throws {
         guard !options.stages.isDisjoint(with: [.operators, .graph, .outputs]) else { return }
-        let runner = try PackageRunner(program, threads: options.threads)
+        let runner = PackageRunner(program, threads: options.threads)
         let stored = StoredWeights(program.weights)
         let selected = try selectFunctions(of: program, model, options.inputs)
         for index in program.functions.indices where !selected.contains(where: { $0.function == index }) {

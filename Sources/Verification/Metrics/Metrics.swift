@@ -22,7 +22,9 @@ public struct Metrics: Equatable, Sendable {
     public private(set) var nonFiniteMismatches = 0
     /// Elements whose sign differs from the reference's (zero has none).
     public private(set) var signFlips = 0
+    /// Empty after `summarized`.
     public private(set) var distribution = ErrorDistribution()
+    private var summarizedPercentile: Double?
     /// Rows of a logits-like tensor, and in how many of them the largest element is the reference's.
     public private(set) var argmaxRows = 0
     public private(set) var argmaxAgreements = 0
@@ -135,7 +137,15 @@ extension Metrics {
     }
 
     /// The absolute error that 99.9 % of the elements do not exceed, to 1/128 of its value, at most `maximumError`.
-    public var percentile999: Double { min(distribution.quantile(0.999), maximumError) }
+    public var percentile999: Double { summarizedPercentile ?? min(distribution.quantile(0.999), maximumError) }
+
+    /// The same figures without the distribution behind them, which takes a hundred times their memory.
+    var summarized: Metrics {
+        var copy = self
+        copy.summarizedPercentile = percentile999
+        copy.distribution = ErrorDistribution()
+        return copy
+    }
 
     /// Root of the mean squared reference.
     public var referenceRMS: Double { count == 0 ? 0 : (referenceEnergy / Double(count)).squareRoot() }

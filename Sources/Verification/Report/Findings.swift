@@ -10,6 +10,8 @@ public struct WeightFinding: Sendable {
     public let byteCount: Int
     /// In the checkpoint.
     public let sourceByteCount: Int
+    /// Made by the tool; not a tensor of the checkpoint.
+    public let isTable: Bool
     public let metrics: Metrics
     public let tolerance: Tolerance
     /// Why it fails; nil when it passes.

@@ -73,7 +73,8 @@ struct LayerChart {
     /// The label up to its first number, e.g. `encoder.layer.3`; else its first part.
     private static func group(of label: String) -> String {
         let parts = label.split(separator: ".")
-        let end = parts.firstIndex { Int($0) != nil } ?? 0
+        // A number at the end only keeps labels apart.
+        let end = parts.dropLast().firstIndex { Int($0) != nil } ?? 0
         return parts.prefix(end + 1).joined(separator: ".")
     }
 

@@ -49,8 +49,7 @@ extension ParityReport {
             (Figure.fixed(bitsPerWeight, digits: 2), "bits per weight"),
         ]
         if !weights.isEmpty {
-            var all = Metrics()
-            for weight in weights { all.merge(weight.metrics) }
+            let all = weightMetrics
             cells.append(("\(Figure.decibels(all.sqnr))\(all.isExact ? "" : " dB")", "SQNR of all weights"))
         }
         if let worst = outputs.filter({ $0.stage == .outputs }).map(\.metrics.sqnr).min() {
@@ -111,7 +110,7 @@ extension ParityReport {
         for row in outputs {
             let metrics = row.metrics
             table.add([
-                .name("\(row.function) \(row.name)"), .text("\(row.stage.code) \(row.reference.rawValue)"),
+                .name(title(of: row)), .text("\(row.stage.code) \(row.reference.rawValue)"),
                 .number(Figure.decibels(metrics.sqnr)), .number(Figure.decibels(metrics.psnr)),
                 .number(Figure.small(metrics.maximumError)), .number(Figure.small(metrics.percentile999)),
                 .number(Figure.small(metrics.relativeL2)), .number(Figure.cosine(metrics.cosine)),
@@ -145,12 +144,10 @@ extension ParityReport {
 
     private var weightSection: String {
         guard !weights.isEmpty else { return "" }
-        var all = Metrics()
-        for weight in weights { all.merge(weight.metrics) }
         return
             "<h2>Size by tensor</h2>\n<p class=\"soft\"><i class=\"key s\"></i>stored<i class=\"key o\"></i>in the checkpoint</p>\n"
             + SizeChart(rows: weights).svg + "\n<h2>Absolute errors of the weights</h2>\n<div class=\"pair\">"
-            + HistogramChart(title: "all stored tensors", distribution: all.distribution).svg + "</div>\n"
+            + HistogramChart(title: "all weights", distribution: weightMetrics.distribution).svg + "</div>\n"
     }
 
     private var coverageSection: String {

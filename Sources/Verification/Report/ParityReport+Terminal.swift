@@ -42,7 +42,7 @@ extension ParityReport {
             return ["\(title): \(state) (\(Figure.plural(operators.count, "call")))"] + worstOperators(width)
         case .graph, .outputs:
             let rows = outputs.filter { $0.stage == stage }
-            return ["\(title): \(state)"] + (rows.isEmpty ? [] : Self.outputTable(rows).lines(width: width))
+            return ["\(title): \(state)"] + (rows.isEmpty ? [] : outputTable(rows).lines(width: width))
         }
     }
 
@@ -100,14 +100,14 @@ extension ParityReport {
         return table.lines(width: width)
     }
 
-    private static func outputTable(_ rows: [OutputFinding]) -> TextTable {
+    private func outputTable(_ rows: [OutputFinding]) -> TextTable {
         var table = TextTable([
             .init("output"), .init("against"), .init("SQNR dB", number: true), .init("max abs", number: true),
             .init("rel L2", number: true), .init("cosine", number: true), .init("limit"),
         ])
         for row in rows {
             table.add([
-                "\(row.function) \(row.name)", row.reference.rawValue, Figure.decibels(row.metrics.sqnr),
+                title(of: row), row.reference.rawValue, Figure.decibels(row.metrics.sqnr),
                 Figure.small(row.metrics.maximumError), Figure.small(row.metrics.relativeL2),
                 Figure.cosine(row.metrics.cosine), row.tolerance.summary,
             ])

@@ -39,6 +39,8 @@ public struct ParityReport: Sendable {
     /// Files that S0 read; nil when it did not run.
     public internal(set) var containerFiles: Int?
     public internal(set) var weights: [WeightFinding] = []
+    /// All weights together; tables are not among them.
+    public internal(set) var weightMetrics = Metrics()
     /// Weights that only one side has, in words; each is a failure.
     public internal(set) var misfits: [String] = []
     public internal(set) var operators: [OperatorFinding] = []
@@ -64,6 +66,9 @@ public struct ParityReport: Sendable {
     public var bitsPerWeight: Double {
         storedElements == 0 ? 0 : Double(storedBytes * 8) / Double(storedElements)
     }
+
+    /// An output's name, with its function's where there are several.
+    func title(of row: OutputFinding) -> String { functions.count == 1 ? row.name : "\(row.function) \(row.name)" }
 
     mutating func add(_ result: OutputStage.Result) {
         outputs += result.outputs

@@ -15,7 +15,7 @@ struct OperatorStage {
             guard findings.indices.contains(call), let expected = reference.byLabel[findings[call].label] else {
                 return
             }
-            let metrics = Metrics(results, against: expected)
+            let metrics = Metrics(results, against: expected).summarized
             findings[call].propagated = metrics
             if findings[call].failure == nil {
                 findings[call].failure = budget?.rule(forOperator: findings[call].label)?.propagated?
@@ -38,8 +38,8 @@ struct OperatorStage {
             let results = try run.runner.results(of: index, in: run.index, inputs: inputs)
             try original.store(expected, of: call)
 
-            let kernel = Metrics(results, against: expectedOfStored)
-            let injected = Metrics(results, against: expected)
+            let kernel = Metrics(results, against: expectedOfStored).summarized
+            let injected = Metrics(results, against: expected).summarized
             let plan = reference.byLabel[call.label].map { Metrics(expected, against: $0) }
             return OperatorFinding(
                 function: run.function.name, label: call.label, kind: call.operation.name,

@@ -1,36 +1,40 @@
+import ByteIO
 import Programs
+import Runtime
 import Tensors
 
-/// Runs the subject of a verification.
-struct PackageRunner {
-    let program: CompiledProgram
+/// Runs the functions of a verification's subject, each by its own executor.
+final class PackageRunner {
+    private let program: CompiledProgram
+    private let threads: Int
+    private var executors: [Int: Executor] = [:]
 
-    init(_ program: CompiledProgram, threads: Int) throws {
+    init(_ program: CompiledProgram, threads: Int) {
         self.program = program
+        self.threads = threads
+    }
+
+    private func executor(of function: Int) throws -> Executor {
+        if let executor = executors[function] { return executor }
+        let executor = try Executor(program, function: function, threads: threads)
+        executors[function] = executor
+        return executor
     }
 
     /// Runs a whole function. `observe` gets each call's index and results.
     func run(
-        _ function: Int, inputs: [String: HostTensor], observe: (Int, [HostTensor]) throws -> Void = { _, _ in }
+        _ function: Int, inputs: [String: HostTensor], observe: ((Int, [HostTensor]) throws -> Void)? = nil
     ) throws -> [String: HostTensor] {
-        let stored = StoredWeights(program.weights)
-        let plan = try ReferencePlan(program.functions[function], inputs: inputs, weight: stored.tensor)
-        var index = 0
-        let outputs = try plan.run { _, results in
-            try observe(index, results)
-            index += 1
+        let stored = Dictionary(uniqueKeysWithValues: inputs.map { ($0.key, $0.value.stored(name: $0.key)) })
+        let step = observe.map { observe in
+            { (step: Executor.Step) in try observe(step.index, step.outputs.map(HostTensor.init)) }
         }
-        return Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }
+        let outputs = try executor(of: function).run(stored, observe: step)
+        return Dictionary(outputs.map { ($0.name, HostTensor($0)) }) { first, _ in first }
     }
 
     /// Runs one call on given inputs; those that are weights in the plan are read from the package.
     func results(of call: Int, in function: Int, inputs: [HostTensor]) throws -> [HostTensor] {
-        let stored = StoredWeights(program.weights)
-        let call = program.functions[function].calls[call]
-        return try call.operation.evaluate(
-            try zip(call.inputs, inputs).map { operand, tensor in
-                guard case .weight(let index) = operand.storage else { return tensor }
-                return try stored.tensor(at: index)
-            })
+        try executor(of: function).run(call: call, on: inputs)
     }
 }

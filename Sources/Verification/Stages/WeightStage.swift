@@ -10,11 +10,15 @@ struct WeightStage {
     let model: ReferenceModel
     let budget: Budget?
     let threads: Int
+    /// What the package says that each weight lost when it was written.
+    var recorded: [String: Distortion] = [:]
     /// Elements a block; the sums of a tensor depend on it, so it is the same for any number of threads.
     private static let blockElements = 1 << 18
 
     struct Result {
         var weights: [WeightFinding] = []
+        /// All weights together, without tables.
+        var metrics = Metrics()
         /// Weights of the model that the package lacks, and the other way round.
         var misfits: [String] = []
     }
@@ -23,32 +27,41 @@ struct WeightStage {
         var result = Result()
         for (index, weight) in program.weights.enumerated() {
             progress(Double(index) / Double(program.weights.count))
-            let sources = model.sources(of: weight.name)
-            guard !sources.isEmpty else {
-                result.misfits.append("the package stores \"\(weight.name)\", which the model does not have")
-                continue
-            }
-            guard let source = source(for: weight, among: sources) else {
-                result.misfits.append(
-                    "\"\(weight.name)\" is stored as \(weight.shape), but the model has \(sources[0].shape)")
-                continue
-            }
-            result.weights.append(try finding(weight, source))
+            guard let (finding, metrics) = try finding(weight) else { continue }
+            result.weights.append(finding)
+            if !finding.isTable { result.metrics.merge(metrics) }
         }
-        let stored = Set(program.weights.map(\.name))
-        result.misfits += model.weights.keys.sorted().filter { !stored.contains($0) }.map {
-            "the model's weight \"\($0)\" is missing in the package"
-        }
+        result.misfits = misfits()
         return result
     }
 
+    /// Weights that only one side has, or whose shapes or types differ, in words.
+    func misfits() -> [String] {
+        let ofPackage = program.weights.compactMap { weight -> String? in
+            let sources = model.sources(of: weight.name)
+            guard let first = sources.first else {
+                return "the package stores \"\(weight.name)\", which the model does not have"
+            }
+            guard source(for: weight) == nil else { return nil }
+            return "\"\(weight.name)\" is stored as \(weight.elementType.rawValue)\(weight.shape), "
+                + "but the model has \(first.elementType.rawValue)\(first.shape)"
+        }
+        let stored = Set(program.weights.map(\.name))
+        let ofModel = model.weights.keys.sorted().filter { !stored.contains($0) }
+        return ofPackage + ofModel.map { "the model's weight \"\($0)\" is missing in the package" }
+    }
+
     /// The tensor of the model that a stored one stands for; of several tables of one name, the one that it equals.
-    private func source(for weight: CompressedTensor, among sources: [StoredTensor]) -> StoredTensor? {
-        let fitting = sources.filter { $0.shape == weight.shape && $0.elementType == weight.elementType }
+    private func source(for weight: CompressedTensor) -> StoredTensor? {
+        let fitting = model.sources(of: weight.name).filter {
+            $0.shape == weight.shape && $0.elementType == weight.elementType
+        }
         return fitting.first { weight.sections == [$0.bytes] } ?? fitting.first
     }
 
-    private func finding(_ weight: CompressedTensor, _ source: StoredTensor) throws -> WeightFinding {
+    /// nil when the model has no such weight.
+    func finding(_ weight: CompressedTensor) throws -> (finding: WeightFinding, metrics: Metrics)? {
+        guard let source = source(for: weight) else { return nil }
         let (rows, columns) = (weight.shape.rows, weight.shape.columns)
         let rowsPerBlock = max(1, Self.blockElements / max(columns, 1))
         let blocks = try Parallel.map((rows + rowsPerBlock - 1) / rowsPerBlock, threads: threads) { block in
@@ -62,10 +75,23 @@ struct WeightStage {
             isTable
             ? .exact(origin: "a table is stored as it is")
             : budget?.tolerance(forWeight: weight.name) ?? .scheme(ofWeight: weight)
-        return WeightFinding(
+        let failure =
+            violation.map { "element \($0.index): \($0.reason)" } ?? tolerance.objection(to: metrics)
+            ?? recordObjection(to: metrics, of: weight.name)
+        let finding = WeightFinding(
             name: weight.name, shape: weight.shape, codec: weight.codec.specification, byteCount: weight.byteCount,
-            sourceByteCount: source.bytes.count, metrics: metrics, tolerance: tolerance,
-            failure: violation.map { "element \($0.index): \($0.reason)" } ?? tolerance.objection(to: metrics))
+            sourceByteCount: source.bytes.count, isTable: isTable, metrics: metrics.summarized, tolerance: tolerance,
+            failure: failure)
+        return (finding, metrics)
+    }
+
+    /// The bytes have to lose what they lost when they were written. Sums in another order differ less than this.
+    private func recordObjection(to metrics: Metrics, of name: String) -> String? {
+        guard let distortion = recorded[name] else { return nil }
+        let (found, wanted) = (metrics.squaredError, distortion.squaredError)
+        guard abs(found - wanted) > 1e-4 * max(found, wanted) else { return nil }
+        return "decodes to an SQNR of \(Figure.decibels(metrics.sqnr)) dB, "
+            + "but the package recorded \(Figure.decibels(distortion.sqnr)) dB when it was written"
     }
 
     private func compare(

@@ -1,0 +1,57 @@
+import ByteIO
+import Programs
+public import Tensors
+import WeightCompression
+
+/// Proves that a verification of this package would notice: injects known faults into a copy of it in memory, one at a
+/// time, and requires that the stage which is to catch each does.
+public struct SelfTest: Sendable {
+    private let program: CompiledProgram
+    private let programs: [Program]
+
+    /// - Throws: `RequestError` when the subject is no package, or the reference no model.
+    public init(of subject: Subject, against reference: Subject) throws {
+        guard let program = subject.program, case .reference(let programs) = reference else {
+            throw RequestError("a self test needs a package and the model that it was made from")
+        }
+        self.program = program
+        self.programs = programs
+    }
+
+    /// Runs the control (no fault: nothing may be caught) and every fault on one weight of each codec.
+    public func run(
+        seed: UInt64 = InputSource.defaultSeed, threads: Int = Parallel.processorCount,
+        progress: (_ fault: String) -> Void = { _ in }
+    ) throws -> SelfTestReport {
+        let model = try ReferenceModel(programs, for: program)
+        let bench = try SelfTestBench(program, model: model, seed: seed, threads: threads)
+        var trials = [try bench.control()]
+        for target in targets(of: model) {
+            for fault in Faults.weights {
+                progress(fault.name)
+                trials.append(try bench.trial(of: fault, on: target))
+            }
+        }
+        for fault in Faults.plans {
+            progress(fault.name)
+            trials.append(try bench.trial(of: fault))
+        }
+        return SelfTestReport(seed: seed, trials: trials)
+    }
+
+    /// One weight for each codec with its options: the smallest with several rows and a twin of equal shape, if there is
+    /// one. Tables are no targets.
+    private func targets(of model: ReferenceModel) -> [CompressedTensor] {
+        let weights = program.weights.filter {
+            model.weights[$0.name] != nil && $0.elementType.isFloatingPoint && $0.shape.count > 1
+        }
+        func rank(_ weight: CompressedTensor) -> (Int, Int) {
+            let hasTwin = weights.contains { $0.hasLayout(of: weight) }
+            return ((weight.shape.rank > 1 ? 0 : 2) + (hasTwin ? 0 : 1), weight.shape.count)
+        }
+        let byCodec = Dictionary(grouping: weights, by: \.codec.specification)
+        return byCodec.keys.sorted().compactMap { codec in
+            byCodec[codec]?.map { (rank: rank($0), weight: $0) }.min { $0.rank < $1.rank }?.weight
+        }
+    }
+}

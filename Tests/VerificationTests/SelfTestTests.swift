@@ -1,0 +1,55 @@
+import ByteIO
+import Programs
+import TestSupport
+import Testing
+import WeightCompression
+
+@testable import Verification
+
+@Suite("Self test")
+struct SelfTestTests {
+    /// Every codec of the registry, with the options that change its sections.
+    static let codecs: [String] = [
+        "float32", "float16", "bfloat16", "palette:bits=4", "palette:bits=4,group=8", "palette:bits=3,group=16",
+        "palette:bits=8", "palette:bits=6,scale=channel", "palette:bits=4,entries=float16", "palette:bits=2",
+        "int8", "int8:axis=tensor", "int8:mode=asymmetric", "int4", "int4:block=32", "int4:mode=asymmetric",
+    ].filter { name in Codecs.all.contains { $0.name == name.prefix { $0 != ":" } } }
+
+    @Test(
+        "Every fault that applies is caught by the stage that has to, and a right package raises no alarm",
+        arguments: codecs)
+    func detection(codec: String) throws {
+        let model = try TinyModel()
+        let report = try SelfTest(of: .compiled(try model.compiled(codec)), against: .reference([model.program])).run()
+        #expect(report.failures.isEmpty, "\(report.terminal(width: 140))")
+        #expect(report.exitStatus == .success)
+        let applied = Set(report.trials.filter { $0.outcome == .caught }.map(\.fault))
+        for fault in [
+            "scale a channel", "rotate a row", "transpose a group", "drop a row", "flip a bit", "swap two weights",
+            "stale weight", "rename a weight", "wrong weight", "wrong value", "lose an activation",
+        ] {
+            #expect(applied.contains(fault), "\(fault) did not apply to \(codec)")
+        }
+        #expect(applied.contains("swap nibbles") == (codec.hasPrefix("int4") || codec.contains("bits=4")))
+        #expect(applied.contains("shift a zero point") == codec.contains("asymmetric"))
+    }
+
+    @Test("A package that is wrong from the start is a false alarm, and the self test fails")
+    func falseAlarm() throws {
+        let (model, other) = (try TinyModel(), try TinyModel(seed: 9))
+        let report = try SelfTest(of: .compiled(try model.compiled("float16")), against: .reference([other.program]))
+            .run()
+        #expect(report.failures.contains { $0.outcome == .falseAlarm })
+        #expect(report.exitStatus == .exceeded)
+    }
+
+    @Test("The matrix is the same each time")
+    func determinism() throws {
+        let model = try TinyModel()
+        func run(_ threads: Int) throws -> SelfTestReport {
+            try SelfTest(of: .compiled(try model.compiled("bfloat16")), against: .reference([model.program]))
+                .run(threads: threads)
+        }
+        #expect(try run(1).json == run(2).json)
+    }
+}
