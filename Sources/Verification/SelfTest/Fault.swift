@@ -21,8 +21,9 @@ protocol WeightFault: Fault {
 
 /// A mistake in the plan of a function; the operators stage has to catch it.
 protocol PlanFault: Fault {
-    /// The function with the mistake in it; nil where it leaves no room for it.
-    func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> CompiledFunction?
+    /// The function with the mistake in it, once for each call that has room for it. Some may leave the outputs as they
+    /// were (the other value is the same); the first that does not is tried.
+    func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> [CompiledFunction]
 }
 
 /// A stored weight whose bytes can be changed.

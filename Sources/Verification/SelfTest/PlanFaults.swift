@@ -7,7 +7,7 @@ struct WrongWeight: PlanFault {
     let name = "wrong weight"
     let detail = "a call reads another weight of the same shape"
 
-    func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> CompiledFunction? {
+    func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> [CompiledFunction] {
         func change(_ operand: Operand) -> Operand? {
             guard case .weight(let index) = operand.storage, weights.indices.contains(index),
                 let other = weights.indices.last(where: {
@@ -17,7 +17,7 @@ struct WrongWeight: PlanFault {
             else { return nil }
             return Operand(storage: .weight(other), elementType: operand.elementType, layout: operand.layout)
         }
-        return function.changingFirstInput(change)
+        return function.changingInputs { _, operand in change(operand) }
     }
 }
 
@@ -26,20 +26,14 @@ struct WrongValue: PlanFault {
     let name = "wrong value"
     let detail = "a call reads another value's memory"
 
-    func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> CompiledFunction? {
-        var earlier: [Operand] = []
-        for (index, call) in function.calls.enumerated() {
-            for (position, operand) in call.inputs.enumerated() {
-                guard case .arena = operand.storage, operand.elementType == .float32, operand.shape.count > 1,
-                    let other = earlier.last(where: { $0.storage != operand.storage && $0.layout == operand.layout })
-                else { continue }
-                var changed = function
-                changed.calls[index].inputs[position] = other
-                return changed
+    func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> [CompiledFunction] {
+        let earlier = function.calls.map { $0.outputs.filter { $0.elementType == .float32 } }
+        return function.changingInputs { call, operand in
+            guard case .arena = operand.storage, operand.elementType == .float32, operand.shape.count > 1 else {
+                return nil
             }
-            earlier += call.outputs.filter { $0.elementType == .float32 }
+            return earlier[..<call].joined().last { $0.storage != operand.storage && $0.layout == operand.layout }
         }
-        return nil
     }
 }
 
@@ -48,26 +42,25 @@ struct LostActivation: PlanFault {
     let name = "lose an activation"
     let detail = "a fused activation is left off"
 
-    func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> CompiledFunction? {
-        guard let index = function.calls.firstIndex(where: { ($0.operation as? Linear)?.activation ?? .none != .none })
-        else { return nil }
-        var changed = function
-        changed.calls[index].operation = Linear()
-        return changed
+    func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> [CompiledFunction] {
+        function.calls.indices.filter { (function.calls[$0].operation as? Linear)?.activation ?? .none != .none }.map {
+            var changed = function
+            changed.calls[$0].operation = Linear()
+            return changed
+        }
     }
 }
 
 extension CompiledFunction {
-    /// The function with the first input changed that `change` has another one for.
-    fileprivate func changingFirstInput(_ change: (Operand) -> Operand?) -> CompiledFunction? {
-        for (index, call) in calls.enumerated() {
-            for (position, operand) in call.inputs.enumerated() {
-                guard let other = change(operand) else { continue }
+    /// The function with one input changed, for each input that `change` has another one for.
+    fileprivate func changingInputs(_ change: (_ call: Int, Operand) -> Operand?) -> [CompiledFunction] {
+        calls.enumerated().flatMap { index, call in
+            call.inputs.enumerated().compactMap { position, operand in
+                guard let other = change(index, operand) else { return nil }
                 var changed = self
                 changed.calls[index].inputs[position] = other
                 return changed
             }
         }
-        return nil
     }
 }

@@ -16,6 +16,10 @@ struct SelfTestBench {
     private let frozen: FrozenProgram
     private let original: ReferenceValues
     private let storedOutputs: [String: HostTensor]
+    /// What the package itself gives.
+    private let outputs: [String: HostTensor]
+    /// Places at which a mistake in the plan is tried before it counts as not applicable.
+    private static let candidates = 32
 
     init(_ program: CompiledProgram, model: ReferenceModel, seed: UInt64, threads: Int) throws {
         self.program = program
@@ -35,6 +39,7 @@ struct SelfTestBench {
             index: function, function: program.functions[function], inputs: inputs, frozen: frozen,
             runner: PackageRunner(program, threads: threads), stored: StoredWeights(program.weights), lossy: lossy)
         original = try run.originalValues(of: frozen, keepingUpTo: 2 << 30)
+        outputs = try run.runner.run(function, inputs: inputs)
         storedOutputs = run.lossyWeights.isEmpty ? original.outputs : try run.storedOutputs(of: frozen)
     }
 
@@ -90,10 +95,12 @@ struct SelfTestBench {
     func trial(of fault: any PlanFault) throws -> SelfTestReport.Trial {
         let own = program.functions[function]
         var caught: [Stage: String]?
-        if let changed = fault.inject(into: own, weights: program.weights) {
+        for changed in fault.inject(into: own, weights: program.weights).prefix(Self.candidates) {
             var faulty = program
             faulty.functions[function] = changed
+            guard try PackageRunner(faulty, threads: threads).run(function, inputs: inputs) != outputs else { continue }
             caught = try runtimeObjections(to: faulty, operators: true)
+            break
         }
         return .init(
             fault: fault.name, detail: fault.detail, target: own.name, claimed: .operators, caught: caught)
