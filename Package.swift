@@ -65,7 +65,7 @@ let package = Package(
 
 // Built by scripts/fuzz.sh only: its entry point is the fuzzer's.
 if Context.environment["ACCELC_FUZZ"] != nil {
-    let fuzz = layer("FuzzTargets", over: ["Tensors", "ByteIO", "TestSupport"])
+    let fuzz = layer("FuzzTargets", over: ["Runtime", "Packages", "TestSupport"])
     fuzz.path = "Tests/Fuzz"
     package.targets.append(fuzz)
     package.products.append(.library(name: "FuzzTargets", type: .static, targets: ["FuzzTargets"]))

@@ -43,7 +43,7 @@ public struct AcceleratorPackage: Sendable {
     }
 
     /// Decodes and validates program.bin.
-    static func program(
+    package static func program(
         _ bytes: ByteView, file: String, blobs: [ByteView]
     ) throws -> (program: CompiledProgram, sections: [Section]) {
         let decoded = try ProgramDecoder.decode(bytes, file: file)

@@ -56,7 +56,7 @@ extension Manifest {
     }
 
     /// Reads a document whose version is known. `digest` is taken on trust.
-    init(parsing document: JSONField, digest: Digest) throws {
+    package init(parsing document: JSONField, digest: Digest) throws {
         self.digest = digest
         major = try document["format"]["major"].int(in: PackageFormat.major...PackageFormat.major)
         minor = try document["format"]["minor"].int(in: 0...1 << 20)

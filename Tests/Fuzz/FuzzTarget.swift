@@ -9,5 +9,7 @@ struct FuzzTarget: Sendable {
     let run: @Sendable (ByteView) throws -> Void
 
     /// All targets. A new reader: one file, one line.
-    static let all: [FuzzTarget] = [safetensors, shardIndex, json, zip]
+    static let all: [FuzzTarget] = [
+        safetensors, shardIndex, json, zip, manifest, program, cacheRecord,
+    ]
 }

@@ -119,6 +119,37 @@ struct HostilePackageTests {
         }
     }
 
+    @Test(
+        "every truncation and flipped bit of the source map is refused or means one, when its digest is not looked at")
+    func damagedSourceMap() throws {
+        try withPackage { path in
+            let bytes = try MappedFile("\(path)/source-map.json").bytes.array
+            let package = try AcceleratorPackage(at: path)
+            let blob = try MappedFile("\(path)/weights-0000.bin").bytes
+            func parse(_ bytes: [UInt8]) throws {
+                _ = try SourceMap(ByteView(bytes), file: "source-map.json", known: package.sections) {
+                    blob[$0.offset..<$0.offset + $0.byteCount]
+                }
+            }
+            try parse(bytes)
+            for count in 0..<bytes.count {
+                #expect(throws: FormatError.self) { try parse(Array(bytes[..<count])) }
+            }
+            for index in bytes.indices {
+                for bit in 0..<8 {
+                    var damaged = bytes
+                    damaged[index] ^= 1 << bit
+                    do {
+                        try parse(damaged)
+                    } catch is FormatError {
+                    } catch {
+                        Issue.record("byte \(index), bit \(bit): \(error)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test("files that the manifest does not list, and links, are refused by the check")
     func extraFiles() throws {
         try withPackage { path in

@@ -26,7 +26,7 @@ public struct CacheRecord: Equatable, Sendable {
     /// Length u64, CRC-32 u32, magic; all over the bytes before.
     private static let trailerBytes = 16
 
-    var encoded: ByteView {
+    package var encoded: ByteView {
         var message = ProtobufWriter()
         for file in files {
             message.message(2) { output in
@@ -77,7 +77,7 @@ public struct CacheRecord: Equatable, Sendable {
     }
 
     /// - Throws: `FormatError` for anything but a whole record.
-    init(_ bytes: ByteView, file: String) throws {
+    package init(_ bytes: ByteView, file: String) throws {
         let size = bytes.count - Self.trailerBytes
         guard size >= 0 else { throw FormatError(file: file, reason: "a record of \(bytes.count) bytes is cut off") }
         let content = bytes[0..<size]

@@ -2,7 +2,7 @@ import ByteIO
 import Tensors
 
 /// Where some stored bytes lie, and what they are.
-struct Section: Hashable, Sendable {
+package struct Section: Hashable, Sendable {
     var blob: Int
     /// From the start of the blob; a multiple of `PackageFormat.sectionAlignment`.
     var offset: Int
