@@ -23,16 +23,17 @@ public struct CompressedProgram: Sendable {
     }
 }
 
+/// A weight that functions read, and how a recipe wants it stored.
+public struct PlannedWeight: Sendable {
+    public let source: StoredTensor
+    /// The operators that read it.
+    public let readers: [String]
+    public let choice: Recipe.Choice
+}
+
 extension Recipe {
-    /// Stores every weight that `functions` read, each once, largest first in time but by name in the result.
-    /// - Parameter store: takes each finished weight, and may return the same one kept elsewhere (a cached file), so that
-    ///   memory does not grow with the model. `nil` from `stored` means: not there yet, compress it.
-    public func compressing(
-        _ functions: [FrozenProgram], threads: Int,
-        stored: (StoredTensor, any WeightCodec) throws -> (CompressedTensor, Distortion)? = { _, _ in nil },
-        store: (StoredTensor, CompressedTensor, Distortion) throws -> CompressedTensor = { _, tensor, _ in tensor },
-        progress: (_ tensor: StoredTensor) throws -> Void = { _ in }
-    ) throws -> CompressedProgram {
+    /// How every weight that `functions` read will be stored; each once, sorted by name.
+    public func plan(for functions: [FrozenProgram]) -> [PlannedWeight] {
         var readers: [String: [String]] = [:]
         var sources: [String: StoredTensor] = [:]
         for function in functions {
@@ -45,18 +46,33 @@ extension Recipe {
                 sources[constant.tensor.name] = constant.tensor
             }
         }
-        let weights = try sources.keys.sorted().compactMap { sources[$0] }.map { source in
+        return sources.sorted { $0.key < $1.key }.map { name, source in
+            let readers = readers[name] ?? []
+            return PlannedWeight(source: source, readers: readers, choice: choice(for: source, readBy: readers))
+        }
+    }
+
+    /// Stores every weight that `functions` read, each once, by name.
+    /// - Parameter store: takes each finished weight, and may return the same one kept elsewhere (a cached file), so that
+    ///   memory does not grow with the model. `nil` from `stored` means: not there yet, compress it.
+    public func compressing(
+        _ functions: [FrozenProgram], threads: Int,
+        stored: (StoredTensor, any WeightCodec) throws -> (CompressedTensor, Distortion)? = { _, _ in nil },
+        store: (StoredTensor, CompressedTensor, Distortion) throws -> CompressedTensor = { _, tensor, _ in tensor },
+        progress: (_ tensor: StoredTensor) throws -> Void = { _ in }
+    ) throws -> CompressedProgram {
+        let weights = try plan(for: functions).map { planned in
+            let (source, codec) = (planned.source, planned.choice.codec)
             try progress(source)
-            let choice = choice(for: source, readBy: readers[source.name] ?? [])
             let (tensor, distortion): (CompressedTensor, Distortion)
-            if let found = try stored(source, choice.codec) {
+            if let found = try stored(source, codec) {
                 (tensor, distortion) = found
             } else {
-                let made = try CompressedTensor.compressing(source, with: choice.codec, threads: threads)
+                let made = try CompressedTensor.compressing(source, with: codec, threads: threads)
                 (tensor, distortion) = (try store(source, made.tensor, made.distortion), made.distortion)
             }
             return CompressedWeight(
-                tensor: tensor, distortion: distortion, reason: choice.reason, readers: readers[source.name] ?? [])
+                tensor: tensor, distortion: distortion, reason: planned.choice.reason, readers: planned.readers)
         }
         return CompressedProgram(functions: functions, weights: weights)
     }

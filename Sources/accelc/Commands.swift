@@ -10,6 +10,7 @@ enum Commands {
         InspectCommand.self,
         DecompressCommand.self,
         DiffCommand.self,
+        CacheCommand.self,
         FamiliesCommand.self,
         HelpCommand.self,
         CompletionsCommand.self,

@@ -10,12 +10,14 @@ enum ConvertCommand: Command {
     static let name = "convert"
     static let summary = "turn a model into an accelerator package"
     static let positionals = [ConversionRequest.model]
-    static let options = [PackageOutput.output, PackageOutput.zip] + ConversionRequest.options + [CommonOptions.json]
+    static let options =
+        [PackageOutput.output, PackageOutput.zip] + ConversionRequest.options + CacheChoice.options + [
+            CommonOptions.json
+        ]
     static var notes: String { ConversionRequest.schemes }
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
-        let clock = ContinuousClock()
-        let start = clock.now
+        let start = ContinuousClock.now
         let request = try ConversionRequest(arguments)
         let output = try PackageOutput(arguments)
 
@@ -23,24 +25,28 @@ enum ConvertCommand: Command {
         let family = try Families.matching(checkpoint.configuration)
         let model = try family.model(for: checkpoint, parts: request.parts)
         let frozen = try request.freezing(model.programs)
-        let progress = console.progress("compressing", total: frozen.weightCount)
-        let compressed = try request.recipe.compressing(
-            frozen, threads: console.threads, progress: { progress.step($0.name) })
-        let compiled = try compressed.compiled()
-        let contents = PackageContents(
-            program: compiled, coverage: compressed.weights.map(CoverageEntry.init),
-            unusedTensors: model.unused.map { UnusedTensor(name: $0.name, reason: $0.reason) },
-            provenance: Provenance(
-                sources: try checkpoint.sources(threads: console.threads), family: family.name,
-                recipe: request.recipe.json, shapes: frozen.map(\.bindings.description)),
-            assets: try checkpoint.assetContents)
-        try request.check(PackageCoverage(of: contents))
-        try output.write(contents)
+        let plan = request.recipe.plan(for: frozen)
+        try request.check(model.unused, plan)
 
-        let package = try AcceleratorPackage(at: output.path)
-        let summary = ConversionSummary(
-            package: package, coverage: try PackageCoverage(of: package), cache: "off",
-            seconds: clock.seconds(since: start))
+        let cache = CacheChoice.cache(arguments, console)
+        let digests = try ModelDigests(checkpoint, cache: cache, threads: console.threads)
+        let key = CacheKey(request, digests, frozen)
+        let outcome = try output.take(key, from: cache)
+        if outcome != .hit {
+            let kept = KeptTensors(cache: cache, digests: digests, output: output.path, model: request.model)
+            let progress = console.progress("compressing", total: plan.count)
+            let compressed = try request.recipe.compressing(
+                frozen, threads: console.threads, stored: kept.stored, store: kept.store,
+                progress: { progress.step($0.name) })
+            let compiled = try compressed.compiled()
+            let contents = try PackageContents(
+                compiled, of: compressed, model: model, family: family, checkpoint: checkpoint, digests: digests,
+                recipe: request.recipe.json)
+            try digests.requireUnchanged()
+            try output.write(contents, keptIn: cache, as: key, model: request.model)
+        }
+
+        let summary = try ConversionSummary(of: output.path, cache: outcome, seconds: start.secondsToNow)
         if arguments.has(CommonOptions.json) { console.print(summary.json) } else { console.summary(summary.text) }
         summary.warnings.forEach(console.warning)
         return .success

@@ -59,6 +59,12 @@ final class Console {
         emit("accelc: \(paint("warning:", .yellow)) \(sentence)\n", to: 2)
     }
 
+    /// A warning from code that may run on any thread.
+    static func warn(_ sentence: String) {
+        let line = (isatty(2) == 1 ? "\r\u{1B}[K" : "") + "accelc: warning: \(sentence)\n"
+        FileHandle.standardError.write(Data(line.utf8))
+    }
+
     func error(_ sentence: String) {
         bar?.clear()
         emit("accelc: \(paint("error:", .red)) \(sentence)\n", to: 2)

@@ -14,6 +14,17 @@ enum Text {
         return unit == 0 ? "\(count) B" : String(format: "%.1f %@", value, units[unit])
     }
 
+    /// Reads `500MB`, `10 GB`, `4096`; powers of ten. nil for anything else.
+    static func parseBytes(_ text: String) -> Int? {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let unit = text.dropFirst(digits.count).drop { $0 == " " }.uppercased()
+        let units = ["": 0, "B": 0, "KB": 3, "MB": 6, "GB": 9, "TB": 12]
+        guard let number = Int(digits), let exponent = units[unit] else { return nil }
+        let factor = (0..<exponent).reduce(1) { product, _ in product * 10 }
+        let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
+        return overflow ? nil : bytes
+    }
+
     static func decimals(_ value: Double, _ digits: Int) -> String {
         value.isInfinite ? (value < 0 ? "-inf" : "inf") : String(format: "%.\(digits)f", value)
     }

@@ -28,8 +28,7 @@ struct ConversionRequest {
         "recipe", .file("FILE"), "a JSON file of rules for which weight is stored how (schemas/recipe.schema.json)",
         affectsOutput: true)
     static let strict = Option(
-        "strict", .flag, "refuse, instead of warning, when a tensor stays unused or a weight uncompressed",
-        affectsOutput: true)
+        "strict", .flag, "refuse, instead of warning, when a tensor stays unused or a weight uncompressed")
     static let options = [parts, shape, shapeFrom, compress, recipe, configuration, strict]
 
     let model: String
@@ -64,8 +63,13 @@ struct ConversionRequest {
     }
 
     /// `--strict`: what would be a warning is an error.
-    func check(_ coverage: PackageCoverage) throws {
-        guard isStrict, let sentence = coverage.warnings.first else { return }
+    func check(_ unused: [FamilyModel.UnusedTensor], _ plan: [PlannedWeight]) throws {
+        guard isStrict else { return }
+        let kept = plan.compactMap { weight in weight.choice.reason.map { (name: weight.source.name, reason: $0) } }
+        let objections =
+            PackageCoverage.sentences(kept, PackageCoverage.keptAsIs)
+            + PackageCoverage.sentences(unused.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
+        guard let sentence = objections.first else { return }
         throw RequestError("\(model): \(sentence); --strict refuses that")
     }
 
@@ -83,9 +87,4 @@ struct ConversionRequest {
         }
         return "SPEC is a scheme with options, as in palette:bits=4,group=16:\n" + HelpPage.table(rows)
     }
-}
-
-extension ModelFamily {
-    /// The first model type that it reads.
-    var name: String { Self.modelTypes.first ?? "unknown" }
 }

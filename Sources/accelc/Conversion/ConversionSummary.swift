@@ -5,15 +5,21 @@ import Packages
 struct ConversionSummary {
     let package: AcceleratorPackage
     let coverage: PackageCoverage
-    /// hit, miss, or off
-    let cache: String
+    let cache: CacheOutcome
     let seconds: Double
+
+    init(of path: String, cache: CacheOutcome, seconds: Double) throws {
+        package = try AcceleratorPackage(at: path)
+        coverage = try PackageCoverage(of: package)
+        self.cache = cache
+        self.seconds = seconds
+    }
 
     var text: String {
         let manifest = package.manifest
         let bits = Text.decimals(manifest.coverage.bitsPerWeight, 2)
         return """
-            \(package.path): \(Text.bytes(package.byteCount)), \(bits) bits per weight, cache \(cache), \(Text.decimals(seconds, 2)) s
+            \(package.path): \(Text.bytes(package.byteCount)), \(bits) bits per weight, cache \(cache.rawValue), \(Text.decimals(seconds, 2)) s
             \(coverage.schemes)
             functions: \(manifest.functions.map(\.name).joined(separator: ", "))
             digest: \(package.digest)
@@ -29,7 +35,7 @@ struct ConversionSummary {
             "bits_per_weight": .number(manifest.coverage.bitsPerWeight),
             "functions": .array(manifest.functions.map { .string($0.name) }),
             "coverage": coverage.json,
-            "cache": .string(cache),
+            "cache": .string(cache.rawValue),
             "seconds": .number((seconds * 1e6).rounded() / 1e6),
         ]
     }

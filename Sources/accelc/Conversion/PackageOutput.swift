@@ -24,11 +24,29 @@ struct PackageOutput {
         }
     }
 
-    func write(_ contents: PackageContents) throws {
-        if isArchive {
-            try PackageWriter.archive(contents, to: path)
-        } else {
+    /// Puts the package there, where an earlier conversion has made it.
+    func take(_ key: CacheKey, from cache: Cache?) throws -> CacheOutcome {
+        guard let cache else { return .off }
+        switch try cache.place(key, at: path, asArchive: isArchive) {
+        case .success: return .hit
+        case .failure: return .miss
+        }
+    }
+
+    /// Writes the package, and keeps it for later conversions.
+    func write(_ contents: PackageContents, keptIn cache: Cache?, as key: CacheKey, model: String) throws {
+        guard isArchive else {
             try PackageWriter.write(contents, to: path)
+            cache?.store(packageAt: path, for: key, model: model)
+            return
+        }
+        // Not committed: it goes when the archive is there.
+        let folder = try AtomicFolder(replacing: "\(path).folder")
+        try withExtendedLifetime(folder) {
+            let package = "\(folder.path)/package"
+            try PackageWriter.write(contents, to: package)
+            cache?.store(packageAt: package, for: key, model: model)
+            try PackageWriter.archive(packageAt: package, to: path)
         }
     }
 }

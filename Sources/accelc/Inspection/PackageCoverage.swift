@@ -12,10 +12,6 @@ struct PackageCoverage {
         self.init(entries: try package.coverage, unused: try package.unusedTensors)
     }
 
-    init(of contents: PackageContents) {
-        self.init(entries: contents.coverage, unused: contents.unusedTensors)
-    }
-
     init(entries: [CoverageEntry], unused: [UnusedTensor]) {
         self.entries = entries
         self.unused = unused
@@ -62,11 +58,15 @@ struct PackageCoverage {
     /// A sentence for each reason why tensors stay out or as they are.
     var warnings: [String] {
         let kept = entries.compactMap { entry in entry.reason.map { (name: entry.tensor.name, reason: $0) } }
-        return Self.sentences(kept, "not stored as the recipe says")
-            + Self.sentences(unused.map { (name: $0.name, reason: $0.reason) }, "not used")
+        return Self.sentences(kept, Self.keptAsIs)
+            + Self.sentences(unused.map { (name: $0.name, reason: $0.reason) }, Self.notUsed)
     }
 
-    private static func sentences(_ tensors: [(name: String, reason: String)], _ what: String) -> [String] {
+    static let keptAsIs = "not stored as the recipe says"
+    static let notUsed = "not used"
+
+    /// One for each reason.
+    static func sentences(_ tensors: [(name: String, reason: String)], _ what: String) -> [String] {
         let byReason = Dictionary(grouping: tensors, by: \.reason).sorted { $0.key < $1.key }
         return byReason.map { reason, tensors in
             let names = tensors.map(\.name).sorted()

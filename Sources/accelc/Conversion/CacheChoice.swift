@@ -1,0 +1,41 @@
+import ByteIO
+import ModelFamilies
+import Packages
+import Programs
+import Tensors
+import WeightCompression
+
+/// The cache that a command works with.
+enum CacheChoice {
+    static let folder = Option(
+        "cache", .folder("DIR"),
+        "where results of earlier conversions are kept (default: $ACCELC_CACHE, else the "
+            + "platform's folder for caches)", excludes: ["no-cache"])
+    static let none = Option("no-cache", .flag, "neither look for earlier results nor keep new ones")
+    static let options = [folder, none]
+
+    /// nil where it is switched off, or where there is no place for one.
+    static func cache(_ arguments: Arguments, _ console: Console) -> Cache? {
+        guard !arguments.has(none), let root = arguments[folder] ?? Cache.defaultRoot() else { return nil }
+        let isQuiet = console.isQuiet
+        return Cache(root: root, warn: { if !isQuiet { Console.warn($0) } })
+    }
+}
+
+/// What the cache did for a conversion.
+enum CacheOutcome: String {
+    /// There is none, or it was not to be used.
+    case off
+    /// An earlier conversion had made the package.
+    case hit
+    case miss
+}
+
+extension CacheKey {
+    /// Names the package that a request makes of a model.
+    init(_ request: ConversionRequest, _ digests: ModelDigests, _ functions: [FrozenProgram]) {
+        self.init(
+            sources: digests.sources, parts: request.parts, shapes: functions.map(\.functionName),
+            recipe: request.recipe.json)
+    }
+}
