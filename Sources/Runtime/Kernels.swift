@@ -12,6 +12,7 @@ enum Kernels {
         MatMulKernel.self,
         SoftmaxKernel.self,
         UnaryKernel.self,
+        UpdateSliceKernel.self,
         WeightViewKernel.self,
     ]
 

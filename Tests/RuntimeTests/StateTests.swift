@@ -70,3 +70,51 @@ struct StateTests {
         #expect(found == [0, 1, 1, 2])
     }
 }
+
+@Suite("Caches")
+struct CacheStateTests {
+    /// A cache of 6 places for 2 rows of 3, a block of `tokens` of them written at `place`.
+    static func cache(tokens: Int) throws -> FrozenProgram {
+        var builder = ProgramBuilder(name: "cache", dimensions: [.init("tokens", usual: [1])])
+        let block = builder.input("block", TensorType(.float32, [2, "tokens", 3]))
+        let place = builder.input("place", TensorType(.int64, [1]))
+        let cache = builder.state("cache", TensorType(.float32, [2, 6, 3]))
+        let updated = try builder.apply(UpdateSlice(axis: 1), [cache, block, place])
+        builder.update("cache", to: updated)
+        builder.output("sum", try builder.apply(Reduce(.sum, axes: [2], keepsAxes: false), [updated]))
+        return try builder.finish().freezing(ShapeBindings(["tokens": tokens]))
+    }
+
+    static func inputs(tokens: Int, place: Int64) -> [String: StoredTensor] {
+        let floats = (0..<2 * tokens * 3).map { Float($0 + 1) * (place == 0 ? 1 : 10) }
+        return [
+            "block": StoredTensor(name: "block", floats: floats, shape: [2, tokens, 3]),
+            "place": StoredTensor(name: "place", integers: [place], shape: [1]),
+        ]
+    }
+
+    @Test("A cache is updated where it lies, by a long block and then by steps, as in the reference")
+    func inPlace() throws {
+        let functions = try [4, 1].map { try Self.cache(tokens: $0) }
+        let program = try StateTests.compiled(functions)
+        for function in program.functions {
+            #expect(function.calls.map(\.operation.name) == ["update_slice", "reduce"])
+            #expect(function.calls[0].outputs[0].storage == .state(0))
+        }
+        let memory = StateMemory()
+        let executors = try functions.indices.map { try Executor(program, function: $0, states: memory) }
+        var states: [String: HostTensor] = [:]
+        for (function, tokens, place) in [(0, 4, 0), (1, 1, 4), (1, 1, 5)] {
+            let inputs = Self.inputs(tokens: tokens, place: Int64(place))
+            let expected = try functions[function].evaluate(inputs.mapValues { HostTensor($0) }, states: &states)
+            #expect(try executors[function].run(inputs).map { HostTensor($0) } == expected.map(\.tensor))
+        }
+        #expect(memory.copy().map { HostTensor($0) } == [states["cache"]])
+    }
+
+    @Test("A place beyond the cache is refused, naming the operator")
+    func beyond() throws {
+        let executor = try Executor(try StateTests.compiled([try Self.cache(tokens: 4)]))
+        #expect(throws: ShapeError.self) { try executor.run(Self.inputs(tokens: 4, place: 3)) }
+    }
+}
