@@ -141,6 +141,51 @@ sample("update_slice", update(2), r(2, 3, 6, 4), r(2, 3, 2, 4), torch.tensor(3))
 sample("update_slice_rows", update(1), r(2, 6, 4), r(2, 3, 4), torch.tensor([3, 1]))
 sample("update_slice_integers", update(0), torch.arange(5), torch.tensor([70, 80]), torch.tensor([0]))
 
+fresh(23)
+for name, function in {"sin": torch.sin, "cos": torch.cos, "floor": torch.floor, "leaky_relu": lambda x: F.leaky_relu(x, 0.2)}.items():
+    sample(name, function, r(2, 5, scale=2))
+    sample(f"{name}_special", function, special)
+for name, function in {"modulo": torch.remainder, "atan2": torch.atan2}.items():
+    sample(name, function, r(2, 3, 4), r(2, 3, 4))
+    sample(f"{name}_broadcast", function, r(2, 1, 4), r(3, 1))
+    sample(f"{name}_special", function, special, special.roll(3))
+sample("snake", lambda x, a: x + torch.sin(a * x).pow(2) / (a + 1e-9), r(2, 3, 5), r(1, 3, 1).abs() + 0.1)
+sample("cumsum", lambda x: x.cumsum(1), r(2, 5, 3))
+sample("argmax", lambda x: x.argmax(-1), torch.tensor([[1.0, 3.0, 3.0], [2.0, float("nan"), 9.0], [-3.0, -2.0, -1.0]]))
+sample("argmax_keep", lambda x: x.argmax(1, keepdim=True), r(2, 5, 3))
+sample("pad_constant", lambda x: F.pad(x, (1, 2, 0, 1), value=-1.5), r(2, 3, 4))
+sample("pad_reflect", lambda x: F.pad(x, (3, 2), mode="reflect"), r(2, 3, 4))
+sample("pad_edge", lambda x: F.pad(x, (1, 5), mode="replicate"), r(2, 3, 4))
+sample("resize_nearest", lambda x: F.interpolate(x, 7, mode="nearest"), r(2, 3, 4))
+sample("resize_linear_up", lambda x: F.interpolate(x, 12, mode="linear"), r(2, 3, 4))
+sample("resize_linear_down", lambda x: F.interpolate(x, 3, mode="linear"), r(2, 3, 9))
+sample("resize_bilinear", lambda x: F.interpolate(x, (3, 8), mode="bilinear"), r(2, 3, 5, 4))
+
+fresh(24)
+sample("group_norm", lambda x, w, b: F.group_norm(x, 2, w, b, 1e-5), r(2, 4, 3, 5), r(4), r(4))
+sample("instance_norm", lambda x: F.instance_norm(x, eps=1e-5), r(2, 3, 7))
+sample("instance_norm_affine", lambda x, w, b: F.instance_norm(x, weight=w, bias=b, eps=1e-5), r(2, 3, 4, 5), r(3), r(3))
+
+
+def valid(x, weight, bias, lengths):
+    result = torch.zeros_like(x)
+    for row, length in enumerate(lengths.expand(len(x)).tolist()):
+        part = F.instance_norm(x[row:row + 1, :, :length], eps=1e-5)
+        result[row, :, :length] = part * weight[row, :, None] + bias[row, :, None]
+    return result
+
+
+sample("instance_norm_valid", valid, r(2, 3, 7), r(2, 3), r(2, 3), torch.tensor([4, 7]))
+sample("instance_norm_valid_plain", lambda x, n: valid(x, torch.ones(2, 3), torch.zeros(2, 3), n), r(2, 3, 7), torch.tensor(5))
+
+
+def cell(x, state, wi, wh, *biases):
+    return torch.stack(torch.lstm_cell(x, (state[0], state[1]), wi, wh, *biases))
+
+
+sample("lstm_cell", cell, r(2, 5), r(2, 2, 3), r(12, 5), r(12, 3), r(12), r(12))
+sample("lstm_cell_no_bias", cell, r(2, 5), r(2, 2, 3), r(12, 5), r(12, 3))
+
 path = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Fixtures" / "operators.safetensors"
 safetensors.torch.save_file(tensors, path)
 print(f"{path}: {len(tensors)} tensors, {path.stat().st_size} bytes")

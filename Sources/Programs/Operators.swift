@@ -3,11 +3,13 @@ import ByteIO
 /// The registry of operators. A new operator is a file in `Operators/` and a line here.
 public enum Operators {
     public static let all: [any Operator.Type] = [
-        Add.self, Attention.self, Cast.self, Compare.self, Concat.self, Conv.self, ConvTranspose.self, Copy.self,
-        Divide.self, Erf.self, Exp.self, Expand.self, Gather.self, Gelu.self, L2Norm.self, LayerNorm.self,
-        Linear.self, Log.self, MatMul.self, Maximum.self, Minimum.self, Multiply.self, Negate.self, Power.self,
-        RMSNorm.self, Reduce.self, Relu.self, Reshape.self, Rope.self, Rsqrt.self, Select.self, Sigmoid.self,
-        Silu.self, Slice.self, Softmax.self, Sqrt.self, Subtract.self, Tanh.self, Transpose.self, UpdateSlice.self,
+        Add.self, ArgMax.self, Atan2.self, Attention.self, Cast.self, Compare.self, Concat.self, Conv.self,
+        ConvTranspose.self, Copy.self, Cos.self, CumulativeSum.self, Divide.self, Erf.self, Exp.self, Expand.self,
+        Floor.self, Gather.self, Gelu.self, GroupNorm.self, InstanceNorm.self, L2Norm.self, LSTMCell.self,
+        LayerNorm.self, LeakyRelu.self, Linear.self, Log.self, MatMul.self, Maximum.self, Minimum.self, Modulo.self,
+        Multiply.self, Negate.self, Pad.self, Power.self, RMSNorm.self, Reduce.self, Relu.self, Reshape.self,
+        Resize.self, Rope.self, Rsqrt.self, Select.self, Sigmoid.self, Silu.self, Sin.self, Slice.self, Snake.self,
+        Softmax.self, Sqrt.self, Subtract.self, Tanh.self, Transpose.self, UpdateSlice.self,
     ]
 
     static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })

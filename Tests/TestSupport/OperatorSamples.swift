@@ -43,7 +43,7 @@ public struct OperatorSample: Sendable, CustomTestStringConvertible {
 
     /// Every operator of the registry has a sample here: a test says so.
     public static let all: [OperatorSample] =
-        unary + binary + movement + contractions + others + convolutions + positions
+        unary + binary + movement + contractions + others + convolutions + positions + waves + norms
 
     private static let unary: [OperatorSample] = [
         ("gelu_erf", Gelu(.erf)), ("gelu_tanh", Gelu(.tanh)), ("gelu_quick", Gelu(.quick)), ("relu", Relu()),
@@ -138,6 +138,48 @@ public struct OperatorSample: Sendable, CustomTestStringConvertible {
             "conv_transpose_2d",
             ConvTranspose(Window(strides: [2, 3], dilations: [1, 1], before: [0, 0], after: [0, 0])),
             ["batch", 3, 4, 2], [3, 2, 3, 2], [2]),
+    ]
+
+    private static let waves: [OperatorSample] =
+        [
+            ("sin", Sin()), ("cos", Cos()), ("floor", Floor()), ("leaky_relu", LeakyRelu(slope: 0.2)),
+        ].flatMap { (name: String, operation: any Operator) in
+            [OperatorSample(name, operation, ["batch", 5]), OperatorSample("\(name)_special", operation)]
+        }
+        + [("modulo", Modulo()), ("atan2", Atan2())].flatMap { (name: String, operation: any Operator) in
+            [
+                OperatorSample(name, operation, ["batch", "sequence", 4], ["batch", "sequence", 4]),
+                OperatorSample("\(name)_broadcast", operation, ["batch", 1, 4], ["sequence", 1]),
+                OperatorSample("\(name)_special", operation),
+            ]
+        } + [
+            OperatorSample("snake", Snake(epsilon: 1e-9), ["batch", "sequence", 5], [1, "sequence", 1]),
+            OperatorSample("cumsum", CumulativeSum(axis: 1), ["batch", 5, "sequence"]),
+            OperatorSample("argmax", ArgMax(axis: 1), ["sequence", 3]),
+            OperatorSample("argmax_keep", ArgMax(axis: 1, keepsAxis: true), ["batch", 5, "sequence"]),
+            OperatorSample(
+                "pad_constant", Pad(.constant, before: [0, 0, 1], after: [0, 1, "batch"], value: -1.5),
+                ["batch", "sequence", 4]),
+            OperatorSample(
+                "pad_reflect", Pad(.reflect, before: [0, 0, "sequence"], after: [0, 0, 2]), ["batch", 3, 4]),
+            OperatorSample("pad_edge", Pad(.edge, before: [0, 0, 1], after: [0, 0, 5]), ["batch", 3, "batch" * 2]),
+            OperatorSample("resize_nearest", Resize(.nearest, to: ["sequence" * 2 + 1]), ["batch", 3, 4]),
+            OperatorSample("resize_linear_up", Resize(.linear, to: ["sequence" * 4]), ["batch", 3, "sequence" + 1]),
+            OperatorSample("resize_linear_down", Resize(.linear, to: ["sequence"]), ["batch", 3, "sequence" * 3]),
+            OperatorSample("resize_bilinear", Resize(.linear, to: ["sequence", 8]), ["batch", 3, 5, 4]),
+        ]
+
+    private static let norms: [OperatorSample] = [
+        OperatorSample("group_norm", GroupNorm(groups: 2, epsilon: 1e-5), ["batch", 4, "sequence", 5], [4], [4]),
+        OperatorSample("instance_norm", InstanceNorm(epsilon: 1e-5), ["batch", 3, 7]),
+        OperatorSample(
+            "instance_norm_affine", InstanceNorm(epsilon: 1e-5), ["batch", "sequence", 4, 5], ["sequence"],
+            ["sequence"]),
+        OperatorSample(
+            "instance_norm_valid", InstanceNorm(epsilon: 1e-5), ["batch", 3, 7], ["batch", 3], ["batch", 3], ["batch"]),
+        OperatorSample("instance_norm_valid_plain", InstanceNorm(epsilon: 1e-5), ["batch", 3, 7], []),
+        OperatorSample("lstm_cell", LSTMCell(), ["batch", 5], [2, "batch", 3], [12, 5], [12, 3], [12], [12]),
+        OperatorSample("lstm_cell_no_bias", LSTMCell(), ["batch", 5], [2, "batch", 3], [12, 5], [12, 3]),
     ]
 
     private static let positions: [OperatorSample] = [
