@@ -12,8 +12,7 @@ struct GoldenTests {
     /// Writes a golden of the tiny model, with what the reference gives plus `shift` as the framework's outputs.
     private func golden(
         in folder: String, shift: Float = 0, outputs: Set<String> = ["last_hidden_state", "logits"],
-        exact: Bool = false,
-        noise: Double? = nil, name: String? = nil
+        exact: Bool = false, noise: Double? = nil, name: String? = nil, wrongLabels: Int? = nil
     ) throws -> Golden {
         let frozen = try TinyModel().frozen()
         let inputs = SeededInputs(seed: 3).inputs(for: frozen)
@@ -21,6 +20,16 @@ struct GoldenTests {
         for (output, tensor) in try frozen.evaluate(inputs) where outputs.contains(output) {
             let shifted = HostTensor(tensor.floats.map { $0 + shift }, tensor.shape)
             tensors.append(shifted.stored(name: "out.\(name ?? output)"))
+            if let wrongLabels, output == "logits" {
+                let width = tensor.shape.dimensions.last ?? 1
+                let labels = (0..<tensor.shape.count / width).map { row in
+                    let values = tensor.floats[row * width..<(row + 1) * width]
+                    let best = values.indices.max { values[$0] < values[$1] } ?? 0
+                    return Int64((best - row * width + (row < wrongLabels ? 1 : 0)) % width)
+                }
+                tensors.append(
+                    StoredTensor(name: "labels", elementType: .int64, shape: [labels.count], bytes: ByteView(labels)))
+            }
             if exact {
                 let doubles = tensor.floats.map(Double.init)
                 tensors.append(
@@ -96,6 +105,31 @@ struct GoldenTests {
             #expect(report.notCompared.contains { $0.name.hasSuffix("out.somewhere_else") })
             #expect(report.verdict == .nothingCompared && report.exitStatus == .unavailable)
         }
+    }
+
+    @Test(
+        "The labels of a golden are counted for the package and for the golden's own output, and go into every report")
+    func labels() throws {
+        try withTemporaryFolder { folder in
+            let report = try check(try golden(in: folder, wrongLabels: 3))
+            let score = try #require(report.outputs.first { $0.reference == .golden && $0.name == "logits" }?.labels)
+            #expect(score.count > 3 && score.right == score.count - 3 && score.originalRight == score.right)
+            #expect(report.outputs.filter { $0.name != "logits" }.allSatisfy { $0.labels == nil })
+            #expect(report.terminal(width: 100).contains("\(score.right) of \(score.count) labels right"))
+        }
+    }
+
+    @Test("Labels that the output has no row for score nothing; a label outside the row is never right")
+    func oddLabels() {
+        func labels(_ values: [Int64]) -> StoredTensor {
+            StoredTensor(name: "labels", elementType: .int64, shape: [values.count], bytes: ByteView(values))
+        }
+        let rows: [Float] = [1, 2, 4, 3]
+        #expect(LabelScore(rows, original: [2, 1, 4, 3], labels: labels([1, 0]))?.right == 2)
+        #expect(LabelScore(rows, original: [2, 1, 4, 3], labels: labels([1, 0]))?.originalRight == 1)
+        #expect(LabelScore(rows, original: rows, labels: labels([-1, .max]))?.right == 0)
+        #expect(LabelScore(rows, original: rows, labels: labels([0, 1, 0])) == nil)
+        #expect(LabelScore(rows, original: rows, labels: labels([])) == nil)
     }
 
     @Test("A file without outputs is no golden")

@@ -3,7 +3,7 @@ import Foundation
 public import Tensors
 
 /// Inputs and outputs of the framework that a model comes from: a safetensors file with `in.NAME`, `out.NAME`, and
-/// perhaps `ref64.NAME` (the same forward in float64), and a `case.json` beside it that states the framework's noise.
+/// perhaps `ref64.NAME` (the same forward in float64) and `labels` (the right class for each row of `logits`), and a `case.json` beside it that states the framework's noise.
 public struct Golden: Sendable {
     struct Noise: Sendable {
         var maximumError: Double
@@ -19,6 +19,8 @@ public struct Golden: Sendable {
     public let outputs: [String: StoredTensor]
     let exact: [String: StoredTensor]
     let noise: [String: Noise]
+    /// The tensor `labels`: for each row of `logits` the right class.
+    let labels: StoredTensor?
 
     /// - Throws: `FormatError` for a broken file; `RequestError` (exit status 3) when it holds no `in.` or no `out.` tensor.
     public init(_ path: String) throws {
@@ -32,6 +34,7 @@ public struct Golden: Sendable {
         inputs = tensors("in.")
         outputs = tensors("out.")
         exact = tensors("ref64.")
+        labels = file.tensors.first { $0.name == "labels" && $0.elementType == .int64 }
         if inputs.isEmpty || outputs.isEmpty {
             throw RequestError(
                 "\(path) is no golden file: it holds \(inputs.isEmpty ? "no in.NAME" : "no out.NAME") tensor; "

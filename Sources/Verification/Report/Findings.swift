@@ -57,6 +57,8 @@ public struct OutputFinding: Sendable {
     public let shape: Shape
     public let reference: Reference
     public let metrics: Metrics
+    /// Against a golden with labels: how many of them the output finds.
+    public var labels: LabelScore?
     public let tolerance: Tolerance
     public let failure: String?
 }

@@ -88,6 +88,12 @@ extension OutputFinding {
             "stage": .string(stage.code), "function": .string(function), "name": .string(name), "shape": .shape(shape),
             "against": .string(reference.rawValue), "metrics": metrics.json, "tolerance": tolerance.json,
             "failure": .failure(failure),
+            "labels": labels.map {
+                [
+                    "right": .integer(Int64($0.right)), "originalRight": .integer(Int64($0.originalRight)),
+                    "count": .integer(Int64($0.count)),
+                ]
+            } ?? .null,
         ]
     }
 }

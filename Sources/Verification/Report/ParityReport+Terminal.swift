@@ -43,6 +43,7 @@ extension ParityReport {
         case .graph, .outputs:
             let rows = outputs.filter { $0.stage == stage }
             return ["\(title): \(state)"] + (rows.isEmpty ? [] : outputTable(rows).lines(width: width))
+                + rows.compactMap(Self.labelLine)
         }
     }
 
@@ -98,6 +99,12 @@ extension ParityReport {
             ])
         }
         return table.lines(width: width)
+    }
+
+    private static func labelLine(_ row: OutputFinding) -> String? {
+        row.labels.map {
+            "\(row.function) \(row.name): \($0.right) of \($0.count) labels right, \($0.originalRight) by the golden's own output"
+        }
     }
 
     private func outputTable(_ rows: [OutputFinding]) -> TextTable {

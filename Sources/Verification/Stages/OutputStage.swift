@@ -38,6 +38,13 @@ struct OutputStage {
             if let limit = budget?.tolerance(forOutput: name) { return limit }
             return lossy.isEmpty ? strict(name) : .scheme(ofOutputsReading: lossy)
         }
+        if let labels = golden.labels {
+            for index in result.outputs.indices where result.outputs[index].name.contains("logits") {
+                let name = result.outputs[index].name
+                guard let values = actual[name], let original = expected[name] else { continue }
+                result.outputs[index].labels = LabelScore(values.floats, original: original.floats, labels: labels)
+            }
+        }
         for port in run.function.outputs {
             guard let expected = expected[port.name], let reference = originalOutputs[port.name],
                 expected.shape == reference.shape
