@@ -26,6 +26,23 @@ struct ReportTests {
         #expect(try JSON.parse(ByteView(Array(text.utf8)), file: "report.json").text(pretty: true) == text)
     }
 
+    @Test("A report carries a self test, and fails with it")
+    func selfTest() throws {
+        let (model, other) = (try TinyModel(), try TinyModel(seed: 8))
+        var report = try report()
+        report.selfTest = try SelfTest(
+            of: .compiled(try model.compiled("float16")), against: .reference([model.program])
+        ).run()
+        #expect(report.exitStatus == .success)
+        #expect(try JSONSchema(named: "report.schema.json").violations(of: report.json) == [])
+        #expect(report.html.contains("Detection matrix") && report.terminal().contains("self test passed"))
+        report.selfTest = try SelfTest(
+            of: .compiled(try model.compiled("float16")), against: .reference([other.program])
+        ).run()
+        #expect(report.exitStatus == .exceeded && report.headline.contains("self test failed"))
+        #expect(try JSONSchema(named: "report.schema.json").violations(of: report.json) == [])
+    }
+
     @Test("The schema refuses a report with a field too many or too few")
     func strictSchema() throws {
         let schema = try JSONSchema(named: "report.schema.json")

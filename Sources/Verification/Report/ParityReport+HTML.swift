@@ -17,7 +17,7 @@ extension ParityReport {
         </head>
         <body>
         <main>
-        \(banner)\(keyFigures)\(failureSection)\(stageSection)\(outputSection)\(operatorSection)\(weightSection)\(coverageSection)\(detailSection)</main>
+        \(banner)\(keyFigures)\(failureSection)\(stageSection)\(selfTestSection)\(outputSection)\(operatorSection)\(weightSection)\(coverageSection)\(detailSection)</main>
         </body>
         </html>
 
@@ -101,6 +101,23 @@ extension ParityReport {
         case .graph: "whole functions against the reference meaning with the weights as stored"
         case .outputs: "whole functions against the original model or its framework"
         }
+    }
+
+    private var selfTestSection: String {
+        guard let selfTest else { return "" }
+        var table = HTMLTable("fault", "injected into", "must catch", "caught by", "")
+        for trial in selfTest.trials {
+            let caught = (trial.caught ?? [:]).keys.sorted().map(\.code).joined(separator: ", ")
+            let isBad = trial.outcome == .missed || trial.outcome == .falseAlarm
+            table.add([
+                .text(trial.detail), .name(trial.target.isEmpty ? "the package" : trial.target),
+                .text(trial.claimed?.code ?? "none"), .text(caught),
+                isBad ? .state(trial.outcome.rawValue) : .text(trial.outcome.rawValue),
+            ])
+        }
+        return "<h2>Self test</h2>\n<p>\(XML.escaped(selfTest.headline.capitalizedFirst)). "
+            + "<span class=\"soft\">Faults are put into a copy in memory, to show that a verification would notice.</span></p>\n"
+            + "<details\(selfTest.failures.isEmpty ? "" : " open=\"open\"")><summary>Detection matrix</summary>\n\(table.html)</details>\n"
     }
 
     private var outputSection: String {

@@ -38,6 +38,7 @@ extension ParityReport {
                     }),
             ],
             "budget": budget ?? .null,
+            "selfTest": selfTest?.json ?? .null,
             "outputs": .array(outputs.map(\.json)),
             "weights": .array(weights.map(\.json)),
             "operators": .array(operators.map(\.json)),

@@ -18,6 +18,14 @@ extension ParityReport {
             lines += failures.prefix(Self.listed).map { style.bad("  \($0.stage.code) \($0.name): \($0.reason)") }
             if failures.count > Self.listed { lines.append("  and \(failures.count - Self.listed) more") }
         }
+        if let selfTest {
+            lines +=
+                [""]
+                + selfTest.terminal(width: width, colour: colour).split(
+                    separator: "\n", omittingEmptySubsequences: false
+                )
+                .map(String.init).dropLast()
+        }
         lines += ["", verdict == .passed ? style.good(headline) : style.bad(headline)]
         return lines.joined(separator: "\n") + "\n"
     }

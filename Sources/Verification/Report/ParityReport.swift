@@ -49,6 +49,8 @@ public struct ParityReport: Sendable {
     public internal(set) var sizes: [SizeFinding] = []
     public internal(set) var coverage: [CoverageFinding] = []
     public internal(set) var unused: [UnusedTensor] = []
+    /// What a self test found; nil when none ran. One that fails makes the whole report fail.
+    public var selfTest: SelfTestReport?
     /// Bytes of all stored weights and tables.
     public let storedBytes: Int
     /// Elements of all of them.
@@ -132,7 +134,7 @@ extension ParityReport {
 
     /// A failure outweighs all; then the outputs have to have been compared if that was asked for, else anything at all.
     public var verdict: Verdict {
-        if !failures.isEmpty { return .failed }
+        if !failures.isEmpty || selfTest?.exitStatus == .exceeded { return .failed }
         let needed = stages.contains(.outputs) ? [.outputs] : stages.filter { $0 != .container }
         if needed.isEmpty { return stages.contains(.container) && containerFiles != nil ? .passed : .nothingCompared }
         return needed.contains { comparisons(in: $0) > 0 } ? .passed : .nothingCompared
@@ -152,6 +154,8 @@ extension ParityReport {
         case .passed:
             let compared = stages.filter { comparisons(in: $0) > 0 }.map(\.title)
             return "passed: \(compared.joined(separator: ", ")) within the limits"
+        case .failed where failures.isEmpty:
+            return "failed: \(selfTest?.headline ?? "")"
         case .failed:
             let number = failures.count
             return "failed: \(Figure.plural(number, "comparison")) beyond \(number == 1 ? "its limit" : "the limits")"

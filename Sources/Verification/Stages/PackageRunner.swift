@@ -15,7 +15,9 @@ final class PackageRunner {
     }
 
     private func executor(of function: Int) throws -> Executor {
-        if let executor = executors[function] { return executor }
+        // A function with states is to start each run from zeros, as its reference does.
+        let lasts = program.functions[function].states.isEmpty
+        if lasts, let executor = executors[function] { return executor }
         let executor = try Executor(program, function: function, threads: threads)
         executors[function] = executor
         return executor

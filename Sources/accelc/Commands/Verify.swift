@@ -19,9 +19,12 @@ enum VerifyCommand: Command {
     static let budget = Option("budget", .file("FILE"), "limits to keep to (schemas/budget.schema.json)")
     static let report = Option("report", .file("FILE"), "write the report as JSON (schemas/report.schema.json)")
     static let html = Option("html", .file("FILE"), "write the report as one HTML page")
+    static let selfTest = Option(
+        "self-test", .flag, "also inject known faults into a copy in memory; each has to be noticed")
     static let positionals = [package]
     static let options = [
-        against, ConversionRequest.configuration, inputs, golden, seed, budget, report, html, CommonOptions.json,
+        against, ConversionRequest.configuration, inputs, golden, seed, budget, selfTest, report, html,
+        CommonOptions.json,
     ]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
@@ -30,8 +33,14 @@ enum VerifyCommand: Command {
             inputs: try inputSource(arguments), budget: try arguments[budget].map(Budget.init),
             threads: console.threads)
         let progress = console.progress("verifying")
-        let report = try Parity(of: .package(package), against: try reference(arguments, package))
+        let reference = try reference(arguments, package)
+        var report = try Parity(of: .package(package), against: reference)
             .check(options) { stage, _ in progress.step("\(stage)") }
+        if arguments.has(selfTest) {
+            guard let reference else { throw RequestError("--self-test needs the model: add --against MODEL") }
+            report.selfTest = try SelfTest(of: .package(package), against: reference)
+                .run(threads: console.threads) { progress.step($0) }
+        }
 
         keep(report, in: package, console)
         if let path = arguments[Self.report] { try write(report.json.text(pretty: true), to: path) }
