@@ -1,5 +1,5 @@
-public import ByteIO
-public import Programs
+import ByteIO
+import Programs
 import Synchronization
 public import Tensors
 

@@ -177,11 +177,29 @@ public struct PaletteCodec: WeightCodec {
                 table = entries(of: weight, group: current)
             }
             let out = UnsafeMutableBufferPointer(start: target + index * columns, count: columns)
-            forEachCode(row, of: weight) { codes in
-                for place in 0..<columns { out[place] = table[Int(codes[place])] }
-            }
+            lookUp(row, of: weight, in: table, into: out)
             let scale = scale(of: weight, row: row)
             if hasScales { for place in 0..<columns { out[place] *= scale } }
+        }
+    }
+
+    private func lookUp(
+        _ row: Int, of weight: CompressedTensor, in table: [Float], into target: UnsafeMutableBufferPointer<Float>
+    ) {
+        guard bits == 4 || bits == 8 else {
+            forEachCode(row, of: weight) { codes in
+                for place in codes.indices { target[place] = table[Int(codes[place])] }
+            }
+            return
+        }
+        let start = row * bytesPerRow(weight.shape)
+        weight.sections[0].withBytes { bytes in
+            guard let codes = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+            if bits == 4 {
+                ck_decode_palette4(codes + start, 0, table, target.baseAddress, target.count)
+            } else {
+                ck_decode_palette8(codes + start, table, target.baseAddress, target.count)
+            }
         }
     }
 
