@@ -26,7 +26,6 @@ show accelc verify "$out/$name-float32.accelpkg" --against "$model" --golden "$g
 
 printf '\n== Four-bit palettes, against the original weights\n'
 show accelc convert "$model" --shape "$shape" --compress palette:bits=4,group=16 -o "$out/$name.accelpkg"
-show accelc inspect "$out/$name.accelpkg"
 show accelc verify "$out/$name.accelpkg" --against "$model" --golden "$golden" --report "$out/report.json" --html "$out/report.html"
 show accelc run "$out/$name.accelpkg" --inputs "$golden" --outputs "$out/outputs.safetensors" --time
 

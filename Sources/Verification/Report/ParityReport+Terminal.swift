@@ -111,7 +111,7 @@ extension ParityReport {
 
     private static func labelLine(_ row: OutputFinding) -> String? {
         row.labels.map {
-            "\(row.function) \(row.name): \($0.right) of \($0.count) labels right, \($0.originalRight) by the golden's own output"
+            "  \(row.name): \($0.right) of \($0.count) labels right, \($0.originalRight) by the golden's own output"
         }
     }
 
