@@ -115,7 +115,7 @@ CK_INLINE void fill(const state *t, int even, size_t first, size_t last, size_t 
 }
 
 CK_INLINE void pass(const state *t, int even, size_t n) {
-    t->f[0] = 0, t->g[0] = 0, t->previous[0] = 0;
+    t->f[0] = 0, t->g[0] = -t->s2[0], t->previous[0] = 0;
     size_t start = 0, block = 64;
     while (start < n) {
         size_t low = (size_t)t->previous[start];

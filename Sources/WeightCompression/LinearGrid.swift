@@ -104,8 +104,9 @@ struct LinearGridSearch: Sendable {
         var index = 0
         while index + 16 <= values.count {
             let block = start.loadUnaligned(fromByteOffset: index * 4, as: SIMD16<Float>.self)
-            lows = pointwiseMin(lows, block)
-            highs = pointwiseMax(highs, block)
+            // (pointwiseMin and pointwiseMax go element by element.)
+            lows.replace(with: block, where: block .< lows)
+            highs.replace(with: block, where: block .> highs)
             index += 16
         }
         var (low, high) = (lows.min(), highs.max())

@@ -1,62 +1,132 @@
-import Foundation
 import TestSupport
 import Testing
 
 @testable import WeightCompression
 
-@Suite("Exact k-means")
+/// The search against a dynamic program that tries every partition.
+@Suite("exact k-means")
 struct ExactKMeansTests {
-    /// Least squared error by the plain dynamic program over all partitions of the sorted points.
-    static func optimum(_ points: [Float], k: Int) -> Double {
-        let sorted = points.sorted().map(Double.init)
-        let n = sorted.count
-        func error(_ range: Range<Int>) -> Double {
-            let run = sorted[range]
-            let mean = run.reduce(0, +) / Double(run.count)
-            return run.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
-        }
-        var best = (0...n).map { $0 == 0 ? 0 : error(0..<$0) }
-        for _ in 1..<max(k, 1) {
-            best = (0...n).map { end in
-                (0..<end).map { best[$0] + error($0..<end) }.min().map { min($0, best[end]) } ?? 0
-            }
-        }
-        return best[n]
-    }
+    /// A way to draw points that is hard on searches or on sums.
+    enum Kind: CaseIterable {
+        case uniform, normal, heavyTailed, integers, ties, twoFarClusters, largeOffset, tiny, large, geometric,
+            subnormal, evenlySpaced
 
-    static func error(_ points: [Float], _ centers: [Double]) -> Double {
-        points.reduce(0.0) { sum, point in
-            let distance = centers.map { abs($0 - Double(point)) }.min() ?? .infinity
-            return sum + distance * distance
-        }
-    }
-
-    static func points(seed: Int) -> [Float] {
-        var random = SeededGenerator(seed: UInt64(seed))
-        let count = Int.random(in: 1...40, using: &random)
-        return (0..<count).map { _ in
-            switch seed % 6 {
-            case 0: Float(Int.random(in: -4...4, using: &random))
-            case 1: Float.random(in: -1...1, using: &random)
-            case 2: Float(tan(Double.random(in: -1.5...1.5, using: &random)))
-            case 3: 1000 + Float.random(in: -0.001...0.001, using: &random)
-            case 4: Float.random(in: -1...1, using: &random) * (Bool.random(using: &random) ? 1e-30 : 1e30)
-            default: Float(Int.random(in: 0...3, using: &random)) * 10 + Float.random(in: -0.1...0.1, using: &random)
+        func point(_ index: Int, _ generator: inout SeededGenerator) -> Float {
+            let u = Float.random(in: -1...1, using: &generator)
+            switch self {
+            case .uniform: return u
+            case .normal:
+                return u + Float.random(in: -1...1, using: &generator) + Float.random(in: -1...1, using: &generator)
+            case .heavyTailed: return u / (0.001 + abs(Float.random(in: -1...1, using: &generator)))
+            case .integers: return (u * 20).rounded()
+            case .ties: return (u * 3).rounded() * 0.1
+            case .twoFarClusters: return u * 1e-3 + (u > 0 ? 1e4 : -1e4)
+            case .largeOffset: return 1e6 + u
+            case .tiny: return u * 1e-30
+            case .large: return u * 1e30
+            case .geometric: return (u > 0 ? 1 : -1) * Float(sign: .plus, exponent: index % 40 - 20, significand: 1)
+            case .subnormal: return u * Float(bitPattern: 700)
+            case .evenlySpaced: return Float(index) * 0.5
             }
         }
     }
 
-    @Test("The error is that of the dynamic program over all partitions", arguments: 0..<300)
-    func optimal(seed: Int) {
-        let points = Self.points(seed: seed)
-        for k in 1...min(points.count, 9) {
+    @Test("the squared error is the least of all partitions, for every k", arguments: Kind.allCases)
+    func optimum(kind: Kind) {
+        var generator = SeededGenerator(seed: UInt64(Kind.allCases.firstIndex(of: kind) ?? 0) + 1)
+        for _ in 0..<12 {
+            let count = Int.random(in: 1...28, using: &generator)
+            let points = (0..<count).map { kind.point($0, &generator) }
+            let best = leastErrors(points.sorted().map { ($0, 1) })
+            for k in 1...count {
+                var copy = points
+                let centers = copy.withUnsafeMutableBufferPointer { ExactKMeans.centers(of: $0, k: k) }
+                #expect(centers.count <= k)
+                #expect(zip(centers, centers.dropFirst()).allSatisfy { $0 < $1 })
+                let error = squaredError(points.map { ($0, 1) }, centers)
+                #expect(isAsGood(error, as: best[k]), "\(kind), k = \(k): \(error), not \(best[k]), of \(points)")
+            }
+        }
+    }
+
+    @Test("the weighted squared error is the least of all partitions", arguments: Kind.allCases)
+    func weighted(kind: Kind) {
+        var generator = SeededGenerator(seed: UInt64(Kind.allCases.firstIndex(of: kind) ?? 0) + 100)
+        for round in 0..<12 {
+            let count = Int.random(in: 1...24, using: &generator)
+            let points = (0..<count).map { kind.point($0, &generator) }.sorted()
+            let weights = (0..<count).map { _ -> Double in
+                let u = Double.random(in: 0.01...1, using: &generator)
+                return round % 2 == 0 ? u : u * u * u * 1e6
+            }
+            let pairs = Array(zip(points, weights))
+            let best = leastErrors(pairs)
+            for k in 1...count {
+                let centers = points.withUnsafeBufferPointer { points in
+                    weights.withUnsafeBufferPointer { ExactKMeans.centers(of: points, weights: $0, k: k) }
+                }
+                let error = squaredError(pairs, centers)
+                #expect(isAsGood(error, as: best[k]), "\(kind), k = \(k): \(error), not \(best[k])")
+            }
+        }
+    }
+
+    @Test(
+        "partitions of many points are those of the dynamic program too",
+        arguments: [Kind.normal, .heavyTailed, .largeOffset, .evenlySpaced])
+    func many(kind: Kind) {
+        var generator = SeededGenerator(seed: 77)
+        let points = (0..<700).map { kind.point($0, &generator) }
+        let best = leastErrors(points.sorted().map { ($0, 1) }, upTo: 16)
+        for k in [2, 3, 4, 8, 16] {
             var copy = points
             let centers = copy.withUnsafeMutableBufferPointer { ExactKMeans.centers(of: $0, k: k) }
-            #expect(centers.count <= k)
-            #expect(centers == centers.sorted())
-            let (found, wanted) = (Self.error(points, centers), Self.optimum(points, k: k))
-            let scale = points.reduce(0.0) { $0 + Double($1) * Double($1) }
-            #expect(found <= wanted * (1 + 1e-12) + 1e-28 * scale, "seed \(seed), k \(k): \(found), not \(wanted)")
+            let error = squaredError(points.map { ($0, 1) }, centers)
+            #expect(isAsGood(error, as: best[k]), "\(kind), k = \(k): \(error), not \(best[k])")
         }
+    }
+
+    @Test("as many centers as distinct values are the values; more are not needed")
+    func distinct() {
+        var points: [Float] = [3, 1, 2, 3, 1, -0.0, 0]
+        let centers = points.withUnsafeMutableBufferPointer { ExactKMeans.centers(of: $0, k: 8) }
+        #expect(centers == [0, 1, 2, 3])
+    }
+
+    private func isAsGood(_ error: Double, as best: Double) -> Bool { error <= best * (1 + 1e-12) }
+
+    /// Of the nearest centers.
+    private func squaredError(_ points: [(Float, Double)], _ centers: [Double]) -> Double {
+        points.reduce(0) { sum, point in
+            sum + point.1 * (centers.map { (Double(point.0) - $0) * (Double(point.0) - $0) }.min() ?? .infinity)
+        }
+    }
+
+    /// At index k the least squared error of sorted points in k clusters; costs are summed about running means.
+    private func leastErrors(_ points: [(Float, Double)], upTo limit: Int? = nil) -> [Double] {
+        let count = points.count
+        var cost = [[Double]](repeating: [Double](repeating: 0, count: count + 1), count: count)
+        for start in 0..<count {
+            var (weight, mean, sum) = (0.0, 0.0, 0.0)
+            for end in start..<count {
+                // From the first point, so that the mean keeps its digits.
+                let (x, w) = (Double(points[end].0) - Double(points[start].0), points[end].1)
+                let difference = x - mean
+                sum += difference * difference * (weight * w / (weight + w))
+                weight += w
+                mean += difference * w / weight
+                cost[start][end + 1] = sum
+            }
+        }
+        var errors = [Double](repeating: .infinity, count: count + 1)
+        errors[0] = 0
+        var least = [Double.infinity]
+        for _ in 1...(limit ?? count) {
+            errors = (0...count).map { end in
+                (0..<end).reduce(end == 0 ? 0 : .infinity) { min($0, errors[$1] + cost[$1][end]) }
+            }
+            least.append(errors[count])
+        }
+        return least
     }
 }

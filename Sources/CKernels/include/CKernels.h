@@ -41,7 +41,7 @@ void ck_decode_int8(const int8_t *codes, float scale, float zero, float *target,
 
 /// Cuts n sorted weighted points into runs so that the squared error about each run's mean plus `penalty` for each run is
 /// least. Position i lies before point i; w, s1, s2 [0...n] are the sums of weight, weight * x, weight * x^2 over the
-/// points before a position, w rising strictly. `reciprocal` is NULL, or reciprocal[d] = 1 / (w[i + d] - w[i]) where that
+/// points before a position (up to a constant each), w rising strictly. `reciprocal` is NULL, or reciprocal[d] = 1 / (w[i + d] - w[i]) where that
 /// is the same for all i. Fills f[0...n] (the least cost up to a position), previous[0...n] (where its last run starts);
 /// g[0...n] is scratch. Takes about 10 ns a point when runs are shorter than a few thousand points.
 void ck_partition(const double *w, const double *s1, const double *s2, const double *reciprocal, size_t n,

@@ -9,8 +9,7 @@ enum ExactKMeans {
         }
         let sorted = UnsafeBufferPointer(points)
         if let few = distinct(sorted, atMost: k) { return few.map(Double.init) }
-        let ends = PartitionSearch.best(PointSums(sorted), k: k).ends
-        return settled(ends, of: sorted, weights: nil)
+        return centers(of: sorted, weights: nil, sums: PointSums(sorted), k: k)
     }
 
     /// The same for weighted points, sorted already; weights above zero.
@@ -18,7 +17,21 @@ enum ExactKMeans {
         of sorted: UnsafeBufferPointer<Float>, weights: UnsafeBufferPointer<Double>, k: Int
     ) -> [Double] {
         if let few = distinct(sorted, atMost: k) { return few.map(Double.init) }
-        let ends = PartitionSearch.best(PointSums(sorted, weights: weights), k: k).ends
+        return centers(of: sorted, weights: weights, sums: PointSums(sorted, weights: weights), k: k)
+    }
+
+    private static func centers(
+        of sorted: UnsafeBufferPointer<Float>, weights: UnsafeBufferPointer<Double>?, sums: PointSums, k: Int
+    ) -> [Double] {
+        var ends = PartitionSearch.best(sums, k: k)
+        // Few points in tight clusters far apart: the sums' digits may not tell one partition from another.
+        let isFew = sorted.count <= 512
+        var noise = sums.noise
+        if isFew, let weights { noise *= (weights.max() ?? 1) / (weights.min() ?? 1) }
+        let isDoubtful = noise > (isFew ? 1e-13 : 1e-10) * sums.error(ends)
+        if isDoubtful, sorted.count * k <= 1 << 22 {
+            ends = PreciseRuns(sorted, weights: weights).bestEnds(k: k)
+        }
         return settled(ends, of: sorted, weights: weights)
     }
 

@@ -26,22 +26,54 @@ struct PartitionSearch {
     private let scratch: UnsafeMutablePointer<Double>
     private let previous: UnsafeMutablePointer<Int32>
 
-    /// The optimal ends and the price that found them, for `k` runs of at least `k` points.
-    static func best(_ points: PointSums, k: Int) -> (ends: Ends, price: Double) {
-        // A look at every stride-th position alone finds a price close to the right one for next to nothing.
-        let coarse = max(256, 16 * k)
-        let hint =
-            points.count >= 4 * coarse
-            ? best(PointSums(points, every: points.count / coarse), k: k).price
-            : 2 * 2.72 * points.energy / pow(Double(k), 3)  // Panter and Dite's law for a normal distribution
-        return withUnsafeTemporaryAllocation(of: Double.self, capacity: 2 * points.count + 2) { sums in
+    /// The optimal ends, for `k` runs of at least `k` points.
+    static func best(_ points: PointSums, k: Int) -> Ends {
+        with(points) { $0.best(k: k, startingAt: hint(points, k: k)).ends }
+    }
+
+    private static func with<Result>(_ points: PointSums, _ body: (PartitionSearch) -> Result) -> Result {
+        withUnsafeTemporaryAllocation(of: Double.self, capacity: 2 * points.count + 2) { sums in
             withUnsafeTemporaryAllocation(of: Int32.self, capacity: points.count + 1) { previous in
-                guard let cost = sums.baseAddress, let previous = previous.baseAddress else { return ([], hint) }
-                let search = PartitionSearch(
-                    points: points, cost: cost, scratch: cost + points.count + 1, previous: previous)
-                return search.best(k: k, startingAt: hint)
+                // A buffer of at least one element has an address.
+                body(
+                    PartitionSearch(
+                        points: points, cost: sums.baseAddress!, scratch: sums.baseAddress! + points.count + 1,
+                        previous: previous.baseAddress!))
             }
         }
+    }
+
+    /// A price that very likely gives k runs.
+    private static func hint(_ points: PointSums, k: Int) -> Double {
+        // Panter and Dite's law for a normal distribution.
+        let law = 2 * 2.72 * points.energy / pow(Double(k), 3)
+        guard points.count >= 32 * k, k > 1, points.count >= 1024 else { return law }
+        // A look at few positions takes next to no time. All prices between D(k-1) - D(k) and D(k) - D(k+1) give k runs:
+        // the middle is far from both ends.
+        return with(PointSums(points, at: coarsePositions(points.count, stride: points.count / max(128, 8 * k)))) {
+            search in
+            let (ends, price) = search.best(k: k, startingAt: law)
+            let step = pow(Double(k + 1) / Double(k), 3)
+            let errors = [
+                search.points.error(search.best(k: k - 1, startingAt: price * step).ends), search.points.error(ends),
+                search.points.error(search.best(k: k + 1, startingAt: price / step).ends),
+            ]
+            let middle = ((errors[0] - errors[1]) * (errors[1] - errors[2])).squareRoot()
+            return middle > 0 ? middle : price
+        }
+    }
+
+    /// Positions from 0 to `count`, `stride` apart, closer and closer to both ends: runs of the tails have few points.
+    private static func coarsePositions(_ count: Int, stride: Int) -> [Int] {
+        var (head, tail) = ([0], [count])
+        while head[head.count - 1] < tail[tail.count - 1] {
+            let (low, high) = (head[head.count - 1], tail[tail.count - 1])
+            let step = max(1, min(stride, low / 8))
+            if high - low <= 2 * step { break }
+            head.append(low + step)
+            tail.append(high - step)
+        }
+        return head + tail.reversed()
     }
 
     private func best(k: Int, startingAt hint: Double) -> (ends: Ends, price: Double) {

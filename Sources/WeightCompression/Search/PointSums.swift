@@ -1,7 +1,8 @@
 /// Sorted weighted points as running sums, the form in which the cost of any run of them takes constant time.
 ///
-/// `w`, `s1`, `s2` at position i are the sums of weight, weight * x and weight * x^2 over the points before it; x is
-/// measured from the mean of all, so that sums keep their digits.
+/// `w`, `s1`, `s2` at position i are the sums of weight, weight * x and weight * x^2 over the points before it, less those
+/// at the middle position; x is measured from the middle point. So the sums are small where most points are, and
+/// outliers at the ends cost the others no digits.
 final class PointSums {
     let count: Int
     let w: UnsafeMutablePointer<Double>
@@ -15,7 +16,6 @@ final class PointSums {
         w = .allocate(capacity: count + 1)
         s1 = .allocate(capacity: count + 1)
         s2 = .allocate(capacity: count + 1)
-        (w[0], s1[0], s2[0]) = (0, 0, 0)
         guard let weight else {
             reciprocal = nil
             return
@@ -36,42 +36,72 @@ final class PointSums {
     /// Points that weigh 1 each.
     convenience init(_ points: UnsafeBufferPointer<Float>) {
         self.init(count: points.count, even: 1)
-        var sum = 0.0
-        for point in points { sum += Double(point) }
-        let mean = sum / Double(max(points.count, 1))
-        for index in points.indices {
-            let x = Double(points[index]) - mean
-            w[index + 1] = Double(index + 1)
-            s1[index + 1] = s1[index] + x
-            s2[index + 1] = s2[index] + x * x
-        }
+        let (middle, origin) = Self.middle(points)
+        for index in 0...count { w[index] = Double(index - middle) }
+        fill(middle) { index in (1, Double(points[index]) - origin) }
     }
 
     /// Points of different weights, all above zero.
     convenience init(_ points: UnsafeBufferPointer<Float>, weights: UnsafeBufferPointer<Double>) {
         self.init(count: points.count, even: nil)
-        var (sum, weight) = (0.0, 0.0)
-        for index in points.indices {
-            sum += Double(points[index]) * weights[index]
-            weight += weights[index]
+        let (middle, origin) = Self.middle(points)
+        w[middle] = 0
+        for index in middle..<count { w[index + 1] = w[index] + weights[index] }
+        for index in stride(from: middle, to: 0, by: -1) { w[index - 1] = w[index] - weights[index - 1] }
+        fill(middle) { index in (weights[index], Double(points[index]) - origin) }
+    }
+
+    private static func middle(_ points: UnsafeBufferPointer<Float>) -> (position: Int, value: Double) {
+        points.isEmpty ? (0, 0) : (points.count / 2, Double(points[points.count / 2]))
+    }
+
+    @inline(__always)
+    private func fill(_ middle: Int, _ point: (Int) -> (weight: Double, x: Double)) {
+        var (sum, squares) = (0.0, 0.0)
+        (s1[middle], s2[middle]) = (0, 0)
+        for index in middle..<count {
+            let (weight, x) = point(index)
+            sum += weight * x
+            squares += weight * x * x
+            (s1[index + 1], s2[index + 1]) = (sum, squares)
         }
-        let mean = weight > 0 ? sum / weight : 0
-        for index in points.indices {
-            let x = Double(points[index]) - mean
-            w[index + 1] = w[index] + weights[index]
-            s1[index + 1] = s1[index] + weights[index] * x
-            s2[index + 1] = s2[index] + weights[index] * x * x
+        (sum, squares) = (0, 0)
+        var index = middle
+        while index > 0 {
+            index -= 1
+            let (weight, x) = point(index)
+            sum -= weight * x
+            squares -= weight * x * x
+            (s1[index], s2[index]) = (sum, squares)
         }
     }
 
-    /// Only every `stride`th position: runs may start and end there alone. What is left at the end is dropped.
-    convenience init(_ all: PointSums, every stride: Int) {
-        self.init(count: all.count / stride, even: all.reciprocal == nil ? nil : Double(stride))
-        for index in 0...count {
-            (w[index], s1[index], s2[index]) = (all.w[index * stride], all.s1[index * stride], all.s2[index * stride])
+    /// Only `positions`, ascending: runs may start and end there alone.
+    convenience init(_ all: PointSums, at positions: [Int]) {
+        self.init(count: positions.count - 1, even: nil)
+        for (index, position) in positions.enumerated() {
+            (w[index], s1[index], s2[index]) = (all.w[position], all.s1[position], all.s2[position])
         }
     }
 
     /// Squared error about the mean of all.
-    var energy: Double { count == 0 ? 0 : max(0, s2[count] - s1[count] * s1[count] / w[count]) }
+    var energy: Double {
+        let sum = s1[count] - s1[0]
+        return count == 0 ? 0 : max(0, s2[count] - s2[0] - sum * sum / (w[count] - w[0]))
+    }
+
+    /// Squared error about the means of the runs that end at `ends`.
+    func error(_ ends: [Int32]) -> Double {
+        var (total, start) = (0.0, 0)
+        for end in ends {
+            let end = Int(end)
+            let sum = s1[end] - s1[start]
+            total += max(0, s2[end] - s2[start] - sum * sum / (w[end] - w[start]))
+            start = end
+        }
+        return total
+    }
+
+    /// What rounding of the sums may do to the cost of a run.
+    var noise: Double { 0x1p-51 * max(-s2[0], s2[count]) }
 }
