@@ -14,7 +14,8 @@ library=$(ACCELC_FUZZ=1 swift build -c release --scratch-path $work --sanitize f
 : > $work/empty.swift
 swiftc -parse-as-library -sanitize=fuzzer,address $work/empty.swift "$library" -lz -o $work/fuzz 2> $work/link.log || { cat $work/link.log >&2; exit 1; }
 
-if [ $# = 0 ]; then mapfile -t targets < <($work/fuzz); set -- "${targets[@]}"; fi
+# shellcheck disable=SC2046  # the names are words
+if [ $# = 0 ]; then set -- $($work/fuzz); fi
 failed=0
 for target; do
     mkdir -p "$work/corpus/$target" "$work/findings"
