@@ -96,20 +96,7 @@ final class TemporaryFile {
     }
 
     private func writeNow(_ bytes: UnsafeRawBufferPointer) throws {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(1 << 30))
-            #if canImport(Darwin)
-                let written = Darwin.write(descriptor.number, part.baseAddress, part.count)
-            #elseif canImport(Musl)
-                let written = Musl.write(descriptor.number, part.baseAddress, part.count)
-            #else
-                let written = Glibc.write(descriptor.number, part.baseAddress, part.count)
-            #endif
-            if written < 0 && errno == EINTR { continue }
-            guard written > 0 else { throw failure() }
-            rest = rest.dropFirst(written)
-        }
+        guard descriptor.writeAll(bytes) else { throw failure() }
     }
 
     func commit() throws {

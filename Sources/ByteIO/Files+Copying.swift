@@ -31,25 +31,13 @@ extension Files {
         guard descriptor.number >= 0 else {
             throw RequestError("cannot write \(target): \(systemMessage())", status: .unavailable)
         }
-        let isWritten = content.withBytes { writeAll($0, to: descriptor) }
+        let isWritten = content.withBytes { descriptor.writeAll($0) }
         guard isWritten, !isSynced || fsync(descriptor.number) == 0, descriptor.close() else {
             let message = systemMessage()
             unlink(target)
             throw RequestError("cannot write \(target): \(message)", status: .unavailable)
         }
         return .copy
-    }
-
-    private static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: FileDescriptor) -> Bool {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(1 << 30))
-            let written = write(descriptor.number, part.baseAddress, part.count)
-            if written < 0 && errno == EINTR { continue }
-            guard written > 0 else { return false }
-            rest = rest.dropFirst(written)
-        }
-        return true
     }
 
     private static func clone(_ source: String, to target: String, mode: UInt16) -> Bool {

@@ -119,7 +119,8 @@ public enum Files {
         }
     }
 
-    static func trimmingSlashes(_ path: String) -> String {
+    /// `path` without `/` at its end.
+    package static func trimmingSlashes(_ path: String) -> String {
         var view = path[...]
         while view.utf8.last == UInt8(ascii: "/") { view = view.dropLast() }
         return String(view)

@@ -19,6 +19,19 @@ final class FileDescriptor {
 
     deinit { if number >= 0 { _ = systemClose(number) } }
 
+    /// Writes all of `bytes`. Returns false when the system reports an error, which `errno` tells.
+    func writeAll(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(1 << 30))
+            let written = write(number, part.baseAddress, part.count)
+            if written < 0 && errno == EINTR { continue }
+            guard written > 0 else { return false }
+            rest = rest.dropFirst(written)
+        }
+        return true
+    }
+
     /// Closes now. Returns false when the system reports an error (data that could not be written).
     func close() -> Bool {
         defer { number = -1 }

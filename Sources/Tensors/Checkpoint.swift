@@ -25,7 +25,7 @@ public struct Checkpoint: Sendable {
     public init(model: String, configuration: String? = nil) throws {
         let path = try ModelLocation.resolve(model)
         let isFolder = Files.kind(of: path) == .folder
-        let folder = isFolder ? path : Files.parentFolder(of: path) ?? "."
+        let folder = isFolder ? Files.trimmingSlashes(path) : Files.parentFolder(of: path) ?? "."
         self.folder = folder
 
         if isFolder {

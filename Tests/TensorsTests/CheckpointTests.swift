@@ -38,6 +38,7 @@ struct CheckpointTests {
             #expect(checkpoint.tensors.map(\.name) == ["a", "b"])
             #expect(checkpoint["b"]?.floats() == [1, 2])
             #expect(checkpoint["c"] == nil)
+            #expect(try Checkpoint(model: "\(folder)/").folder == folder)
             #expect(try checkpoint.configuration["hidden_size"].int() == 384)
             #expect(try checkpoint.document("1_Pooling/config.json")?.members().isEmpty == true)
             #expect(try checkpoint.document("2_Dense/config.json") == nil)
