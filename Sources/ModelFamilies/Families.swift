@@ -2,15 +2,18 @@ public import ByteIO
 
 /// The registry of model families. A new family is a file in `Families/` and a line here.
 public enum Families {
-    public static let all: [any ModelFamily.Type] = [Bert.self]
+    public static let all: [any ModelFamily.Type] = [Bert.self, SNAC.self, SileroVAD.self, Wav2Vec2.self]
 
-    /// The family of a model by the `model_type` of its config.json.
-    /// - Throws: `FormatError` without a `model_type`; `RequestError` (unavailable) for one that no family reads.
+    /// The family of a model by the `model_type` of its config.json, or by its fields where it has none.
+    /// - Throws: `FormatError` without a `model_type` that no family recognizes; `RequestError` (unavailable) for one that no family reads.
     public static func matching(_ configuration: JSONField) throws -> any ModelFamily {
         guard configuration.exists else {
             throw RequestError(
                 "\(configuration.file) is missing: without it nobody knows what the tensors mean; put the model's "
                     + "config.json beside its weights or name it", status: .unavailable)
+        }
+        if !configuration["model_type"].exists {
+            for family in all where family.recognizes(configuration) { return family.init() }
         }
         let modelType = try configuration["model_type"].string()
         for family in all where family.modelTypes.contains(modelType) { return family.init() }

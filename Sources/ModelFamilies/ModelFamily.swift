@@ -1,4 +1,4 @@
-import ByteIO
+public import ByteIO
 public import Programs
 public import Tensors
 
@@ -10,8 +10,12 @@ public protocol ModelFamily: Sendable {
     /// The classes of the original framework that it builds, e.g. `BertForMaskedLM`.
     static var architectures: [String] { get }
     init()
+    /// Whether a configuration without a `model_type` is one of this family's.
+    static func recognizes(_ configuration: JSONField) -> Bool
     /// The programs that a model consists of, e.g. `encoder`, `decoder`.
     var parts: [String] { get }
+    /// Those of `parts` that are built when none is asked for.
+    var defaultParts: [String] { get }
     /// Builds one program for each of `parts`.
     /// - Throws: `FormatError` for a configuration or tensor that does not fit, `RequestError` for what the family does
     ///   not support.
@@ -29,18 +33,23 @@ public struct FamilyModel: Sendable {
     public let programs: [Program]
     /// Sorted by name.
     public let unused: [UnusedTensor]
+    /// The names of the tensors of the checkpoint that a program reads, as they are or computed with others.
+    public let used: Set<String>
 }
 
 extension ModelFamily {
-    /// - Parameter parts: what to build; empty for all.
+    public static func recognizes(_ configuration: JSONField) -> Bool { false }
+    public var defaultParts: [String] { parts }
+
+    /// - Parameter parts: what to build; empty for the default ones.
     /// - Throws: `RequestError` for a part that the family does not have; `FormatError`.
     public func model(for checkpoint: Checkpoint, parts: [String] = []) throws -> FamilyModel {
         for part in parts where !self.parts.contains(part) {
             throw RequestError("there is no part \"\(part)\" (the model has: \(self.parts.joined(separator: ", ")))")
         }
         var names = TensorNames(checkpoint)
-        let wanted = parts.isEmpty ? self.parts : self.parts.filter(parts.contains)
+        let wanted = parts.isEmpty ? defaultParts : self.parts.filter(parts.contains)
         let programs = try programs(for: checkpoint, parts: wanted, names: &names)
-        return FamilyModel(programs: programs, unused: names.unused)
+        return FamilyModel(programs: programs, unused: names.unused, used: names.used)
     }
 }

@@ -4,12 +4,13 @@ public import Tensors
 /// Finds a checkpoint's tensors by the names that the architecture gives them, whatever spelling they are stored under,
 /// and keeps account of which were taken.
 ///
-/// Spellings: with or without the prefix of the base model (`bert.`), and `gamma`/`beta` for a norm's `weight`/`bias`.
+/// Spellings: with or without the prefix of the base model (`bert.`), `gamma`/`beta` for a norm's `weight`/`bias`, and
+/// `weight_g`/`weight_v` for the two factors of a normed weight.
 public struct TensorNames: Sendable {
     private let checkpoint: Checkpoint
     /// Prefixes that may stand before a name, e.g. `bert.`.
     public var prefixes: [String] = []
-    private var used: Set<String> = []
+    private(set) var used: Set<String> = []
     private var reasons: [(matches: @Sendable (String) -> Bool, reason: String)] = []
 
     public init(_ checkpoint: Checkpoint) { self.checkpoint = checkpoint }
@@ -22,8 +23,10 @@ public struct TensorNames: Sendable {
 
     private func spellings(of name: String) -> [String] {
         var endings = [name]
-        for (new, old) in [("LayerNorm.weight", "LayerNorm.gamma"), ("LayerNorm.bias", "LayerNorm.beta")]
-        where name.hasSuffix(new) {
+        for (new, old) in [
+            ("LayerNorm.weight", "LayerNorm.gamma"), ("LayerNorm.bias", "LayerNorm.beta"),
+            ("parametrizations.weight.original0", "weight_g"), ("parametrizations.weight.original1", "weight_v"),
+        ] where name.hasSuffix(new) {
             endings.append(name.dropLast(new.count) + old)
         }
         return endings.flatMap { ending in [ending] + prefixes.map { $0 + ending } }

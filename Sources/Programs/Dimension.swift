@@ -60,6 +60,13 @@ public struct Dimension: Hashable, Sendable {
         }
     }
 
+    /// A free dimension is divided in it, rounding down.
+    var hasQuotient: Bool {
+        terms.keys.contains { product in
+            product.atoms.contains { if case .quotient = $0 { true } else { false } }
+        }
+    }
+
     /// Replaces free dimensions by numbers. Saturates instead of overflowing: no real extent is that large.
     public func binding(_ numbers: [String: Int]) -> Dimension {
         terms.reduce(.fixed(0)) { sum, term in

@@ -12,10 +12,54 @@ struct ParityCase: CustomTestStringConvertible, Sendable {
     var testDescription: String { URL(filePath: folder).lastPathComponent }
 
     /// The bert cases that the tests carry, and those of the larger collection where there is one.
-    static let bert: [ParityCase] = [Fixtures.path(""), Fixtures.sharedCases ?? ""].filter { !$0.isEmpty }.flatMap {
-        root in
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
-        return names.filter { $0.hasPrefix("bert_") }.sorted().map { ParityCase(folder: "\(root)/\($0)") }
+    static let bert = all(["bert_"])
+
+    static func all(_ prefixes: [String]) -> [ParityCase] {
+        [Fixtures.path(""), Fixtures.sharedCases ?? ""].filter { !$0.isEmpty }.flatMap { root in
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
+            return names.filter { name in prefixes.contains { name.hasPrefix($0) } }.sorted()
+                .map { ParityCase(folder: "\(root)/\($0)") }
+        }
+    }
+
+    func golden() throws -> SafetensorsFile { try SafetensorsFile("\(folder)/golden.safetensors") }
+
+    func facts() throws -> JSONField { JSONField(try JSON.read("\(folder)/case.json"), file: "case.json") }
+
+    /// The model, all of its parts that `parts` names (empty: the default ones).
+    func model(parts: [String] = [], file: String? = nil) throws -> FamilyModel {
+        let checkpoint = try Checkpoint(model: file.map { "\(folder)/\($0)" } ?? folder)
+        return try Families.matching(checkpoint.configuration).model(for: checkpoint, parts: parts)
+    }
+
+    /// Every golden output is within 4 times the framework's own noise.
+    func expectParity(of model: FamilyModel) throws {
+        let deviations = try deviations(of: model)
+        #expect(Set(deviations.map(\.output)) == Set(try facts()["outputs"].members().map(\.key)))
+        for deviation in deviations { #expect(deviation.inNoise <= 4, "\(deviation)") }
+    }
+
+    /// Every tensor of the checkpoint is used or listed as unused, with a reason.
+    func expectAccount(of model: FamilyModel, file: String? = nil) throws {
+        let checkpoint = try Checkpoint(model: file.map { "\(folder)/\($0)" } ?? folder)
+        #expect(model.used.isDisjoint(with: model.unused.map(\.name)))
+        #expect(model.used.union(model.unused.map(\.name)) == Set(checkpoint.tensors.map(\.name)))
+        #expect(model.unused.allSatisfy { !$0.reason.isEmpty })
+        let known = Set(checkpoint.tensors.map(\.name))
+        for constant in model.programs.flatMap(\.constants)
+        where constant.isWeight && known.contains(constant.tensor.name) {
+            #expect(model.used.contains(constant.tensor.name))
+        }
+    }
+
+    /// What a program makes of the golden inputs, frozen to fit them.
+    func outputs(of program: Program) throws -> [(name: String, tensor: HostTensor)] {
+        let golden = try golden()
+        let bindings = try ShapeBindings(fitting: golden.tensors, to: program, file: "golden.safetensors")
+        let inputs = program.inputs.compactMap { input in
+            golden["in.\(input.name)"].map { (input.name, HostTensor($0)) }
+        }
+        return try program.freezing(bindings).evaluate(Dictionary(uniqueKeysWithValues: inputs))
     }
 
     struct Deviation {
@@ -28,16 +72,10 @@ struct ParityCase: CustomTestStringConvertible, Sendable {
     func deviations(
         of model: FamilyModel, changing change: (Program) throws -> Program = { $0 }
     ) throws -> [Deviation] {
-        let golden = try SafetensorsFile("\(folder)/golden.safetensors")
-        let noise = JSONField(try JSON.read("\(folder)/case.json"), file: "case.json")["fp32_noise"]
+        let golden = try golden()
+        let noise = try facts()["fp32_noise"]
         return try model.programs.flatMap { program in
-            let program = try change(program)
-            let bindings = try ShapeBindings(fitting: golden.tensors, to: program, file: "golden.safetensors")
-            let inputs = Dictionary(
-                uniqueKeysWithValues: program.inputs.compactMap { input in
-                    golden["in.\(input.name)"].map { (input.name, HostTensor($0)) }
-                })
-            return try program.freezing(bindings).evaluate(inputs).compactMap { name, tensor -> Deviation? in
+            try outputs(of: try change(program)).compactMap { name, tensor -> Deviation? in
                 guard let reference = golden["ref64.\(name)"] else { return nil }
                 guard reference.shape == tensor.shape else { return Deviation(output: name, inNoise: .infinity) }
                 let differences = zip(tensor.floats, reference.doubles()).map { abs(Double($0) - $1) }

@@ -1,6 +1,6 @@
 import Tensors
 
-/// The same elements in row-major order under other extents.
+/// The same elements in row-major order under other extents. Extents with quotients are compared once they are numbers.
 public struct Reshape: ViewOperator {
     public static let name = "reshape"
     public var dimensions: [Dimension]
@@ -12,7 +12,8 @@ public struct Reshape: ViewOperator {
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
         let input = try inputs.requireOne()
         let (found, wanted) = (input.dimensions.reduce(1, *), dimensions.reduce(1, *))
-        guard found == wanted else {
+        // Whether a quotient leaves a rest shows once it is a number.
+        guard found == wanted || found.hasQuotient || wanted.hasQuotient else {
             throw OperatorError(
                 "\(input) has \(found) elements, but \(TensorType(input.elementType, dimensions)) has \(wanted)")
         }

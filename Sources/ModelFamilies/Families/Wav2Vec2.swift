@@ -1,0 +1,159 @@
+import ByteIO
+public import Programs
+public import Tensors
+
+/// wav2vec 2.0 and HuBERT: encoders of raw audio at 16 kHz, and their CTC head.
+///
+/// Input: `input_values` F32[batch, samples], normalised as the model's feature extractor does it, of exactly the length
+/// of the audio: the base models take means over all of it, padding included. Output: `last_hidden_state`
+/// F32[batch, frames, width], or with the head `logits` F32[batch, frames, vocabulary].
+public struct Wav2Vec2: ModelFamily {
+    public static let modelTypes = ["wav2vec2", "hubert"]
+    public static let architectures = Wav2Vec2Configuration.Architecture.allCases.map(\.rawValue)
+    public init() {}
+    public let parts = ["model"]
+
+    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+        let config = try Wav2Vec2Configuration(checkpoint.configuration)
+        names.prefixes = ["wav2vec2.", "hubert."]
+        names.explain("hides parts of the audio in training") { $0 == "masked_spec_embed" }
+        names.explain("belongs to pre-training") {
+            ["quantizer.", "project_q.", "project_hid."].contains(where: $0.hasPrefix)
+        }
+        names.explain("belongs to a head that \(config.architecture.rawValue) does not have") {
+            $0.hasPrefix("lm_head.")
+        }
+        let dimensions = [
+            Program.FreeDimension("batch", usual: [1]), .init("samples", usual: [16000, 160_000]),
+        ]
+        return try parts.map { part in
+            var graph = Wav2Vec2Graph(
+                config: config,
+                layers: LayerBuilder(builder: ProgramBuilder(name: part, dimensions: dimensions), names: names))
+            let hidden = try graph.encoder(try graph.features())
+            if config.architecture.hasHead {
+                let logits = try graph.layers.linear("lm_head", hidden, from: config.width, to: config.vocabulary)
+                graph.layers.builder.output("logits", logits)
+            } else {
+                graph.layers.builder.output("last_hidden_state", hidden)
+            }
+            names = graph.layers.names
+            return try graph.layers.builder.finish()
+        }
+    }
+}
+
+/// What the wav2vec 2.0 family reads of a config.json, checked. A missing field has the default of the original framework.
+struct Wav2Vec2Configuration {
+    enum Architecture: String, CaseIterable {
+        case model = "Wav2Vec2Model"
+        case ctc = "Wav2Vec2ForCTC"
+        case hubert = "HubertModel"
+        case hubertCTC = "HubertForCTC"
+
+        var hasHead: Bool { self == .ctc || self == .hubertCTC }
+    }
+    struct FeatureLayer {
+        let width: Int
+        let kernel: Int
+        let stride: Int
+    }
+    let architecture: Architecture
+    let featureLayers: [FeatureLayer]
+    let featuresHaveBias: Bool
+    /// Layer norms in all feature layers instead of one norm over time in the first.
+    let normsAllFeatures: Bool
+    let normsProjection: Bool
+    let featureActivation: any Operator
+    let width: Int
+    let layers: Int
+    let heads: Int
+    let intermediate: Int
+    let activation: any Operator
+    let epsilon: Double
+    let positionKernel: Int
+    let positionGroups: Int
+    /// Norms stand before the layers, not behind them.
+    let isStable: Bool
+    let vocabulary: Int
+
+    init(_ config: JSONField) throws {
+        let isHubert = try config["model_type"].string() == "hubert"
+        architecture = try config.architecture(default: isHubert ? .hubert : Architecture.model)
+        func integers(_ name: String, _ other: [Int]) throws -> [Int] {
+            config[name].exists ? try config[name].array().map { try $0.int(in: 1...1 << 16) } : other
+        }
+        let widths = try integers("conv_dim", [Int](repeating: 512, count: 7))
+        let kernels = try integers("conv_kernel", [10, 3, 3, 3, 3, 2, 2])
+        let strides = try integers("conv_stride", [5, 2, 2, 2, 2, 2, 2])
+        guard !widths.isEmpty, widths.count == kernels.count, widths.count == strides.count else {
+            throw config["conv_kernel"].error(
+                "\(widths.count) widths, \(kernels.count) kernels, \(strides.count) strides")
+        }
+        featureLayers = widths.indices.map {
+            FeatureLayer(width: widths[$0], kernel: kernels[$0], stride: strides[$0])
+        }
+        featuresHaveBias = try config["conv_bias"].bool(default: false)
+        let norm = config["feat_extract_norm"].exists ? try config["feat_extract_norm"].string() : "group"
+        guard ["group", "layer"].contains(norm) else {
+            throw config["feat_extract_norm"].error("expected \"group\" or \"layer\", found \"\(norm)\"")
+        }
+        normsAllFeatures = norm == "layer"
+        normsProjection = isHubert ? try config["feat_proj_layer_norm"].bool(default: true) : true
+        featureActivation = try HiddenActivation.read(config["feat_extract_activation"], default: "gelu")
+        width = try config["hidden_size"].int(in: 1...1 << 16, default: 768)
+        layers = try config["num_hidden_layers"].int(in: 1...1000, default: 12)
+        heads = try config["num_attention_heads"].int(in: 1...1 << 16, default: 12)
+        guard width % heads == 0 else {
+            throw config["num_attention_heads"].error("\(heads) heads do not divide hidden_size \(width)")
+        }
+        intermediate = try config["intermediate_size"].int(in: 1...1 << 20, default: 3072)
+        activation = try HiddenActivation.read(config["hidden_act"], default: "gelu")
+        epsilon = config["layer_norm_eps"].exists ? try config["layer_norm_eps"].double() : 1e-5
+        guard epsilon >= 0, epsilon < 1 else {
+            throw config["layer_norm_eps"].error("\(epsilon) is outside of 0..<1")
+        }
+        positionKernel = try config["num_conv_pos_embeddings"].int(in: 1...1 << 12, default: 128)
+        positionGroups = try config["num_conv_pos_embedding_groups"].int(in: 1...1 << 12, default: 16)
+        guard width % positionGroups == 0 else {
+            throw config["num_conv_pos_embedding_groups"].error("\(positionGroups) groups do not divide \(width)")
+        }
+        isStable = try config["do_stable_layer_norm"].bool(default: false)
+        vocabulary = try config["vocab_size"].int(in: 1...1 << 24, default: 32)
+        try config.refuse([
+            ("add_adapter", try config["add_adapter"].bool(default: false), "an adapter behind the encoder"),
+            ("adapter_attn_dim", config["adapter_attn_dim"].exists, "attention adapters"),
+            (
+                "conv_pos_batch_norm", try config["conv_pos_batch_norm"].bool(default: false),
+                "a batch norm of positions"
+            ),
+            ("quantization_config", config["quantization_config"].exists, "a checkpoint that is quantised already"),
+        ])
+    }
+}
+
+extension JSONField {
+    /// The class of the original framework that config.json names; `other` where it names none.
+    /// - Throws: `RequestError` (unavailable) for one that is not among the cases.
+    func architecture<Architecture: RawRepresentable<String> & CaseIterable>(
+        default other: Architecture
+    ) throws -> Architecture {
+        guard self["architectures"].exists, let first = try self["architectures"].array().first else { return other }
+        let name = try first.string()
+        guard let architecture = Architecture(rawValue: name) else {
+            throw RequestError(
+                "\(file), field \(first.path): the architecture \"\(name)\" is not supported "
+                    + "(supported: \(Architecture.allCases.map(\.rawValue).joined(separator: ", ")))",
+                status: .unavailable)
+        }
+        return architecture
+    }
+
+    /// - Throws: `RequestError` (unavailable) for the first field of the configuration that asks for what is not built.
+    func refuse(_ refusals: [(field: String, isAsked: Bool, what: String)]) throws {
+        for refusal in refusals where refusal.isAsked {
+            throw RequestError(
+                "\(file), field \(refusal.field): \(refusal.what) is not supported", status: .unavailable)
+        }
+    }
+}
