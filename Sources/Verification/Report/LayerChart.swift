@@ -1,13 +1,17 @@
 import Foundation
 
-/// SQNR of every call of a function in order: injected as dots, propagated as a line. Exact calls lie on the top edge.
+/// SQNR of every call of a function in order: injected as dots, propagated as a line. Calls that
+/// lose nothing lie on the top edge.
 struct LayerChart {
     let rows: [OperatorFinding]
 
     var svg: String {
         let values = rows.flatMap { [$0.injected.sqnr, $0.propagated?.sqnr ?? .infinity] }.filter(\.isFinite)
+        // Beside what a compression costs, float32 rounding is as good as exact: both go to the top edge.
+        let lossy = values.filter { $0 < SchemeTolerance.rounding }
+        let top = ((lossy.max() ?? values.max() ?? SchemeTolerance.rounding) / 10).rounded(.up) * 10 + 10
         let lowest = min(0, ((values.min() ?? 0) / 10).rounded(.down) * 10)
-        let highest = max(20, ((values.max() ?? 100) / 20).rounded(.up) * 20 + 10)
+        let highest = max(lowest + 20, top)
         let plot = Plot(
             width: 960, height: 300, left: 48, right: 12, top: 14, bottom: 32, low: lowest, high: highest)
         return XML.element(
@@ -27,11 +31,11 @@ struct LayerChart {
         let step = plot.high - plot.low > 100 ? 40.0 : plot.high - plot.low > 50 ? 20 : 10
         var marks = ""
         var value = (plot.low / step).rounded(.up) * step
-        while value < plot.high {
+        while value < plot.high - step / 3 {
             marks += plot.gridLine(at: value, label: "\(Int(value))")
             value += step
         }
-        return marks + plot.gridLine(at: plot.high, label: "exact")
+        return marks + plot.gridLine(at: plot.high, label: "\u{2265} \(Int(plot.high))")
             + XML.element("text", [("x", "4"), ("y", "9"), ("class", "axis")], "dB")
     }
 

@@ -21,7 +21,7 @@ enum PageStyle {
         th, td { text-align: left; padding: 5px 10px 5px 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
         th { color: var(--soft); font-weight: 600; white-space: nowrap; } td.n, th.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
         td.name { overflow-wrap: anywhere; min-width: 180px; } .good { color: var(--good); } .bad { color: var(--bad); } .warn { color: var(--warn); }
-        svg { width: 100%; height: auto; display: block; } .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(380px, 1fr)); gap: 16px; }
+        svg { width: 100%; height: auto; display: block; } .pair { display: grid; grid-template-columns: repeat(auto-fill, minmax(380px, 1fr)); gap: 16px; }
         .axis { fill: var(--soft); font-size: 11px; } .caption { fill: var(--ink); font-size: 13px; } .middle { text-anchor: middle; } .end { text-anchor: end; }
         .grid { stroke: var(--rule); stroke-width: 1; } .band { fill: var(--panel); }
         .propagated { fill: none; stroke: var(--orange); stroke-width: 1.8; stroke-linejoin: round; }

@@ -108,11 +108,10 @@ extension ParityReport {
         var table = HTMLTable("fault", "injected into", "must catch", "caught by", "")
         for trial in selfTest.trials {
             let caught = (trial.caught ?? [:]).keys.sorted().map(\.code).joined(separator: ", ")
-            let isBad = trial.outcome == .missed || trial.outcome == .falseAlarm
             table.add([
                 .text(trial.detail), .name(trial.target.isEmpty ? "the package" : trial.target),
                 .text(trial.claimed?.code ?? "none"), .text(caught),
-                isBad ? .state(trial.outcome.rawValue) : .text(trial.outcome.rawValue),
+                trial.isFailure ? .state(trial.outcome.rawValue) : .text(trial.outcome.rawValue),
             ])
         }
         return "<h2>Self test</h2>\n<p>\(XML.escaped(selfTest.headline.capitalizedFirst)). "

@@ -57,13 +57,17 @@ struct SelfTestBench {
             caught[.weights] = reason
         }
         caught.merge(try runtimeObjections(to: program, operators: true)) { first, _ in first }
-        return .init(fault: "none", detail: "the package as it is", target: "", claimed: nil, caught: caught)
+        return .init(
+            fault: "none", detail: "the package as it is", target: "", claimed: nil,
+            stages: [.weights, .operators, .graph], caught: caught)
     }
 
     func trial(of fault: any WeightFault, on target: CompressedTensor) throws -> SelfTestReport.Trial {
         let name = "\(target.name) (\(target.codec.specification))"
         func trial(_ caught: [Stage: String]?) -> SelfTestReport.Trial {
-            .init(fault: fault.name, detail: fault.detail, target: name, claimed: .weights, caught: caught)
+            .init(
+                fault: fault.name, detail: fault.detail, target: name, claimed: .weights, stages: [.weights, .graph],
+                caught: caught)
         }
         guard
             let changed = try fault.inject(into: StoredBytes(target), others: program.weights)?.map({ try $0.tensor() }
@@ -103,7 +107,9 @@ struct SelfTestBench {
             break
         }
         return .init(
-            fault: fault.name, detail: fault.detail, target: own.name, claimed: .operators, caught: caught)
+            fault: fault.name, detail: fault.detail, target: own.name, claimed: .operators,
+            stages: [.operators, .graph],
+            caught: caught)
     }
 
     /// What S2 and S3 object to.

@@ -9,6 +9,8 @@ public struct SelfTestReport: Sendable {
         public let target: String
         /// The stage that has to catch it; nil for the control, which none may object to.
         public let claimed: Stage?
+        /// The stages that ran.
+        public let stages: [Stage]
         /// What each stage objected to; nil when the fault does not apply to the target.
         public let caught: [Stage: String]?
 
@@ -27,13 +29,16 @@ public struct SelfTestReport: Sendable {
             guard let claimed else { return caught.isEmpty ? .quiet : .falseAlarm }
             return caught[claimed] == nil ? .missed : .caught
         }
+
+        /// Missed, or a false alarm.
+        public var isFailure: Bool { outcome == .missed || outcome == .falseAlarm }
     }
 
     public let seed: UInt64
     public let trials: [Trial]
 
     /// Faults that their stage did not catch, and false alarms.
-    public var failures: [Trial] { trials.filter { $0.outcome == .missed || $0.outcome == .falseAlarm } }
+    public var failures: [Trial] { trials.filter(\.isFailure) }
 
     /// 1 for a fault that was not caught or a false alarm, 3 when no fault applied at all.
     public var exitStatus: ExitStatus {
@@ -52,35 +57,35 @@ public struct SelfTestReport: Sendable {
         return "self test passed: \(Figure.plural(caught, "fault")) injected, \(caught) caught\(tail)"
     }
 
-    private static let columns: [Stage] = [.weights, .operators, .graph]
-
-    private func cell(_ trial: Trial, _ stage: Stage) -> String {
-        guard let caught = trial.caught else { return "" }
-        return caught[stage] == nil ? (trial.claimed == stage ? "MISSED" : "-") : "caught"
-    }
-
-    /// The detection matrix for a terminal.
+    /// The detection matrix for a terminal: a table for each weight or function that faults were put into. An empty cell
+    /// stands for a stage that was not run.
     public func terminal(width: Int = 100, colour: Bool = false) -> String {
         let style = TerminalStyle(isOn: colour)
-        var table = TextTable(
-            [.init("injected into"), .init("fault"), .init("must catch")]
-                + Self.columns.map { .init("\($0.code) \($0.title)") }
-                + [.init("outcome")])
-        for trial in trials {
-            table.add(
-                [trial.target.isEmpty ? "the package" : trial.target, trial.fault, trial.claimed?.code ?? "none"]
-                    + Self.columns.map { cell(trial, $0) } + [trial.outcome.rawValue])
+        var lines = [style.strong("self test: what notices which fault (inputs: seed \(seed))")]
+        for target in trials.map(\.target).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } } {
+            let group = trials.filter { $0.target == target }
+            let stages = Stage.allCases.filter { stage in group.contains { $0.stages.contains(stage) } }
+            var table = TextTable(
+                [.init("fault"), .init("must catch")] + stages.map { .init("\($0.code) \($0.title)") } + [
+                    .init("outcome")
+                ])
+            for trial in group {
+                table.add(
+                    [trial.detail, trial.claimed?.code ?? "none"] + stages.map { cell(trial, $0) }
+                        + [trial.outcome.rawValue])
+            }
+            if !target.isEmpty { lines.append("into \(target)") }
+            for (index, line) in table.lines(width: max(60, width)).enumerated() {
+                lines.append(index > 0 && group[index - 1].isFailure ? style.bad(line) : line)
+            }
         }
-        let lines = table.lines(width: max(60, width))
-        let coloured = lines.enumerated().map { index, line in
-            let isBad =
-                index > 0
-                && failures.contains { trials[index - 1].fault == $0.fault && trials[index - 1].target == $0.target }
-            return isBad ? style.bad(line) : line
-        }
-        let last = exitStatus == .success ? style.good(headline) : style.bad(headline)
-        return ([style.strong("detection matrix (inputs: seed \(seed))")] + coloured + ["", last]).joined(
-            separator: "\n") + "\n"
+        lines += ["", exitStatus == .success ? style.good(headline) : style.bad(headline)]
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func cell(_ trial: Trial, _ stage: Stage) -> String {
+        guard let caught = trial.caught, trial.stages.contains(stage) else { return "" }
+        return caught[stage] != nil ? "caught" : trial.claimed == stage ? "MISSED" : "-"
     }
 
     public var json: JSON {
