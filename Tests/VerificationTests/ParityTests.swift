@@ -11,7 +11,7 @@ import WeightCompression
 
 @Suite("Parity of a program with the model that it was made from")
 struct ParityTests {
-    @Test("A right package passes every stage", arguments: ["float32", "float16", "bfloat16"])
+    @Test("A right package passes every stage", arguments: SelfTestTests.codecs)
     func passes(codec: String) throws {
         let model = try TinyModel()
         let report = try Parity(
@@ -27,7 +27,7 @@ struct ParityTests {
             #expect(report.weights.allSatisfy { $0.metrics.isExact })
         } else {
             let query = try #require(report.operators.first { $0.label == "layer.0.query.linear" })
-            #expect(query.injected.sqnr < 90 && query.kernel.sqnr > 100)
+            #expect(query.injected.sqnr < 90 && query.kernel.sqnr > 110)
         }
     }
 

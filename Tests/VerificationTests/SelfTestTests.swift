@@ -12,6 +12,7 @@ struct SelfTestTests {
     static let codecs: [String] = [
         "float32", "float16", "bfloat16", "palette:bits=4", "palette:bits=4,group=8", "palette:bits=3,group=16",
         "palette:bits=8", "palette:bits=6,scale=channel", "palette:bits=4,entries=float16", "palette:bits=2",
+        "palette:bits=1",
         "int8", "int8:axis=tensor", "int8:mode=asymmetric", "int4", "int4:block=32", "int4:mode=asymmetric",
     ].filter { name in Codecs.all.contains { $0.name == name.prefix { $0 != ":" } } }
 

@@ -62,7 +62,7 @@ public struct SelfTestReport: Sendable {
     public func terminal(width: Int = 100, colour: Bool = false) -> String {
         let style = TerminalStyle(isOn: colour)
         var lines = [style.strong("self test: what notices which fault (inputs: seed \(seed))")]
-        for target in trials.map(\.target).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } } {
+        for target in targets {
             let group = trials.filter { $0.target == target }
             let stages = Stage.allCases.filter { stage in group.contains { $0.stages.contains(stage) } }
             var table = TextTable(
@@ -71,7 +71,7 @@ public struct SelfTestReport: Sendable {
                 ])
             for trial in group {
                 table.add(
-                    [trial.detail, trial.claimed?.code ?? "none"] + stages.map { cell(trial, $0) }
+                    [trial.fault, trial.claimed?.code ?? "none"] + stages.map { cell(trial, $0) }
                         + [trial.outcome.rawValue])
             }
             if !target.isEmpty { lines.append("into \(target)") }
@@ -81,6 +81,13 @@ public struct SelfTestReport: Sendable {
         }
         lines += ["", exitStatus == .success ? style.good(headline) : style.bad(headline)]
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// In their order, each once.
+    private var targets: [String] {
+        trials.reduce(into: []) { targets, trial in
+            if !targets.contains(trial.target) { targets.append(trial.target) }
+        }
     }
 
     private func cell(_ trial: Trial, _ stage: Stage) -> String {
