@@ -27,7 +27,7 @@ broken=""
 for part in 1 2 3 4 5 6 7 8 9 10; do
     rm -rf "$scratch/killed"
     mkdir "$scratch/killed"
-    convert "$scratch/killed/a.accelpkg" --cache "$cache" &
+    convert "$scratch/killed/a.accelpkg" --cache "$cache" 2>/dev/null &
     pid=$!
     pause $((took * part / 10))
     kill -KILL $pid 2>/dev/null || true
@@ -38,7 +38,7 @@ if [ -z "$broken" ]; then good "10 conversions killed: never a broken package"; 
 
 mkdir "$scratch/interrupted"
 set -m # without job control the shell has background processes ignore an interrupt
-convert "$scratch/interrupted/a.accelpkg" --no-cache &
+convert "$scratch/interrupted/a.accelpkg" --no-cache 2>/dev/null &
 pid=$!
 set +m
 pause $((took / 3))
