@@ -48,8 +48,8 @@ measure "convert palette:bits=4,group=16, a cache hit" "${convert[@]}"
 for scheme in float32 float16 int8 palette:bits=4,group=16; do
     for batch in 1 8; do
         "$accelc" convert "$model" --shape "batch=$batch,sequence=128" --compress "$scheme" --no-cache --quiet -o "$scratch/run.accelpkg"
-        printf 'run %s %sx128: ' "$scheme" "$batch"
-        "$accelc" run "$scratch/run.accelpkg" --inputs "Tests/Fixtures/minilm_${batch}x128/golden.safetensors" --outputs "$scratch/out.safetensors" --repeat 20 --time --json
+        times=$("$accelc" run "$scratch/run.accelpkg" --inputs "Tests/Fixtures/minilm_${batch}x128/golden.safetensors" --repeat 20 --time)
+        printf '%-44s %s\n' "run $scheme ${batch}x128" "$(sed -n 's/^ *\(load .*\)/\1/p' <<<"$times")"
         rm -rf "$scratch/run.accelpkg"
     done
 done
