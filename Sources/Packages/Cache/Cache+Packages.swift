@@ -69,7 +69,7 @@ extension Cache {
                 return file
             }
             try folder.putRecord(
-                CacheRecord(key: key, files: files, model: model, package: package.digest), isSynced: true)
+                CacheRecord(key: key, files: files, model: model, package: package.digest))
         }
     }
 }

@@ -34,11 +34,10 @@ extension Cache {
             return nil
         }
         return writing { folder in
-            // Not synced: a tensor is verified whenever it is read.
-            var file = try folder.putBlob(tensor.joinedParts, isSynced: false)
+            var file = try folder.putBlob(tensor.joinedParts)
             file.path = "sections"
             try folder.putRecord(
-                CacheRecord(key: key, files: [file], model: model, distortion: distortion), isSynced: false)
+                CacheRecord(key: key, files: [file], model: model, distortion: distortion))
             return try tensor.replacingSections(by: try folder.blob(file))
         }
     }

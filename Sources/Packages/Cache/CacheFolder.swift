@@ -2,6 +2,9 @@ import ByteIO
 
 /// The cache's files. Content-addressed blobs and records that name them; a record is written after its blobs, so what
 /// a reader finds is whole, or is missing something and counts for nothing.
+///
+/// Nothing is synced to the disk: after a power cut a file may be short or zeroed, but every content is verified when it
+/// is first used after a start of the system.
 struct CacheFolder: Sendable {
     /// A new layout gets a new folder beside this one, and leaves it alone.
     static let layout = 1
@@ -65,8 +68,7 @@ struct CacheFolder: Sendable {
     }
 
     /// Keeps content, one part after the other.
-    /// - Parameter isSynced: on the disk before this returns.
-    func putBlob(_ parts: [ByteView], isSynced: Bool) throws -> CacheRecord.File {
+    func putBlob(_ parts: [ByteView]) throws -> CacheRecord.File {
         var hash = SHA256()
         for part in parts { part.withBytes { hash.update($0) } }
         let digest = hash.finalize()
@@ -74,7 +76,7 @@ struct CacheFolder: Sendable {
         let path = blobPath(digest)
         if !hasBlob(path, size: size) {
             try Files.makeFolder(Files.parentFolder(of: path) ?? root)
-            var file = try AtomicFile(replacing: path, mode: 0o444, isSynced: isSynced)
+            var file = try AtomicFile(replacing: path, mode: 0o444, isSynced: false)
             for part in parts { try file.write(part) }
             try file.commit()
         }
@@ -89,7 +91,7 @@ struct CacheFolder: Sendable {
         if !hasBlob(path, size: content.count) {
             try Files.makeFolder(Files.parentFolder(of: path) ?? root)
             let partial = try "\(Files.parentFolder(of: path) ?? root)/.\(Self.randomName()).partial"
-            try Files.copy(source, to: partial, mode: 0o444)
+            try Files.copy(source, to: partial, mode: 0o444, isSynced: false)
             try Files.rename(partial, to: path)
         }
         return CacheRecord.File(path: "", digest: digest, byteCount: content.count)
@@ -108,10 +110,10 @@ struct CacheFolder: Sendable {
         return true
     }
 
-    func putRecord(_ record: CacheRecord, isSynced: Bool) throws {
+    func putRecord(_ record: CacheRecord) throws {
         let path = recordPath(record.key.digest)
         try Files.makeFolder(Files.parentFolder(of: path) ?? root)
-        var file = try AtomicFile(replacing: path, isSynced: isSynced)
+        var file = try AtomicFile(replacing: path, isSynced: false)
         try file.write(record.encoded)
         try file.commit()
     }
