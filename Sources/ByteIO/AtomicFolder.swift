@@ -17,7 +17,8 @@ public struct AtomicFolder: ~Copyable {
     ///   written.
     public init(replacing path: String) throws { folder = try TemporaryFolder(replacing: path) }
 
-    /// Files made through `AtomicFile` are synced already; this syncs the folder and the one above it.
+    /// Everything in the folder is synced before it gets its name, all files in one go: members need not be synced one
+    /// by one.
     public consuming func commit() throws { try folder.commit() }
 }
 
@@ -46,7 +47,7 @@ private final class TemporaryFolder {
     }
 
     func commit() throws {
-        syncFolder(temporary)
+        guard syncTree(temporary) else { throw failure() }
         // A rename replaces nothing but an empty folder: an old one steps aside first, and comes back on failure.
         var old: String?
         if Files.kindWithoutFollowing(path) == .folder {
@@ -72,4 +73,21 @@ private final class TemporaryFolder {
     private func failure() -> RequestError {
         RequestError("cannot make the folder \(path): \(systemMessage())", status: .unavailable)
     }
+}
+
+/// Brings a folder and all that is in it to the disk. Symbolic links are left alone.
+/// - Returns: false when a file cannot be brought there, with the reason in errno.
+private func syncTree(_ path: String) -> Bool {
+    for name in (try? Files.list(path)) ?? [] {
+        let member = "\(path)/\(name)"
+        switch Files.kindWithoutFollowing(member) {
+        case .folder: if !syncTree(member) { return false }
+        case .file:
+            let descriptor = FileDescriptor(open(member, O_RDONLY | O_CLOEXEC))
+            if descriptor.number < 0 || fsync(descriptor.number) != 0 { return false }
+        default: break
+        }
+    }
+    syncFolder(path)
+    return true
 }

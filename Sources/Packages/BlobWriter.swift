@@ -23,7 +23,7 @@ struct BlobWriter: ~Copyable {
         // A section that is larger than a blob may be gets a blob of its own.
         if blobCount == 0 || (offset > 0 && offset > maximumBytes - content.count) {
             try finishBlob()
-            current = try AtomicFile(replacing: "\(folder)/\(PackageFormat.blobName(blobCount))")
+            current = try AtomicFile(replacing: "\(folder)/\(PackageFormat.blobName(blobCount))", isSynced: false)
             blobCount += 1
             offset = 0
         }

@@ -55,7 +55,7 @@ public struct PackageWriter: ~Copyable {
         try archive.commit()
     }
 
-    /// Writes the files of a package into the empty folder `folder`.
+    /// Writes the files of a package into the empty folder `folder`, not synced.
     /// - Parameter maximumBlobBytes: for tests.
     static func write(
         _ contents: PackageContents, into folder: String, maximumBlobBytes: Int = PackageFormat.maximumBlobBytes
@@ -106,7 +106,7 @@ public struct PackageWriter: ~Copyable {
     }
 
     private mutating func write(_ content: ByteView, to name: String) throws {
-        var file = try AtomicFile(replacing: "\(folder)/\(name)")
+        var file = try AtomicFile(replacing: "\(folder)/\(name)", isSynced: false)
         try file.write(content)
         try file.commit()
         files.append(
@@ -132,7 +132,7 @@ public struct PackageWriter: ~Copyable {
             coverage: CoverageSummary(contents.coverage, unused: contents.unusedTensors.count),
             provenance: contents.provenance)
         let text = manifest.text
-        var file = try AtomicFile(replacing: "\(folder)/\(PackageFormat.manifestName)")
+        var file = try AtomicFile(replacing: "\(folder)/\(PackageFormat.manifestName)", isSynced: false)
         try file.write(text)
         try file.commit()
         // Reading it back finds what cannot be read: two assets of one name, a shape that is too large.

@@ -11,7 +11,18 @@ import WeightCompression
 @Suite("What the numerics version stands for")
 struct NumericsVersionTests {
     private static let version = 1
-    private static let digests: [String: String] = [:]
+    private static let digests: [String: String] = [
+        "bfloat16": "1a9f8e464d15edcb3439c653e52d663ead10005576fce51e759c484c830b24e0",
+        "float16": "147a2fd8c7e7cbf678923896b49c9082b00cc632d938e82d3a64842ddd6b210f",
+        "float32": "606a33b42ab1b4d851ff764e20b8882c73ec1c9d6a47d1cd315536c7e4d6946d",
+        "int4:block=32": "35c5d5211bf71d1bffd6289fa70d954e80828f1e3875e314c16b20227f5ada01",
+        "int4:mode=asymmetric": "c4a701f2121478f43bd9cf16944426444de5eb21938b73b1a49085c9c7a920c0",
+        "int8": "7be83c2ea763d0feaf5d8ba44f6df032702633730974f92b13c30f6a5f4c8efa",
+        "int8:axis=tensor": "f01a51aaec9869ab79693294e210cf5eae64a04b6fc623481531b76e4e5e59d8",
+        "palette:bits=3": "f35562fa0410735d2c9232e85406de2eeeba28e20846afe20cee9ea84ca688b2",
+        "palette:bits=4,group=16": "dc5798a35c0112ccdca574bd24243e61ca3ebc3b9ac1e59dc035e08efee80170",
+        "palette:bits=4,group=16,scale=channel": "053e2ad90bb1b962f909810a79fc7b9212a12d014fa6ce0b6c672a0b813249e9",
+    ]
 
     @Test("stored bytes are those of this numerics version", arguments: digests.keys.sorted())
     func codec(specification: String) throws {

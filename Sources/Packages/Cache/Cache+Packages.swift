@@ -38,7 +38,8 @@ extension Cache {
             try Files.makeFolder(Files.parentFolder(of: name) ?? target.path)
             let source = folder.blobPath(file.digest)
             do {
-                try Files.copy(source, to: name, mayLink: file.byteCount >= Self.linkedBytes && !asArchive)
+                try Files.copy(
+                    source, to: name, mayLink: file.byteCount >= Self.linkedBytes && !asArchive, isSynced: false)
             } catch {
                 // Somebody else's clean-up may have been faster.
                 if Files.kind(of: source) == nil { return .failure(CacheMiss(.missingBlob(file.digest))) }

@@ -157,7 +157,7 @@ struct CacheFolder: Sendable {
     }
 
     /// Blobs up to this size are verified at each use.
-    private static let alwaysVerifiedBytes = 64 << 20
+    private static let alwaysVerifiedBytes = 1 << 20
 
     private func notePath(_ digest: Digest) -> String? {
         Files.bootIdentifier.map { "\(verifiedPath)/\($0)/\(digest)" }
