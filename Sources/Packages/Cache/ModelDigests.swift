@@ -6,8 +6,10 @@ public import Tensors
 public struct ModelDigests: Sendable {
     /// The weight files and assets, for provenance and key.
     public let sources: [Provenance.Source]
-    /// `TreeDigest` of each tensor's bytes, by its name; empty without a cache.
-    let tensors: [String: Digest]
+    /// `TreeDigest` of each tensor's bytes, by where they are mapped; empty without a cache.
+    private let tensors: [Place: Digest]
+    /// Keeps the places from being used for anything else.
+    private let maps: [ByteView]
     private let identities: [(path: String, identity: FileIdentity)]
 
     /// - Parameter cache: nil: the tensors are not needed one by one, and nothing is remembered.
@@ -24,16 +26,33 @@ public struct ModelDigests: Sendable {
                 name: asset.name, path: asset.path, identity: file.identity, bytes: file.bytes, tensors: [])
         }
         var sources: [Provenance.Source] = []
-        var tensors: [String: Digest] = [:]
+        var tensors: [Place: Digest] = [:]
         for file in files + assets {
             let memo = try file.memo(cache, threads: threads)
             sources.append(Provenance.Source(name: file.name, byteCount: file.bytes.count, digest: memo.file))
-            for (tensor, digest) in zip(file.tensors, memo.tensors) { tensors[tensor.name] = digest }
+            for (tensor, digest) in zip(file.tensors, memo.tensors) { tensors[Place(tensor.bytes)] = digest }
         }
         self.sources = sources.sorted { $0.name < $1.name }
         self.tensors = tensors
+        maps = files.map(\.bytes)
         identities = (files + assets).compactMap { file in file.identity.map { (file.path, $0) } }
         try requireUnchanged()
+    }
+
+    /// `TreeDigest` of a tensor's bytes. A tensor that is not one of the files' (a part of one, or one that was made of
+    /// others) is read for it.
+    func digest(of tensor: StoredTensor) -> Digest {
+        tensors[Place(tensor.bytes)] ?? TreeDigest.digest(of: tensor.bytes)
+    }
+
+    /// Where bytes are in memory. A name would not do: what a model family makes of tensors may be called like one.
+    private struct Place: Hashable {
+        let start: UInt
+        let count: Int
+        init(_ bytes: ByteView) {
+            start = bytes.withBytes { UInt(bitPattern: $0.baseAddress) }
+            count = bytes.count
+        }
     }
 
     /// - Throws: `RequestError` when a file is not the one any more that was read. Call it before the result is kept.

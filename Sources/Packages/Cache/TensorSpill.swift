@@ -50,8 +50,7 @@ public struct KeptTensors: Sendable {
     public func stored(
         _ source: StoredTensor, _ codec: any WeightCodec
     ) throws -> (CompressedTensor, Distortion)? {
-        guard let cache, let key = key(source, codec),
-            case .success(let found) = cache.tensor(for: key, source: source, codec: codec)
+        guard let cache, case .success(let found) = cache.tensor(for: key(source, codec), source: source, codec: codec)
         else { return nil }
         return (found.tensor, found.distortion)
     }
@@ -59,17 +58,14 @@ public struct KeptTensors: Sendable {
     public func store(
         _ source: StoredTensor, _ tensor: CompressedTensor, _ distortion: Distortion
     ) throws -> CompressedTensor {
-        if let cache, let key = key(source, tensor.codec),
-            let kept = cache.store(tensor, distortion, for: key, model: model)
-        {
+        if let cache, let kept = cache.store(tensor, distortion, for: key(source, tensor.codec), model: model) {
             return kept
         }
         return spill.keep(tensor)
     }
 
-    private func key(_ source: StoredTensor, _ codec: any WeightCodec) -> CacheKey? {
-        digests.tensors[source.name].map {
-            CacheKey(tensor: $0, elementType: source.elementType, shape: source.shape, codec: codec)
-        }
+    private func key(_ source: StoredTensor, _ codec: any WeightCodec) -> CacheKey {
+        CacheKey(
+            tensor: digests.digest(of: source), elementType: source.elementType, shape: source.shape, codec: codec)
     }
 }
