@@ -24,7 +24,7 @@ enum CacheCommand: Command {
     static let notes = """
           path     print where the cache is
           list     print what is in it, the most recently used first
-          explain  with MODEL and the options of a conversion: say why it would be a hit or a miss, field by field
+          explain  with MODEL and options as of convert: why that is a hit or a miss, field by field
           gc       remove what has not been used for longest, until the rest fits
           fsck     read every byte against its digest; exit status 1 when something is damaged
           clear    remove everything

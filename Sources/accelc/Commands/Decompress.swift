@@ -1,11 +1,10 @@
 import ByteIO
 import Packages
-import Programs
 import Tensors
 
 enum DecompressCommand: Command {
     static let name = "decompress"
-    static let summary = "write a package's weights as safetensors, as a runtime sees them, under their original names"
+    static let summary = "write a package's weights as safetensors, under their original names"
     static let package = Positional("PACKAGE", "a package (folder or zip)")
     static let output = Option("output", .file("FILE"), "the safetensors file to write", short: "o", isRequired: true)
     static let dtype = Option("dtype", .words(["float32", "float16"]), "the element type to write", default: "float32")
@@ -16,7 +15,8 @@ enum DecompressCommand: Command {
         let package = try AcceleratorPackage(at: try arguments.required(package))
         let output = try arguments.required(output)
         let elementType: ElementType = arguments[dtype] == "float16" ? .float16 : .float32
-        let progress = console.progress("decompressing", total: package.program.weights.count)
+        let progress = console.progress(
+            "decompressing", total: package.manifest.coverage.shares.reduce(0) { $0 + $1.tensors })
         let count = try package.decompress(to: output, as: elementType) { progress.step($0) }
         let unused = package.manifest.coverage.unused
         if unused > 0 {

@@ -87,10 +87,13 @@ final class Console {
         return .unavailable
     }
 
-    /// Columns to fill: the terminal's, or 100 where there is none.
-    var width: Int {
+    /// Columns to fill on standard output.
+    var width: Int { Self.width(of: 1) }
+
+    /// The columns of the terminal that a stream goes to, or 100 where there is none.
+    static func width(of descriptor: Int32) -> Int {
         var size = winsize()
-        guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 100 }
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 100 }
         return Int(size.ws_col)
     }
 

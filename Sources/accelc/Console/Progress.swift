@@ -62,11 +62,14 @@ final class ProgressBar {
     private func draw(item: String) {
         lastDrawn = Date()
         isDrawn = true
-        guard let total, total > 0 else { return emit("\r\u{1B}[K\(stage) \(item.prefix(48))") }
+        guard let total, total > 0 else { return drawLine("\(stage) \(item)") }
         let filled = min(done, total) * 24 / total
         let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: 24 - filled)
-        emit("\r\u{1B}[K\(stage) [\(bar)] \(min(done, total))/\(total) \(item.prefix(40))")
+        drawLine("\(stage) [\(bar)] \(min(done, total))/\(total) \(item)")
     }
+
+    /// Cut to the terminal's width: a line that wraps could not be drawn over.
+    private func drawLine(_ text: String) { emit("\r\u{1B}[K\(text.prefix(Console.width(of: 2) - 1))") }
 
     private func document(item: String?) -> String {
         var members: [JSON.Member] = [JSON.Member("stage", .string(stage)), JSON.Member("done", .integer(Int64(done)))]

@@ -10,8 +10,9 @@ enum CacheChoice {
     static let folder = Option(
         "cache", .folder("DIR"),
         "where results of earlier conversions are kept (default: $ACCELC_CACHE, else the "
-            + "platform's folder for caches)", excludes: ["no-cache"])
-    static let none = Option("no-cache", .flag, "neither look for earlier results nor keep new ones")
+            + "platform's folder for caches)")
+    static let none = Option(
+        "no-cache", .flag, "neither look for earlier results nor keep new ones", excludes: ["cache"])
     static let options = [folder, none]
 
     /// nil where it is switched off, or where there is no place for one.

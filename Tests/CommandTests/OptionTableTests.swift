@@ -1,0 +1,84 @@
+import Testing
+
+@testable import accelc
+
+@Suite("Option tables")
+struct OptionTableTests {
+    static let names = Commands.all.map { $0.name }
+
+    private func command(_ name: String) throws -> any accelc.Command.Type { try Commands.named(name) }
+
+    @Test("Commands have names of their own")
+    func uniqueCommands() { #expect(Set(Self.names).count == Self.names.count) }
+
+    @Test("Options of a command have names, letters and help of their own", arguments: names)
+    func uniqueOptions(_ name: String) throws {
+        let options = try command(name).allOptions
+        #expect(Set(options.map(\.name)).count == options.count)
+        let letters = options.compactMap(\.short)
+        #expect(Set(letters).count == letters.count)
+        for option in options {
+            #expect(!option.help.isEmpty && !option.help.hasSuffix("."), "\(option.name)")
+            #expect(option.name != "help" && option.name.allSatisfy { $0.isLowercase || $0 == "-" }, "\(option.name)")
+        }
+    }
+
+    @Test("What excludes an option is an option, and defaults are allowed values", arguments: names)
+    func soundOptions(_ name: String) throws {
+        let options = try command(name).allOptions
+        for option in options {
+            for other in option.excludes { #expect(options.contains { $0.name == other }, "\(option.name)") }
+            guard let value = option.defaultValue else { continue }
+            #expect(!option.isRequired, "\(option.name)")
+            switch option.kind {
+            case .flag: Issue.record("--\(option.name) is a flag with a default")
+            case .integer(let range): #expect(Int(value).map(range.contains) == true, "\(option.name)")
+            case .words(let words): #expect(words.contains(value), "\(option.name)")
+            case .text, .file, .folder: #expect(!value.isEmpty, "\(option.name)")
+            }
+        }
+    }
+
+    @Test("Required words come before optional ones, and only the last repeats", arguments: names)
+    func soundPositionals(_ name: String) throws {
+        let positionals = try command(name).positionals
+        let firstOptional = positionals.firstIndex { !$0.isRequired } ?? positionals.count
+        #expect(positionals[firstOptional...].allSatisfy { !$0.isRequired })
+        #expect(positionals.dropLast().allSatisfy { !$0.isRepeatable })
+    }
+
+    @Test("A help page tells all of a command in 100 columns", arguments: names)
+    func helpPages(_ name: String) throws {
+        let command = try command(name)
+        let page = HelpPage.page(of: command)
+        for option in command.allOptions { #expect(page.contains("--\(option.name)"), "\(option.name)") }
+        for positional in command.positionals { #expect(page.contains(positional.name)) }
+        for line in page.split(separator: "\n") { #expect(line.count <= HelpPage.width, "\(line)") }
+        #expect(HelpPage.overview.contains("  \(name) "))
+    }
+
+    @Test("Completion scripts know every command and option", arguments: CompletionScript.Shell.allCases)
+    func completions(_ shell: CompletionScript.Shell) {
+        let script = CompletionScript.script(for: shell)
+        for command in Commands.all {
+            #expect(script.contains(command.name))
+            for option in command.allOptions { #expect(script.contains(option.name), "\(command.name) \(option.name)") }
+        }
+    }
+
+    @Test(
+        "A size is a number with a unit",
+        arguments: [
+            ("0", 0), ("12", 12), ("3kB", 3000), ("500MB", 500_000_000), ("10 gb", 10_000_000_000), ("", nil),
+            ("MB", nil), ("-1", nil), ("1.5GB", nil), ("9999999999999TB", nil), ("5 apples", nil),
+        ] as [(String, Int?)])
+    func sizes(_ text: String, _ bytes: Int?) { #expect(Text.parseBytes(text) == bytes) }
+
+    @Test(
+        "Byte counts print in the unit that they fill",
+        arguments: [
+            (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (999_949, "999.9 kB"), (999_950, "1.0 MB"),
+            (12_400_000, "12.4 MB"),
+        ])
+    func byteCounts(_ count: Int, _ text: String) { #expect(Text.bytes(count) == text) }
+}
