@@ -8,8 +8,12 @@ seconds=${1:-60}
 work=.build-fuzz
 source scripts/setup.sh
 
-ACCELC_FUZZ=1 swift build -c release --scratch-path $work --product FuzzTargets --sanitize fuzzer --sanitize address
-library=$(ACCELC_FUZZ=1 swift build -c release --scratch-path $work --sanitize fuzzer --sanitize address --show-bin-path)/libFuzzTargets.a
+export ACCELC_FUZZ=1
+build=(-c release --scratch-path "$work" --product FuzzTargets --sanitize fuzzer --sanitize address)
+library=$(swift build "${build[@]}" --show-bin-path)/libFuzzTargets.a
+# An archive keeps the objects of files that are gone.
+rm -f "$library"
+swift build "${build[@]}"
 # The program's main function is libFuzzer's own: all that is linked to it is the library.
 : > $work/empty.swift
 swiftc -parse-as-library -sanitize=fuzzer,address $work/empty.swift "$library" -lz -o $work/fuzz 2> $work/link.log || { cat $work/link.log >&2; exit 1; }
