@@ -2,7 +2,9 @@ public import ByteIO
 
 /// The registry of model families. A new family is a file in `Families/` and a line here.
 public enum Families {
-    public static let all: [any ModelFamily.Type] = [Bert.self, SNAC.self, SileroVAD.self, Wav2Vec2.self]
+    public static let all: [any ModelFamily.Type] = [
+        Bert.self, Kokoro.self, KokoroBlocks.self, SNAC.self, SileroVAD.self, Wav2Vec2.self,
+    ]
 
     /// The family of a model by the `model_type` of its config.json, or by its fields where it has none.
     /// - Throws: `FormatError` without a `model_type` that no family recognizes; `RequestError` (unavailable) for one that no family reads.

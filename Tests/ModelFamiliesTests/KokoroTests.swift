@@ -1,0 +1,81 @@
+import ModelFamilies
+import Programs
+import Tensors
+import TestSupport
+import Testing
+
+import func Foundation.cos
+import func Foundation.sin
+
+@Suite("Kokoro's vocoder against the original framework")
+struct KokoroTests {
+    static let cases = ParityCase.all(["kokoro"])
+    static let generators = cases.filter { (try? $0.golden()["in.har"]) != nil }
+
+    @Test("audio and spectrum are within 4 times the framework's own noise", arguments: cases)
+    func parity(subject: ParityCase) throws {
+        let model = try subject.model()
+        try subject.expectAccount(of: model)
+        #expect(model.unused.isEmpty)
+        let deviations = try subject.deviations(of: model)
+        #expect(deviations.count >= 2)
+        for deviation in deviations { #expect(deviation.inNoise <= 4, "\(deviation)") }
+    }
+
+    @Test(
+        "the harmonic source is the framework's: magnitudes, and angles where there is a magnitude",
+        arguments: generators)
+    func source(subject: ParityCase) throws {
+        let golden = try #require(try subject.golden()["out.har"])
+        let program = try #require(try subject.model(parts: ["har_source"]).programs.first)
+        let har = try #require(try subject.outputs(of: program).first).tensor
+        #expect(har.shape == golden.shape)
+        for (found, expected) in zip(points(har.floats), points(golden.floats())) {
+            #expect(abs(found.x - expected.x) <= 2e-4 && abs(found.y - expected.y) <= 2e-4)
+        }
+    }
+
+    /// Magnitudes and angles as points of the plane: an angle means nothing where the magnitude is small.
+    private func points(_ har: [Float]) -> [(x: Double, y: Double)] {
+        let half = har.count / 2
+        return zip(har[..<half], har[half...]).map { magnitude, angle in
+            (x: Double(magnitude) * cos(Double(angle)), y: Double(magnitude) * sin(Double(angle)))
+        }
+    }
+
+    /// The inputs of the golden file with `extra` more frames of rubbish behind them.
+    private func padded(_ subject: ParityCase, by extra: Int) throws -> (inputs: [String: HostTensor], frames: Int) {
+        let golden = try subject.golden()
+        let source = try #require(golden["in.x_pre"])
+        let frames = source.shape.dimensions[2]
+        func stretched(_ name: String, by count: Int) throws -> HostTensor {
+            let tensor = HostTensor(try #require(golden["in.\(name)"]))
+            let (extents, floats) = (tensor.shape.dimensions, tensor.floats)
+            let rubbish = (0..<count).map { Float($0 % 7) * 3 - 8 }
+            var longer: [Float] = []
+            for row in 0..<extents[0] * extents[1] {
+                longer += floats[row * extents[2]..<(row + 1) * extents[2]] + rubbish
+            }
+            return HostTensor(longer, [extents[0], extents[1], extents[2] + count])
+        }
+        let inputs = [
+            "x_pre": try stretched("x_pre", by: extra), "har": try stretched("har", by: 60 * extra),
+            "ref_s": HostTensor(try #require(golden["in.ref_s"])),
+            "length": HostTensor([Int64(frames)], [1]),
+        ]
+        return (inputs, frames)
+    }
+
+    @Test("padding to a bucket does not change the valid audio", arguments: generators, [5])
+    func bucket(subject: ParityCase, extra: Int) throws {
+        let exact = try #require(try subject.model(parts: ["generator"]).programs.first)
+        let audio = try #require(try subject.outputs(of: exact).first { $0.name == "audio" }).tensor.floats
+        let (inputs, frames) = try padded(subject, by: extra)
+        let program = try #require(try subject.model(parts: ["generator_bucket"]).programs.first)
+        let frozen = try program.freezing(ShapeBindings(["batch": 1, "frames": frames + extra]))
+        let found = try #require(try frozen.evaluate(inputs).first).tensor.floats
+        #expect(found.count == 300 * (frames + extra))
+        #expect(Array(found[..<audio.count]) == audio)
+        #expect(found[audio.count...].allSatisfy { $0 == 0 })
+    }
+}
