@@ -54,7 +54,7 @@ let package = Package(
         layer("TensorsTests", over: ["Tensors", "TestSupport"], kind: .test),
         layer("WeightCompressionTests", over: ["WeightCompression", "TestSupport"], kind: .test),
         layer("ProgramsTests", over: ["Programs", "TestSupport"], kind: .test),
-        layer("ModelFamiliesTests", over: ["ModelFamilies", "TestSupport"], kind: .test),
+        layer("ModelFamiliesTests", over: ["Runtime", "ModelFamilies", "TestSupport"], kind: .test),
         layer("RuntimeTests", over: ["Runtime", "TestSupport"], kind: .test),
         layer("PackagesTests", over: ["Packages", "TestSupport"], kind: .test),
         layer("VerificationTests", over: ["Verification", "ModelFamilies", "TestSupport"], kind: .test),

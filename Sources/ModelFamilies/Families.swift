@@ -3,7 +3,18 @@ public import ByteIO
 /// The registry of model families. A new family is a file in `Families/` and a line here.
 public enum Families {
     public static let all: [any ModelFamily.Type] = [
-        Bert.self, Kokoro.self, KokoroBlocks.self, SNAC.self, SileroVAD.self, Wav2Vec2.self,
+        Bert.self,
+        Gemma3Text.self,
+        Kokoro.self,
+        KokoroBlocks.self,
+        Llama.self,
+        Mistral.self,
+        Phi3.self,
+        Qwen2.self,
+        Qwen3.self,
+        SNAC.self,
+        SileroVAD.self,
+        Wav2Vec2.self,
     ]
 
     /// The family of a model by the `model_type` of its config.json, or by its fields where it has none.

@@ -15,11 +15,13 @@ struct LayerBuilder {
         builder.constant(try names.take(name, shape), isWeight: true)
     }
 
-    /// `NAME.weight` [outputs, inputs] and `NAME.bias` [outputs].
-    mutating func linear(_ name: String, _ x: Value, from inputs: Int, to outputs: Int) throws -> Value {
-        let weight = try weight("\(name).weight", [outputs, inputs])
-        let bias = try self.weight("\(name).bias", [outputs])
-        return try builder.in(name) { try $0.apply(Linear(), [x, weight, bias]) }
+    /// `NAME.weight` [outputs, inputs] and, where it is biased, `NAME.bias` [outputs].
+    mutating func linear(
+        _ name: String, _ x: Value, from inputs: Int, to outputs: Int, isBiased: Bool = true
+    ) throws -> Value {
+        var operands = [x, try weight("\(name).weight", [outputs, inputs])]
+        if isBiased { operands.append(try weight("\(name).bias", [outputs])) }
+        return try builder.in(name) { try $0.apply(Linear(), operands) }
     }
 
     /// `NAME.weight` [width] and `NAME.bias` [width].

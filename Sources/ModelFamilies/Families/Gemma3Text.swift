@@ -1,0 +1,64 @@
+import ByteIO
+public import Programs
+public import Tensors
+
+/// Gemma 3 language models: gains stored as what they are above 1, results normalised before they are added, scaled word
+/// embeddings, and rotary embeddings of their own in layers with a sliding window.
+public struct Gemma3Text: ModelFamily {
+    public static let modelTypes = ["gemma3_text"]
+    public static let architectures = ["Gemma3ForCausalLM"]
+    public init() {}
+    public let parts = ["decoder"]
+
+    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+        let file = checkpoint.configuration
+        let defaults = DecoderConfiguration.Defaults(
+            keyHeads: 4, headWidth: 256, activation: ("hidden_activation", "gelu_pytorch_tanh"), tiesHead: true,
+            positions: 131_072)
+        var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)
+        for (field, isAsked) in [
+            ("use_bidirectional_attention", try file["use_bidirectional_attention"].bool(default: false)),
+            ("attn_logit_softcapping", file["attn_logit_softcapping"].exists),
+        ] where isAsked {
+            throw RequestError("\(file.file), field \(field): only null or false is supported", status: .unavailable)
+        }
+        config.gainsStartAtOne = true
+        config.normalisesQueriesAndKeys = true
+        config.normalisesResults = true
+        config.embeddingScale = Float(Double(config.width).squareRoot())
+        let scalar = file["query_pre_attn_scalar"]
+        let divisor = scalar.exists ? try scalar.double() : 256
+        guard divisor > 0, divisor <= 1e12 else { throw scalar.error("\(divisor) is outside of 0...1e12") }
+        config.attentionScale = 1 / divisor.squareRoot()
+        if file["final_logit_softcapping"].exists {
+            let cap = try file["final_logit_softcapping"].double()
+            guard cap > 0, cap <= 1e12 else {
+                throw file["final_logit_softcapping"].error("\(cap) is outside of 0...1e12")
+            }
+            config.logitCap = Float(cap)
+        }
+        let biased = try file["attention_bias"].bool(default: false)
+        config.biases.queryKeyValue = biased
+        config.biases.attentionOutput = biased
+        config.layers = try layers(file, config)
+        return [try DecoderGraph.program(config, names: &names)]
+    }
+
+    private func layers(_ file: JSONField, _ config: DecoderConfiguration) throws -> [DecoderConfiguration.Layer] {
+        let parameters = file["rope_parameters"]
+        let full = file["rope_scaling"].exists ? file["rope_scaling"] : parameters["full_attention"]
+        let global = try RotaryEmbedding(full, of: file, headWidth: config.headWidth, theta: 1_000_000)
+        let local = try RotaryEmbedding(
+            parameters["sliding_attention"], of: file, headWidth: config.headWidth,
+            thetaField: "rope_local_base_freq", theta: 10_000)
+        let every = try file["sliding_window_pattern"].int(in: 1...1000, default: 6)
+        let window = try DecoderConfiguration.window(file, default: 4096)
+        let sliding = try DecoderConfiguration.slidingLayers(file) { ($0 + 1) % every != 0 }
+        guard window != nil || !sliding.contains(true) else {
+            throw file["sliding_window"].error("is missing, but layers of sliding_attention want one")
+        }
+        return sliding.map {
+            DecoderConfiguration.Layer(window: $0 ? window : nil, rotary: $0 ? local : global)
+        }
+    }
+}

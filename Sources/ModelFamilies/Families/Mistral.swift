@@ -1,0 +1,21 @@
+import ByteIO
+public import Programs
+public import Tensors
+
+/// Mistral language models: llama's graph, with a sliding window in every layer where the configuration has one.
+public struct Mistral: ModelFamily {
+    public static let modelTypes = ["mistral"]
+    public static let architectures = ["MistralForCausalLM"]
+    public init() {}
+    public let parts = ["decoder"]
+
+    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+        let file = checkpoint.configuration
+        let defaults = DecoderConfiguration.Defaults(keyHeads: 8, positions: 4096 * 32)
+        var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)
+        let layer = DecoderConfiguration.Layer(
+            window: try DecoderConfiguration.window(file, default: 4096), rotary: try config.rotary(file))
+        config.layers = Array(repeating: layer, count: try DecoderConfiguration.layerCount(file))
+        return [try DecoderGraph.program(config, names: &names)]
+    }
+}

@@ -1,0 +1,167 @@
+"""Makes Tests/Fixtures/{llama,mistral,qwen2,qwen3,phi3,gemma3}_*: tiny seeded decoders, each with goldens of transformers.
+
+usage: fixtures_decoders.py [NAME...]       (default: all; wants torch, transformers, safetensors, numpy)
+A golden holds the logits of a full forward, of a prefill and of single steps after it, and the key/value cache after the
+prefill and at the end, padded with zeros to `kv_len`. `prefill` 0: the full forward only.
+"""
+
+import copy
+import json
+import pathlib
+import shutil
+import sys
+import zlib
+
+import safetensors.torch
+import torch
+import transformers
+
+import cases
+import fixtures
+
+SMALL = dict(
+    hidden_size=24, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, intermediate_size=28,
+    vocab_size=47, max_position_embeddings=64, pad_token_id=0, bos_token_id=1, eos_token_id=2)
+
+
+def rope(kind="default", theta=10000.0, **more):
+    return dict(rope_type=kind, rope_theta=theta, **more)
+
+
+LONG = dict(short_factor=[1.0, 1.1, 1.3], long_factor=[1.0, 1.7, 2.9])
+# name: class, configuration, and what else sets it apart
+FIXTURE = {
+    "llama_llama3": dict(kind="Llama", config=dict(
+        SMALL, attention_bias=True, tie_word_embeddings=True, max_position_embeddings=512,
+        rope_parameters=rope("llama3", 500.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                             original_max_position_embeddings=32)), batch=2),
+    "llama_linear_old": dict(kind="Llama", config=dict(
+        SMALL, num_key_value_heads=4, mlp_bias=True, head_dim=12, rope_parameters=rope("linear", 3000.0, factor=3.0)), old=True),
+    "llama_yarn": dict(kind="Llama", config=dict(
+        SMALL, num_key_value_heads=1, rope_parameters=rope(
+            "yarn", 900.0, factor=4.0, original_max_position_embeddings=16))),
+    "llama_dynamic": dict(kind="Llama", config=dict(
+        SMALL, max_position_embeddings=7, rope_parameters=rope("dynamic", factor=2.0)), prefill=0),
+    "mistral_window": dict(kind="Mistral", config=dict(SMALL, sliding_window=3, rope_parameters=rope(theta=2000.0))),
+    "qwen2_window": dict(kind="Qwen2", config=dict(
+        SMALL, use_sliding_window=True, sliding_window=4, max_window_layers=1, rope_parameters=rope())),
+    "qwen3_small": dict(kind="Qwen3", config=dict(
+        SMALL, head_dim=12, attention_bias=True, tie_word_embeddings=True, rope_parameters=rope(theta=70000.0))),
+    # Prefill and steps stay beyond the original length, where the framework uses the long factors throughout.
+    "phi3_long": dict(kind="Phi3", config=dict(
+        SMALL, max_position_embeddings=64, original_max_position_embeddings=8,
+        rope_parameters=rope("longrope", original_max_position_embeddings=8, **LONG)), prefill=10),
+    "phi3_partial": dict(kind="Phi3", config=dict(
+        SMALL, sliding_window=5, rope_parameters=rope(partial_rotary_factor=0.5))),
+    "gemma3_old": dict(kind="Gemma3", config=dict(
+        SMALL, num_hidden_layers=3, head_dim=8, num_key_value_heads=1, query_pre_attn_scalar=20, sliding_window=4,
+        layer_types=["sliding_attention", "full_attention", "sliding_attention"], final_logit_softcapping=9.0,
+        rope_parameters=dict(
+            full_attention=rope("linear", 40000.0, factor=2.0), sliding_attention=rope(theta=800.0)))),
+}
+TOKENS, KV_LENGTH = 12, 14
+
+
+def redraw(model, seed):
+    """Every gain, bias and matrix anew, so that a dropped, swapped or transposed tensor shows in the outputs."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            noise = fixtures.draw(name, tuple(parameter.shape), seed)
+            if name.endswith("norm.weight"):
+                parameter.copy_(0.2 * noise + parameter.mean().round())
+            elif parameter.ndim == 1:
+                parameter.copy_(0.3 * noise)
+            elif "embed" in name:
+                parameter.copy_(0.5 * noise)
+            else:
+                parameter.copy_(noise * 1.1 / parameter.shape[1] ** 0.5)
+
+
+def cached(cache, name):
+    """Keys and values of every layer, padded to KV_LENGTH."""
+    tensors = {}
+    for index, layer in enumerate(cache.layers):
+        for letter, tensor in (("k", layer.keys), ("v", layer.values)):
+            room = KV_LENGTH - tensor.shape[2]
+            tensors[f"{name}.{letter}.{index}"] = torch.nn.functional.pad(tensor, (0, 0, 0, room))
+    return tensors
+
+
+def forward(model, tokens, prefill):
+    with torch.no_grad():
+        outputs = {"logits_full": model(input_ids=tokens, use_cache=False).logits}
+        if prefill == 0:
+            return outputs
+        cache = transformers.DynamicCache()  # keeps every place, windows or not
+        outputs["prefill_logits"] = model(input_ids=tokens[:, :prefill], past_key_values=cache).logits
+        outputs |= cached(cache, "kv_prefill")
+        for place in range(prefill, tokens.shape[1]):
+            step = model(input_ids=tokens[:, place:place + 1], past_key_values=cache)
+            outputs[f"step{place - prefill}_logits"] = step.logits
+        return outputs | cached(cache, "kv_final")
+
+
+def old_dialect(path):
+    """As configurations were before `rope_parameters` and `dtype`."""
+    config = json.loads(path.read_text())
+    config["torch_dtype"] = config.pop("dtype")
+    parameters = config.pop("rope_parameters")
+    if "sliding_attention" in parameters:
+        config["rope_local_base_freq"] = parameters["sliding_attention"]["rope_theta"]
+        parameters = parameters["full_attention"]
+    config["rope_theta"] = parameters.pop("rope_theta")
+    # Gemma's configuration class passes over `type`.
+    key = "rope_type" if config["model_type"] == "gemma3_text" else "type"
+    config["rope_scaling"] = {key: parameters.pop("rope_type"), **parameters}
+    path.write_text(json.dumps(config, indent=2) + "\n")
+
+
+def make(name):
+    what = FIXTURE[name]
+    seed = zlib.crc32(name.encode()) % 10_000
+    folder = fixtures.FIXTURES / name
+    shutil.rmtree(folder, ignore_errors=True)
+    config = getattr(transformers, what["kind"] + ("TextConfig" if what["kind"] == "Gemma3" else "Config"))(**what["config"])
+    kind = getattr(transformers, what["kind"] + "ForCausalLM")
+    model = kind(config)
+    redraw(model, seed)
+    model.save_pretrained(folder)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    if what.get("old") or name.endswith("_old"):
+        old_dialect(folder / "config.json")
+    loaded, report = kind.from_pretrained(folder, dtype=torch.float32, output_loading_info=True, attn_implementation="eager")
+    if report["missing_keys"] or report["mismatched_keys"] or report["unexpected_keys"]:
+        sys.exit(f"{name}: {report}")
+    prefill = what.get("prefill", 9)
+    generator = torch.Generator().manual_seed(seed)
+    tokens = torch.randint(1, config.vocab_size, (what.get("batch", 1), TOKENS), generator=generator)
+    outputs = forward(loaded.eval(), tokens, prefill)
+    references = forward(copy.deepcopy(loaded).double(), tokens, prefill)
+    stored = {"in.input_ids": tokens} | {f"out.{n}": t for n, t in outputs.items()} | {f"ref64.{n}": t for n, t in references.items()}
+    safetensors.torch.save_file(
+        {n: t.contiguous() for n, t in stored.items()}, folder / "golden.safetensors", metadata={"format": "pt"})
+    case = {
+        "family": config.model_type, "case": name, "seed": seed, "dist": "lively", "prefill": prefill,
+        "steps": TOKENS - prefill if prefill else 0, "kv_len": KV_LENGTH,
+        "files": sorted({p.name for p in folder.iterdir()} - {"case.json"}),
+        "fp32_noise": cases.noise(outputs, references),
+        "inputs": cases.shapes({"input_ids": tokens}), "outputs": cases.shapes(outputs), "torch": torch.__version__,
+    }
+    (folder / "case.json").write_text(json.dumps(case, indent=1) + "\n")
+    if prefill:
+        last = outputs["logits_full"][:, -1:] - outputs[f"step{TOKENS - prefill - 1}_logits"]
+        assert last.abs().max() < 1e-4, f"{name}: the full forward and the steps differ by {last.abs().max()}"
+    return sum(p.stat().st_size for p in folder.iterdir())
+
+
+def main(names):
+    total = 0
+    for name in names or FIXTURE:
+        size = make(name)
+        total += size
+        print(f"{name:20} {size:8} bytes")
+    print(f"{'all':20} {total:8} bytes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
