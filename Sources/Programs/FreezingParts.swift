@@ -29,7 +29,7 @@ extension [Program] {
     /// - Throws: `RequestError` when they cannot fit, or when no tensor of the file is an input of any part.
     public func bindings(fitting tensors: [StoredTensor], file: String) throws -> [ShapeBindings] {
         let names = Set(tensors.map { $0.name.hasPrefix("in.") ? String($0.name.dropFirst(3)) : $0.name })
-        let fed = filter { part in part.inputs.contains { names.contains($0.name) } }
+        let fed = filter { part in part.inputs.contains { names.contains($0.name) || names.contains("\($0.name).0") } }
         guard !fed.isEmpty else {
             let inputs = flatMap { $0.inputs.map(\.name) }
             throw RequestError(

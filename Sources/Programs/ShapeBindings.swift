@@ -27,7 +27,9 @@ public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
         let byName = Dictionary(tensors.map { ($0.name, $0) }) { first, _ in first }
         for input in program.inputs {
             let type = program.type(of: input.value)
-            guard let tensor = byName["in.\(input.name)"] ?? byName[input.name] else { continue }
+            // Of several numbered samples (in.NAME.0, in.NAME.1), the first stands for all.
+            let names = ["in.\(input.name)", input.name, "in.\(input.name).0"]
+            guard let tensor = names.lazy.compactMap({ byName[$0] }).first else { continue }
             guard tensor.shape.rank == type.rank else {
                 throw RequestError("\(file): \(tensor.name) has shape \(tensor.shape), but the input is \(type)")
             }

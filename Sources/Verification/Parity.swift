@@ -120,7 +120,13 @@ public struct Parity: Sendable {
         for (number, choice) in selected.enumerated() {
             let run = FunctionRun(
                 index: choice.function, function: program.functions[choice.function], inputs: choice.inputs,
+                golden: choice.golden,
                 frozen: model?.functions[choice.function], runner: runner, stored: stored, lossy: lossy)
+            // Operators do the same for each sample.
+            var options = options
+            if number > 0, choice.golden != nil, choice.function == selected[number - 1].function {
+                options.stages.remove(.operators)
+            }
             try check(run, options, &report) { stage, done in
                 progress(stage, (Double(number) + done) / Double(selected.count))
             }
@@ -129,17 +135,21 @@ public struct Parity: Sendable {
 
     private func selectFunctions(
         of program: CompiledProgram, _ model: ReferenceModel?, _ source: InputSource
-    ) throws -> [(function: Int, inputs: [String: HostTensor])] {
+    ) throws -> [(function: Int, inputs: [String: HostTensor], golden: Golden?)] {
         switch source {
-        case .golden(let golden): return try InputMatcher(golden: golden).functions(of: program)
-        case .file(let path): return try InputMatcher(file: path).functions(of: program)
+        case .golden(let golden):
+            return try golden.samples.flatMap { sample in
+                try InputMatcher(golden: sample).functions(of: program).map { ($0.function, $0.inputs, sample) }
+            }
+        case .file(let path):
+            return try InputMatcher(file: path).functions(of: program).map { ($0.function, $0.inputs, nil) }
         case .seeded(let seed):
             guard let model else {
                 throw RequestError(
                     "there is nothing to compare with: give --against MODEL or --golden FILE", status: .unavailable)
             }
             return model.functions.enumerated().compactMap { index, frozen in
-                frozen.map { (function: index, inputs: SeededInputs(seed: seed).inputs(for: $0)) }
+                frozen.map { (index, SeededInputs(seed: seed).inputs(for: $0), nil) }
             }
         }
     }
@@ -177,7 +187,7 @@ public struct Parity: Sendable {
         }
         if stages.contains(.outputs) {
             progress(.outputs, 0)
-            if let golden = options.inputs.golden {
+            if let golden = run.golden {
                 report.add(stage.outputs(golden: golden, originalOutputs: original.outputs))
                 report.addUnread(golden, of: run.function)
             } else {

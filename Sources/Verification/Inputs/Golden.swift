@@ -3,7 +3,9 @@ import Foundation
 public import Tensors
 
 /// Inputs and outputs of the framework that a model comes from: a safetensors file with `in.NAME`, `out.NAME`, and
-/// perhaps `ref64.NAME` (the same forward in float64) and `labels` (the right class for each row of `logits`), and a `case.json` beside it that states the framework's noise.
+/// perhaps `ref64.NAME` (the same forward in float64) and `labels` (the right class for each row of `logits`), and a
+/// `case.json` beside it that states the framework's noise. A file whose inputs all end in a number (`in.frame.0`,
+/// `in.frame.1`) holds that many samples.
 public struct Golden: Sendable {
     struct Noise: Sendable {
         var maximumError: Double
@@ -14,13 +16,15 @@ public struct Golden: Sendable {
     public let name: String
     let path: String
     /// By the input's name.
-    public let inputs: [String: StoredTensor]
+    public private(set) var inputs: [String: StoredTensor]
     /// By the output's name.
-    public let outputs: [String: StoredTensor]
-    let exact: [String: StoredTensor]
-    let noise: [String: Noise]
+    public private(set) var outputs: [String: StoredTensor]
+    private(set) var exact: [String: StoredTensor]
+    private(set) var noise: [String: Noise]
     /// The tensor `labels`: for each row of `logits` the right class.
     let labels: StoredTensor?
+    /// What is left off the end of the names: empty, or the number of the sample, e.g. `.0`.
+    private(set) var suffix = ""
 
     /// - Throws: `FormatError` for a broken file; `RequestError` (exit status 3) when it holds no `in.` or no `out.` tensor.
     public init(_ path: String) throws {
@@ -58,6 +62,27 @@ public struct Golden: Sendable {
                 : Noise(maximumError: try field.double(), referenceRMS: 0)
         }
         return noise
+    }
+
+    /// One for each sample, in the order of their numbers; the golden itself when its names have no numbers.
+    var samples: [Golden] {
+        func number(_ name: String) -> Int? { name.split(separator: ".").dropFirst().last.flatMap { Int($0) } }
+        let numbers = Set(inputs.keys.map(number))
+        guard suffix.isEmpty, !numbers.contains(nil) else { return [self] }
+        return numbers.compactMap(\.self).sorted().map { sample in
+            var golden = self
+            golden.suffix = ".\(sample)"
+            golden.inputs = golden.ofSample(inputs)
+            golden.outputs = golden.ofSample(outputs)
+            golden.exact = golden.ofSample(exact)
+            golden.noise = golden.ofSample(noise)
+            return golden
+        }
+    }
+
+    private func ofSample<Element>(_ all: [String: Element]) -> [String: Element] {
+        let mine = all.filter { $0.key.hasSuffix(suffix) }
+        return Dictionary(mine.map { (String($0.key.dropLast(suffix.count)), $0.value) }) { first, _ in first }
     }
 
     /// The limit for an output of a package that loses nothing in its weights.

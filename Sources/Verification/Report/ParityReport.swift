@@ -82,11 +82,15 @@ public struct ParityReport: Sendable {
         let (taken, given) = (Set(function.inputs.map(\.name)), Set(function.outputs.map(\.name)))
         for name in golden.inputs.keys.sorted() where !taken.contains(name) {
             notCompared.append(
-                .init(stage: .outputs, name: "\(function.name) in.\(name)", reason: "the function has no such input"))
+                .init(
+                    stage: .outputs, name: "\(function.name) in.\(name)\(golden.suffix)",
+                    reason: "the function has no such input"))
         }
         for name in golden.outputs.keys.sorted() where !given.contains(name) {
             notCompared.append(
-                .init(stage: .outputs, name: "\(function.name) out.\(name)", reason: "the function has no such output"))
+                .init(
+                    stage: .outputs, name: "\(function.name) out.\(name)\(golden.suffix)",
+                    reason: "the function has no such output"))
         }
     }
 

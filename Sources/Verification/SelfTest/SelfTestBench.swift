@@ -36,7 +36,7 @@ struct SelfTestBench {
         self.frozen = frozen
         inputs = SeededInputs(seed: seed).inputs(for: frozen)
         let run = FunctionRun(
-            index: function, function: program.functions[function], inputs: inputs, frozen: frozen,
+            index: function, function: program.functions[function], inputs: inputs, golden: nil, frozen: frozen,
             runner: PackageRunner(program, threads: threads), stored: StoredWeights(program.weights), lossy: lossy)
         original = try run.originalValues(of: frozen, keepingUpTo: 2 << 30)
         outputs = try run.runner.run(function, inputs: inputs)
@@ -45,7 +45,7 @@ struct SelfTestBench {
 
     private func run(of program: CompiledProgram) -> FunctionRun {
         FunctionRun(
-            index: function, function: program.functions[function], inputs: inputs, frozen: frozen,
+            index: function, function: program.functions[function], inputs: inputs, golden: nil, frozen: frozen,
             runner: PackageRunner(program, threads: threads), stored: StoredWeights(program.weights), lossy: lossy)
     }
 

@@ -8,12 +8,17 @@ struct FunctionRun {
     let index: Int
     let function: CompiledFunction
     let inputs: [String: HostTensor]
+    /// The golden that the inputs are from, one sample of it.
+    let golden: Golden?
     /// The model's function with the same extents; nil without a model.
     let frozen: FrozenProgram?
     let runner: PackageRunner
     let stored: StoredWeights
     /// Names of the weights that differ from the checkpoint's after decoding.
     let lossy: Set<String>
+
+    /// What is put after the names of outputs: the number of the sample.
+    var suffix: String { golden?.suffix ?? "" }
 
     /// The weights that this function reads and that lose something.
     var lossyWeights: [Int] {

@@ -33,14 +33,14 @@ struct OutputStage {
     func outputs(golden: Golden, originalOutputs: [String: HostTensor]) -> Result {
         let expected = golden.outputs.mapValues { HostTensor($0) }
         let lossy = run.lossyWeights.map { run.stored.tensors[$0] }
-        func strict(_ name: String) -> Tolerance { golden.tolerance(for: name) ?? .rounding }
+        func strict(_ name: String) -> Tolerance { golden.tolerance(for: name) ?? .unstatedNoise }
         var result = result(.outputs, against: .golden, expected) { name in
             if let limit = budget?.tolerance(forOutput: name) { return limit }
             return lossy.isEmpty ? strict(name) : .scheme(ofOutputsReading: lossy)
         }
         if let labels = golden.labels {
             for index in result.outputs.indices where result.outputs[index].name.contains("logits") {
-                let name = result.outputs[index].name
+                let name = String(result.outputs[index].name.dropLast(run.suffix.count))
                 guard let values = actual[name], let original = expected[name] else { continue }
                 result.outputs[index].labels = LabelScore(values.floats, original: original.floats, labels: labels)
             }
@@ -61,14 +61,15 @@ struct OutputStage {
     ) -> Result {
         var result = Result()
         for port in run.function.outputs {
-            let name = "\(run.function.name) \(port.name)"
+            let name = "\(run.function.name) \(port.name)\(run.suffix)"
             guard let values = actual[port.name] else {
                 result.notCompared.append(.init(stage: stage, name: name, reason: "the run gave no such output"))
                 continue
             }
             guard let wanted = expected[port.name] else {
                 let reason =
-                    reference == .golden ? "the golden has no out.\(port.name)" : "the model has no such output"
+                    reference == .golden
+                    ? "the golden has no out.\(port.name)\(run.suffix)" : "the model has no such output"
                 result.notCompared.append(.init(stage: stage, name: name, reason: reason))
                 continue
             }
@@ -92,7 +93,8 @@ struct OutputStage {
         let metrics = Metrics(values.floats, against: expected.floats, rowLength: rowLength)
         let limit = expected.elementType == .float32 ? tolerance : .exact(origin: "integers are exact")
         return OutputFinding(
-            stage: stage, function: run.function.name, name: name, shape: expected.shape, reference: reference,
+            stage: stage, function: run.function.name, name: name + run.suffix, shape: expected.shape,
+            reference: reference,
             metrics: metrics, tolerance: limit, failure: limit.objection(to: metrics))
     }
 }
