@@ -11,6 +11,7 @@ struct CommandScript {
         case contains(String, text: String)
         case flip(String, offset: Int)
         case truncate(String, count: Int)
+        case write(String, offset: Int, [UInt8])
         case remove(String)
     }
 
@@ -73,9 +74,22 @@ struct CommandScript {
         case ("remove", 2): return .remove(words[1])
         case ("flip", 3): if let offset = Int(words[2]) { return .flip(words[1], offset: offset) }
         case ("truncate", 3): if let count = Int(words[2]) { return .truncate(words[1], count: count) }
+        case ("write", 4):
+            if let offset = Int(words[2]), let bytes = bytes(words[3]) {
+                return .write(words[1], offset: offset, bytes)
+            }
         default: break
         }
         throw Problem(description: "line \(number): \"\(line)\" is none of the lines in Scripts/README.md")
+    }
+
+    /// Pairs of hexadecimal digits.
+    private static func bytes(_ text: String) -> [UInt8]? {
+        let digits = Array(text)
+        let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
+            UInt8(String(digits[$0...$0 + 1]), radix: 16)
+        }
+        return bytes.count * 2 == digits.count ? bytes : nil
     }
 
     private mutating func change(_ number: Int, _ body: (inout Invocation) -> Void) throws {

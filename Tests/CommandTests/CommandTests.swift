@@ -40,15 +40,24 @@ struct CommandTests {
             let content = String(decoding: try Data(contentsOf: URL(filePath: path(name))), as: UTF8.self)
             #expect(content.contains(text), "\(place): \(name)")
         case .flip(let name, let offset):
-            var data = try Data(contentsOf: URL(filePath: path(name)))
-            data[offset < 0 ? data.count + offset : offset] ^= 0xFF
-            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path(name))
-            try data.write(to: URL(filePath: path(name)))
+            try edit(path(name)) { $0[offset < 0 ? $0.count + offset : offset] ^= 0xFF }
+        case .write(let name, let offset, let bytes):
+            try edit(path(name)) { data in
+                let start = offset < 0 ? data.count + offset : offset
+                data.replaceSubrange(start..<start + bytes.count, with: bytes)
+            }
         case .truncate(let name, let count):
-            try Data(contentsOf: URL(filePath: path(name))).prefix(count).write(to: URL(filePath: path(name)))
+            try edit(path(name)) { $0 = $0.prefix(count) }
         case .remove(let name):
             try FileManager.default.removeItem(atPath: path(name))
         }
+    }
+
+    private func edit(_ path: String, _ change: (inout Data) -> Void) throws {
+        var data = try Data(contentsOf: URL(filePath: path))
+        change(&data)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        try data.write(to: URL(filePath: path))
     }
 
     private func run(_ invocation: CommandScript.Invocation, in folder: String, at place: String) throws {

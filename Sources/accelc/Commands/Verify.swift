@@ -28,6 +28,9 @@ enum VerifyCommand: Command {
     ]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
+        if arguments.has(selfTest), !arguments.has(against) {
+            throw arguments.usage("needs --against MODEL for --self-test")
+        }
         let package = try AcceleratorPackage(at: try arguments.required(package))
         let options = Parity.Options(
             inputs: try inputSource(arguments), budget: try arguments[budget].map(Budget.init),
@@ -36,8 +39,7 @@ enum VerifyCommand: Command {
         let reference = try reference(arguments, package)
         var report = try Parity(of: .package(package), against: reference)
             .check(options) { stage, _ in progress.step("\(stage)") }
-        if arguments.has(selfTest) {
-            guard let reference else { throw RequestError("--self-test needs the model: add --against MODEL") }
+        if let reference, arguments.has(selfTest) {
             report.selfTest = try SelfTest(of: .package(package), against: reference)
                 .run(threads: console.threads) { progress.step($0) }
         }
