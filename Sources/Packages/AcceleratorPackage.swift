@@ -119,7 +119,7 @@ extension AcceleratorPackage {
     /// The package digest: equal packages have equal ones.
     public var digest: Digest { manifest.digest }
 
-    /// What became of each tensor of the checkpoint, sorted as written. Reads source-map.json each time.
+    /// What became of each tensor of the checkpoint, in the order of writing. Reads source-map.json each time.
     public var coverage: [CoverageEntry] { get throws { try sourceMap().coverage } }
     /// The tensors of the checkpoint that no function reads. Reads source-map.json each time.
     public var unusedTensors: [UnusedTensor] { get throws { try sourceMap().unusedTensors } }
@@ -143,7 +143,8 @@ extension AcceleratorPackage {
         return Asset(name: name, content: try Self.checkedContent(of: path, manifest, files))
     }
 
-    private func sourceMap() throws -> SourceMap {
+    /// Reads source-map.json: coverage and unused tensors in one.
+    public func sourceMap() throws -> SourceMap {
         let bytes = try Self.checkedContent(of: PackageFormat.sourceMapName, manifest, files)
         return try SourceMap(bytes, file: files.describe(PackageFormat.sourceMapName), known: sections) { section in
             blobs[section.blob][section.offset..<section.offset + section.byteCount]

@@ -3,9 +3,11 @@ import Tensors
 import WeightCompression
 
 /// source-map.json: what became of each tensor of the checkpoint. Not needed to run.
-struct SourceMap {
-    var coverage: [CoverageEntry]
-    var unusedTensors: [UnusedTensor]
+public struct SourceMap: Sendable {
+    /// In the order of writing.
+    public var coverage: [CoverageEntry]
+    /// The tensors that no function reads.
+    public var unusedTensors: [UnusedTensor]
 
     static let limits = JSON.Limits(bytes: 256 << 20, depth: 8)
 

@@ -9,7 +9,8 @@ struct PackageCoverage {
     let unused: [UnusedTensor]
 
     init(of package: AcceleratorPackage) throws {
-        self.init(entries: try package.coverage, unused: try package.unusedTensors)
+        let map = try package.sourceMap()
+        self.init(entries: map.coverage, unused: map.unusedTensors)
     }
 
     init(entries: [CoverageEntry], unused: [UnusedTensor]) {
