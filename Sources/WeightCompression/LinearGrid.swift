@@ -99,10 +99,19 @@ struct LinearGridSearch: Sendable {
 
     /// Smallest and largest value, 0 among them.
     func extremes(_ values: UnsafeBufferPointer<Float>) -> (low: Float, high: Float) {
-        guard let start = UnsafeRawPointer(values.baseAddress) else { return (0, 0) }
-        var (lows, highs) = (SIMD16<Float>.zero, SIMD16<Float>.zero)
+        let (low, high) = values.extremes
+        return (min(low, 0), max(high, 0))
+    }
+}
+
+extension UnsafeBufferPointer<Float> {
+    /// Smallest and largest value; infinity and minus infinity when there is none.
+    var extremes: (low: Float, high: Float) {
+        guard let start = UnsafeRawPointer(baseAddress) else { return (.infinity, -.infinity) }
+        var lows = SIMD16<Float>(repeating: .infinity)
+        var highs = -lows
         var index = 0
-        while index + 16 <= values.count {
+        while index + 16 <= count {
             let block = start.loadUnaligned(fromByteOffset: index * 4, as: SIMD16<Float>.self)
             // (pointwiseMin and pointwiseMax go element by element.)
             lows.replace(with: block, where: block .< lows)
@@ -110,9 +119,9 @@ struct LinearGridSearch: Sendable {
             index += 16
         }
         var (low, high) = (lows.min(), highs.max())
-        for rest in index..<values.count {
-            low = min(low, values[rest])
-            high = max(high, values[rest])
+        for rest in index..<count {
+            low = Swift.min(low, self[rest])
+            high = Swift.max(high, self[rest])
         }
         return (low, high)
     }

@@ -27,6 +27,19 @@ extension StoredTensor {
         }
     }
 
+    /// Calls `body` with all elements of the rows widened to float32, in blocks that cut rows anywhere.
+    func forEachFiniteBlock(_ rows: Range<Int>, _ body: (UnsafeBufferPointer<Float>) -> Void) throws {
+        let elements = elements(ofRows: rows)
+        let step = 1 << 14
+        try withUnsafeTemporaryAllocation(of: Float.self, capacity: step) { buffer in
+            for start in stride(from: elements.lowerBound, to: elements.upperBound, by: step) {
+                let part = start..<min(start + step, elements.upperBound)
+                try readFinite(part, into: buffer)
+                body(UnsafeBufferPointer(rebasing: buffer[..<part.count]))
+            }
+        }
+    }
+
     /// Calls `body` with each of the rows widened to float32, in a buffer that is used again.
     func forEachFiniteRow(
         _ rows: Range<Int>, _ body: (_ row: Int, UnsafeMutableBufferPointer<Float>) throws -> Void

@@ -130,3 +130,32 @@ struct ExactKMeansTests {
         return least
     }
 }
+
+@Suite("exact k-means of many points")
+struct CellSearchTests {
+    @Test("cells find the partition that sorting finds", arguments: [2, 3, 8], [0, 1, 2, 3])
+    func sameError(k: Int, shape: Int) throws {
+        var generator = SeededGenerator(seed: UInt64(k * 10 + shape))
+        let points = (0..<CellSearch.leastCount / 2).map { index -> Float in
+            let u = Float.random(in: -1...1, using: &generator)
+            let v = Float.random(in: -1...1, using: &generator)
+            switch shape {
+            case 0: return u + v
+            case 1: return u * u * u + (index % 1000 == 0 ? 3 : 0)
+            case 2: return u * v * v
+            default: return (u > 0 ? 2 : -1) + v * 0.3
+            }
+        }
+        let found = points.withUnsafeBufferPointer { points in
+            CellSearch.centers(count: points.count, k: k) { body in
+                body(UnsafeBufferPointer(rebasing: points[..<1000]))
+                body(UnsafeBufferPointer(rebasing: points[1000...]))
+            }
+        }
+        var sorted = points
+        let wanted = sorted.withUnsafeMutableBufferPointer { ExactKMeans.centers(of: $0, k: k) }
+        let centers = try #require(found)
+        #expect(centers.count == wanted.count)
+        for (center, other) in zip(centers, wanted) { #expect(abs(center - other) <= 1e-11, "\(centers) \(wanted)") }
+    }
+}

@@ -61,6 +61,22 @@ struct PackingTests {
         #expect(stored[2] == [0x8D])
     }
 
+    @Test("palette: codes from the lowest bits on, each row starting a byte; ascending entries")
+    func palette() throws {
+        let stored = try bytes("palette:bits=2", [2, 5], [-1, 0, 1, 2, -1, 2, 2, 1, 0, 0])
+        #expect(stored == [[0xE4, 0x00, 0x6F, 0x01], bytes(of: [-1, 0, 1, 2])])
+        let straddling = try bytes("palette:bits=3,group=1", [1, 8], [0, 1, 2, 3, 4, 5, 6, 7])
+        #expect(straddling == [[0x88, 0xC6, 0xFA], bytes(of: [0, 1, 2, 3, 4, 5, 6, 7])])
+    }
+
+    @Test("palette: entries that are not needed repeat the last; a channel's scale is its largest magnitude")
+    func paletteScales() throws {
+        let stored = try bytes("palette:bits=1,scale=channel,entries=float16", [2, 2], [2, -2, 5, 5])
+        #expect(stored == [[0x01, 0x03], [0x00, 0xBC, 0x00, 0x3C], bytes(of: [2, 5])])
+        let few = try bytes("palette:bits=2", [1, 2], [3, 1])
+        #expect(few == [[0x01], bytes(of: [1, 3, 3, 3])])
+    }
+
     @Test("float types: their own bytes; what is too large is refused")
     func floats() throws {
         let float16 = try bytes("float16", [2], [1, -2])

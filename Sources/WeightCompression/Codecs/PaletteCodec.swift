@@ -61,43 +61,56 @@ public struct PaletteCodec: WeightCodec {
     public func encode(
         _ unit: Range<Int>, of source: StoredTensor, into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
-        let columns = source.shape.columns
-        let count = unit.count * columns
-        let values = UnsafeMutableBufferPointer<Float>.allocate(capacity: 2 * count)
-        defer { values.deallocate() }
-        let rows = UnsafeMutableBufferPointer(rebasing: values[..<count])
-        let points = UnsafeMutableBufferPointer(rebasing: values[count...])
-        try source.readFinite(source.elements(ofRows: unit), into: rows)
-
         var scales: [Float] = []
         let entries: [Float]
         if hasScales {
-            scales = unit.indices.map { index in Self.scale(rows[index - unit.lowerBound, columns]) }
-            entries = rounded(weightedCenters(rows, columns: columns, scales: scales, points))
+            try source.forEachFiniteRow(unit) { _, row in scales.append(Self.scale(row)) }
+            entries = rounded(try weightedCenters(unit, of: source, scales: scales))
             sections[2].withMemoryRebound(to: Float.self) { target in
                 for (index, row) in unit.enumerated() { target[row] = scales[index] }
             }
         } else {
-            _ = points.update(fromContentsOf: rows)
-            entries = rounded(ExactKMeans.centers(of: points, k: size))
+            entries = rounded(try centers(unit, of: source))
         }
         store(entries, in: sections[1], at: groupIndex(unit.lowerBound))
 
         let palette = Palette(entries)
+        let columns = source.shape.columns
         var distortion = Distortion()
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(columns, 1)) { codes in
+        try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(columns, 1)) { codes in
             let codes = UnsafeMutableBufferPointer(rebasing: codes[..<columns])
-            for (index, row) in unit.enumerated() {
-                let scale = hasScales ? scales[index] : 1
-                let values = rows[index, columns]
+            try source.forEachFiniteRow(unit) { row, values in
+                let scale = hasScales ? scales[row - unit.lowerBound] : 1
                 distortion.merge(palette.encode(UnsafeBufferPointer(values), scale: scale, into: codes))
-                guard let target = sections[0].baseAddress, columns > 0 else { continue }
+                guard let target = sections[0].baseAddress, columns > 0 else { return }
                 BitPacking.pack(
                     UnsafeBufferPointer(codes), bits: bits,
                     into: (target + row * bytesPerRow(source.shape)).assumingMemoryBound(to: UInt8.self))
             }
         }
         return distortion
+    }
+
+    private func centers(_ unit: Range<Int>, of source: StoredTensor) throws -> [Double] {
+        let elements = source.elements(ofRows: unit)
+        if elements.count >= CellSearch.leastCount,
+            let centers = try CellSearch.centers(
+                count: elements.count, k: size, { try source.forEachFiniteBlock(unit, $0) })
+        {
+            return centers
+        }
+        return try withPoints(elements.count) { points in
+            try source.readFinite(elements, into: points)
+            return ExactKMeans.centers(of: points, k: size)
+        }
+    }
+
+    private func withPoints<Result>(
+        _ count: Int, _ body: (UnsafeMutableBufferPointer<Float>) throws -> Result
+    ) rethrows -> Result {
+        let points = UnsafeMutableBufferPointer<Float>.allocate(capacity: count)
+        defer { points.deallocate() }
+        return try body(points)
     }
 
     /// The row's largest magnitude; 1 for a row of zeros.
@@ -109,20 +122,23 @@ public struct PaletteCodec: WeightCodec {
 
     /// Centers of the rows divided by their scales. An error in a divided value counts scale^2 in the weight itself.
     private func weightedCenters(
-        _ rows: UnsafeMutableBufferPointer<Float>, columns: Int, scales: [Float],
-        _ points: UnsafeMutableBufferPointer<Float>
-    ) -> [Double] {
-        for index in rows.indices { points[index] = rows[index] / scales[index / columns] }
-        let order = RadixSort.order(UnsafeBufferPointer(points))
-        // Squares of scales far apart must neither vanish nor overflow beside each other.
-        let largest = Double(scales.max() ?? 1)
-        let weights = order.map { index in
-            let ratio = Double(scales[Int(index) / columns]) / largest
-            return max(ratio * ratio, 1e-60)
-        }
-        let sorted = order.map { points[Int($0)] }
-        return sorted.withUnsafeBufferPointer { sorted in
-            weights.withUnsafeBufferPointer { ExactKMeans.centers(of: sorted, weights: $0, k: size) }
+        _ unit: Range<Int>, of source: StoredTensor, scales: [Float]
+    ) throws -> [Double] {
+        let columns = source.shape.columns
+        return try withPoints(unit.count * columns) { points in
+            try source.readFinite(source.elements(ofRows: unit), into: points)
+            for index in points.indices { points[index] /= scales[index / columns] }
+            let order = RadixSort.order(UnsafeBufferPointer(points))
+            // Squares of scales far apart must neither vanish nor overflow beside each other.
+            let largest = Double(scales.max() ?? 1)
+            let weights = order.map { index in
+                let ratio = Double(scales[Int(index) / columns]) / largest
+                return max(ratio * ratio, 1e-60)
+            }
+            let sorted = order.map { points[Int($0)] }
+            return sorted.withUnsafeBufferPointer { sorted in
+                weights.withUnsafeBufferPointer { ExactKMeans.centers(of: sorted, weights: $0, k: size) }
+            }
         }
     }
 
@@ -234,12 +250,5 @@ public struct PaletteCodec: WeightCodec {
             if let found { return (row * columns + found, "has a code that is not the nearest entry's") }
         }
         return nil
-    }
-}
-
-extension UnsafeMutableBufferPointer<Float> {
-    /// Row `index` of a matrix of `columns` columns.
-    fileprivate subscript(index: Int, columns: Int) -> UnsafeMutableBufferPointer<Float> {
-        UnsafeMutableBufferPointer(rebasing: self[index * columns..<(index + 1) * columns])
     }
 }

@@ -31,6 +31,31 @@ struct PartitionSearch {
         with(points) { $0.best(k: k, startingAt: hint(points, k: k)).ends }
     }
 
+    /// For a price under which k runs are best: that price, their ends, and the least cost (error plus price for each
+    /// run) up to each position. nil when no price gives k.
+    static func priced(_ points: PointSums, k: Int) -> (price: Double, ends: Ends, costs: [Double])? {
+        with(points) { search in
+            let found = search.best(k: k, startingAt: hint(points, k: k))
+            guard found.isPriced else { return nil }
+            return (
+                found.price, found.ends, Array(UnsafeBufferPointer(start: search.cost, count: points.count + 1))
+            )
+        }
+    }
+
+    /// The least cost up to each position.
+    static func costs(_ points: PointSums, price: Double) -> [Double] {
+        with(points) { search in
+            _ = search.pass(price)
+            return Array(UnsafeBufferPointer(start: search.cost, count: points.count + 1))
+        }
+    }
+
+    /// The optimal ends, from a price that is close to the right one.
+    static func best(_ points: PointSums, k: Int, price: Double) -> Ends {
+        with(points) { $0.best(k: k, startingAt: price).ends }
+    }
+
     private static func with<Result>(_ points: PointSums, _ body: (PartitionSearch) -> Result) -> Result {
         withUnsafeTemporaryAllocation(of: Double.self, capacity: 2 * points.count + 2) { sums in
             withUnsafeTemporaryAllocation(of: Int32.self, capacity: points.count + 1) { previous in
@@ -52,7 +77,7 @@ struct PartitionSearch {
         // the middle is far from both ends.
         return with(PointSums(points, at: coarsePositions(points.count, stride: points.count / max(128, 8 * k)))) {
             search in
-            let (ends, price) = search.best(k: k, startingAt: law)
+            let (ends, price, _) = search.best(k: k, startingAt: law)
             let step = pow(Double(k + 1) / Double(k), 3)
             let errors = [
                 search.points.error(search.best(k: k - 1, startingAt: price * step).ends), search.points.error(ends),
@@ -76,19 +101,19 @@ struct PartitionSearch {
         return head + tail.reversed()
     }
 
-    private func best(k: Int, startingAt hint: Double) -> (ends: Ends, price: Double) {
+    private func best(k: Int, startingAt hint: Double) -> (ends: Ends, price: Double, isPriced: Bool) {
         // The partitions nearest to k runs from either side; all points in one run is one that needs no pass.
         var few = Partition(price: .infinity, cost: .infinity, ends: [Int32(points.count)], error: points.energy)
-        if k == 1 { return (few.ends, hint) }
+        if k == 1 { return (few.ends, hint, false) }
         var many: Partition?
         let noise = 1e-15 * Double(k) * points.energy
         var price = hint
         var meeting = Double.nan
         for _ in 0..<200 {
             let found = pass(price)
-            if found.count == k { return (found.ends, price) }
+            if found.count == k { return (found.ends, price, true) }
             if let many, price == meeting, found.cost >= many.error + price * Double(many.count) - noise {
-                return (crossing(few, many, k: k), price)
+                return (crossing(few, many, k: k), price, false)
             }
             if found.count > k { many = found } else { few = found }
             guard let many else {
@@ -105,7 +130,7 @@ struct PartitionSearch {
             if next == price { break }
             price = next
         }
-        return (many.map { crossing(few, $0, k: k) } ?? few.ends, price)
+        return (many.map { crossing(few, $0, k: k) } ?? few.ends, price, false)
     }
 
     private func pass(_ price: Double) -> Partition {

@@ -76,6 +76,54 @@ final class PointSums {
         }
     }
 
+    /// Groups of points that are not cut, in order: their weights, and their sums of weight * x. (How far points are from
+    /// their group's mean is an error that no partition changes; it is left out.)
+    convenience init(groups: some RandomAccessCollection<(weight: Double, sum: Double)>) {
+        self.init(count: groups.count, even: nil)
+        // From the middle group, as above.
+        var middle = 0
+        let half = groups.reduce(0) { $0 + $1.weight } / 2
+        var before = 0.0
+        for group in groups where before < half {
+            before += group.weight
+            middle += 1
+        }
+        middle = min(middle, max(groups.count - 1, 0))
+        func group(_ index: Int) -> (weight: Double, sum: Double) {
+            groups[groups.index(groups.startIndex, offsetBy: index)]
+        }
+        (w[middle], s1[middle], s2[middle]) = (0, 0, 0)
+        for index in middle..<count {
+            let (weight, sum) = group(index)
+            w[index + 1] = w[index] + weight
+            s1[index + 1] = s1[index] + sum
+            s2[index + 1] = s2[index] + sum * sum / weight
+        }
+        for index in stride(from: middle - 1, through: 0, by: -1) {
+            let (weight, sum) = group(index)
+            w[index] = w[index + 1] - weight
+            s1[index] = s1[index + 1] - sum
+            s2[index] = s2[index + 1] - sum * sum / weight
+        }
+    }
+
+    /// The same points from the last to the first.
+    convenience init(reversing all: PointSums) {
+        self.init(count: all.count, even: nil)
+        for index in 0...count {
+            w[index] = -all.w[count - index]
+            s1[index] = -all.s1[count - index]
+            s2[index] = -all.s2[count - index]
+        }
+    }
+
+    /// The means of the runs that end at `ends`.
+    func means(_ ends: [Int32]) -> [Double] {
+        zip([0] + ends, ends).map { start, end in
+            (s1[Int(end)] - s1[Int(start)]) / (w[Int(end)] - w[Int(start)])
+        }
+    }
+
     /// Only `positions`, ascending: runs may start and end there alone.
     convenience init(_ all: PointSums, at positions: [Int]) {
         self.init(count: positions.count - 1, even: nil)
