@@ -1,0 +1,82 @@
+"""Refreshes README.md: the transcript, and the table of compression schemes, between their markers.
+
+usage: readme.py        (after `swift build -c release --product accelc`, on a machine that does nothing else)
+The model is all-MiniLM-L6-v2, found by scripts/get_minilm.sh. Wants no packages.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TOOL = ROOT / ".build" / "release" / "accelc"
+FIXTURES = ROOT / "Tests" / "Fixtures"
+MODEL = "all-MiniLM-L6-v2"
+SCHEMES = """float32 float16 bfloat16 int8 int4:block=16 int4:block=32 int4:block=64 palette:bits=8,group=16
+    palette:bits=6,group=16 palette:bits=4,group=4 palette:bits=4,group=16 palette:bits=4 palette:bits=3,group=16
+    palette:bits=2,group=16 palette:bits=1,group=16""".split()
+CONVERT = f"convert {MODEL} --shape batch=1,sequence=128 --compress palette:bits=4,group=16 -o minilm.accelpkg"
+
+
+def run(line):
+    environment = dict(os.environ, ACCELC_CACHE="cache", NO_COLOR="1")
+    return subprocess.run([TOOL, *line.split()], env=environment, check=True, capture_output=True, text=True).stdout
+
+
+def shown(line, lines=None):
+    output = run(line).rstrip().split("\n")
+    if lines:
+        output = output[:lines] + ["..."]
+    return "\n".join([f"$ accelc {line}", *output])
+
+
+def transcript():
+    return "\n\n".join([
+        shown(CONVERT),
+        shown(f"verify minilm.accelpkg --against {MODEL} --report report.json --html report.html"),
+        shown("run minilm.accelpkg --inputs in.safetensors --outputs out.safetensors --repeat 50 --time"),
+        shown(CONVERT, lines=1),
+    ])
+
+
+def scheme(specification):
+    summary = run(f"convert {MODEL} --shape batch=8,sequence=128 --compress {specification} -o s.accelpkg").split("\n")
+    size, bits = re.search(r": ([^,]*), ([0-9.]*) bits", summary[0]).groups()
+    rows = [line for line in summary if line.startswith("all ")] or summary[2:3]
+    sqnr = rows[0].split()[-1]
+    golden = FIXTURES / "minilm_8x128" / "golden.safetensors"
+    subprocess.run([TOOL, "verify", "s.accelpkg", "--golden", golden, "--report", "report.json", "--quiet"])
+    outputs = json.loads(pathlib.Path("report.json").read_text())["outputs"]
+    (figures,) = [o["metrics"] for o in outputs if o["name"] == "sentence_embedding" and o["against"] == "golden"]
+    unit = "" if sqnr == "exact" else " dB"
+    return f"| `{specification}` | {size} | {bits} | {sqnr}{unit} | {figures['sqnr']:.1f} dB | {figures['cosine']:.4f} |"
+
+
+def table():
+    head = ["scheme", "package", "bits per weight", "SQNR of the weights", "SQNR of the embeddings", "their cosine"]
+    return "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *map(scheme, SCHEMES)])
+
+
+def main():
+    model = subprocess.run([ROOT / "scripts" / "get_minilm.sh"], check=True, capture_output=True, text=True).stdout
+    readme = ROOT / "README.md"
+    text = readme.read_text()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        shutil.copytree(model.strip(), MODEL)
+        shutil.copy(FIXTURES / "minilm_1x128" / "golden.safetensors", "in.safetensors")
+        time.sleep(3)  # digests of files that have just changed are not remembered
+        for marker, content in [("transcript", f"```\n{transcript()}\n```"), ("schemes", table())]:
+            block = f"<!-- {marker} -->\n\n{content}\n\n<!-- end -->"
+            text = re.sub(rf"(?s)<!-- {marker} -->.*?<!-- end -->", lambda _: block, text, count=1)
+        os.chdir(ROOT)
+    readme.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
