@@ -1,4 +1,6 @@
+import ByteIO
 import ModelFamilies
+import Programs
 import TestSupport
 import Testing
 
@@ -16,5 +18,45 @@ struct Wav2Vec2Tests {
         let model = try subject.model()
         try subject.expectAccount(of: model)
         #expect(model.unused.allSatisfy { $0.reason == "hides parts of the audio in training" })
+    }
+
+    /// A change of the program that parity has to notice.
+    enum Mutation: CaseIterable {
+        case otherGelu, droppedBias, swappedQueryAndKey, otherEpsilon, ungrouped, laterPositions
+
+        func apply(_ node: Program.Node, _ inputs: [Value], _ builder: inout ProgramBuilder) throws -> [Value]? {
+            switch (self, node.operation) {
+            case (.otherGelu, is Gelu):
+                return [try builder.apply(Gelu(.erf), inputs)]
+            case (.droppedBias, is Conv) where node.label.contains("conv_layers.1"):
+                return [try builder.apply(node.operation, Array(inputs[..<2]))]
+            case (.swappedQueryAndKey, is Attention):
+                return [try builder.apply(node.operation, [inputs[1], inputs[0], inputs[2]])]
+            case (.otherEpsilon, let norm as GroupNorm):
+                return [try builder.apply(GroupNorm(groups: norm.groups, epsilon: 1e-3), inputs)]
+            case (.ungrouped, let norm as GroupNorm):
+                return [try builder.apply(GroupNorm(groups: 1, epsilon: norm.epsilon), inputs)]
+            case (.laterPositions, var conv as Conv) where node.label.contains("pos_conv_embed"):
+                (conv.window.before, conv.window.after) = ([conv.window.before[0] - 1], [conv.window.after[0] + 1])
+                return [try builder.apply(conv, inputs)]
+            default: return nil
+            }
+        }
+    }
+
+    @Test("a mutated program fails", arguments: Mutation.allCases)
+    func mutationsAreCaught(mutation: Mutation) throws {
+        let subject = ParityCase(folder: Fixtures.path("wav2vec2_odd"))
+        let deviations = try subject.deviations(of: try subject.model()) { try $0.rewriting(mutation.apply) }
+        #expect(deviations.contains { $0.inNoise > 40 })
+    }
+
+    @Test("what is not built is refused by its name")
+    func refusals() throws {
+        for (field, value) in [("add_adapter", JSON.bool(true)), ("adapter_attn_dim", .integer(16))] {
+            var checkpoint = try ChangedCheckpoint("wav2vec2_odd")
+            checkpoint.set(field, value)
+            #expect(checkpoint.refusal()?.contains("field \(field)") == true)
+        }
     }
 }

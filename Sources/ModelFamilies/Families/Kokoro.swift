@@ -7,7 +7,7 @@ public import Tensors
 /// Its parts, as the framework's decoder runs them:
 /// - `decoder_pre`: `asr` F32[batch, width, asr_frames], `f0` and `n` F32[batch, 2 * asr_frames], `ref_s`
 ///   F32[batch, style] -> `x_pre` F32[batch, channels, 2 * asr_frames].
-/// - `har_source`: `f0` F32[batch, frames], and what the framework draws: `noise.0` F32[batch, 9] (uniform),
+/// - `har_source`, on request (it is cheap, and its angles are beyond most accelerators): `f0` F32[batch, frames], and what the framework draws: `noise.0` F32[batch, 9] (uniform),
 ///   `noise.1` F32[batch, 300 * frames, 9] (normal) -> `har` F32[batch, 22, 60 * frames + 1]: magnitudes and angles.
 /// - `generator`: `x_pre` F32[batch, channels, frames], `ref_s`, `har` -> `audio` F32[batch, 1, 300 * frames], and
 ///   `conv_post`, the spectrum that it is made of.
@@ -20,7 +20,7 @@ public struct Kokoro: ModelFamily {
     public static let architectures = ["KModel"]
     public init() {}
     public let parts = ["decoder_pre", "har_source", "generator", "generator_bucket"]
-    public let defaultParts = ["decoder_pre", "har_source", "generator"]
+    public let defaultParts = ["decoder_pre", "generator"]
 
     /// Its published configuration has no `model_type`.
     public static func recognizes(_ configuration: JSONField) -> Bool { configuration["istftnet"].exists }
