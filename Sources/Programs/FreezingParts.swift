@@ -35,6 +35,9 @@ extension [Program] {
             throw RequestError(
                 "\(file) holds no tensor that is an input of the model (\(inputs.joined(separator: ", ")))")
         }
-        return try fed.map { try ShapeBindings(fitting: tensors, to: $0, file: file) }
+        return try fed.flatMap { part in
+            let all = try ShapeBindings(fitting: tensors, to: part, file: file)
+            return part.states.isEmpty ? [all] : [all] + all.stepping(tensors, in: part)
+        }
     }
 }

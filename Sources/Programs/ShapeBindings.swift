@@ -37,6 +37,31 @@ public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
                 if let name = dimension.name { try bind(name, to: number, from: "\(file), \(tensor.name)") }
             }
         }
+        // A cache is as long as the file's (out.kv_final.NAME).
+        for state in program.states {
+            let type = program.type(of: state.value)
+            guard let tensor = byName["out.kv_final.\(state.name)"], tensor.shape.rank == type.rank else { continue }
+            for (dimension, number) in zip(type.dimensions, tensor.shape.dimensions) {
+                if let name = dimension.name { try bind(name, to: number, from: "\(file), \(tensor.name)") }
+            }
+        }
+    }
+
+    /// For a program with a cache and a file that holds a prefill and steps after it (`out.prefill_NAME`,
+    /// `out.step0_NAME`): the numbers for the prefill's block, and for a block of one.
+    func stepping(_ tensors: [StoredTensor], in program: Program) -> [ShapeBindings] {
+        let blocks = program.inputs.map { program.type(of: $0.value) }.filter {
+            $0.elementType == .int64 && $0.rank == 2
+        }
+        guard let name = blocks.first?.dimensions[1].name,
+            let prefill = tensors.first(where: { $0.name.hasPrefix("out.prefill_") }), prefill.shape.rank > 1,
+            tensors.contains(where: { $0.name.hasPrefix("out.step0_") })
+        else { return [] }
+        return [prefill.shape.dimensions[1], 1].map { block in
+            var other = self
+            other.numbers[name] = block
+            return other
+        }
     }
 
     private mutating func bind(_ name: String, to number: Int, from origin: String) throws {

@@ -108,6 +108,12 @@ public struct Parity: Sendable {
         guard !options.stages.isDisjoint(with: [.operators, .graph, .outputs]) else { return }
         let runner = PackageRunner(program, threads: options.threads)
         let stored = StoredWeights(program.weights)
+        if let golden = options.inputs.golden, golden.isDecoding,
+            program.functions.contains(where: { !$0.states.isEmpty })
+        {
+            let stage = DecodingStage(program, model: model, golden: golden, lossy: lossy, options: options)
+            return try report.add(stage.run(), asked: options.stages)
+        }
         let selected = try selectFunctions(of: program, model, options.inputs)
         for index in program.functions.indices where !selected.contains(where: { $0.function == index }) {
             report.notCompared.append(

@@ -64,6 +64,10 @@ public struct Golden: Sendable {
         return noise
     }
 
+    /// It holds the outputs of a decoder: of all tokens at once (`logits_full`), of the first ones (`prefill_logits`), of
+    /// single ones after them (`step0_logits`), and the cache after both (`kv_prefill.NAME`, `kv_final.NAME`).
+    var isDecoding: Bool { outputs.keys.contains { $0.hasSuffix("_full") || $0.hasPrefix("prefill_") } }
+
     /// One for each sample, in the order of their numbers; the golden itself when its names have no numbers.
     var samples: [Golden] {
         func number(_ name: String) -> Int? { name.split(separator: ".").dropFirst().last.flatMap { Int($0) } }

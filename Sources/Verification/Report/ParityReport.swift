@@ -69,11 +69,20 @@ public struct ParityReport: Sendable {
         storedElements == 0 ? 0 : Double(storedBytes * 8) / Double(storedElements)
     }
 
-    /// An output's name, with its function's where there are several.
-    func title(of row: OutputFinding) -> String { functions.count == 1 ? row.name : "\(row.function) \(row.name)" }
+    /// An output's name, with its function's where several have one of that name.
+    func title(of row: OutputFinding) -> String {
+        let isShared = outputs.contains { $0.name == row.name && $0.function != row.function }
+        return isShared ? "\(row.function) \(row.name)" : row.name
+    }
 
     mutating func add(_ result: OutputStage.Result) {
         outputs += result.outputs
+        notCompared += result.notCompared
+    }
+
+    mutating func add(_ result: DecodingStage.Result, asked stages: Set<Stage>) {
+        operators += result.operators
+        outputs += result.outputs.filter { stages.contains($0.stage) }
         notCompared += result.notCompared
     }
 

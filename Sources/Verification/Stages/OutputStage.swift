@@ -89,12 +89,23 @@ struct OutputStage {
         _ stage: Stage, _ name: String, _ reference: OutputFinding.Reference, _ values: HostTensor,
         _ expected: HostTensor, _ tolerance: Tolerance
     ) -> OutputFinding {
+        OutputFinding(
+            stage, function: run.function.name, name: name + run.suffix, against: reference, values, expected, tolerance
+        )
+    }
+}
+
+extension OutputFinding {
+    /// Compares two tensors of one shape.
+    init(
+        _ stage: Stage, function: String, name: String, against reference: Reference, _ values: HostTensor,
+        _ expected: HostTensor, _ tolerance: Tolerance
+    ) {
         let rowLength = name.contains("logits") ? expected.shape.dimensions.last : nil
         let metrics = Metrics(values.floats, against: expected.floats, rowLength: rowLength)
         let limit = expected.elementType == .float32 ? tolerance : .exact(origin: "integers are exact")
-        return OutputFinding(
-            stage: stage, function: run.function.name, name: name + run.suffix, shape: expected.shape,
-            reference: reference,
+        self.init(
+            stage: stage, function: function, name: name, shape: expected.shape, reference: reference,
             metrics: metrics, tolerance: limit, failure: limit.objection(to: metrics))
     }
 }

@@ -1,0 +1,157 @@
+import ByteIO
+import Programs
+import Runtime
+import Tensors
+
+/// S2 to S4 of a decoder with a golden: the blocks of a `DecodingPlan` by the package, by the reference meaning with the
+/// stored weights, and with the original ones.
+struct DecodingStage {
+    struct Result {
+        var operators: [OperatorFinding] = []
+        var outputs: [OutputFinding] = []
+        var notCompared: [NotCompared] = []
+    }
+    private let program: CompiledProgram
+    private let model: ReferenceModel?
+    private let golden: Golden
+    private let lossy: Set<String>
+    private let options: Parity.Options
+    private let stored: StoredWeights
+    private let runner: PackageRunner
+
+    init(
+        _ program: CompiledProgram, model: ReferenceModel?, golden: Golden, lossy: Set<String>, options: Parity.Options
+    ) {
+        self.program = program
+        self.model = model
+        self.golden = golden
+        self.lossy = lossy
+        self.options = options
+        stored = StoredWeights(program.weights)
+        runner = PackageRunner(program, threads: options.threads)
+    }
+
+    func run() throws -> Result {
+        let plan = try DecodingPlan(program, golden: golden)
+        var result = Result()
+        if options.stages.contains(.operators) { try compareOperators(plan, &result) }
+        guard !options.stages.isDisjoint(with: [.graph, .outputs]) else { return result }
+        var compared: Set<String> = []
+        for sequence in plan.sequences {
+            for row in try values(of: sequence) {
+                compare(row, &result)
+                compared.insert(row.name)
+            }
+        }
+        for name in golden.outputs.keys.sorted() where !compared.contains(name) {
+            result.notCompared.append(
+                .init(stage: .outputs, name: "out.\(name)", reason: "no block of the package gives it"))
+        }
+        let used = Set(plan.sequences.joined().map(\.function))
+        for (index, function) in program.functions.enumerated() where !used.contains(index) {
+            result.notCompared.append(
+                .init(stage: .outputs, name: function.name, reason: "the golden has no block for it"))
+        }
+        return result
+    }
+
+    private func functionRun(_ block: DecodingPlan.Block) -> FunctionRun {
+        FunctionRun(
+            index: block.function, function: program.functions[block.function], inputs: block.inputs, golden: golden,
+            frozen: model?.functions[block.function], runner: runner, stored: stored, lossy: lossy)
+    }
+
+    /// Each function once, on its first block.
+    private func compareOperators(_ plan: DecodingPlan, _ result: inout Result) throws {
+        var seen: Set<Int> = []
+        for block in plan.sequences.joined() where seen.insert(block.function).inserted {
+            let run = functionRun(block)
+            guard let frozen = run.frozen else {
+                result.notCompared.append(
+                    .init(stage: .operators, name: run.function.name, reason: "there is no model to compare with"))
+                continue
+            }
+            let values = try run.originalValues(of: frozen, keepingUpTo: options.intermediateBytes)
+            result.operators += try OperatorStage(run: run, budget: options.budget).findings(against: values)
+        }
+    }
+
+    /// One output or state as the golden calls it.
+    private struct Row {
+        let name: String
+        let run: FunctionRun
+        let actual: HostTensor
+        var original: HostTensor?
+        var ofStored: HostTensor?
+    }
+
+    private func values(of sequence: [DecodingPlan.Block]) throws -> [Row] {
+        let memory = StateMemory()
+        var executors: [Int: Executor] = [:]
+        var (originalStates, storedStates): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
+        var rows: [Row] = []
+        for block in sequence {
+            let run = functionRun(block)
+            let executor =
+                try executors[block.function]
+                ?? Executor(program, function: block.function, threads: options.threads, states: memory)
+            executors[block.function] = executor
+            let inputs = Dictionary(uniqueKeysWithValues: block.inputs.map { ($0.key, $0.value.stored(name: $0.key)) })
+            let actual = try executor.run(inputs)
+            var (original, ofStored): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
+            if let frozen = run.frozen {
+                original = byName(try frozen.evaluate(block.inputs, states: &originalStates))
+                if run.lossyWeights.isEmpty {
+                    (ofStored, storedStates) = (original, originalStates)
+                } else {
+                    ofStored = byName(
+                        try frozen.evaluate(block.inputs, states: &storedStates, constant: run.storedValue))
+                }
+            }
+            rows += actual.map {
+                Row(
+                    name: block.name($0.name), run: run, actual: HostTensor($0), original: original[$0.name],
+                    ofStored: ofStored[$0.name])
+            }
+            guard let prefix = block.states else { continue }
+            rows += memory.copy().map {
+                Row(
+                    name: prefix + $0.name, run: run, actual: HostTensor($0), original: originalStates[$0.name],
+                    ofStored: storedStates[$0.name])
+            }
+        }
+        return rows
+    }
+
+    private func byName(_ outputs: [(name: String, tensor: HostTensor)]) -> [String: HostTensor] {
+        Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }
+    }
+
+    private func compare(_ row: Row, _ result: inout Result) {
+        let function = row.run.function.name
+        func add(
+            _ stage: Stage, _ reference: OutputFinding.Reference, _ values: HostTensor, _ expected: HostTensor,
+            _ limit: Tolerance
+        ) {
+            guard values.shape == expected.shape else {
+                let reason = "the package gives \(values.shape), expected \(expected.shape)"
+                result.notCompared.append(.init(stage: stage, name: "\(function) \(row.name)", reason: reason))
+                return
+            }
+            result.outputs.append(
+                OutputFinding(
+                    stage, function: function, name: row.name, against: reference, values, expected, limit))
+        }
+        if let expected = row.ofStored { add(.graph, .storedWeights, row.actual, expected, .rounding) }
+        guard let expected = golden.outputs[row.name].map({ HostTensor($0) }) else {
+            result.notCompared.append(
+                .init(stage: .outputs, name: "\(function) \(row.name)", reason: "the golden has no out.\(row.name)"))
+            return
+        }
+        let strict = golden.tolerance(for: row.name) ?? .unstatedNoise
+        let lossy = row.run.lossyWeights.map { stored.tensors[$0] }
+        let limit = lossy.isEmpty ? strict : .scheme(ofOutputsReading: lossy)
+        add(.outputs, .golden, row.actual, expected, options.budget?.tolerance(forOutput: row.name) ?? limit)
+        if let original = row.original { add(.outputs, .modelAgainstGolden, original, expected, strict) }
+    }
+}

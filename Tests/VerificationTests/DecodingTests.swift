@@ -1,0 +1,73 @@
+import ByteIO
+import ModelFamilies
+import Programs
+import Tensors
+import TestSupport
+import Testing
+import WeightCompression
+
+@testable import Verification
+
+@Suite("Goldens of decoders")
+struct DecodingTests {
+    private struct Decoder {
+        let programs: [Program]
+        let frozen: [FrozenProgram]
+        let golden: Golden
+
+        init(_ fixture: String) throws {
+            let checkpoint = try Checkpoint(model: Fixtures.path(fixture))
+            programs = try Families.matching(checkpoint.configuration).model(for: checkpoint).programs
+            let path = Fixtures.path("\(fixture)/golden.safetensors")
+            frozen = try programs.freezing(
+                try programs.bindings(fitting: SafetensorsFile(path).tensors, file: path))
+            golden = try Golden(path)
+        }
+
+        func compiled(_ codec: String, _ functions: [FrozenProgram]? = nil) throws -> CompiledProgram {
+            try Recipe(default: Codecs.codec(codec)).compressing(functions ?? frozen, threads: 1).compiled()
+        }
+
+        func check(_ program: CompiledProgram, stages: Set<Stage> = Set(Stage.allCases)) throws -> ParityReport {
+            try Parity(of: .compiled(program), against: .reference(programs))
+                .check(.init(stages: stages, inputs: .golden(golden)))
+        }
+    }
+
+    @Test(
+        "The file's shapes make a full, a prefill and a step function, and all that the golden holds is compared",
+        arguments: ["qwen3_small", "mistral_window", "llama_llama3"])
+    func playback(fixture: String) throws {
+        let decoder = try Decoder(fixture)
+        #expect(decoder.frozen.count == 3)
+        let report = try decoder.check(try decoder.compiled("float32"))
+        #expect(report.exitStatus == .success && report.notCompared.isEmpty, "\(report.terminal())")
+        let names = Set(report.outputs.filter { $0.reference == .golden }.map(\.name))
+        #expect(names == Set(decoder.golden.outputs.keys))
+        #expect(
+            names.isSuperset(of: ["logits_full", "prefill_logits", "step0_logits", "kv_prefill.k.0", "kv_final.v.0"]))
+        #expect(Set(report.operators.map(\.function)).count == 3)
+    }
+
+    @Test("A compressed decoder computes what its stored weights say, step by step")
+    func compressed() throws {
+        let decoder = try Decoder("qwen3_small")
+        let report = try decoder.check(try decoder.compiled("float16"), stages: [.graph, .outputs])
+        #expect(report.exitStatus == .success, "\(report.terminal())")
+        #expect(report.outputs.filter { $0.stage == .graph }.allSatisfy { $0.metrics.sqnr > 100 })
+        #expect(report.outputs.contains { $0.stage == .outputs && $0.reference == .golden && $0.metrics.sqnr < 90 })
+    }
+
+    @Test("What no function of the package can play is listed, and nothing at all is exit status 3")
+    func missingFunctions() throws {
+        let decoder = try Decoder("qwen3_small")
+        let full = try decoder.compiled("float32", [decoder.frozen[0]])
+        let report = try decoder.check(full, stages: [.outputs])
+        #expect(report.exitStatus == .success)
+        #expect(report.outputs.filter { $0.reference == .golden }.map(\.name) == ["logits_full"])
+        #expect(report.notCompared.contains { $0.name == "out.step0_logits" })
+        let step = try decoder.compiled("float32", [decoder.frozen[2]])
+        let error = #expect(throws: RequestError.self) { try decoder.check(step, stages: [.outputs]) }
+        #expect(error?.exitStatus == .unavailable)
+    }
+}
