@@ -16,6 +16,8 @@ struct Palette {
         }
     }
 
+    func entry(_ code: UInt8) -> Float { entries[Int(code)] }
+
     /// The codes of the entries that are nearest to `values` divided by `scale`; of two that are as near, the lower.
     func encode(
         _ values: UnsafeBufferPointer<Float>, scale: Float, into codes: UnsafeMutableBufferPointer<UInt8>

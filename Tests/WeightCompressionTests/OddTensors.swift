@@ -113,6 +113,12 @@ enum EveryCodec {
 
     static func isLossless(_ codec: any WeightCodec) -> Bool { codec is StoredCodec || codec is Float32Codec }
     static func quantizes(_ codec: any WeightCodec) -> Bool { !(codec is StoredCodec) && !(codec is any FloatCodec) }
+    /// Stores the weights' own magnitudes as float16, too small for one of the odd tensors.
+    static func overflows(_ codec: any WeightCodec, _ tensor: StoredTensor) -> Bool {
+        let text = codec.values.fullSpecification
+        return tensor.name == "large for float16"
+            && (codec is Float16Codec || text.contains("scale=none") && text.contains("entries=float16"))
+    }
     /// Some of its values are stored as float16.
     static func hasHalves(_ codec: any WeightCodec) -> Bool {
         codec is Float16Codec || codec.values.fullSpecification.contains("float16")

@@ -53,28 +53,27 @@ public struct PaletteCodec: WeightCodec {
         return stride(from: 0, to: shape.rows, by: step).map { $0..<min($0 + step, shape.rows) }
     }
 
-    private var size: Int { 1 << bits }
+    var size: Int { 1 << bits }
     private var bytesPerPalette: Int { size * entryType.byteCount }
-    private func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: bits) }
-    private func groupIndex(_ row: Int) -> Int { group.map { row / $0 } ?? 0 }
+    func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: bits) }
+    func groupIndex(_ row: Int) -> Int { group.map { row / $0 } ?? 0 }
 
     public func encode(
         _ unit: Range<Int>, of source: StoredTensor, into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
+        if let distortion = try encodingHalves(unit, of: source, into: sections) { return distortion }
         var scales: [Float] = []
-        let entries: [Float]
+        let centers: [Double]
         if hasScales {
             try source.forEachFiniteRow(unit) { _, row in scales.append(Self.scale(row)) }
-            entries = rounded(try weightedCenters(unit, of: source, scales: scales))
+            centers = try weightedCenters(unit, of: source, scales: scales)
             sections[2].withMemoryRebound(to: Float.self) { target in
                 for (index, row) in unit.enumerated() { target[row] = scales[index] }
             }
         } else {
-            entries = rounded(try centers(unit, of: source))
+            centers = try self.centers(unit, of: source)
         }
-        store(entries, in: sections[1], at: groupIndex(unit.lowerBound))
-
-        let palette = Palette(entries)
+        let palette = Palette(try store(centers, group: groupIndex(unit.lowerBound), in: sections[1], of: source))
         let columns = source.shape.columns
         var distortion = Distortion()
         try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(columns, 1)) { codes in
@@ -147,14 +146,22 @@ public struct PaletteCodec: WeightCodec {
         var entries = centers.map { center in
             entryType == .float32 ? Float(center) : Half.rounded(Float(center))
         }
-        // A value beyond float16 keeps the largest entry that it has.
-        if entryType == .float16 { entries = entries.map { min(max($0, -65504), 65504) } }
         let last = entries.last ?? 0
         entries.append(contentsOf: repeatElement(last, count: size - entries.count))
         return entries
     }
 
-    private func store(_ entries: [Float], in section: UnsafeMutableRawBufferPointer, at index: Int) {
+    /// Stores a group's table and returns it as it is stored.
+    /// - Throws: `FormatError` for a center beyond float16.
+    func store(
+        _ centers: [Double], group index: Int, in section: UnsafeMutableRawBufferPointer, of source: StoredTensor
+    ) throws -> [Float] {
+        let entries = rounded(centers)
+        if let large = entries.firstIndex(where: { !$0.isFinite }) {
+            let center = centers[min(large, centers.count - 1)]
+            throw source.error(
+                "needs a palette entry of \(Float(center)), beyond float16; store it with entries=float32")
+        }
         let start = index * bytesPerPalette
         for (place, entry) in entries.enumerated() {
             if entryType == .float32 {
@@ -163,6 +170,7 @@ public struct PaletteCodec: WeightCodec {
                 section.storeBytes(of: Half.bits(entry), toByteOffset: start + place * 2, as: UInt16.self)
             }
         }
+        return entries
     }
 
     private func entries(of weight: CompressedTensor, group index: Int) -> [Float] {
