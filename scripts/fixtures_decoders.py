@@ -1,4 +1,4 @@
-"""Makes Tests/Fixtures/{llama,mistral,qwen2,qwen3,phi3,gemma3}_*: tiny seeded decoders, each with goldens of transformers.
+"""Makes Tests/Fixtures/{llama,mistral,qwen2,qwen3,phi3,gemma3,whisper}_*: tiny seeded decoders, each with goldens of transformers.
 
 usage: fixtures_decoders.py [NAME...]       (default: all; wants torch, transformers, safetensors, numpy)
 A golden holds the logits of a full forward, of a prefill and of single steps after it, and the key/value cache after the
@@ -58,6 +58,11 @@ FIXTURE = {
         layer_types=["sliding_attention", "full_attention", "sliding_attention"], final_logit_softcapping=9.0,
         rope_parameters=dict(
             full_attention=rope("linear", 40000.0, factor=2.0), sliding_attention=rope(theta=800.0)))),
+    "whisper_small": dict(kind="Whisper", config=dict(
+        d_model=18, encoder_layers=1, decoder_layers=2, encoder_attention_heads=3, decoder_attention_heads=2,
+        encoder_ffn_dim=22, decoder_ffn_dim=26, num_mel_bins=10, vocab_size=47, max_source_positions=13,
+        max_target_positions=14, pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=3,
+        suppress_tokens=None, begin_suppress_tokens=None)),
 }
 TOKENS, KV_LENGTH = 12, 14
 
@@ -101,6 +106,29 @@ def forward(model, tokens, prefill):
         return outputs | cached(cache, "kv_final")
 
 
+def speech(model, features, tokens, prefill):
+    """The same of a model with an encoder, and what its decoder keeps of the encoder's states."""
+    with torch.no_grad():
+        features = features.to(model.dtype)
+        hidden = model.model.encoder(features)
+        full = model(input_features=features, decoder_input_ids=tokens, use_cache=False)
+        cache = transformers.EncoderDecoderCache(transformers.DynamicCache(), transformers.DynamicCache())
+
+        def feed(block):
+            return model(encoder_outputs=hidden, decoder_input_ids=block, past_key_values=cache, use_cache=True).logits
+
+        def kept(name):
+            return {n.replace(f"{name}.", f"{name}.self_"): t for n, t in cached(cache.self_attention_cache, name).items()}
+
+        outputs = {"encoder_hidden": hidden.last_hidden_state, "logits_full": full.logits, "prefill_logits": feed(tokens[:, :prefill])}
+        outputs |= kept("kv_prefill")
+        for index, layer in enumerate(cache.cross_attention_cache.layers):
+            outputs |= {f"cross_k.{index}": layer.keys, f"cross_v.{index}": layer.values}
+        for place in range(prefill, tokens.shape[1]):
+            outputs[f"step{place - prefill}_logits"] = feed(tokens[:, place:place + 1])
+        return outputs | kept("kv_final")
+
+
 def old_dialect(path):
     """As configurations were before `rope_parameters` and `dtype`."""
     config = json.loads(path.read_text())
@@ -122,7 +150,7 @@ def make(name):
     folder = fixtures.FIXTURES / name
     shutil.rmtree(folder, ignore_errors=True)
     config = getattr(transformers, what["kind"] + ("TextConfig" if what["kind"] == "Gemma3" else "Config"))(**what["config"])
-    kind = getattr(transformers, what["kind"] + "ForCausalLM")
+    kind = getattr(transformers, what["kind"] + ("ForConditionalGeneration" if what["kind"] == "Whisper" else "ForCausalLM"))
     model = kind(config)
     redraw(model, seed)
     model.save_pretrained(folder)
@@ -135,9 +163,15 @@ def make(name):
     prefill = what.get("prefill", 9)
     generator = torch.Generator().manual_seed(seed)
     tokens = torch.randint(1, config.vocab_size, (what.get("batch", 1), TOKENS), generator=generator)
-    outputs = forward(loaded.eval(), tokens, prefill)
-    references = forward(copy.deepcopy(loaded).double(), tokens, prefill)
-    stored = {"in.input_ids": tokens} | {f"out.{n}": t for n, t in outputs.items()} | {f"ref64.{n}": t for n, t in references.items()}
+    inputs = {"input_ids": tokens}
+    run = forward
+    if what["kind"] == "Whisper":
+        features = torch.randn(len(tokens), config.num_mel_bins, 2 * config.max_source_positions, generator=generator)
+        inputs = {"input_features": features, "decoder_input_ids": tokens}
+        run = lambda model, tokens, prefill: speech(model, features, tokens, prefill)
+    outputs = run(loaded.eval(), tokens, prefill)
+    references = run(copy.deepcopy(loaded).double(), tokens, prefill)
+    stored = {f"in.{n}": t for n, t in inputs.items()} | {f"out.{n}": t for n, t in outputs.items()} | {f"ref64.{n}": t for n, t in references.items()}
     safetensors.torch.save_file(
         {n: t.contiguous() for n, t in stored.items()}, folder / "golden.safetensors", metadata={"format": "pt"})
     case = {
@@ -145,7 +179,7 @@ def make(name):
         "steps": TOKENS - prefill if prefill else 0, "kv_len": KV_LENGTH,
         "files": sorted({p.name for p in folder.iterdir()} - {"case.json"}),
         "fp32_noise": cases.noise(outputs, references),
-        "inputs": cases.shapes({"input_ids": tokens}), "outputs": cases.shapes(outputs), "torch": torch.__version__,
+        "inputs": cases.shapes(inputs), "outputs": cases.shapes(outputs), "torch": torch.__version__,
     }
     (folder / "case.json").write_text(json.dumps(case, indent=1) + "\n")
     if prefill:

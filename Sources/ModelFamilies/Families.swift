@@ -15,6 +15,7 @@ public enum Families {
         SNAC.self,
         SileroVAD.self,
         Wav2Vec2.self,
+        Whisper.self,
     ]
 
     /// The family of a model by the `model_type` of its config.json, or by its fields where it has none.

@@ -39,8 +39,13 @@ struct DecoderCase: CustomTestStringConvertible, Sendable {
     }
 
     func deviations(of program: Program, by way: Way) throws -> [ParityCase.Deviation] {
+        try deviations(of: try outputs(of: program, by: way))
+    }
+
+    /// How far outputs are from the golden ones.
+    func deviations(of outputs: [String: HostTensor]) throws -> [ParityCase.Deviation] {
         let (golden, noise) = (try files.golden(), try files.facts()["fp32_noise"])
-        return try outputs(of: program, by: way).sorted { $0.key < $1.key }.map { name, tensor in
+        return try outputs.sorted { $0.key < $1.key }.map { name, tensor in
             guard let reference = golden["ref64.\(name)"], reference.shape == tensor.shape else {
                 return ParityCase.Deviation(output: name, inNoise: .infinity)
             }

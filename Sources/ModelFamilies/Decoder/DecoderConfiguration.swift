@@ -117,7 +117,7 @@ struct DecoderConfiguration {
         return field.exists ? try field.int(in: 1...1 << 30) : nil
     }
 
-    private static func check(_ field: JSONField, among architectures: [String]) throws {
+    static func check(_ field: JSONField, among architectures: [String]) throws {
         guard field.exists, let first = try field.array().first else { return }
         let name = try first.string()
         guard architectures.contains(name) else {

@@ -63,7 +63,8 @@ struct DecoderGraph {
     }
 
     private mutating func logits(of hidden: Value) throws -> Value {
-        let head = try layers.weight(headName(), [config.vocabulary, config.width])
+        let name = layers.head("lm_head.weight", words: Self.words, isTied: config.tiesHead)
+        let head = try layers.weight(name, [config.vocabulary, config.width])
         return try layers.in("lm_head") { [config] layers in
             let logits = try layers.apply(Linear(), hidden, head)
             guard let cap = config.logitCap else { return logits }
@@ -71,17 +72,6 @@ struct DecoderGraph {
                 Tanh(), try layers.apply(Divide(), logits, layers.builder.literal(cap)))
             return try layers.apply(Multiply(), bent, layers.builder.literal(cap))
         }
-    }
-
-    /// The tensor that makes logits: the head's own, unless it is tied to the word embeddings (or equal to them).
-    private mutating func headName() -> String {
-        let own = "lm_head.weight"
-        guard let head = layers.names.find(own) else { return config.tiesHead ? Self.words : own }
-        guard let words = layers.names.find(Self.words), words.elementType == head.elementType,
-            words.bytes == head.bytes
-        else { return own }
-        layers.names.explain("equal to \(words.name), which is used in its place") { $0 == own }
-        return Self.words
     }
 
     private mutating func layer(_ index: Int, _ x: Value) throws -> Value {
@@ -117,8 +107,8 @@ struct DecoderGraph {
             let turn = surroundings[index].turn
             query = try layers.apply(Rope(), query, turn.cos, turn.sin)
             key = try layers.apply(Rope(), key, turn.cos, turn.sin)
-            let keys = try Self.cached(key, as: "k.\(index)", at: position, in: &layers)
-            let values = try Self.cached(value, as: "v.\(index)", at: position, in: &layers)
+            let keys = try layers.cached(key, as: "k.\(index)", at: position)
+            let values = try layers.cached(value, as: "v.\(index)", at: position)
             let mixed = try layers.apply(
                 Attention(scale: config.attentionScale), query, keys, values, surroundings[index].mask)
             return try layers.apply(
@@ -127,20 +117,6 @@ struct DecoderGraph {
         }
         return try layers.linear(
             "\(name).o_proj", mixed, from: heads * width, to: config.width, isBiased: config.biases.attentionOutput)
-    }
-
-    /// Writes the block into the cache.
-    /// - Parameter block: F32[batch, key heads, tokens, head width]
-    /// - Returns: the whole cache.
-    private static func cached(
-        _ block: Value, as name: String, at position: Value, in layers: inout LayerBuilder
-    ) throws -> Value {
-        var type = layers.builder.type(of: block)
-        type.dimensions[2] = "cache"
-        let state = layers.builder.state(name, type)
-        let updated = try layers.apply(UpdateSlice(axis: 2), state, block, position)
-        layers.builder.update(name, to: updated)
-        return updated
     }
 
     /// Queries, keys and values, each F32[batch, its heads, tokens, head width].

@@ -55,6 +55,11 @@ struct DecoderPlaces {
         return mask
     }
 
+    /// I64[tokens]: the places of the block's tokens.
+    func rows(in layers: inout LayerBuilder) throws -> Value {
+        try layers.apply(Cast(to: .int64), try layers.apply(Reshape(to: ["tokens"]), queries))
+    }
+
     mutating func turn(by rotary: RotaryEmbedding, in layers: inout LayerBuilder) throws -> Turn {
         if let known = turns.first(where: { $0.rotary == rotary }) { return known.turn }
         let angles = try layers.apply(Multiply(), queries, try frequencies(of: rotary, in: &layers))
