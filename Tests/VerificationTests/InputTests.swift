@@ -48,6 +48,20 @@ struct InputTests {
         #expect(SeededInputs(seed: 1).indexLimits(of: program)[ids] == 5)
     }
 
+    @Test("The place of a block in a cache leaves room for the block")
+    func places() throws {
+        var builder = ProgramBuilder(name: "cache")
+        let block = builder.input("block", TensorType(.float32, [1, 6]))
+        let place = builder.input("place", TensorType(.int64, [1]))
+        let cache = builder.input("cache", TensorType(.float32, [1, 9]))
+        builder.output("y", try builder.apply(UpdateSlice(axis: 1), [cache, block, place]))
+        let frozen = try builder.finish().freezing(ShapeBindings())
+        let drawn = (1...40 as ClosedRange<UInt64>).compactMap {
+            SeededInputs(seed: $0).inputs(for: frozen)["place"]?.integers.first
+        }
+        #expect(Set(drawn) == [0, 1, 2, 3])
+    }
+
     @Test("Numbers are close to standard normal, and equal for equal seeds")
     func normal() throws {
         var builder = ProgramBuilder(name: "noise")

@@ -6,7 +6,8 @@ import Tensors
 /// nothing else, so the same seed gives the same bits on every machine and for every order of drawing.
 ///
 /// - An integer input that a gather reads as indices (directly, or through operators that only move elements) gets
-///   indices below the extent of the smallest table that it indexes.
+///   indices below the extent of the smallest table that it indexes; the place of a block in a cache is drawn so that
+///   the block fits.
 /// - A boolean input, an integer input that indexes nothing, and a float input whose name ends in `mask` is a mask of
 ///   0 and 1 along its last axis: the first of several rows is full, the others are padded at the end and at the start
 ///   by turns, by a drawn length; every row keeps at least one 1. A single row is padded at the end and keeps at least half.
@@ -70,6 +71,12 @@ public struct SeededInputs: Sendable {
         for node in program.nodes.reversed() {
             if node.operation is Gather, let rows = program.type(of: node.inputs[0]).dimensions.first?.value {
                 lower(node.inputs[1], to: rows)
+            }
+            if let update = node.operation as? UpdateSlice,
+                let room = program.type(of: node.inputs[0]).dimensions[update.axis].value,
+                let block = program.type(of: node.inputs[1]).dimensions[update.axis].value
+            {
+                lower(node.inputs[2], to: room - block + 1)
             }
             if Self.moving.contains(node.operation.name) {
                 for limit in node.outputs.compactMap({ limits[$0] }) {
