@@ -1,7 +1,7 @@
 """Golden cases: what the original framework gives for some inputs, in float32 and in float64, and the noise between them.
 
 A case is a folder: `golden.safetensors` holds `in.*`, `out.*` (float32) and `ref64.*` (the same forward in float64),
-`case.json` the seed, the shapes and `fp32_noise` for each output. Used by fixtures.py, minilm.py and train_digits.py.
+`case.json` the seed, the shapes and `fp32_noise` for each output. Used by fixtures.py, fixtures_encoders.py, minilm.py and train_digits.py.
 """
 
 import copy
@@ -27,11 +27,14 @@ def pooled(hidden, mask, mode="mean", normalise=True):
     return torch.nn.functional.normalize(vector, p=2, dim=1) if normalise else vector
 
 
+NAMES = ("last_hidden_state", "pooler_output", "logits", "image_embeds", "text_embeds", "logits_per_image")
+
+
 def forward(model, inputs, pooling=None):
     """Every output of one forward, by the framework's names, in the framework's order."""
     with torch.no_grad():
         result = model(**inputs)
-    outputs = {name: result[name] for name in ("last_hidden_state", "pooler_output", "logits") if result.get(name) is not None}
+    outputs = {name: result[name] for name in NAMES if result.get(name) is not None}
     if pooling:
         outputs["sentence_embedding"] = pooled(result["last_hidden_state"], inputs["attention_mask"], **pooling)
     return outputs

@@ -4,6 +4,7 @@ public import ByteIO
 public enum Families {
     public static let all: [any ModelFamily.Type] = [
         Bert.self,
+        CLIP.self,
         Gemma3Text.self,
         Kokoro.self,
         KokoroBlocks.self,
@@ -13,7 +14,9 @@ public enum Families {
         Qwen2.self,
         Qwen3.self,
         SNAC.self,
+        SiglipVision.self,
         SileroVAD.self,
+        ViT.self,
         Wav2Vec2.self,
         Whisper.self,
     ]

@@ -2,6 +2,7 @@ import ByteIO
 import Foundation
 import ModelFamilies
 import Programs
+import Runtime
 import Tensors
 import TestSupport
 import Testing
@@ -32,9 +33,12 @@ struct ParityCase: CustomTestStringConvertible, Sendable {
         return try Families.matching(checkpoint.configuration).model(for: checkpoint, parts: parts)
     }
 
+    /// What computes a program.
+    enum Engine: CaseIterable { case reference, executor }
+
     /// Every golden output is within 4 times the framework's own noise.
-    func expectParity(of model: FamilyModel) throws {
-        let deviations = try deviations(of: model)
+    func expectParity(of model: FamilyModel, by engine: Engine = .reference) throws {
+        let deviations = try deviations(of: model, by: engine)
         #expect(Set(deviations.map(\.output)) == Set(try facts()["outputs"].members().map(\.key)))
         for deviation in deviations { #expect(deviation.inNoise <= 4, "\(deviation)") }
     }
@@ -53,13 +57,21 @@ struct ParityCase: CustomTestStringConvertible, Sendable {
     }
 
     /// What a program makes of the golden inputs, frozen to fit them.
-    func outputs(of program: Program) throws -> [(name: String, tensor: HostTensor)] {
+    func outputs(of program: Program, by engine: Engine = .reference) throws -> [(name: String, tensor: HostTensor)] {
         let golden = try golden()
         let bindings = try ShapeBindings(fitting: golden.tensors, to: program, file: "golden.safetensors")
         let inputs = program.inputs.compactMap { input in
             golden["in.\(input.name)"].map { (input.name, HostTensor($0)) }
         }
-        return try program.freezing(bindings).evaluate(Dictionary(uniqueKeysWithValues: inputs))
+        let frozen = try program.freezing(bindings)
+        switch engine {
+        case .reference: return try frozen.evaluate(Dictionary(uniqueKeysWithValues: inputs))
+        case .executor:
+            let compiled = try CompressedProgram(functions: [frozen], weights: []).compiled()
+            let stored = inputs.map { ($0.0, $0.1.stored(name: $0.0)) }
+            let results = try Executor(compiled).run(Dictionary(uniqueKeysWithValues: stored))
+            return results.map { ($0.name, HostTensor($0)) }
+        }
     }
 
     struct Deviation {
@@ -70,12 +82,12 @@ struct ParityCase: CustomTestStringConvertible, Sendable {
 
     /// How far the model's outputs are from the golden ones.
     func deviations(
-        of model: FamilyModel, changing change: (Program) throws -> Program = { $0 }
+        of model: FamilyModel, by engine: Engine = .reference, changing change: (Program) throws -> Program = { $0 }
     ) throws -> [Deviation] {
         let golden = try golden()
         let noise = try facts()["fp32_noise"]
         return try model.programs.flatMap { program in
-            try outputs(of: try change(program)).compactMap { name, tensor -> Deviation? in
+            try outputs(of: try change(program), by: engine).compactMap { name, tensor -> Deviation? in
                 guard let reference = golden["ref64.\(name)"] else { return nil }
                 guard reference.shape == tensor.shape else { return Deviation(output: name, inNoise: .infinity) }
                 let differences = zip(tensor.floats, reference.doubles()).map { abs(Double($0) - $1) }

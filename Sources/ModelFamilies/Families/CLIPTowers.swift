@@ -1,0 +1,116 @@
+import ByteIO
+import Programs
+import Tensors
+
+/// CLIP's encoder of images.
+struct CLIPVisionTower {
+    private let config: JSONField
+    private let projection: Int
+    private let patches: ImagePatches
+
+    init(_ config: JSONField, projection: Int) throws {
+        (self.config, self.projection) = (config, projection)
+        patches = try ImagePatches(config, patch: 32)
+    }
+
+    /// F32[batch, projection], each of length 1.
+    func embedding(batch: Dimension, in layers: inout LayerBuilder) throws -> Value {
+        let length = patches.count + 1
+        let encoder = try EncoderLayers(
+            preNorm: config, epsilon: 1e-5, activation: "quick_gelu", length: .fixed(length), batch: batch)
+        let (name, width) = ("vision_model", encoder.width)
+        let image = layers.builder.input("pixel_values", patches.type(batch: batch))
+        var x = try patches.embedded(
+            image, by: "\(name).embeddings.patch_embedding", to: width, isBiased: false, batch: batch, in: &layers)
+        let first = try layers.weight("\(name).embeddings.class_embedding", [width])
+        let places = try layers.weight("\(name).embeddings.position_embedding.weight", [length, width])
+        x = try layers.in("\(name).embeddings") { layers in
+            let token = try layers.apply(Expand(to: [batch, 1, .fixed(width)]), first)
+            return try layers.apply(Add(), try layers.apply(Concat(axis: 1), token, x), places)
+        }
+        // Spelled so in every checkpoint.
+        x = try layers.layerNorm("\(name).pre_layrnorm", x, width: width, epsilon: encoder.epsilon)
+        for index in 0..<(try config["num_hidden_layers"].int(in: 1...1000, default: 12)) {
+            x = try encoder.layer("\(name).encoder.layers.\(index)", x, nil, in: &layers)
+        }
+        let pooled = try layers.in(name) { try $0.firstToken(x, width: width, batch: batch) }
+        let normal = try layers.layerNorm("\(name).post_layernorm", pooled, width: width, epsilon: encoder.epsilon)
+        let projected = try layers.linear("visual_projection", normal, from: width, to: projection, isBiased: false)
+        return try layers.in("visual_projection") { try $0.apply(L2Norm(), projected) }
+    }
+}
+
+/// CLIP's encoder of texts.
+struct CLIPTextTower {
+    private let config: JSONField
+    private let projection: Int
+    private let vocabulary: Int
+    private let endToken: Int
+    let positions: Int
+
+    init(_ config: JSONField, projection: Int) throws {
+        (self.config, self.projection) = (config, projection)
+        vocabulary = try config["vocab_size"].int(in: 1...1 << 24, default: 49408)
+        positions = try config["max_position_embeddings"].int(in: 1...1 << 12, default: 77)
+        endToken = try config["eos_token_id"].int(in: 0...1 << 24, default: 49407)
+    }
+
+    /// F32[batch, projection], each of length 1.
+    func embedding(batch: Dimension, in layers: inout LayerBuilder) throws -> Value {
+        let encoder = try EncoderLayers(
+            preNorm: config, width: 512, heads: 8, intermediate: 2048, epsilon: 1e-5, activation: "quick_gelu",
+            length: "sequence", batch: batch)
+        let (name, width) = ("text_model", encoder.width)
+        let type = TensorType(.int64, [batch, "sequence"])
+        let tokens = layers.builder.input("input_ids", type)
+        let mask = layers.builder.input("attention_mask", type)
+        let words = try layers.weight("\(name).embeddings.token_embedding.weight", [vocabulary, width])
+        let places = try layers.weight("\(name).embeddings.position_embedding.weight", [positions, width])
+        var x = try layers.in("\(name).embeddings") { layers in
+            let place = try layers.apply(Slice(begin: [0, 0], sizes: ["sequence", .fixed(width)]), places)
+            return try layers.apply(Add(), try layers.apply(Gather(), words, tokens), place)
+        }
+        let seen = try layers.in("\(name).mask") { try self.seen(mask, batch: batch, in: &$0) }
+        for index in 0..<(try config["num_hidden_layers"].int(in: 1...1000, default: 12)) {
+            x = try encoder.layer("\(name).encoder.layers.\(index)", x, seen, in: &layers)
+        }
+        x = try layers.layerNorm("\(name).final_layer_norm", x, width: width, epsilon: encoder.epsilon)
+        let pooled = try layers.in("\(name).pooled") { try atEnd(x, tokens, batch: batch, in: &$0) }
+        let projected = try layers.linear("text_projection", pooled, from: width, to: projection, isBiased: false)
+        return try layers.in("text_projection") { try $0.apply(L2Norm(), projected) }
+    }
+
+    /// A token sees itself and what is before it, without padding.
+    private func seen(
+        _ mask: Value, batch: Dimension, in layers: inout LayerBuilder
+    ) throws -> EncoderLayers.Seen {
+        let padding = try layers.additiveMask(mask, batch: batch)
+        let queries = try layers.places("sequence", largest: positions)
+        let keys = try layers.apply(Reshape(to: [1, "sequence"]), queries)
+        let causal = try layers.apply(
+            Select(), try layers.apply(Compare(.lessOrEqual), keys, queries), layers.builder.literal(0),
+            layers.builder.literal(-Float.greatestFiniteMagnitude))
+        return EncoderLayers.Seen(additive: try layers.apply(Minimum(), padding, causal), any: nil)
+    }
+
+    /// F32[batch, width] of the first end token.
+    private func atEnd(
+        _ x: Value, _ tokens: Value, batch: Dimension, in layers: inout LayerBuilder
+    ) throws -> Value {
+        let numbers: Value
+        if endToken == 2 {
+            // Early configurations name a wrong end token; the framework takes the largest token for them.
+            numbers = try layers.apply(Cast(to: .float32), tokens)
+        } else {
+            let end = layers.builder.literal(HostTensor([Int64(endToken)], [1]), name: "end_token")
+            numbers = try layers.apply(Cast(to: .float32), try layers.apply(Compare(.equal), tokens, end))
+        }
+        let place = try layers.apply(
+            Cast(to: .float32), try layers.apply(ArgMax(axis: 1, keepsAxis: true), numbers))
+        let isEnd = try layers.apply(
+            Compare(.equal), try layers.places("sequence", largest: positions),
+            try layers.apply(Reshape(to: [batch, 1, 1]), place))
+        let chosen = try layers.apply(Select(), isEnd, x, layers.builder.literal(0))
+        return try layers.apply(Reduce(.sum, axes: [1], keepsAxes: false), chosen)
+    }
+}
