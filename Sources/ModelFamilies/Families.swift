@@ -5,6 +5,7 @@ public enum Families {
     public static let all: [any ModelFamily.Type] = [
         Bert.self,
         CLIP.self,
+        DistilBert.self,
         Gemma3Text.self,
         Kokoro.self,
         KokoroBlocks.self,
@@ -13,6 +14,7 @@ public enum Families {
         Phi3.self,
         Qwen2.self,
         Qwen3.self,
+        Roberta.self,
         SNAC.self,
         SiglipVision.self,
         SileroVAD.self,

@@ -18,6 +18,8 @@ struct BertRefusalTests {
         var testDescription: String { "\(field): \(value?.text() ?? "missing")" }
     }
 
+    private static let supported = Families.all.flatMap { $0.modelTypes }.sorted().joined(separator: ", ")
+
     static let changes = [
         Change("num_hidden_layers", 0, "config.json, field num_hidden_layers: 0 is outside of 1...1000"),
         Change(
@@ -45,10 +47,11 @@ struct BertRefusalTests {
             "config.json, field hidden_act: the activation \"mish\" is not supported (supported: gelu, gelu_accurate, "
                 + "gelu_fast, gelu_new, gelu_python, gelu_python_tanh, gelu_pytorch_tanh, quick_gelu, relu, sigmoid, silu, "
                 + "swish, tanh)"),
-        Change("model_type", "llama", "config.json: models of type \"llama\" are not supported (supported: bert)"),
+        Change(
+            "model_type", "rwkv", "config.json: models of type \"rwkv\" are not supported (supported: \(supported))"),
         Change(
             "model_type", "berd",
-            "config.json: models of type \"berd\" are not supported; the nearest is \"bert\" (supported: bert)"),
+            "config.json: models of type \"berd\" are not supported; the nearest is \"bert\" (supported: \(supported))"),
         Change("model_type", nil, "config.json, field model_type: expected a string, found nothing"),
         Change(
             "intermediate_size", 99,

@@ -14,9 +14,9 @@ extension LayerBuilder {
         return try apply(Slice(begin: [0, 0], sizes: [length, 1]), builder.literal(table, name: "positions"))
     }
 
-    /// F32[batch, 1, 1, sequence]: 0 where an attention mask I64[batch, sequence] is not 0, else the lowest float32.
-    mutating func additiveMask(_ mask: Value, batch: Dimension = "batch") throws -> Value {
-        let seen = try apply(Cast(to: .bool), mask)
+    /// - Parameter seen: BOOL[batch, sequence]
+    /// - Returns: F32[batch, 1, 1, sequence]: 0 where a token is seen, else the lowest float32.
+    mutating func additiveMask(_ seen: Value, batch: Dimension = "batch") throws -> Value {
         let zero = builder.literal(0)
         let lowest = builder.literal(-Float.greatestFiniteMagnitude)
         let flags = try apply(Reshape(to: [batch, 1, 1, "sequence"]), seen)

@@ -8,19 +8,22 @@ public import Tensors
 /// `last_hidden_state` F32[batch, sequence, width], `pooler_output` F32[batch, width] where the checkpoint has a pooler,
 /// and `sentence_embedding`; of the others `logits`.
 public struct Bert: ModelFamily {
+    enum Architecture: String, CaseIterable {
+        case model = "BertModel"
+        case maskedLM = "BertForMaskedLM"
+        case sequenceClassification = "BertForSequenceClassification"
+    }
     public static let modelTypes = ["bert"]
-    public static let architectures = BertConfiguration.Architecture.allCases.map(\.rawValue)
+    public static let architectures = Architecture.allCases.map(\.rawValue)
     public init() {}
     public let parts = ["model"]
 
     public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+        let stated = try checkpoint.configuration.architecture(default: Architecture.model)
         let config = try BertConfiguration(checkpoint.configuration)
-        let pooling = try SentencePooling(of: checkpoint)
+        let pooling = try SentencePooling.read(of: checkpoint, width: config.width)
         // Where modules.json makes it a sentence encoder, its framework loads the bare model, whatever was saved.
-        let architecture = pooling == nil ? config.architecture : .model
-        if let pooling, let width = pooling.width, width.number != config.width {
-            throw width.field.error("\(width.number) is not hidden_size \(config.width)")
-        }
+        let architecture = pooling == nil ? stated : .model
         names.prefixes = ["bert."]
         names.explain("positions 0, 1, 2, ..., which need no table") { $0 == "embeddings.position_ids" }
         names.explain("a default for an input, which the caller gives") { $0 == "embeddings.token_type_ids" }
@@ -29,29 +32,17 @@ public struct Bert: ModelFamily {
             $0.hasPrefix("cls.") || $0.hasPrefix("classifier.") || $0.hasPrefix("qa_outputs.")
         }
 
-        let usual = Set([min(128, config.positions), config.positions]).sorted()
-        var graph = BertGraph(
-            config: config,
-            layers: LayerBuilder(
-                builder: ProgramBuilder(
-                    name: "model",
-                    dimensions: [
-                        Program.FreeDimension("batch", usual: [1, 8]),
-                        Program.FreeDimension("sequence", usual: usual, maximum: config.positions),
-                    ]),
-                names: names))
+        var graph = BertGraph(config: config, names: names)
         let hidden = try graph.encoder()
         switch architecture {
         case .model:
-            graph.layers.builder.output("last_hidden_state", hidden)
-            if graph.layers.names.find("pooler.dense.weight") != nil {
-                graph.layers.builder.output("pooler_output", try graph.pooler(hidden))
-            }
-            let embedding = try (pooling ?? .mean).apply(
-                to: hidden, mask: graph.mask, positions: config.positions, in: &graph.layers)
-            graph.layers.builder.output("sentence_embedding", embedding)
+            try graph.outputModel(hidden, pooling)
         case .maskedLM:
-            graph.layers.builder.output("logits", try graph.maskedLMHead(hidden))
+            let head = "cls.predictions"
+            let logits = try graph.maskedLMHead(
+                hidden, dense: "\(head).transform.dense", activation: config.activation,
+                norm: "\(head).transform.LayerNorm", decoder: "\(head).decoder", otherBias: "\(head).bias")
+            graph.layers.builder.output("logits", logits)
         case .sequenceClassification:
             let pooled = try graph.pooler(hidden)
             graph.layers.builder.output(

@@ -1,49 +1,64 @@
 import ByteIO
 import Programs
+import Tensors
 
 /// What the BERT family reads of a config.json, checked. A missing field has the default of the original framework.
 struct BertConfiguration {
-    enum Architecture: String, CaseIterable {
-        case model = "BertModel"
-        case maskedLM = "BertForMaskedLM"
-        case sequenceClassification = "BertForSequenceClassification"
-    }
-    let architecture: Architecture
-    let width: Int
+    let encoder: EncoderLayers
     let layers: Int
-    let heads: Int
-    let intermediate: Int
+    /// What stands before the number of a layer.
+    var layerName = "encoder.layer"
     let vocabulary: Int
+    /// Rows of the table of positions.
     let positions: Int
+    /// 0: the model knows no segments.
     let segments: Int
-    let epsilon: Double
+    /// The caller says which segment a token is of.
+    var takesSegments: Bool
+    /// The padding token, where positions are counted from behind it, over tokens that are not padding.
+    var padding: Int?
     let activation: any Operator
     let labels: Int
     let tiesHead: Bool
 
-    init(_ config: JSONField) throws {
-        architecture = try Self.architecture(config["architectures"])
-        width = try config["hidden_size"].int(in: 1...1 << 16, default: 768)
-        layers = try config["num_hidden_layers"].int(in: 1...1000, default: 12)
-        heads = try config["num_attention_heads"].int(in: 1...1 << 16, default: 12)
-        guard width % heads == 0 else {
-            throw config["num_attention_heads"].error("\(heads) heads do not divide hidden_size \(width)")
-        }
-        intermediate = try config["intermediate_size"].int(in: 1...1 << 20, default: 3072)
-        vocabulary = try config["vocab_size"].int(in: 1...1 << 24, default: 30522)
-        positions = try config["max_position_embeddings"].int(in: 1...1 << 20, default: 512)
-        segments = try config["type_vocab_size"].int(in: 1...1 << 16, default: 2)
-        epsilon = config["layer_norm_eps"].exists ? try config["layer_norm_eps"].double() : 1e-12
-        guard epsilon >= 0, epsilon < 1 else {
-            throw config["layer_norm_eps"].error("\(epsilon) is outside of 0..<1")
-        }
-        activation = try HiddenActivation.read(config["hidden_act"], default: "gelu")
-        let names = config["id2label"]
-        labels =
-            names.exists ? try names.members().count : try config["num_labels"].int(in: 1...1 << 20, default: 2)
-        tiesHead = try config["tie_word_embeddings"].bool(default: true)
+    var width: Int { encoder.width }
+    var epsilon: Double { encoder.epsilon }
+    /// The longest sequence.
+    var longest: Int { positions - (padding.map { $0 + 1 } ?? 0) }
 
-        let refusals: [(field: String, isAsked: Bool, what: String)] = [
+    /// What fields are called, where BERT and its descendants differ.
+    struct Fields {
+        var width = "hidden_size"
+        var layers = "num_hidden_layers"
+        var heads = "num_attention_heads"
+        var intermediate = "intermediate_size"
+        var activation = "hidden_act"
+        /// nil: there is no such field.
+        var segments: String? = "type_vocab_size"
+        var epsilon: String? = "layer_norm_eps"
+        var vocabulary = 30522
+    }
+
+    init(_ config: JSONField, fields: Fields = Fields(), names: EncoderLayers.Names = BertConfiguration.names) throws {
+        let width = try config[fields.width].int(in: 1...1 << 16, default: 768)
+        layers = try config[fields.layers].int(in: 1...1000, default: fields.segments == nil ? 6 : 12)
+        let heads = try config[fields.heads].int(in: 1...1 << 16, default: 12)
+        guard width % heads == 0 else {
+            throw config[fields.heads].error("\(heads) heads do not divide \(fields.width) \(width)")
+        }
+        let intermediate = try config[fields.intermediate].int(in: 1...1 << 20, default: 3072)
+        vocabulary = try config["vocab_size"].int(in: 1...1 << 24, default: fields.vocabulary)
+        positions = try config["max_position_embeddings"].int(in: 1...1 << 20, default: 512)
+        segments = try fields.segments.map { try config[$0].int(in: 1...1 << 16, default: 2) } ?? 0
+        takesSegments = segments > 0
+        activation = try HiddenActivation.read(config[fields.activation], default: "gelu")
+        encoder = EncoderLayers(
+            width: width, heads: heads, intermediate: intermediate,
+            epsilon: try fields.epsilon.map { try config.epsilon($0, default: 1e-12) } ?? 1e-12,
+            activation: activation, normsFirst: false, names: names, length: "sequence")
+        labels = try config.labelCount()
+        tiesHead = try config["tie_word_embeddings"].bool(default: true)
+        try config.refuse([
             ("is_decoder", try config["is_decoder"].bool(default: false), "BERT as a decoder"),
             ("add_cross_attention", try config["add_cross_attention"].bool(default: false), "cross attention"),
             ("quantization_config", config["quantization_config"].exists, "a checkpoint that is quantised already"),
@@ -57,23 +72,23 @@ struct BertConfiguration {
                     && config["position_embedding_type"].string() != "absolute",
                 "a position embedding other than \"absolute\""
             ),
-        ]
-        for refusal in refusals where refusal.isAsked {
-            throw RequestError(
-                "\(config.file), field \(refusal.field): \(refusal.what) is not supported", status: .unavailable)
-        }
+        ])
     }
 
-    private static func architecture(_ field: JSONField) throws -> Architecture {
-        guard field.exists, let first = try field.array().first else { return .model }
-        let name = try first.string()
-        guard let architecture = Architecture(rawValue: name) else {
-            throw RequestError(
-                "\(field.file), field \(first.path): the architecture \"\(name)\" is not supported "
-                    + "(supported: \(Architecture.allCases.map(\.rawValue).joined(separator: ", ")))",
-                status: .unavailable)
+    static let names = EncoderLayers.Names(
+        query: "attention.self.query", key: "attention.self.key", value: "attention.self.value",
+        output: "attention.output.dense", attentionNorm: "attention.output.LayerNorm", up: "intermediate.dense",
+        down: "output.dense", feedForwardNorm: "output.LayerNorm")
+}
+
+extension SentencePooling {
+    /// How a checkpoint makes embeddings of sentences by its modules.json; nil where it has none.
+    static func read(of checkpoint: Checkpoint, width: Int) throws -> SentencePooling? {
+        let pooling = try SentencePooling(of: checkpoint)
+        if let found = pooling?.width, found.number != width {
+            throw found.field.error("\(found.number) is not hidden_size \(width)")
         }
-        return architecture
+        return pooling
     }
 }
 

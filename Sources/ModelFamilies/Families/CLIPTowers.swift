@@ -84,7 +84,7 @@ struct CLIPTextTower {
     private func seen(
         _ mask: Value, batch: Dimension, in layers: inout LayerBuilder
     ) throws -> EncoderLayers.Seen {
-        let padding = try layers.additiveMask(mask, batch: batch)
+        let padding = try layers.additiveMask(try layers.apply(Cast(to: .bool), mask), batch: batch)
         let queries = try layers.places("sequence", largest: positions)
         let keys = try layers.apply(Reshape(to: [1, "sequence"]), queries)
         let causal = try layers.apply(

@@ -1,0 +1,51 @@
+import ModelFamilies
+import Programs
+import TestSupport
+import Testing
+
+@Suite("DistilBERT, RoBERTa and XLM-R against the original framework")
+struct TextEncoderTests {
+    static let cases = ParityCase.all(["distilbert_", "roberta_", "xlmr_"])
+
+    @Test(
+        "every golden output is within 4 times the framework's own noise", arguments: cases, ParityCase.Engine.allCases)
+    func parity(subject: ParityCase, engine: ParityCase.Engine) throws {
+        try subject.expectParity(of: try subject.model(), by: engine)
+    }
+
+    @Test("the tests carry the cases that they rely on")
+    func fixturesAreThere() { #expect(Self.cases.count >= 8) }
+
+    @Test("every tensor is used or listed as unused with a reason", arguments: cases)
+    func accounting(subject: ParityCase) throws {
+        let model = try subject.model()
+        try subject.expectAccount(of: model)
+        #expect(model.unused.isEmpty)
+    }
+
+    @Test("a mutated program fails", arguments: cases, EncoderMutation.allCases)
+    func mutationsAreCaught(subject: ParityCase, mutation: EncoderMutation) throws {
+        let deviations = try subject.deviations(of: try subject.model()) { try $0.rewriting(mutation.apply) }
+        #expect(deviations.contains { $0.inNoise > 40 })
+    }
+
+    @Test("positions that are counted over padding too are noticed")
+    func positions() throws {
+        let subject = ParityCase(folder: Fixtures.path("roberta_model"))
+        let deviations = try subject.deviations(of: try subject.model()) { program in
+            try program.rewriting { node, inputs, builder in
+                guard node.operation is CumulativeSum else { return nil }
+                let ones = try builder.apply(
+                    Add(), [try builder.apply(Multiply(), [inputs[0], builder.literal(0)]), builder.literal(1)])
+                return [try builder.apply(node.operation, [ones])]
+            }
+        }
+        #expect(deviations.contains { $0.inNoise > 40 })
+    }
+
+    @Test("the longest sequence leaves room for the padding's position")
+    func longest() throws {
+        let program = try #require(try ParityCase(folder: Fixtures.path("roberta_model")).model().programs.first)
+        #expect(program.dimensions.first { $0.name == "sequence" }?.maximum == 22)
+    }
+}
