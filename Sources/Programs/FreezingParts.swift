@@ -25,7 +25,8 @@ extension [Program] {
         }
     }
 
-    /// The bindings that make the inputs of each part fit the tensors of a file.
+    /// The bindings that make the inputs of each part fit the tensors of a file. What only one part's inputs tell counts
+    /// for all: the frames of an encoder's input are those of the decoder that reads its states.
     /// - Throws: `RequestError` when they cannot fit, or when no tensor of the file is an input of any part.
     public func bindings(fitting tensors: [StoredTensor], file: String) throws -> [ShapeBindings] {
         let names = Set(tensors.map { $0.name.hasPrefix("in.") ? String($0.name.dropFirst(3)) : $0.name })
@@ -35,9 +36,11 @@ extension [Program] {
             throw RequestError(
                 "\(file) holds no tensor that is an input of the model (\(inputs.joined(separator: ", ")))")
         }
-        return try fed.flatMap { part in
+        let own = try fed.flatMap { part in
             let all = try ShapeBindings(fitting: tensors, to: part, file: file)
             return part.states.isEmpty ? [all] : [all] + all.stepping(tensors, in: part)
         }
+        let told = own.reduce(into: [:]) { $0.merge($1.numbers) { first, _ in first } }
+        return own.map { ShapeBindings($0.numbers.merging(told) { own, _ in own }) }
     }
 }

@@ -9,6 +9,8 @@ struct DecodingPlan {
         /// In the program.
         let function: Int
         let inputs: [String: HostTensor]
+        /// Inputs that are outputs of blocks before it, by the input's name.
+        var carried: [String: String] = [:]
         /// What the golden calls an output of this block.
         let name: @Sendable (String) -> String
         /// What the golden calls the states after it, before the state's name; nil where it holds none.
@@ -42,6 +44,8 @@ struct DecodingPlan {
             if blocks.count > 1 { blocks[blocks.count - 1].states = "kv_final." }
             sequences.append(blocks)
         }
+        let before = Self.encoding(program, golden: golden)
+        sequences = sequences.map { before + $0 }
         guard !sequences.isEmpty else {
             let offered = program.functions.map {
                 "\($0.name): \($0.inputs.map(\.description).joined(separator: ", "))"
@@ -54,6 +58,29 @@ struct DecodingPlan {
                 status: .unavailable)
         }
         self.sequences = sequences
+    }
+
+    /// What runs before a decoder that reads states of an encoder: a function fed by the golden alone, and one that makes
+    /// states of what it gives.
+    private static func encoding(_ program: CompiledProgram, golden: Golden) -> [Block] {
+        func fits(_ port: CompiledFunction.Port) -> Bool { golden.inputs[port.name]?.shape == port.shape }
+        for (index, encoder) in program.functions.enumerated()
+        where encoder.states.isEmpty && !encoder.inputs.isEmpty && encoder.inputs.allSatisfy(fits) {
+            for (other, keeper) in program.functions.enumerated() where !keeper.states.isEmpty {
+                guard keeper.inputs.count == 1, let port = keeper.inputs.first, !fits(port),
+                    let output = encoder.outputs.first(where: { $0.operand.shape == port.shape })
+                else { continue }
+                let inputs = Dictionary(
+                    uniqueKeysWithValues: encoder.inputs.compactMap { port in
+                        golden.inputs[port.name].map { (port.name, HostTensor($0)) }
+                    })
+                return [
+                    Block(function: index, inputs: inputs) { $0 == "last_hidden_state" ? "encoder_hidden" : $0 },
+                    Block(function: other, inputs: [:], carried: [port.name: output.name]) { $0 },
+                ]
+            }
+        }
+        return []
     }
 
     /// A function that takes blocks of a golden's tokens, and the place of the block's first token.

@@ -66,6 +66,13 @@ struct DecodingStage {
         var seen: Set<Int> = []
         for block in plan.sequences.joined() where seen.insert(block.function).inserted {
             let run = functionRun(block)
+            guard block.carried.isEmpty else {
+                result.notCompared.append(
+                    .init(
+                        stage: .operators, name: run.function.name, reason: "its inputs are what another function gives"
+                    ))
+                continue
+            }
             guard let frozen = run.frozen else {
                 result.notCompared.append(
                     .init(stage: .operators, name: run.function.name, reason: "there is no model to compare with"))
@@ -90,24 +97,33 @@ struct DecodingStage {
         var executors: [Int: Executor] = [:]
         var (originalStates, storedStates): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
         var rows: [Row] = []
+        /// What all blocks so far have given, by output: the package, the original model, that with the stored weights.
+        var (made, originalMade, storedMade): ([String: HostTensor], [String: HostTensor], [String: HostTensor]) =
+            ([:], [:], [:])
         for block in sequence {
             let run = functionRun(block)
+            func inputs(_ made: [String: HostTensor]) -> [String: HostTensor] {
+                block.inputs.merging(block.carried.compactMapValues { made[$0] }) { own, _ in own }
+            }
             let executor =
                 try executors[block.function]
                 ?? Executor(program, function: block.function, threads: options.threads, states: memory)
             executors[block.function] = executor
-            let inputs = Dictionary(uniqueKeysWithValues: block.inputs.map { ($0.key, $0.value.stored(name: $0.key)) })
-            let actual = try executor.run(inputs)
+            let given = inputs(made).map { ($0.key, $0.value.stored(name: $0.key)) }
+            let actual = try executor.run(Dictionary(uniqueKeysWithValues: given))
             var (original, ofStored): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
             if let frozen = run.frozen {
-                original = byName(try frozen.evaluate(block.inputs, states: &originalStates))
+                original = byName(try frozen.evaluate(inputs(originalMade), states: &originalStates))
                 if run.lossyWeights.isEmpty {
                     (ofStored, storedStates) = (original, originalStates)
                 } else {
                     ofStored = byName(
-                        try frozen.evaluate(block.inputs, states: &storedStates, constant: run.storedValue))
+                        try frozen.evaluate(inputs(storedMade), states: &storedStates, constant: run.storedValue))
                 }
             }
+            for tensor in actual { made[tensor.name] = HostTensor(tensor) }
+            originalMade.merge(original) { $1 }
+            storedMade.merge(ofStored) { $1 }
             rows += actual.map {
                 Row(
                     name: block.name($0.name), run: run, actual: HostTensor($0), original: original[$0.name],
