@@ -49,6 +49,16 @@ struct DecodingTests {
         #expect(Set(report.operators.map(\.function)).count == 3)
     }
 
+    @Test("Of a model with an encoder, the encoder and what the decoder keeps of it run first and are compared too")
+    func withEncoder() throws {
+        let whisper = try Decoder("whisper_small")
+        #expect(whisper.frozen.map(\.program.name) == ["encoder", "cross_kv", "decoder", "decoder", "decoder"])
+        let report = try whisper.check(try whisper.compiled("float32"))
+        #expect(report.exitStatus == .success, "\(report.terminal())")
+        let names = Set(report.outputs.filter { $0.reference == .golden }.map(\.name))
+        #expect(names == Set(whisper.golden.outputs.keys))
+    }
+
     @Test("A compressed decoder computes what its stored weights say, step by step")
     func compressed() throws {
         let decoder = try Decoder("qwen3_small")
