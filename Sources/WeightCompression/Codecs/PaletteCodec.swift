@@ -11,7 +11,8 @@ public import Tensors
 public struct PaletteCodec: WeightCodec {
     public static let name = "palette"
     public static let options = [
-        CodecOption("bits", allowed: ["1", "2", "3", "4", "6", "8"], default: "4", help: "bits of a code"),
+        CodecOption(
+            "bits", allowed: ["1", "2", "3", "4", "6", "8"], default: "4", isAlwaysNamed: true, help: "bits of a code"),
         CodecOption(
             "group", allowed: ["tensor"], takesInteger: true, default: "tensor",
             help: "output channels that share a table; the last group may be smaller"),
