@@ -60,13 +60,18 @@ final class TemporaryFile {
         }
         self.path = path
         self.isSynced = isSynced
-        temporary = try TemporaryPaths.sibling(of: path)
-        descriptor = FileDescriptor(open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode)))
-        guard descriptor.number >= 0 else {
+        let temporary = try TemporaryPaths.sibling(of: path)
+        self.temporary = temporary
+        var number: CInt = -1
+        let isMade = TemporaryPaths.making(temporary) {
+            number = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
+            return number >= 0
+        }
+        descriptor = FileDescriptor(number)
+        guard isMade else {
             committed = true
             throw RequestError("cannot write \(path): \(systemMessage())", status: .unavailable)
         }
-        TemporaryPaths.insert(temporary)
     }
 
     deinit {

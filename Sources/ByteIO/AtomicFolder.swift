@@ -33,11 +33,10 @@ private final class TemporaryFolder {
         }
         self.path = Files.trimmingSlashes(path)
         temporary = try TemporaryPaths.sibling(of: path)
-        guard mkdir(temporary, 0o777) == 0 else {
+        guard TemporaryPaths.making(temporary, { mkdir(temporary, 0o777) == 0 }) else {
             finished = true
             throw RequestError("cannot make the folder \(path): \(systemMessage())", status: .unavailable)
         }
-        TemporaryPaths.insert(temporary)
     }
 
     deinit {

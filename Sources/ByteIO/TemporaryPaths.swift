@@ -4,11 +4,25 @@ import Synchronization
 public enum TemporaryPaths {
     private static let paths = Mutex<Set<String>>([])
 
-    /// Removes all of them. For a tool that is about to end because it was interrupted.
-    public static func removeAll() {
-        for path in paths.withLock({ $0 }) { try? Files.removeTree(path) }
+    /// Removes all of them, and makes no others while `body` runs: a tool that was interrupted ends itself there.
+    public static func removeAll<Result>(_ body: () -> Result = {}) -> Result {
+        paths.withLock { paths in
+            for path in paths {
+                // Work on other threads goes on, and may make a file in a folder that is just being removed: hence again.
+                for _ in 0..<100 where Files.kindWithoutFollowing(path) != nil { try? Files.removeTree(path) }
+            }
+            return body()
+        }
     }
 
+    /// Notes a path that `make` makes; there is no moment at which the one has happened without the other.
+    static func making(_ path: String, _ make: () -> Bool) -> Bool {
+        paths.withLock { paths in
+            guard make() else { return false }
+            paths.insert(path)
+            return true
+        }
+    }
     static func insert(_ path: String) { _ = paths.withLock { $0.insert(path) } }
     static func remove(_ path: String) { _ = paths.withLock { $0.remove(path) } }
 

@@ -25,12 +25,12 @@ enum Signals {
     }
 
     private static func interrupted() {
-        // The work goes on meanwhile and may make a file in a folder that is just being removed: hence again.
-        for _ in 0..<3 { TemporaryPaths.removeAll() }
-        let sentence: StaticString = "accelc: interrupted; nothing half-written is left\n"
-        // Where nobody reads, this must not wait.
-        var stream = pollfd(fd: 2, events: Int16(POLLOUT), revents: 0)
-        if poll(&stream, 1, 0) == 1 { _ = write(2, sentence.utf8Start, sentence.utf8CodeUnitCount) }
-        _exit(ExitStatus.interrupted.rawValue)
+        TemporaryPaths.removeAll {
+            let sentence: StaticString = "accelc: interrupted; nothing half-written is left\n"
+            // Where nobody reads, this must not wait.
+            var stream = pollfd(fd: 2, events: Int16(POLLOUT), revents: 0)
+            if poll(&stream, 1, 0) == 1 { _ = write(2, sentence.utf8Start, sentence.utf8CodeUnitCount) }
+            _exit(ExitStatus.interrupted.rawValue)
+        }
     }
 }
