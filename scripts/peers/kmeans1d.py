@@ -79,6 +79,8 @@ def check_minilm(accelc, minilm, everything, scratch):
         work = sum((end - start) * original[name].shape[1] for name, start, end in tables) * 2**bits
         kept = tables
         if not everything:
+            # The largest first, so that it is among them.
+            tables.sort(key=lambda table: -(table[2] - table[1]) * original[table[0]].shape[1])
             kept = [table for table in tables if (table[2] - table[1]) * original[table[0]].shape[1] * 2**bits <= 4 * BUDGET]
             kept = kept[:: max(1, round(work / BUDGET))]
         start_time = time.perf_counter()
