@@ -38,7 +38,9 @@ FIXTURE = {
     "modernbert_model": dict(kind="ModernBertModel", config=MODERN, lengths=[14, 5]),
     "modernbert_mlm": dict(kind="ModernBertForMaskedLM", config=MODERN, lengths=[9, 12]),
     "modernbert_seqcls": dict(
-        kind="ModernBertForSequenceClassification", config=dict(MODERN, num_labels=3, classifier_pooling="mean"), lengths=[6, 10]),
+        kind="ModernBertForSequenceClassification", lengths=[6, 10], config=dict(
+            MODERN, num_labels=3, classifier_pooling="mean", norm_bias=True, attention_bias=True, mlp_bias=True,
+            classifier_bias=True)),
     "vit_leftover": dict(kind="ViTForImageClassification", config=dict(IMAGE, qkv_bias=False, num_labels=5), images=1),
     "vit_tall": dict(kind="ViTModel", config=dict(IMAGE, image_size=[18, 12], num_channels=1, hidden_act="gelu_new"), images=3),
     "siglip_headless": dict(kind="SiglipVisionModel", config=dict(IMAGE, image_size=18, vision_use_head=False), images=2),

@@ -11,6 +11,7 @@ public enum Families {
         KokoroBlocks.self,
         Llama.self,
         Mistral.self,
+        ModernBert.self,
         Phi3.self,
         Qwen2.self,
         Qwen3.self,
