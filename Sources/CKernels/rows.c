@@ -39,6 +39,8 @@ void ck_tanh(float *x, size_t count) { CHOOSE(tanh, x, count) }
 void ck_sigmoid(float *x, size_t count) { CHOOSE(sigmoid, x, count) }
 void ck_silu(float *x, size_t count) { CHOOSE(silu, x, count) }
 void ck_exp(float *x, size_t count) { CHOOSE(exp, x, count) }
+void ck_sin(float *x, size_t count) { CHOOSE(sin, x, count) }
+void ck_cos(float *x, size_t count) { CHOOSE(cos, x, count) }
 void ck_softmax(float *row, size_t count) { CHOOSE(softmax, row, count) }
 
 void ck_layer_norm(const float *x, const float *gain, const float *shift, double epsilon, float *target, size_t count) {

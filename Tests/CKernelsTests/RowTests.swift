@@ -25,13 +25,20 @@ extension Kernels {
             Function(name: "exp", kernel: { ck_exp($0, $1) }, exact: { exp($0) }),
         ]
 
+        static let waves = [
+            Function(name: "sin", kernel: { ck_sin($0, $1) }, exact: { sin($0) }),
+            Function(name: "cos", kernel: { ck_cos($0, $1) }, exact: { cos($0) }),
+        ]
+
         static func apply(_ function: Function, _ values: [Float]) -> [Float] {
             var values = values
             values.withUnsafeMutableBufferPointer { function.kernel($0.baseAddress, $0.count) }
             return values
         }
 
-        @Test("within 4 ulp of float64 over all magnitudes up to 120, equal bits on every set", arguments: functions)
+        @Test(
+            "within 4 ulp of float64 over all magnitudes up to 120, equal bits on every set",
+            arguments: functions + waves)
         func accuracy(function: Function) {
             // Every 25,031st pattern from 0 to 120, both signs.
             var values: [Float] = []
@@ -59,7 +66,18 @@ extension Kernels {
             }
         }
 
-        @Test("odd lengths give each element's own result and touch nothing else", arguments: functions)
+        @Test("waves of large angles are those of float64, and of infinity and NaN there are none", arguments: waves)
+        func largeAngles(function: Function) {
+            let angles: [Float] = [1e5, -7e5, 999_999, 1_000_001, 3e9, -3e38]
+            for result in onEachSet({ Self.apply(function, angles + [.nan, .infinity, -.infinity]) }) {
+                for (angle, found) in zip(angles, result) {
+                    #expect(abs(Double(found) - function.exact(Double(angle))) <= 1e-7, "\(angle)")
+                }
+                #expect(result.suffix(3).allSatisfy { $0.isNaN })
+            }
+        }
+
+        @Test("odd lengths give each element's own result and touch nothing else", arguments: functions + waves)
         func oddLengths(function: Function) {
             var generator = SeededGenerator(seed: 9)
             let values = generator.floats(1001, in: -8...8)

@@ -78,6 +78,9 @@ void ck_sigmoid(float *x, size_t count);
 /// x / (1 + e^-x)
 void ck_silu(float *x, size_t count);
 void ck_exp(float *x, size_t count);
+/// Radians.
+void ck_sin(float *x, size_t count);
+void ck_cos(float *x, size_t count);
 /// In place softmax of one row.
 void ck_softmax(float *row, size_t count);
 /// target = (x - mean) / sqrt(variance + epsilon) * gain + shift, biased variance, one row. `target` may be `x`.

@@ -5,7 +5,8 @@ import Tensors
 /// Elementwise functions of one tensor.
 struct UnaryKernel: Kernel {
     static let operators: [any Operator.Type] = [
-        Exp.self, Gelu.self, Negate.self, Relu.self, Sigmoid.self, Silu.self, Sqrt.self, Tanh.self,
+        Cos.self, Exp.self, Gelu.self, LeakyRelu.self, Negate.self, Relu.self, Sigmoid.self, Silu.self, Sin.self,
+        Sqrt.self, Tanh.self,
     ]
     private let source: OperandMemory
     private let target: OperandMemory
@@ -20,6 +21,15 @@ struct UnaryKernel: Kernel {
             function = { activation.apply(to: $0, count: $1) }
         } else if call.operation is Exp {
             function = { ck_exp($0, $1) }
+        } else if call.operation is Sin {
+            function = { ck_sin($0, $1) }
+        } else if call.operation is Cos {
+            function = { ck_cos($0, $1) }
+        } else if let operation = call.operation as? LeakyRelu {
+            let slope = Float(operation.slope)
+            function = { values, count in
+                for index in 0..<count where values[index] < 0 { values[index] *= slope }
+            }
         } else if call.operation is Negate {
             function = { values, count in for index in 0..<count { values[index] = -values[index] } }
         } else if call.operation is Sqrt {
