@@ -52,7 +52,8 @@ extension Recipe {
         }
     }
 
-    /// Stores every weight that `functions` read, each once, by name.
+    /// Stores every weight that `functions` read, each once. Threads share out the tensors of a batch, the largest first,
+    /// and the units of each tensor; the result does not depend on how many there are.
     /// - Parameter store: takes each finished weight, and may return the same one kept elsewhere (a cached file), so that
     ///   memory does not grow with the model. `nil` from `stored` means: not there yet, compress it.
     public func compressing(
@@ -61,19 +62,42 @@ extension Recipe {
         store: (StoredTensor, CompressedTensor, Distortion) throws -> CompressedTensor = { _, tensor, _ in tensor },
         progress: (_ tensor: StoredTensor) throws -> Void = { _ in }
     ) throws -> CompressedProgram {
-        let weights = try plan(for: functions).map { planned in
-            let (source, codec) = (planned.source, planned.choice.codec)
-            try progress(source)
-            let (tensor, distortion): (CompressedTensor, Distortion)
-            if let found = try stored(source, codec) {
-                (tensor, distortion) = found
-            } else {
-                let made = try CompressedTensor.compressing(source, with: codec, threads: threads)
-                (tensor, distortion) = (try store(source, made.tensor, made.distortion), made.distortion)
+        var weights: [CompressedWeight] = []
+        for batch in Self.batches(plan(for: functions)) {
+            let found = try batch.map { try stored($0.source, $0.choice.codec) }
+            let made = try Parallel.map(batch.count, threads: threads) { index in
+                try found[index]
+                    ?? CompressedTensor.compressing(
+                        batch[index].source, with: batch[index].choice.codec, threads: threads)
             }
-            return CompressedWeight(
-                tensor: tensor, distortion: distortion, reason: planned.choice.reason, readers: planned.readers)
+            for (index, planned) in batch.enumerated() {
+                try progress(planned.source)
+                var (tensor, distortion) = made[index]
+                if found[index] == nil { tensor = try store(planned.source, tensor, distortion) }
+                weights.append(
+                    CompressedWeight(
+                        tensor: tensor, distortion: distortion, reason: planned.choice.reason, readers: planned.readers)
+                )
+            }
         }
+        weights.sort { $0.tensor.name < $1.tensor.name }
         return CompressedProgram(functions: functions, weights: weights)
+    }
+
+    /// The weights from the largest to the smallest, cut so that a batch in memory stays small whatever the model's size.
+    private static func batches(_ plan: [PlannedWeight]) -> [[PlannedWeight]] {
+        var batches: [[PlannedWeight]] = []
+        var room = 0
+        for planned in plan.sorted(by: {
+            ($1.source.shape.count, $0.source.name) < ($0.source.shape.count, $1.source.name)
+        }) {
+            if room < planned.source.shape.count {
+                batches.append([])
+                room = 1 << 25
+            }
+            batches[batches.count - 1].append(planned)
+            room -= planned.source.shape.count
+        }
+        return batches
     }
 }
