@@ -158,6 +158,17 @@ struct GoldenTests {
         }
     }
 
+    @Test("Inputs with numbers of their own are no samples")
+    func numberedInputs() throws {
+        try withTemporaryFolder { folder in
+            let path = "\(folder)/golden.safetensors"
+            let names = ["in.codes.0", "in.codes.1", "in.noise.0", "out.audio"]
+            try SafetensorsWriter.write(names.map { StoredTensor(name: $0, integers: [1], shape: [1]) }, to: path)
+            let samples = try Golden(path).samples
+            #expect(samples.map { $0.inputs.keys.sorted() } == [["codes.0", "codes.1", "noise.0"]])
+        }
+    }
+
     @Test("A file without outputs is no golden")
     func noOutputs() throws {
         try withTemporaryFolder { folder in

@@ -8,6 +8,11 @@ public import Tensors
 /// F32[batch, 1, T], one for each stage that adds noise, as the framework draws them. Outputs: `z_q`
 /// F32[batch, latent, T], the latents that the codes stand for, and `audio` F32[batch, 1, samples].
 ///
+/// Long codes can be decoded in pieces, exactly: 24 kHz models (rates 8, 8, 4, 2) hear no further than 2.3 coarse frames to
+/// either side. Give each piece three more coarse frames on both sides (as far as there are any), with their own codes and
+/// noise, and drop the 3 * 2048 samples that these make. Models with attention look at whole windows besides: pieces and
+/// what is added to them have to begin and end where windows do.
+///
 /// `decoder_zero_noise` has no noise inputs, as if they were all zeros, and its audio is `audio_zero_noise`.
 public struct SNAC: ModelFamily {
     public static let modelTypes = ["snac"]

@@ -4,8 +4,8 @@ public import Tensors
 
 /// Inputs and outputs of the framework that a model comes from: a safetensors file with `in.NAME`, `out.NAME`, and
 /// perhaps `ref64.NAME` (the same forward in float64) and `labels` (the right class for each row of `logits`), and a
-/// `case.json` beside it that states the framework's noise. A file whose inputs all end in a number (`in.frame.0`,
-/// `in.frame.1`) holds that many samples.
+/// `case.json` beside it that states the framework's noise. A file whose inputs and outputs all end in a number
+/// (`in.frame.0`, `out.prob.0`, `in.frame.1`, ...) holds that many samples.
 public struct Golden: Sendable {
     struct Noise: Sendable {
         var maximumError: Double
@@ -71,7 +71,8 @@ public struct Golden: Sendable {
     /// One for each sample, in the order of their numbers; the golden itself when its names have no numbers.
     var samples: [Golden] {
         func number(_ name: String) -> Int? { name.split(separator: ".").dropFirst().last.flatMap { Int($0) } }
-        let numbers = Set(inputs.keys.map(number))
+        // A number on inputs alone is part of their names (`codes.0`, `codes.1`).
+        let numbers = Set((Array(inputs.keys) + outputs.keys).map(number))
         guard suffix.isEmpty, !numbers.contains(nil) else { return [self] }
         return numbers.compactMap(\.self).sorted().map { sample in
             var golden = self
