@@ -1,3 +1,4 @@
+import ByteIO
 public import Tensors
 public import WeightCompression
 
@@ -84,20 +85,31 @@ extension Recipe {
         return CompressedProgram(functions: functions, weights: weights)
     }
 
-    /// The weights from the largest to the smallest, cut so that a batch in memory stays small whatever the model's size.
+    /// The weights from the largest to the smallest, cut so that a batch in memory stays small whatever the model's size,
+    /// and so that of equal tensors the second comes in a later batch, when the first is stored.
     private static func batches(_ plan: [PlannedWeight]) -> [[PlannedWeight]] {
+        let ordered = plan.sorted {
+            ($1.source.shape.count, $0.source.name) < ($0.source.shape.count, $1.source.name)
+        }
         var batches: [[PlannedWeight]] = []
         var room = 0
-        for planned in plan.sorted(by: {
-            ($1.source.shape.count, $0.source.name) < ($0.source.shape.count, $1.source.name)
-        }) {
-            if room < planned.source.shape.count {
+        for planned in ordered {
+            let count = planned.source.shape.count
+            if room < count || batches.last?.contains(where: { $0.isEqual(to: planned) }) ?? true {
                 batches.append([])
-                room = 1 << 25
+                room = max(1 << 25, count)
             }
             batches[batches.count - 1].append(planned)
-            room -= planned.source.shape.count
+            room -= count
         }
         return batches
+    }
+}
+
+extension PlannedWeight {
+    /// The same values stored the same way.
+    fileprivate func isEqual(to other: PlannedWeight) -> Bool {
+        source.elementType == other.source.elementType && source.shape == other.source.shape
+            && choice.codec.values == other.choice.codec.values && source.bytes == other.source.bytes
     }
 }
