@@ -21,6 +21,7 @@ typedef struct {
     int32_t *previous;          // where its last run starts
     const double *reciprocal;   // reciprocal[d] = 1 / (w[i + d] - w[i]) where that is the same for all i; else NULL
     double penalty;
+    size_t count;               // of points
 } state;
 
 /// g[j] less the energy that one run from j to i explains; adding s2[i] gives the cost of ending a run at i.
@@ -65,8 +66,8 @@ CK_INLINE size_t best_previous(const state *t, int even, size_t i, size_t low, s
     return at;
 }
 
-/// Eight neighbouring i at once, each over low...high.
-CK_INLINE void best_previous_eight(const state *t, int even, size_t i, size_t low, size_t high) {
+/// Up to eight neighbouring i at once, each over low...high; i + 7 is a position too.
+CK_INLINE void best_previous_eight(const state *t, int even, size_t i, size_t count, size_t low, size_t high) {
 #define explained(d, j) (even ? d * d * load(t->reciprocal + (i - j)) : d * d / (weight - t->w[j]))
     f8 sum = load(t->s1 + i), weight = load(t->w + i), least;
     i8 where = (int64_t)low;
@@ -83,8 +84,8 @@ CK_INLINE void best_previous_eight(const state *t, int even, size_t i, size_t lo
     }
 #undef explained
     f8 cost = least + load(t->s2 + i) + t->penalty;
-    *(f8u *)(t->f + i) = cost;
-    for (int lane = 0; lane < 8; lane++) t->previous[i + (size_t)lane] = (int32_t)where[lane];
+    for (size_t lane = 0; lane < count; lane++)
+        t->f[i + lane] = cost[lane], t->previous[i + lane] = (int32_t)where[lane];
 }
 
 /// All i of first...last, whose best j lie in low...high in the same order: halve, and go on in both halves.
@@ -93,13 +94,11 @@ CK_INLINE void fill(const state *t, int even, size_t first, size_t last, size_t 
     int depth = 0;
     for (;;) {
         while (first <= last) {
-            if (last - first == 7) {
-                best_previous_eight(t, even, first, low, high);
+            if (last - first <= 7 && first + 7 <= t->count) {
+                best_previous_eight(t, even, first, last - first + 1, low, high);
                 break;
             }
-            // Right parts of 8, 16, 24, ... so that whole vectors are left.
-            size_t middle = last - first < 8 ? first + (last - first) / 2 : first + ((last - first) / 16) * 8;
-            if (last - first > 8 && middle == first) middle = last - 8;
+            size_t middle = first + (last - first) / 2;
             double value;
             size_t at = best_previous(t, even, middle, low, high, &value);
             t->f[middle] = value + t->s2[middle] + t->penalty;
@@ -156,7 +155,7 @@ CK_TARGET_AVX512 static void pass_avx512(const state *t, size_t n) { BOTH_PASSES
 
 void ck_partition(const double *w, const double *s1, const double *s2, const double *reciprocal, size_t n,
                   double penalty, double *f, double *g, int32_t *previous) {
-    state t = {w, s1, s2, f, g, previous, reciprocal, penalty};
+    state t = {w, s1, s2, f, g, previous, reciprocal, penalty, n};
     switch (ck_current_isa()) {
 #if CK_X86
     case CK_AVX512: pass_avx512(&t, n); return;
