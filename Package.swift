@@ -33,11 +33,15 @@ let package = Package(
     products: [
         .executable(name: "accelc", targets: ["accelc"]),
         .library(name: "AccelPackage", targets: ["Packages", "Runtime"]),
-        .library(name: "AccelToolchain", targets: ["Verification", "Packages", "Runtime", "ModelFamilies"]),
+        .library(
+            name: "AccelToolchain", targets: ["Verification", "Exporters", "Packages", "Runtime", "ModelFamilies"]),
     ],
     targets: [
-        layer("accelc", over: ["Verification", "Packages", "Runtime", "ModelFamilies", "Programs"], kind: .executable),
+        layer(
+            "accelc", over: ["Verification", "Exporters", "Packages", "Runtime", "ModelFamilies", "Programs"],
+            kind: .executable),
         layer("Verification", over: ["Runtime", "Packages", "Programs"]),
+        layer("Exporters", over: ["Programs", "WeightCompression"]),
         layer("Packages", over: ["Programs", "WeightCompression"]),
         layer("Runtime", over: ["Programs", "WeightCompression", "CKernels"]),
         layer("ModelFamilies", over: ["Programs"]),
@@ -56,6 +60,7 @@ let package = Package(
         layer("ProgramsTests", over: ["Programs", "TestSupport"], kind: .test),
         layer("ModelFamiliesTests", over: ["Runtime", "ModelFamilies", "TestSupport"], kind: .test),
         layer("RuntimeTests", over: ["Runtime", "TestSupport"], kind: .test),
+        layer("ExportersTests", over: ["Exporters", "TestSupport"], kind: .test),
         layer("PackagesTests", over: ["Packages", "TestSupport"], kind: .test),
         layer("VerificationTests", over: ["Verification", "ModelFamilies", "TestSupport"], kind: .test),
         layer("CommandTests", over: ["accelc", "TestSupport"], kind: .test, exclude: ["Scripts"]),

@@ -24,6 +24,27 @@ public struct ProtobufWriter: Sendable {
 
     public mutating func string(_ field: Int, _ value: String) { bytes(field, Array(value.utf8)) }
 
+    /// One string of a repeated field; written also when it is empty.
+    public mutating func element(_ field: Int, _ value: String) {
+        writer.variable(UInt64(field) << 3 | 2)
+        writer.variable(UInt64(value.utf8.count))
+        writer.append(value)
+    }
+
+    /// A packed repeated field of fixed-size numbers.
+    public mutating func packed(_ field: Int, _ values: [some FixedWidthInteger]) {
+        var inner = ByteWriter()
+        for value in values { inner.append(value) }
+        bytes(field, inner.bytes)
+    }
+
+    /// A packed repeated field of integers of variable size (`int32`, `int64`, `bool`), negative ones sign-extended.
+    public mutating func packed(_ field: Int, variable values: [UInt64]) {
+        var inner = ByteWriter()
+        for value in values { inner.variable(value) }
+        bytes(field, inner.bytes)
+    }
+
     /// A message in a message; written also when it is empty.
     public mutating func message(_ field: Int, _ body: (inout ProtobufWriter) -> Void) {
         var inner = ProtobufWriter()

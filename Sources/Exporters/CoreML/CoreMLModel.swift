@@ -1,0 +1,65 @@
+/// A Core ML model that is an ML Program: what `model.mlmodel` says (Model.proto).
+public struct CoreMLModel: Equatable, Sendable {
+    /// An input, output or state as applications see it.
+    public struct Feature: Equatable, Sendable {
+        public var name: String
+        public var description: String
+        public var type: MILTensorType
+        /// Other shapes that it may have, all of its rank; the type's own is the default.
+        public var enumeratedShapes: [[Int]]
+
+        public init(
+            _ name: String, _ type: MILTensorType, description: String = "", enumeratedShapes: [[Int]] = []
+        ) {
+            self.name = name
+            self.type = type
+            self.description = description
+            self.enumeratedShapes = enumeratedShapes
+        }
+    }
+    public struct Interface: Equatable, Sendable {
+        public var function: String
+        public var inputs: [Feature]
+        public var outputs: [Feature]
+        public var states: [Feature]
+
+        public init(function: String, inputs: [Feature], outputs: [Feature], states: [Feature] = []) {
+            self.function = function
+            self.inputs = inputs
+            self.outputs = outputs
+            self.states = states
+        }
+    }
+    public struct Metadata: Equatable, Sendable {
+        public var description: String
+        public var version: String
+        public var author: String
+        public var license: String
+        /// Sorted by key.
+        public var other: [MILNamed<String>]
+
+        public init(
+            description: String = "", version: String = "", author: String = "", license: String = "",
+            other: [MILNamed<String>] = []
+        ) {
+            self.description = description
+            self.version = version
+            self.author = author
+            self.license = license
+            self.other = other
+        }
+    }
+
+    public var specificationVersion: Int
+    public var metadata: Metadata
+    /// One for each function of the program; the first is the default.
+    public var interfaces: [Interface]
+    public var program: MILProgram
+
+    public init(specificationVersion: Int, metadata: Metadata, interfaces: [Interface], program: MILProgram) {
+        self.specificationVersion = specificationVersion
+        self.metadata = metadata
+        self.interfaces = interfaces
+        self.program = program
+    }
+}
