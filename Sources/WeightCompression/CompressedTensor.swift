@@ -33,16 +33,17 @@ public struct CompressedTensor: Sendable {
     }
 
     /// Compresses `source` on up to `threads` threads; the bytes do not depend on how many.
+    /// - Parameter statistics: of the weight's inputs, for codecs that use them.
     /// - Throws: `FormatError` naming tensor and index for a value that cannot be stored.
     public static func compressing(
-        _ source: StoredTensor, with codec: any WeightCodec, threads: Int
+        _ source: StoredTensor, with codec: any WeightCodec, given statistics: ActivationStatistics? = nil, threads: Int
     ) throws -> (tensor: CompressedTensor, distortion: Distortion) {
         let layout = try codec.agreedSections(
             elementType: source.elementType, shape: source.shape, name: source.name, file: source.file)
         let buffers = layout.map { ByteBuffer(count: $0.byteCount) }
         let units = codec.units(shape: source.shape)
         let parts = try Parallel.map(units.count, threads: threads) { index in
-            try codec.encode(units[index], of: source, into: buffers.map(\.bytes))
+            try codec.encode(units[index], of: source, given: statistics, into: buffers.map(\.bytes))
         }
         let tensor = try CompressedTensor(
             name: source.name, elementType: source.elementType, shape: source.shape, codec: codec,

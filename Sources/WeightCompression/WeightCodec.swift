@@ -21,9 +21,12 @@ public protocol WeightCodec: Sendable {
     /// Ranges of rows that are encoded independently of each other, in order, covering all rows.
     func units(shape: Shape) -> [Range<Int>]
     /// Encodes one unit. `sections` are the whole sections, zeroed at first; a unit writes only its own part.
+    /// - Parameter statistics: of the weight's inputs, where they are known; a codec without a use for them passes them over.
     /// - Throws: `FormatError` naming tensor and index for NaN or infinity.
-    func encode(_ unit: Range<Int>, of source: StoredTensor, into sections: [UnsafeMutableRawBufferPointer]) throws
-        -> Distortion
+    func encode(
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion
     /// Decodes whole rows to float32: `rows.count * columns` values.
     func decode(_ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>)
     /// Proves that stored rows are what the codec would have chosen given its stored scales or palettes: lossless values

@@ -24,7 +24,8 @@ extension FloatCodec {
     public func units(shape: Shape) -> [Range<Int>] { shape.rowBlocks(of: 1 << 18) }
 
     public func encode(
-        _ unit: Range<Int>, of source: StoredTensor, into sections: [UnsafeMutableRawBufferPointer]
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
+        into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
         var distortion = Distortion()
         let columns = source.shape.columns

@@ -60,7 +60,8 @@ public struct Int4Codec: WeightCodec {
     public func units(shape: Shape) -> [Range<Int>] { shape.rowBlocks(of: 1 << 18) }
 
     public func encode(
-        _ unit: Range<Int>, of source: StoredTensor, into sections: [UnsafeMutableRawBufferPointer]
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
+        into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
         let columns = source.shape.columns
         let (size, blocks) = (blockSize(source.shape), blocksPerRow(source.shape))

@@ -52,7 +52,8 @@ public struct Int8Codec: WeightCodec {
     }
 
     public func encode(
-        _ unit: Range<Int>, of source: StoredTensor, into sections: [UnsafeMutableRawBufferPointer]
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
+        into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
         let columns = source.shape.columns
         var distortion = Distortion()

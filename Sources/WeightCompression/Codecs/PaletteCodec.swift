@@ -60,7 +60,8 @@ public struct PaletteCodec: WeightCodec {
     func groupIndex(_ row: Int) -> Int { group.map { row / $0 } ?? 0 }
 
     public func encode(
-        _ unit: Range<Int>, of source: StoredTensor, into sections: [UnsafeMutableRawBufferPointer]
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
+        into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
         if let distortion = try encodingHalves(unit, of: source, into: sections) { return distortion }
         var scales: [Float] = []

@@ -18,7 +18,8 @@ public struct StoredCodec: WeightCodec {
     public func units(shape: Shape) -> [Range<Int>] { [0..<shape.rows] }
 
     public func encode(
-        _ unit: Range<Int>, of source: StoredTensor, into sections: [UnsafeMutableRawBufferPointer]
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
+        into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
         source.bytes.withBytes { sections[0].copyMemory(from: $0) }
         guard source.elementType.isFloatingPoint else {
