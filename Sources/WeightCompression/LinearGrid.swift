@@ -8,29 +8,32 @@ struct LinearGrid: Equatable, Sendable {
     /// so close to the middle between two steps the other one may win.
     static let halfStep = 0.5 * (1 + 0x1p-14)
 
-    /// How many steps `value` lies from the value of `code`.
+    /// How many steps `value` lies from the value of `code`; below zero on the side of lower codes.
     func steps(from code: Int, to value: Float) -> Double {
-        abs(Double(value) - Double(scale) * Double(code - zero)) / abs(Double(scale))
+        Double(value) / Double(scale) - Double(code - zero)
     }
 
-    /// Picks the nearest codes of `values`, as their lowest byte, and what they stand for. `values` lie within the grid.
+    /// Picks the nearest codes of `values`, as their lowest byte, and what they stand for.
     func encode(
-        _ values: UnsafePointer<Float>, _ count: Int, codes: UnsafeMutablePointer<UInt8>,
-        stored: UnsafeMutablePointer<Float>
+        _ values: UnsafePointer<Float>, _ count: Int, within range: ClosedRange<Int>,
+        codes: UnsafeMutablePointer<UInt8>, stored: UnsafeMutablePointer<Float>
     ) {
         let (scale, offset) = (scale, UInt32(truncatingIfNeeded: zero))
+        let (low, high) = (Float(range.lowerBound - zero), Float(range.upperBound - zero))
         for index in 0..<count {
-            let moved = values[index] / scale + Self.integerRounder
+            let moved = min(max(values[index] / scale, low), high) + Self.integerRounder
             codes[index] = UInt8(truncatingIfNeeded: moved.bitPattern &+ offset)
             stored[index] = scale * (moved - Self.integerRounder)
         }
     }
 
     /// Squared error of `values` on the grid.
-    func squaredError(_ values: UnsafePointer<Float>, _ count: Int) -> Double {
+    func squaredError(_ values: UnsafePointer<Float>, _ count: Int, within range: ClosedRange<Int>) -> Double {
+        let (low, high) = (Float(range.lowerBound - zero), Float(range.upperBound - zero))
         var sum = 0.0
         for index in 0..<count {
-            let error = Double(values[index]) - Double(scale * nearestInteger(values[index] / scale))
+            let quotient = min(max(values[index] / scale, low), high)
+            let error = Double(values[index]) - Double(scale * nearestInteger(quotient))
             sum += error * error
         }
         return sum
@@ -49,24 +52,34 @@ struct LinearGridSearch: Sendable {
     /// The zero point is 0; else it is free, and the values' range is widened to hold 0.
     let isSymmetric: Bool
     let scaleType: ScaleType
+    var fit = ScaleFit.absmax
 
     /// The scale is too large for its type.
     struct Overflow: Error {
         var needed: Double
     }
 
-    /// The grid of the smallest stored scale that reaches all values: none is more than half a step off. Where the codes
-    /// reach further below zero than above, both signs of the scale are tried and the one of less squared error taken.
+    /// Where the codes reach further below zero than above, both signs of the scale are tried and the one of less squared
+    /// error taken. With `fit` absmax no value is more than half a step off.
     func grid(for values: UnsafeBufferPointer<Float>) throws(Overflow) -> LinearGrid {
         let (low, high) = extremes(values)
         let grid = try grid(low: low, high: high)
-        guard isSymmetric, -codes.lowerBound != codes.upperBound, let start = values.baseAddress else { return grid }
-        var mirrored = try self.grid(low: -high, high: -low)
-        guard mirrored.scale != grid.scale else { return grid }
-        mirrored.scale = -mirrored.scale
-        return mirrored.squaredError(start, values.count) < grid.squaredError(start, values.count) ? mirrored : grid
+        guard isSymmetric else { return fit == .mse ? shrunk(grid, for: values) : grid }
+        var mirrored = grid
+        if -codes.lowerBound != codes.upperBound {
+            mirrored = try self.grid(low: -high, high: -low)
+            if mirrored.scale != grid.scale { mirrored.scale = -mirrored.scale }
+        }
+        if fit == .mse { return refined((grid, mirrored), for: values) }
+        guard mirrored != grid, let start = values.baseAddress else { return grid }
+        let (error, other) = (
+            grid.squaredError(start, values.count, within: codes),
+            mirrored.squaredError(start, values.count, within: codes)
+        )
+        return other < error ? mirrored : grid
     }
 
+    /// The grid of the smallest stored scale that reaches all values: none is more than half a step off.
     /// - Parameters:
     ///   - low: the smallest value, at most 0.
     ///   - high: the largest value, at least 0.

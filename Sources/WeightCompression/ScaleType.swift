@@ -1,3 +1,5 @@
+import CKernels
+
 /// How scales are stored: rounding, neighbours, reading and writing.
 enum ScaleType: String, Sendable {
     case float16
@@ -7,6 +9,22 @@ enum ScaleType: String, Sendable {
 
     /// The nearest value of the type, ties to even; what is too large becomes infinite.
     func rounded(_ scale: Float) -> Float { self == .float16 ? Half.rounded(scale) : scale }
+
+    /// The same for sixteen, of any sign.
+    func rounded(_ scales: SIMD16<Float>) -> SIMD16<Float> {
+        guard self == .float16 else { return scales }
+        var (scales, halves) = (scales, SIMD16<UInt16>())
+        withUnsafeMutableBytes(of: &scales) { scales in
+            withUnsafeMutableBytes(of: &halves) { halves in
+                let (scales, halves) = (
+                    scales.assumingMemoryBound(to: Float.self), halves.assumingMemoryBound(to: UInt16.self)
+                )
+                ck_f32_to_f16(scales.baseAddress, halves.baseAddress, 16)
+                ck_f16_to_f32(halves.baseAddress, scales.baseAddress, 16)
+            }
+        }
+        return scales
+    }
 
     /// The next larger value of the type, for `scale` >= 0 of the type.
     func next(after scale: Float) -> Float {

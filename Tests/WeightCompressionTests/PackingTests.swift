@@ -35,7 +35,7 @@ struct PackingTests {
 
     @Test("int4: nibbles, the first in the lower half; each row starts a byte; float16 scales")
     func int4() throws {
-        let stored = try bytes("int4", [2, 5], [-8, 7, 3, -1, 0.4, 7, -14, 0, 0, 2])
+        let stored = try bytes("int4:fit=absmax", [2, 5], [-8, 7, 3, -1, 0.4, 7, -14, 0, 0, 2])
         #expect(stored == [[0x78, 0xF3, 0x00, 0x84, 0x00, 0x01], [0x00, 0x3C, 0x00, 0x3F]])
     }
 

@@ -50,6 +50,14 @@ void ck_partition(const double *w, const double *s1, const double *s2, const dou
 /// codes[i] = how many of the `limit` (<= 255) ascending bounds values[i] is above.
 void ck_nearest_codes(const float *values, size_t count, const float *bounds, size_t limit, uint8_t *codes);
 
+// ---- scales --------------------------------------------------------------------------------------------------
+
+/// For each of 16 scales, whose inverses are given, with x = value / scale and q = x rounded to an integer from `low` to
+/// `high`: products = sum of weight * x * q, squares = sum of weight * q^2. `weights` is NULL for 1. The quotients have
+/// to be of less than 2^22.
+void ck_try_scales(const float *values, const float *weights, size_t count, const float inverses[16], float low,
+                   float high, double products[16], double squares[16]);
+
 // ---- matrix product ------------------------------------------------------------------------------------------
 // C[m, n] = sum_k A[m, k] * W[n, k]. W is first packed into panels of ck_panel_width() output columns,
 // each panel k-major ([k][width], columns past n are zero).

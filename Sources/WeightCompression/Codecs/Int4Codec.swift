@@ -20,6 +20,7 @@ public struct Int4Codec: WeightCodec {
             "range", allowed: ["7", "8"], default: "8",
             help: "symmetric codes: 7: -7 to 7; 8: -8 to 7, with the better sign of the scale"),
         CodecOption("scales", allowed: ["float16", "float32"], default: "float16", help: "type of the scales"),
+        ScaleFit.option(default: .mse),
     ]
 
     public let values: CodecOptionValues
@@ -37,7 +38,8 @@ public struct Int4Codec: WeightCodec {
         }
         search = LinearGridSearch(
             codes: isSymmetric && values["range"] == "7" ? -7...7 : -8...7, isSymmetric: isSymmetric,
-            scaleType: ScaleType(rawValue: values["scales"]) ?? .float16)
+            scaleType: ScaleType(rawValue: values["scales"]) ?? .float16,
+            fit: ScaleFit(rawValue: values["fit"]) ?? .mse)
     }
 
     /// How many weights of a row share a scale.
@@ -80,8 +82,8 @@ public struct Int4Codec: WeightCodec {
                         search.scaleType.store(grid.scale, in: sections[1], at: index * blocks + block)
                         zeros[block] = UInt8(truncatingIfNeeded: grid.zero)
                         grid.encode(
-                            values + part.lowerBound, part.count, codes: start + part.lowerBound,
-                            stored: back + part.lowerBound)
+                            values + part.lowerBound, part.count, within: search.codes,
+                            codes: start + part.lowerBound, stored: back + part.lowerBound)
                     }
                     packNibbles(start, columns, into: sections[0], at: index * nibbleBytes(columns))
                     if !isSymmetric, let zeros = zeros.baseAddress {
@@ -144,7 +146,7 @@ public struct Int4Codec: WeightCodec {
                     for column in 0..<columns {
                         if column % size == 0 { grid = self.grid(of: weight, row: index, block: column / size) }
                         let code = signedNibble(codes, from: index * nibbleBytes(columns), at: column)
-                        if let reason = grid.violation(of: row[column], code: code) {
+                        if let reason = search.violation(of: row[column], code: code, on: grid) {
                             return (index * columns + column, reason)
                         }
                     }

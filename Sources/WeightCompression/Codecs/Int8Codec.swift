@@ -18,6 +18,7 @@ public struct Int8Codec: WeightCodec {
             help: "symmetric: codes -127 to 127 about 0; asymmetric: -128 to 127 about a stored zero point"),
         // A scale serves a whole channel, so float32 costs some hundredths of a bit a weight, and fits weights of any size.
         CodecOption("scales", allowed: ["float32", "float16"], default: "float32", help: "type of the scales"),
+        ScaleFit.option(default: .absmax),
     ]
 
     public let values: CodecOptionValues
@@ -32,7 +33,8 @@ public struct Int8Codec: WeightCodec {
         isSymmetric = values["mode"] == "symmetric"
         search = LinearGridSearch(
             codes: isSymmetric ? -127...127 : -128...127, isSymmetric: isSymmetric,
-            scaleType: ScaleType(rawValue: values["scales"]) ?? .float32)
+            scaleType: ScaleType(rawValue: values["scales"]) ?? .float32,
+            fit: ScaleFit(rawValue: values["fit"]) ?? .absmax)
     }
 
     public func objection(elementType: ElementType, shape: Shape) -> String? {
@@ -66,7 +68,8 @@ public struct Int8Codec: WeightCodec {
                 guard let values = row.baseAddress, let back = stored.baseAddress, let codes = sections[0].baseAddress
                 else { return }
                 grid.encode(
-                    values, columns, codes: (codes + index * columns).assumingMemoryBound(to: UInt8.self), stored: back)
+                    values, columns, within: search.codes,
+                    codes: (codes + index * columns).assumingMemoryBound(to: UInt8.self), stored: back)
                 distortion.add(row, storedAs: UnsafeMutableBufferPointer(rebasing: stored[..<columns]))
             }
         }
@@ -74,6 +77,13 @@ public struct Int8Codec: WeightCodec {
     }
 
     private func sharedGrid(of source: StoredTensor) throws -> LinearGrid {
+        if search.fit == .mse {
+            let values = try [Float](unsafeUninitializedCapacity: source.shape.count) { target, count in
+                count = source.shape.count
+                try source.readFinite(0..<count, into: target)
+            }
+            return try values.withUnsafeBufferPointer { try source.grid(search, for: $0, firstIndex: 0) }
+        }
         var (low, high) = (Float(0), Float(0))
         try source.forEachFiniteRow(0..<source.shape.rows) { _, row in
             let (rowLow, rowHigh) = search.extremes(UnsafeBufferPointer(row))
@@ -119,7 +129,7 @@ public struct Int8Codec: WeightCodec {
                     source.readFloats(index * columns..<(index + 1) * columns, into: row)
                     for column in 0..<columns {
                         let code = Int(Int8(bitPattern: codes[index * columns + column]))
-                        if let reason = grid.violation(of: row[column], code: code) {
+                        if let reason = search.violation(of: row[column], code: code, on: grid) {
                             return (index * columns + column, reason)
                         }
                     }
@@ -130,12 +140,15 @@ public struct Int8Codec: WeightCodec {
     }
 }
 
-extension LinearGrid {
+extension LinearGridSearch {
     /// Why `code` cannot be the nearest to `value`; nil when it can.
-    func violation(of value: Float, code: Int) -> String? {
-        let steps = steps(from: code, to: value)
+    func violation(of value: Float, code: Int, on grid: LinearGrid) -> String? {
+        guard codes.contains(code) else { return "has the code \(code), outside of \(codes)" }
+        let steps = grid.steps(from: code, to: value)
+        if fit == .mse, code == codes.lowerBound && steps < 0 || code == codes.upperBound && steps > 0 { return nil }
         // Not "steps > ...": a scale that is no number is a violation too.
-        return steps <= Self.halfStep ? nil : "is \(steps) steps from its stored value, more than half a step"
+        return abs(steps) <= LinearGrid.halfStep
+            ? nil : "is \(abs(steps)) steps from its stored value, more than half a step"
     }
 }
 

@@ -1,0 +1,67 @@
+// Sums from which the best of several scales follows, for all of them at once.
+#include "internal.h"
+
+// Products and sums are rounded one after the other, on every instruction set.
+#pragma clang fp contract(off)
+
+typedef float f32x16 __attribute__((ext_vector_type(16)));
+typedef int32_t i32x16 __attribute__((ext_vector_type(16)));
+
+#define CHOOSE(mask, yes, no) ((f32x16)(((mask) & (i32x16)(yes)) | (~(mask) & (i32x16)(no))))
+
+// The lanes are scales, so that every set adds in the same order. Float32 sums of 32 values are added up in float64.
+CK_INLINE void try_scales(const float *values, const float *weights, size_t count, const float inverses[16], float low,
+                          float high, double products[16], double squares[16]) {
+    f32x16 inverse, lowest = low, highest = high;
+    ck_copy(&inverse, inverses, sizeof inverse);
+    // Adding and subtracting 1.5 * 2^23 rounds to an integer.
+    const f32x16 rounder = 12582912.0f;
+    for (int lane = 0; lane < 16; lane++) products[lane] = squares[lane] = 0;
+    for (size_t start = 0; start < count; start += 32) {
+        size_t end = count - start < 32 ? count : start + 32;
+        f32x16 product = 0, square = 0;
+        for (size_t i = start; i < end; i++) {
+            f32x16 x = values[i] * inverse;
+            f32x16 code = CHOOSE(x < lowest, lowest, x);
+            code = CHOOSE(code > highest, highest, code);
+            code = (code + rounder) - rounder;
+            f32x16 a = x * code, b = code * code;
+            if (weights) {
+                a *= weights[i];
+                b *= weights[i];
+            }
+            product += a;
+            square += b;
+        }
+        for (int lane = 0; lane < 16; lane++) {
+            products[lane] += product[lane];
+            squares[lane] += square[lane];
+        }
+    }
+}
+
+static void try_scalar(const float *v, const float *w, size_t n, const float *i, float l, float h, double *p,
+                       double *s) {
+    w ? try_scales(v, w, n, i, l, h, p, s) : try_scales(v, 0, n, i, l, h, p, s);
+}
+#if CK_X86
+CK_TARGET_AVX2 static void try_avx2(const float *v, const float *w, size_t n, const float *i, float l, float h,
+                                    double *p, double *s) {
+    w ? try_scales(v, w, n, i, l, h, p, s) : try_scales(v, 0, n, i, l, h, p, s);
+}
+CK_TARGET_AVX512 static void try_avx512(const float *v, const float *w, size_t n, const float *i, float l, float h,
+                                        double *p, double *s) {
+    w ? try_scales(v, w, n, i, l, h, p, s) : try_scales(v, 0, n, i, l, h, p, s);
+}
+#endif
+
+void ck_try_scales(const float *values, const float *weights, size_t count, const float inverses[16], float low,
+                   float high, double products[16], double squares[16]) {
+    switch (ck_current_isa()) {
+#if CK_X86
+    case CK_AVX512: try_avx512(values, weights, count, inverses, low, high, products, squares); return;
+    case CK_AVX2: try_avx2(values, weights, count, inverses, low, high, products, squares); return;
+#endif
+    default: try_scalar(values, weights, count, inverses, low, high, products, squares); return;
+    }
+}
