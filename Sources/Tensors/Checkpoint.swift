@@ -90,7 +90,7 @@ extension Checkpoint.Asset {
 }
 
 /// Whether a path that a file gives stays inside of the folder it is relative to.
-func isRelativeInside(_ path: String) -> Bool {
+public func isRelativeInside(_ path: String) -> Bool {
     !path.utf8.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: "\\") })
         && path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { !["", ".", ".."].contains($0) }
 }

@@ -11,6 +11,9 @@ public struct ProtobufReader: Sendable {
         public let number: Int
         public let value: Value
         fileprivate let reader: ByteReader
+        fileprivate let file: String
+        /// Where the bytes of the value start in the file.
+        fileprivate let origin: Int
     }
 
     private var reader: ByteReader
@@ -31,14 +34,23 @@ public struct ProtobufReader: Sendable {
         let number = Int(clamping: tag >> 3)
         guard (1...0x1FFF_FFFF).contains(number) else { throw start.error("\(number) is not a field number") }
         let value: Value
+        var valueOrigin = origin
         switch tag & 7 {
         case 0: value = .integer(try reader.variable("value of field \(number)"))
         case 1: value = .fixed64(try reader.integer())
-        case 2: value = .bytes(try reader.bytes(try reader.count("length of field \(number)")))
+        case 2:
+            let count = try reader.count("length of field \(number)")
+            valueOrigin += reader.position
+            value = .bytes(try reader.bytes(count))
         case 5: value = .fixed32(try reader.integer())
         case let type: throw start.error("field \(number) has the wire type \(type), which no message here has")
         }
-        return Field(number: number, value: value, reader: start)
+        return Field(number: number, value: value, reader: start, file: file, origin: valueOrigin)
+    }
+
+    /// The fields from here to the end, in their order.
+    public mutating func forEach(_ body: (Field) throws -> Void) throws {
+        while let field = try next() { try body(field) }
     }
 }
 
@@ -61,5 +73,42 @@ extension ProtobufReader.Field {
             throw error("is not UTF-8")
         }
         return text
+    }
+
+    /// The message that the field holds.
+    public func message() throws(FormatError) -> ProtobufReader {
+        ProtobufReader(try bytes(), file: file, origin: origin)
+    }
+
+    /// The integers of a repeated field: a single one, or many packed together.
+    public func integers() throws(FormatError) -> [Int64] {
+        guard case .bytes(let bytes) = value else { return [try integer()] }
+        var packed = ByteReader(bytes, file: file, origin: origin)
+        var integers: [Int64] = []
+        while !packed.isAtEnd { integers.append(Int64(bitPattern: try packed.variable("element"))) }
+        return integers
+    }
+
+    /// The float32 numbers of a repeated field: a single one, or many packed together.
+    public func floats() throws(FormatError) -> [Float] {
+        if case .fixed32(let bits) = value { return [Float(bitPattern: bits)] }
+        return try fixed(UInt32.self).map(Float.init(bitPattern:))
+    }
+
+    /// The float64 numbers of a repeated field: a single one, or many packed together.
+    public func doubles() throws(FormatError) -> [Double] {
+        if case .fixed64(let bits) = value { return [Double(bitPattern: bits)] }
+        return try fixed(UInt64.self).map(Double.init(bitPattern:))
+    }
+
+    private func fixed<Bits: FixedWidthInteger & BitwiseCopyable>(_ type: Bits.Type) throws(FormatError) -> [Bits] {
+        let bytes = try bytes()
+        let width = MemoryLayout<Bits>.size
+        guard bytes.count % width == 0 else { throw error("\(bytes.count) bytes are not numbers of \(width) bytes") }
+        return bytes.withBytes { bytes in
+            (0..<bytes.count / width).map {
+                Bits(littleEndian: bytes.loadUnaligned(fromByteOffset: $0 * width, as: Bits.self))
+            }
+        }
     }
 }

@@ -7,14 +7,18 @@ public struct CoreMLModel: Equatable, Sendable {
         public var type: MILTensorType
         /// Other shapes that it may have, all of its rank; the type's own is the default.
         public var enumeratedShapes: [[Int]]
+        /// What each extent may be, where any number of a range is allowed; `Int.max` stands for no limit.
+        public var shapeRanges: [ClosedRange<Int>]
 
         public init(
-            _ name: String, _ type: MILTensorType, description: String = "", enumeratedShapes: [[Int]] = []
+            _ name: String, _ type: MILTensorType, description: String = "", enumeratedShapes: [[Int]] = [],
+            shapeRanges: [ClosedRange<Int>] = []
         ) {
             self.name = name
             self.type = type
             self.description = description
             self.enumeratedShapes = enumeratedShapes
+            self.shapeRanges = shapeRanges
         }
     }
     public struct Interface: Equatable, Sendable {

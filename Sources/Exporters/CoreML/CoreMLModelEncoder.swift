@@ -63,6 +63,16 @@ extension ProtobufWriter {
                 }
             }
         }
+        if !feature.shapeRanges.isEmpty {
+            message(31) { message in
+                for range in feature.shapeRanges {
+                    message.message(1) { size in
+                        size.integer(1, Int64(range.lowerBound))
+                        size.integer(2, range.upperBound == .max ? -1 : Int64(range.upperBound))
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -1,0 +1,32 @@
+import ByteIO
+
+/// A Core ML package (`.mlpackage`) with an ML Program, as accelc, coremltools or Xcode write it, open for reading.
+public struct CoreMLPackage: Sendable {
+    public let path: String
+    public let model: CoreMLModel
+    let blobs: BlobReader?
+
+    /// Whether `path` is the folder of a Core ML package, by its manifest.
+    public static func isPackage(_ path: String) -> Bool {
+        Files.kind(of: path) == .folder && Files.kind(of: "\(path)/Manifest.json") == .file
+            && Files.kind(of: "\(path)/Data") == .folder
+    }
+
+    /// - Throws: `FormatError` for a package that is corrupt or holds something other than an ML Program.
+    public init(at path: String) throws {
+        let folder = try PackageFolder(path)
+        let weights = Files.kind(of: folder.weights) == nil ? nil : try MappedFile(folder.weights).bytes
+        try self.init(
+            path: path, model: CoreMLModel(MappedFile(folder.model).bytes, file: folder.model),
+            blobs: weights.map { try BlobReader($0, file: folder.weights) })
+    }
+
+    init(path: String, model: CoreMLModel, blobs: BlobReader?) throws {
+        (self.path, self.model, self.blobs) = (path, model, blobs)
+    }
+
+    /// An error about a function's operation or value.
+    func error(_ place: String, _ reason: String) -> FormatError {
+        FormatError(file: path, place: .field(place), reason: reason)
+    }
+}
