@@ -70,6 +70,16 @@ public func nearestName(to name: String, among candidates: some Sequence<String>
     return candidates.map { (editDistance(name, $0), $0) }.filter { $0.0 <= limit }.min { $0 < $1 }?.1
 }
 
+/// Names that are like a name, the most alike first: within a third of its length in edits, or beginning with the same
+/// word of three letters or more.
+public func nearestNames(to name: String, among candidates: some Sequence<String>) -> [String] {
+    func word(_ name: String) -> Substring { name.prefix { $0.isLetter } }
+    let limit = max(1, name.count / 3)
+    return candidates.map { (distance: editDistance(name, $0), name: $0) }
+        .filter { $0.distance <= limit || word(name).count >= 3 && word(name) == word($0.name) }
+        .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }.map(\.name)
+}
+
 /// Levenshtein distance in characters.
 func editDistance(_ left: String, _ right: String) -> Int {
     let right = Array(right)

@@ -38,9 +38,12 @@ public enum Families {
         let modelType = try configuration["model_type"].string()
         for family in all where family.modelTypes.contains(modelType) { return family.init() }
         let supported = all.flatMap { $0.modelTypes }.sorted()
-        let hint = nearestName(to: modelType, among: supported).map { "; the nearest is \"\($0)\"" } ?? ""
+        let near = nearestNames(to: modelType, among: supported).prefix(3)
+        let known =
+            near.isEmpty
+            ? " (supported: \(supported.joined(separator: ", ")))"
+            : "; the nearest that are: \(near.joined(separator: ", ")) (accelc families lists all)"
         throw RequestError(
-            "\(configuration.file): models of type \"\(modelType)\" are not supported\(hint) "
-                + "(supported: \(supported.joined(separator: ", ")))", status: .unavailable)
+            "\(configuration.file): models of type \"\(modelType)\" are not supported\(known)", status: .unavailable)
     }
 }

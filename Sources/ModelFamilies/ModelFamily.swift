@@ -29,27 +29,40 @@ public struct FamilyModel: Sendable {
         public let name: String
         public let reason: String
     }
+    /// A tensor that the configuration asks for, and that the checkpoint does not have, or not in this shape.
+    public struct MissingTensor: Equatable, Sendable {
+        public let name: String
+        public let shape: Shape
+        public let reason: String
+    }
     /// One a part, in the order of the family's parts.
     public let programs: [Program]
     /// Sorted by name.
     public let unused: [UnusedTensor]
     /// The names of the tensors of the checkpoint that a program reads, as they are or computed with others.
     public let used: Set<String>
+    /// In the order of the architecture. Not empty only where zeros were to stand in for missing tensors.
+    public let missing: [MissingTensor]
 }
 
 extension ModelFamily {
     public static func recognizes(_ configuration: JSONField) -> Bool { false }
     public var defaultParts: [String] { parts }
 
-    /// - Parameter parts: what to build; empty for the default ones.
+    /// - Parameters:
+    ///   - parts: what to build; empty for the default ones.
+    ///   - standsInForMissing: zeros take the place of a tensor that is missing or of another shape, and it is listed.
     /// - Throws: `RequestError` for a part that the family does not have; `FormatError`.
-    public func model(for checkpoint: Checkpoint, parts: [String] = []) throws -> FamilyModel {
+    public func model(for checkpoint: Checkpoint, parts: [String] = [], standsInForMissing: Bool = false) throws
+        -> FamilyModel
+    {
         for part in parts where !self.parts.contains(part) {
             throw RequestError("there is no part \"\(part)\" (the model has: \(self.parts.joined(separator: ", ")))")
         }
         var names = TensorNames(checkpoint)
+        names.standsInForMissing = standsInForMissing
         let wanted = parts.isEmpty ? defaultParts : self.parts.filter(parts.contains)
         let programs = try programs(for: checkpoint, parts: wanted, names: &names)
-        return FamilyModel(programs: programs, unused: names.unused, used: names.used)
+        return FamilyModel(programs: programs, unused: names.unused, used: names.used, missing: names.missing)
     }
 }

@@ -10,6 +10,9 @@ public struct TensorNames: Sendable {
     private let checkpoint: Checkpoint
     /// Prefixes that may stand before a name, e.g. `bert.`.
     public var prefixes: [String] = []
+    /// Zeros take the place of a tensor that is missing or of another shape, and `missing` lists it.
+    var standsInForMissing = false
+    private(set) var missing: [FamilyModel.MissingTensor] = []
     private(set) var used: Set<String> = []
     private var reasons: [(matches: @Sendable (String) -> Bool, reason: String)] = []
 
@@ -40,19 +43,24 @@ public struct TensorNames: Sendable {
     /// Takes a tensor of floating-point numbers.
     /// - Throws: `FormatError` naming the tensor when it is missing, of another shape, or no floating-point numbers.
     public mutating func take(_ name: String, _ shape: Shape) throws -> StoredTensor {
-        guard let tensor = find(name) else { throw missing(name, shape) }
+        guard let tensor = find(name) else { return try standIn(name, shape, missing(name, shape)) }
+        used.insert(tensor.name)
         guard tensor.shape == shape else {
-            throw FormatError(
-                file: tensor.file, place: .tensor(tensor.name, index: nil),
-                reason: "expected shape \(shape) by config.json, found \(tensor.shape)")
+            return try standIn(
+                tensor.name, shape, tensor.error("expected shape \(shape) by config.json, found \(tensor.shape)"))
         }
         guard tensor.elementType.isFloatingPoint else {
-            throw FormatError(
-                file: tensor.file, place: .tensor(tensor.name, index: nil),
-                reason: "expected floating-point numbers, found \(tensor.elementType.rawValue)")
+            throw tensor.error("expected floating-point numbers, found \(tensor.elementType.rawValue)")
         }
-        used.insert(tensor.name)
         return tensor
+    }
+
+    private mutating func standIn(_ name: String, _ shape: Shape, _ error: FormatError) throws -> StoredTensor {
+        guard standsInForMissing, let count = shape.checkedCount, count < 1 << 48 else { throw error }
+        if !missing.contains(where: { $0.name == name }) {
+            missing.append(FamilyModel.MissingTensor(name: name, shape: shape, reason: error.reason))
+        }
+        return StoredTensor(name: name, elementType: .float32, shape: shape, bytes: try .zeros(count * 4))
     }
 
     /// The nearest names are those that share most with the end of the one wanted.

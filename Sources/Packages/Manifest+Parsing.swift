@@ -154,6 +154,7 @@ extension Provenance {
             },
             family: try field["family"].string(), recipe: field["recipe"].value ?? .null,
             shapes: try field["shapes"].array().map { try $0.string() },
+            remarks: field["remarks"].exists ? try field["remarks"].array().map { try $0.string() } : [],
             toolVersion: try field["toolVersion"].string(),
             numericsVersion: try field["numericsVersion"].int(in: 0...1 << 30))
     }

@@ -73,13 +73,15 @@ extension CoverageSummary {
 
 extension Provenance {
     var json: JSON {
-        [
-            "toolVersion": .string(toolVersion),
-            "numericsVersion": .integer(Int64(numericsVersion)),
-            "family": .string(family),
-            "shapes": .array(shapes.map(JSON.string)),
-            "recipe": recipe,
-            "sources": .array(sources.map { Manifest.json($0.name, $0.byteCount, $0.digest) }),
+        var members: [JSON.Member] = [
+            .init("toolVersion", .string(toolVersion)),
+            .init("numericsVersion", .integer(Int64(numericsVersion))),
+            .init("family", .string(family)),
+            .init("shapes", .array(shapes.map(JSON.string))),
+            .init("recipe", recipe),
+            .init("sources", .array(sources.map { Manifest.json($0.name, $0.byteCount, $0.digest) })),
         ]
+        if !remarks.isEmpty { members.append(.init("remarks", .array(remarks.map(JSON.string)))) }
+        return .object(members)
     }
 }

@@ -78,17 +78,20 @@ public struct Provenance: Equatable, Sendable {
     public var recipe: JSON
     /// The bindings of each frozen function, e.g. `batch=1,sequence=128`.
     public var shapes: [String]
+    /// What the shapes decide beyond themselves, a sentence each: `FrozenProgram.remarks`.
+    public var remarks: [String]
     public var toolVersion: String
     public var numericsVersion: Int
 
     public init(
-        sources: [Source], family: String, recipe: JSON, shapes: [String], toolVersion: String = Tool.version,
-        numericsVersion: Int = Tool.numericsVersion
+        sources: [Source], family: String, recipe: JSON, shapes: [String], remarks: [String] = [],
+        toolVersion: String = Tool.version, numericsVersion: Int = Tool.numericsVersion
     ) {
         self.sources = sources.sorted { $0.name < $1.name }
         self.family = family
         self.recipe = recipe
         self.shapes = shapes
+        self.remarks = remarks
         self.toolVersion = toolVersion
         self.numericsVersion = numericsVersion
     }

@@ -99,6 +99,7 @@ public struct PackageDiff: Equatable, Sendable {
             "family": provenance.family,
             "recipe": provenance.recipe.text(),
             "shapes": provenance.shapes.joined(separator: " "),
+            "remarks": provenance.remarks.joined(separator: "; "),
             "tool version": provenance.toolVersion,
             "numerics version": "\(provenance.numericsVersion)",
         ]

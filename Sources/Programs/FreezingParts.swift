@@ -8,12 +8,7 @@ extension [Program] {
     /// - Throws: `RequestError` for a dimension that no part has; `ShapeError` naming the operator and the dimension for
     ///   one without a number, or with a number that an operator cannot have.
     public func freezing(_ bindings: [ShapeBindings]) throws -> [FrozenProgram] {
-        let known = Set(flatMap(\.dimensions).map(\.name))
-        for name in bindings.flatMap(\.numbers.keys).sorted() where !known.contains(name) {
-            let hint = nearestName(to: name, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
-            let has = known.isEmpty ? "none" : known.sorted().joined(separator: ", ")
-            throw RequestError("the model has no dimension \"\(name)\"\(hint) (it has: \(has))")
-        }
+        try requireKnown(bindings)
         return try flatMap { part in
             let names = Set(part.dimensions.map(\.name))
             var own: [ShapeBindings] = []
@@ -22,6 +17,16 @@ extension [Program] {
                 own.append(binding)
             }
             return try (own.isEmpty ? [ShapeBindings()] : own).map { try part.freezing($0) }
+        }
+    }
+
+    /// - Throws: `RequestError` for a dimension that no part has.
+    public func requireKnown(_ bindings: [ShapeBindings]) throws {
+        let known = Set(flatMap(\.dimensions).map(\.name))
+        for name in bindings.flatMap(\.numbers.keys).sorted() where !known.contains(name) {
+            let hint = nearestName(to: name, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
+            let has = known.isEmpty ? "none" : known.sorted().joined(separator: ", ")
+            throw RequestError("the model has no dimension \"\(name)\"\(hint) (it has: \(has))")
         }
     }
 
@@ -42,5 +47,12 @@ extension [Program] {
         }
         let told = own.reduce(into: [:]) { $0.merge($1.numbers) { first, _ in first } }
         return own.map { ShapeBindings($0.numbers.merging(told) { own, _ in own }) }
+    }
+}
+
+extension [FrozenProgram] {
+    /// What the numbers of all functions decide beyond shapes, each once.
+    public var remarks: [String] {
+        flatMap(\.remarks).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 }

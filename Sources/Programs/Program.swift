@@ -40,14 +40,26 @@ public struct Program: Sendable {
     }
     /// A free dimension and what is known of it.
     public struct FreeDimension: Equatable, Sendable {
+        /// What a number for the dimension decides beyond shapes, such as which of two tables is read. A package records it.
+        public struct Remark: Equatable, Sendable {
+            /// The numbers that it is true of.
+            public let numbers: ClosedRange<Int>
+            public let text: String
+            public init(_ numbers: ClosedRange<Int>, _ text: String) {
+                self.numbers = numbers
+                self.text = text
+            }
+        }
         public let name: String
         /// The numbers that it usually takes.
         public let usual: [Int]
         public let maximum: Int?
-        public init(_ name: String, usual: [Int], maximum: Int? = nil) {
+        public let remarks: [Remark]
+        public init(_ name: String, usual: [Int], maximum: Int? = nil, remarks: [Remark] = []) {
             self.name = name
             self.usual = usual
             self.maximum = maximum
+            self.remarks = remarks
         }
     }
 
@@ -125,6 +137,14 @@ public struct Program: Sendable {
         for output in outputs { mapped[output.value].map { builder.output(output.name, $0) } }
         for state in states { mapped[state.next].map { builder.update(state.name, to: $0) } }
         return try builder.finish()
+    }
+
+    /// Of all nodes; 0 for those with free dimensions.
+    public var multiplyAdds: Int {
+        nodes.reduce(0) { sum, node in
+            let shapes = node.inputs.compactMap { type(of: $0).shape }
+            return shapes.count == node.inputs.count ? sum + node.operation.multiplyAdds(shapes) : sum
+        }
     }
 
     /// How often each value is read, by nodes and as an output.

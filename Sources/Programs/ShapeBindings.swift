@@ -85,12 +85,14 @@ public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
 public struct FrozenProgram: Sendable {
     public let program: Program
     public let bindings: ShapeBindings
+    /// What the numbers decide beyond shapes, e.g. `decoder, cache=2048: rotary embeddings by the short factors`.
+    public let remarks: [String]
 
     /// e.g. `model[batch=1,sequence=128]`; just the program's name when nothing was free.
     public var functionName: String { bindings.numbers.isEmpty ? program.name : "\(program.name)[\(bindings)]" }
 
     /// - Throws: `ShapeError` when a dimension is still free.
-    public init(_ program: Program, bindings: ShapeBindings) throws {
+    public init(_ program: Program, bindings: ShapeBindings, remarks: [String] = []) throws {
         for node in program.nodes {
             for value in node.inputs + node.outputs where program.type(of: value).shape == nil {
                 let free = program.type(of: value).dimensions.flatMap(\.names).sorted()
@@ -101,6 +103,7 @@ public struct FrozenProgram: Sendable {
         }
         self.program = program
         self.bindings = bindings
+        self.remarks = remarks
     }
 
     /// The extents of a value.
@@ -110,7 +113,7 @@ public struct FrozenProgram: Sendable {
     public func applying(_ pass: (Program) throws -> Program) throws -> FrozenProgram {
         let changed = try pass(program)
         try changed.validate()
-        return try FrozenProgram(changed, bindings: bindings)
+        return try FrozenProgram(changed, bindings: bindings, remarks: remarks)
     }
 }
 
@@ -149,7 +152,15 @@ extension Program {
                 throw error
             }
         }
-        return try FrozenProgram(frozen, bindings: bindings)
+        return try FrozenProgram(frozen, bindings: bindings, remarks: remarks(on: bindings))
+    }
+
+    private func remarks(on bindings: ShapeBindings) -> [String] {
+        dimensions.flatMap { dimension in
+            guard let number = bindings.numbers[dimension.name] else { return [String]() }
+            return dimension.remarks.filter { $0.numbers.contains(number) }
+                .map { "\(name), \(dimension.name)=\(number): \($0.text)" }
+        }
     }
 
     /// The first operator whose types or attributes have the free dimension `name`, as errors call it.

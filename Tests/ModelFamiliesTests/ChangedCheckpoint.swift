@@ -26,6 +26,11 @@ struct ChangedCheckpoint {
     }
 
     func model() throws -> FamilyModel {
+        try withCheckpoint { try Families.matching($0.configuration).model(for: $0) }
+    }
+
+    /// Writes it and opens it.
+    func withCheckpoint<Result>(_ body: (Checkpoint) throws -> Result) throws -> Result {
         try withTemporaryFolder { folder in
             var files = files
             files["config.json"] = JSON.object(configuration).text()
@@ -36,8 +41,7 @@ struct ChangedCheckpoint {
                 try Data(text.utf8).write(to: file)
             }
             try SafetensorsWriter.write(tensors, to: "\(folder)/model.safetensors")
-            let checkpoint = try Checkpoint(model: folder)
-            return try Families.matching(checkpoint.configuration).model(for: checkpoint)
+            return try body(try Checkpoint(model: folder))
         }
     }
 

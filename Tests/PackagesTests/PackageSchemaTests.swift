@@ -12,7 +12,11 @@ struct PackageSchemaTests {
     func schemas(document: String, schema: String) throws {
         try withTemporaryFolder { folder in
             for compress in ["float32", "float16"] {
-                try PackageWriter.write(try TinyModel(compress: compress).contents(), to: "\(folder)/p")
+                var contents = try TinyModel(compress: compress).contents()
+                contents.provenance.remarks = compress == "float16" ? ["model, batch=1: one at a time"] : []
+                try PackageWriter.write(contents, to: "\(folder)/p")
+                let manifest = try AcceleratorPackage(at: "\(folder)/p").manifest
+                #expect(manifest.provenance.remarks == contents.provenance.remarks)
                 let written = try JSON.read("\(folder)/p/\(document)")
                 #expect(try JSONSchema(named: schema).violations(of: written) == [])
                 // A schema that allows anything would say nothing.

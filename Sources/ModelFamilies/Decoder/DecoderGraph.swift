@@ -25,10 +25,13 @@ struct DecoderGraph {
     static func program(_ config: DecoderConfiguration, names: inout TensorNames) throws -> Program {
         names.prefixes = ["model."]
         names.explain("frequencies follow from the configuration") { $0.hasSuffix("rotary_emb.inv_freq") }
+        let longest = 1 << 24
         let dimensions = [
             Program.FreeDimension("batch", usual: [1]),
-            Program.FreeDimension("cache", usual: [min(config.positions, 2048)], maximum: 1 << 24),
-            Program.FreeDimension("tokens", usual: Set([1, min(config.positions, 128)]).sorted(), maximum: 1 << 24),
+            Program.FreeDimension(
+                "cache", usual: [min(config.positions, 2048)], maximum: longest,
+                remarks: config.layers.first?.rotary.remarks(upTo: longest) ?? []),
+            Program.FreeDimension("tokens", usual: Set([1, min(config.positions, 128)]).sorted(), maximum: longest),
         ]
         var builder = ProgramBuilder(name: "decoder", dimensions: dimensions)
         let tokens = builder.input("input_ids", TensorType(.int64, ["batch", "tokens"]))

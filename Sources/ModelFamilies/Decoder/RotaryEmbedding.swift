@@ -1,5 +1,6 @@
 import ByteIO
 import Foundation
+import Programs
 
 /// What a configuration says of rotary position embeddings, checked: how fast each pair of elements turns.
 ///
@@ -85,6 +86,25 @@ struct RotaryEmbedding: Equatable {
 
     private init(_ frequencies: [Float], _ growth: Growth = .none, attentionFactor: Double = 1) {
         (self.frequencies, self.growth, self.attentionFactor) = (frequencies, growth, attentionFactor)
+    }
+
+    /// What the length of the cache decides.
+    func remarks(upTo longest: Int) -> [Program.FreeDimension.Remark] {
+        switch growth {
+        case .none: []
+        case .switching(_, let original):
+            [
+                .init(1...original, "rotary embeddings by the short factors, which are for up to \(original) places"),
+                .init(
+                    original + 1...longest, "rotary embeddings by the long factors, for more than \(original) places"),
+            ]
+        case .stretching(_, let original):
+            [
+                .init(
+                    original + 1...longest,
+                    "rotary embeddings of a base stretched for this length, beyond \(original) places")
+            ]
+        }
     }
 
     /// Slow pairs turn slower by the factor, fast ones do not, and those between in between.

@@ -12,9 +12,12 @@ struct WhisperGraph {
 
     init(config: WhisperConfiguration, part: String, names: TensorNames) {
         let frames = 2 * config.sourcePositions
+        let shorter = Program.FreeDimension.Remark(
+            1...frames - 1,
+            "a window shorter than the \(frames) frames that the model was made for: another model than the original")
         var dimensions = [
             Program.FreeDimension("batch", usual: [1]),
-            Program.FreeDimension("frames", usual: [frames], maximum: frames),
+            Program.FreeDimension("frames", usual: [frames], maximum: frames, remarks: [shorter]),
         ]
         if part == "decoder" {
             let places = config.targetPositions

@@ -18,12 +18,14 @@ struct ConversionSummary {
     var text: String {
         let manifest = package.manifest
         let bits = Text.decimals(manifest.coverage.bitsPerWeight, 2)
-        return """
-            \(package.path): \(Text.bytes(package.byteCount)), \(bits) bits per weight, cache \(cache.rawValue), \(Text.decimals(seconds, 2)) s
-            \(coverage.schemes)
-            functions: \(manifest.functions.map(\.name).joined(separator: ", "))
-            digest: \(package.digest)
-            """
+        let lines =
+            [
+                "\(package.path): \(Text.bytes(package.byteCount)), \(bits) bits per weight, "
+                    + "cache \(cache.rawValue), \(Text.decimals(seconds, 2)) s",
+                coverage.schemes,
+                "functions: \(manifest.functions.map(\.name).joined(separator: ", "))",
+            ] + manifest.provenance.remarks.map { "remark: \($0)" } + ["digest: \(package.digest)"]
+        return lines.joined(separator: "\n")
     }
 
     var json: JSON {
@@ -34,6 +36,7 @@ struct ConversionSummary {
             "bytes": .integer(Int64(package.byteCount)),
             "bits_per_weight": .number(manifest.coverage.bitsPerWeight),
             "functions": .array(manifest.functions.map { .string($0.name) }),
+            "remarks": .array(manifest.provenance.remarks.map { .string($0) }),
             "coverage": coverage.json,
             "cache": .string(cache.rawValue),
             "seconds": .number((seconds * 1e6).rounded() / 1e6),

@@ -15,7 +15,8 @@ extension PackageContents {
             unusedTensors: model.unused.map { UnusedTensor(name: $0.name, reason: $0.reason) },
             provenance: Provenance(
                 sources: digests.sources, family: type(of: family).modelTypes.first ?? "", recipe: recipe,
-                shapes: compressed.functions.map(\.bindings.description)),
+                shapes: compressed.functions.map(\.bindings.description),
+                remarks: compressed.functions.remarks),
             assets: try checkpoint.assets.map { Asset(name: $0.name, content: try MappedFile($0.path).bytes) })
     }
 }

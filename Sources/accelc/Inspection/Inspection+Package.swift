@@ -26,6 +26,7 @@ extension Inspection {
             "bits_per_weight": .number(manifest.coverage.bitsPerWeight),
             "family": .string(manifest.provenance.family), "tool": .string(manifest.provenance.toolVersion),
             "recipe": manifest.provenance.recipe,
+            "remarks": .array(manifest.provenance.remarks.map { .string($0) }),
             "required_features": .array(manifest.requiredFeatures.map { .string($0) }),
             "ignored_features": .array(manifest.ignoredFeatures.map { .string($0) }),
             "functions": .array(package.program.functions.map(Self.document)),
@@ -54,6 +55,7 @@ extension Inspection {
             "  assets: \(manifest.assetNames.isEmpty ? "none" : manifest.assetNames.joined(separator: ", "))",
             "  report: \(isVerified ? "verified as it is" : "none; run accelc verify")",
         ]
+        lines += provenance.remarks.map { "  remark: \($0)" }
         if !manifest.ignoredFeatures.isEmpty {
             lines.append("  unknown features, ignored: \(manifest.ignoredFeatures.joined(separator: ", "))")
         }

@@ -1,0 +1,127 @@
+import ByteIO
+import ModelFamilies
+import Programs
+import Tensors
+
+extension Inspection {
+    /// A model: its family and parts, how large they are and how much they compute, and which tensors do not fit.
+    init(_ checkpoint: Checkpoint, _ family: any ModelFamily, _ survey: ModelSurvey, tensors: Bool) {
+        let name = type(of: family).modelTypes.first ?? ""
+        let architectures = (try? checkpoint.configuration["architectures"].array().map { try $0.string() }) ?? []
+        let classes = architectures.isEmpty ? "" : " (\(architectures.joined(separator: ", ")))"
+        let overview = [
+            "\(checkpoint.folder): family \(name)\(classes), \(Self.size(of: survey.parameters))",
+            "  weights: \(checkpoint.files.map { Files.name(of: $0.path) }.joined(separator: ", ")), "
+                + "\(Text.count(checkpoint.tensors.count, "tensor")), \(Self.size(of: checkpoint.tensors))",
+            "  assets: \(checkpoint.assets.map(\.name).joined(separator: ", "))",
+        ]
+        var sections = [overview.joined(separator: "\n")]
+        sections += survey.parts.map { Self.text(of: $0) }
+        let unused = survey.unused.map { "  \($0.name): \($0.reason)" }
+        let missing = survey.missing.map { "  \($0.name) \($0.shape): \($0.reason)" }
+        sections.append(
+            [("unused tensors", unused), ("missing tensors", missing)].map { title, lines in
+                ([lines.isEmpty ? "\(title): none" : "\(title): \(lines.count)"] + lines).joined(separator: "\n")
+            }.joined(separator: "\n"))
+        if tensors { sections.append(Self.table(of: checkpoint.tensors)) }
+        text = sections.joined(separator: "\n\n")
+        json = [
+            "kind": "model", "folder": .string(checkpoint.folder), "family": .string(name),
+            "model_type": checkpoint.configuration["model_type"].value ?? .null,
+            "architectures": .array(architectures.map { .string($0) }),
+            "files": .array(checkpoint.files.map { .string(Files.name(of: $0.path)) }),
+            "assets": .array(checkpoint.assets.map { .string($0.name) }),
+            "parameters": .integer(Int64(survey.parameters.count)),
+            "bytes": .integer(Int64(survey.parameters.bytes)),
+            "parts": .array(survey.parts.map { Self.document($0) }),
+            "unused": .array(survey.unused.map { ["name": .string($0.name), "reason": .string($0.reason)] }),
+            "missing": .array(
+                survey.missing.map {
+                    ["name": .string($0.name), "shape": Self.extents($0.shape), "reason": .string($0.reason)]
+                }),
+            "tensors": Self.json(of: checkpoint.tensors),
+        ]
+    }
+
+    private static func size(of parameters: ModelSurvey.Parameters) -> String {
+        "\(Text.count(parameters.count, "parameter")), \(Text.bytes(parameters.bytes))"
+    }
+
+    private static func text(of part: ModelSurvey.Part) -> String {
+        let program = part.program
+        let request = part.isDefault ? "" : " (on request: --part \(program.name))"
+        var lines = ["part \(program.name): \(size(of: part.parameters))\(request)"]
+        lines += ports(program.inputs.map { ($0.name, program.type(of: $0.value)) }).map { "  in     \($0)" }
+        lines += ports(program.outputs.map { ($0.name, program.type(of: $0.value)) }).map { "  out    \($0)" }
+        lines += ports(program.states.map { ($0.name, program.type(of: $0.value)) }).map { "  state  \($0)" }
+        if !program.dimensions.isEmpty {
+            let rows = program.dimensions.map { dimension in
+                [
+                    "  \(dimension.name)", dimension.usual.map(String.init).joined(separator: ", "),
+                    dimension.maximum.map(String.init) ?? "",
+                ]
+            }
+            lines.append(Text.table(["  dimension", "usually", "at most"], rows, [.left, .left, .left]))
+        }
+        let work = part.work.map { ["  \($0.bindings)", Text.grouped($0.multiplyAdds)] }
+        lines.append(Text.table(["  frozen to", "multiply-adds"], work, [.left, .right]))
+        for remark in part.work.flatMap(\.remarks).map({ "  remark: \($0)" }) where !lines.contains(remark) {
+            lines.append(remark)
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// Names and types; those of one type whose names differ in the number at their end only share a line.
+    private static func ports(_ ports: [(name: String, type: TensorType)]) -> [String] {
+        var groups: [(stem: Substring, type: TensorType, names: [String])] = []
+        for port in ports {
+            let stem = port.name.prefix { !$0.isNumber }
+            if let index = groups.firstIndex(where: { $0.stem == stem && $0.type == port.type }) {
+                groups[index].names.append(port.name)
+            } else {
+                groups.append((stem, port.type, [port.name]))
+            }
+        }
+        return groups.map { group in
+            let last = group.names.count > 1 ? " to \(group.names[group.names.count - 1])" : ""
+            return "\(group.names[0])\(last) \(group.type)"
+        }
+    }
+
+    private static func document(_ part: ModelSurvey.Part) -> JSON {
+        let program = part.program
+        func port(_ name: String, _ value: Value) -> JSON {
+            let type = program.type(of: value)
+            return [
+                "name": .string(name), "dtype": .string(type.elementType.rawValue),
+                "shape": .array(
+                    type.dimensions.map { $0.value.map { .integer(Int64($0)) } ?? .string($0.description) }),
+            ]
+        }
+        return [
+            "name": .string(program.name), "default": .bool(part.isDefault),
+            "parameters": .integer(Int64(part.parameters.count)), "bytes": .integer(Int64(part.parameters.bytes)),
+            "inputs": .array(program.inputs.map { port($0.name, $0.value) }),
+            "outputs": .array(program.outputs.map { port($0.name, $0.value) }),
+            "states": .array(program.states.map { port($0.name, $0.value) }),
+            "dimensions": .array(
+                program.dimensions.map {
+                    [
+                        "name": .string($0.name), "usual": .array($0.usual.map { .integer(Int64($0)) }),
+                        "maximum": $0.maximum.map { .integer(Int64($0)) } ?? .null,
+                    ]
+                }),
+            "frozen": .array(
+                part.work.map { work in
+                    let numbers = work.bindings.numbers.sorted { $0.key < $1.key }
+                    return [
+                        "shape": .object(numbers.map { JSON.Member($0.key, .integer(Int64($0.value))) }),
+                        "multiply_adds": .integer(Int64(work.multiplyAdds)),
+                        "remarks": .array(work.remarks.map { .string($0) }),
+                    ]
+                }),
+        ]
+    }
+
+    private static func extents(_ shape: Shape) -> JSON { .array(shape.dimensions.map { .integer(Int64($0)) }) }
+}
