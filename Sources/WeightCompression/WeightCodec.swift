@@ -35,6 +35,8 @@ public protocol WeightCodec: Sendable {
     func violation(_ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor) -> (
         index: Int, reason: String
     )?
+    /// What a stored weight consists of, for writers of other containers; nil when they cannot hold it.
+    func form(of weight: CompressedTensor) -> WeightForm?
 }
 
 public struct SectionLayout: Equatable, Sendable {

@@ -9,6 +9,7 @@ enum Commands {
         RunCommand.self,
         InspectCommand.self,
         DecompressCommand.self,
+        ExportCommand.self,
         DiffCommand.self,
         CacheCommand.self,
         FamiliesCommand.self,

@@ -58,7 +58,7 @@ public struct Resize: Operator {
     }
 
     /// The two elements that make element `place`, and the weight of the second.
-    private func source(of place: Int, of size: Int, in extent: Int) -> (lower: Int, upper: Int, weight: Double) {
+    public func source(of place: Int, of size: Int, in extent: Int) -> (lower: Int, upper: Int, weight: Double) {
         switch mode {
         case .nearest:
             let index = place * extent / size

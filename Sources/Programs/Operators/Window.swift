@@ -40,7 +40,8 @@ public struct Window: Hashable, Sendable {
         ]
     }
 
-    var axes: Int { strides.count }
+    /// How many spatial axes there are.
+    public var axes: Int { strides.count }
 
     /// The elements that a kernel of `kernel` taps spans.
     func span(of kernel: Int, on axis: Int) -> Int { (kernel - 1) * dilations[axis] + 1 }

@@ -1,0 +1,88 @@
+import ByteIO
+
+/// The file `weights/weight.bin` (blob storage version 2): a header, then for each entry a description and its bytes, all
+/// on multiples of 64. Offsets are known before a byte is written, so that a program can be made first.
+struct BlobFile {
+    private struct Entry {
+        let dataType: MILDataType
+        let elements: Int
+        let byteCount: Int
+        let offset: Int
+        let content: () throws -> ByteView
+    }
+    private var entries: [Entry] = []
+    private var offsets: [String: Int] = [:]
+    private var end = 64
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    /// The offset of the entry called `key`, made now if there is none yet.
+    /// - Parameter content: makes the bytes when the file is written; elements of less than a byte as a stream of bits.
+    mutating func offset(
+        _ key: String, _ dataType: MILDataType, elements: Int, content: @escaping () throws -> ByteView
+    ) -> Int {
+        if let offset = offsets[key] { return offset }
+        let offset = (end + 63) / 64 * 64
+        let byteCount = (elements * (dataType.bits ?? 8) + 7) / 8
+        entries.append(
+            Entry(dataType: dataType, elements: elements, byteCount: byteCount, offset: offset, content: content))
+        offsets[key] = offset
+        end = offset + 64 + byteCount
+        return offset
+    }
+
+    /// Bytes of the whole file.
+    var byteCount: Int { end }
+
+    func write(to path: String) throws {
+        var file = try AtomicFile(replacing: path)
+        var header = ByteWriter()
+        header.append(UInt32(entries.count))
+        header.append(UInt32(2))
+        header.pad(to: 64)
+        try file.write(header.view)
+        for entry in entries {
+            try file.pad(to: 64)
+            var description = ByteWriter()
+            description.append(UInt32(0xDEAD_BEEF))
+            description.append(UInt32(entry.dataType.blobCode))
+            description.append(UInt64(entry.byteCount))
+            description.append(UInt64(entry.offset + 64))
+            description.append(UInt64(entry.byteCount * 8 - entry.elements * (entry.dataType.bits ?? 8)))
+            description.pad(to: 64)
+            try file.write(description.view)
+            let content = try entry.content()
+            guard content.count == entry.byteCount else {
+                throw FormatError(
+                    file: path, place: .offset(UInt64(entry.offset)),
+                    reason: "expected \(entry.byteCount) bytes of \(entry.dataType.word), found \(content.count)")
+            }
+            try file.write(content)
+        }
+        try file.commit()
+    }
+}
+
+extension MILDataType {
+    /// The number that blob files use for it; 0 for what they cannot hold.
+    var blobCode: Int {
+        switch self {
+        case .float16: 1
+        case .float32: 2
+        case .uint8: 3
+        case .int8: 4
+        case .bfloat16: 5
+        case .int16: 6
+        case .uint16: 7
+        case .int4: 8
+        case .uint1: 9
+        case .uint2: 10
+        case .uint4: 11
+        case .uint3: 12
+        case .uint6: 13
+        case .int32: 14
+        case .uint32: 15
+        default: 0
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import ByteIO
+import Programs
+
+extension CoreMLExporter {
+    func report(
+        _ byteCount: Int, _ model: CoreMLModel, _ weights: WeightLowering, _ counts: LoweringCounts
+    ) -> ExportReport {
+        let outcomes = weights.outcomes.sorted { $0.key < $1.key }
+        let (bytes, count) = outcomes.reduce((0, 0)) { ($0.0 + $1.value.byteCount, $0.1 + $1.value.count) }
+        let bits = count == 0 ? 0 : Double(bytes * 8) / Double(count)
+        var forms: [String: Int] = [:]
+        for outcome in outcomes { forms[outcome.value.form, default: 0] += 1 }
+        let fallbacks = outcomes.compactMap { name, outcome in outcome.fallback.map { (name, $0) } }
+        let lines =
+            [
+                "functions: \(model.interfaces.map(\.function).joined(separator: ", "))",
+                "weights: " + forms.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "),
+                "operators: \(Self.list(counts.native))",
+            ] + (counts.decomposed.isEmpty ? [] : ["decomposed: \(Self.list(counts.decomposed))"])
+            + (counts.precise.isEmpty ? [] : ["in float32: \(Self.list(counts.precise))"])
+        let warnings =
+            fallbacks.map { "weight \"\($0)\" is written as plain numbers: \($1)" }
+            + weights.clamped.sorted().map { "table \"\($0)\": what exceeds float16 became 30000 or -30000" }
+        return ExportReport(
+            byteCount: byteCount, bitsPerWeight: bits, lines: lines, warnings: warnings,
+            json: [
+                "specification_version": .integer(Int64(model.specificationVersion)),
+                "functions": .array(model.interfaces.map { .string($0.function) }),
+                "operators": Self.json(counts.native),
+                "decomposed": Self.json(counts.decomposed),
+                "float32": Self.json(counts.precise),
+                "weights": .array(
+                    outcomes.map { name, outcome in
+                        .object(
+                            [
+                                .init("name", .string(name)), .init("form", .string(outcome.form)),
+                                .init("bytes", .integer(Int64(outcome.byteCount))),
+                                .init("bits_per_weight", .number(outcome.bitsPerWeight)),
+                            ] + (outcome.fallback.map { [.init("fallback", .string($0))] } ?? []))
+                    }),
+            ])
+    }
+
+    private static func list(_ counts: [String: Int]) -> String {
+        counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.value) \($0.key)" }
+            .joined(separator: ", ")
+    }
+
+    private static func json(_ counts: [String: Int]) -> JSON {
+        .object(counts.sorted { $0.key < $1.key }.map { .init($0.key, .integer(Int64($0.value))) })
+    }
+}
+
+extension FrozenProgram {
+    /// Tables computed as far as they can be, equal nodes merged. Activations stay apart: Core ML fuses them itself.
+    func foldingTables() throws -> FrozenProgram {
+        try applying(FoldConstants.run).applying(MergeEqualNodes.run)
+    }
+}

@@ -1,0 +1,80 @@
+public import ByteIO
+public import Programs
+
+/// Another tool's file format that models can be written in. One folder, and one line in `Exporters.swift`.
+public protocol Exporter: Sendable {
+    /// The word after `--format`.
+    static var name: String { get }
+    /// One line, without a full stop.
+    static var summary: String { get }
+    static var options: [ExportOption] { get }
+    /// - Parameter values: by the option's name, those given.
+    /// - Throws: `RequestError` for values that do not go together.
+    init(_ values: ExportOptionValues) throws
+    /// Writes the model; what stands at `path` is replaced whole or not at all.
+    /// - Throws: `RequestError` naming the operator or tensor that the format cannot express, with what to do.
+    func export(_ model: ExportedModel, to path: String) throws -> ExportReport
+}
+
+/// A choice that an exporter offers.
+public struct ExportOption: Sendable {
+    public let name: String
+    /// The words it takes, the default first; empty for a flag.
+    public let allowed: [String]
+    public let help: String
+
+    public init(_ name: String, allowed: [String], help: String) {
+        self.name = name
+        self.allowed = allowed
+        self.help = help
+    }
+}
+
+/// The choices made for an exporter.
+public struct ExportOptionValues: Sendable {
+    private let words: [String: String]
+    private let flags: Set<String>
+
+    public init(words: [String: String] = [:], flags: Set<String> = []) {
+        self.words = words
+        self.flags = flags
+    }
+
+    public func word(_ option: ExportOption) -> String { words[option.name] ?? option.allowed.first ?? "" }
+    public func has(_ option: ExportOption) -> Bool { flags.contains(option.name) }
+}
+
+/// A model to export: frozen functions, stored weights, and where they come from.
+public struct ExportedModel: Sendable {
+    public let program: CompressedProgram
+    /// e.g. `bert`
+    public let family: String
+    /// What a reader of the file should know of its origin: key and text, sorted by key.
+    public let provenance: [(key: String, text: String)]
+
+    public init(program: CompressedProgram, family: String, provenance: [(key: String, text: String)]) {
+        self.program = program
+        self.family = family
+        self.provenance = provenance.sorted { $0.key < $1.key }
+    }
+}
+
+/// What an exporter has written, and what it had to do for it.
+public struct ExportReport: Sendable {
+    public let byteCount: Int
+    public let bitsPerWeight: Double
+    /// For people, a line each.
+    public let lines: [String]
+    /// What differs from what was asked for.
+    public let warnings: [String]
+    /// The same for programs.
+    public let json: JSON
+
+    public init(byteCount: Int, bitsPerWeight: Double, lines: [String], warnings: [String], json: JSON) {
+        self.byteCount = byteCount
+        self.bitsPerWeight = bitsPerWeight
+        self.lines = lines
+        self.warnings = warnings
+        self.json = json
+    }
+}

@@ -1,0 +1,165 @@
+public import ByteIO
+public import Tensors
+
+/// What a stored weight consists of, whatever codec made it: for those who write it in another container.
+public enum WeightForm: Sendable {
+    /// Plain elements of a type, row-major.
+    case values(ElementType, ByteView)
+    case affine(AffineForm)
+    case palette(PaletteForm)
+}
+
+/// `scale * (code - zero)`, with a scale for each block of columns of each row, or of all rows.
+public struct AffineForm: Sendable {
+    public let codes: PackedCodes
+    /// Two's complement; else codes from 0 on.
+    public let isSigned: Bool
+    /// Row-major: `scaleRows` rows of scales, which hold for as many rows of the weight together as there are too few.
+    public let scales: [Float]
+    /// Integers, one for each scale; nil where all are 0.
+    public let zeros: [Int]?
+    public let scaleRows: Int
+    /// Columns that share a scale; the last block of a row may be smaller.
+    public let block: Int
+    /// Of the scales as they are stored.
+    public let scaleType: ElementType
+}
+
+/// The entry of a table, by its number, and times the row's scale where there are scales.
+public struct PaletteForm: Sendable {
+    public let codes: PackedCodes
+    /// 2^bits entries each, one table for each `rowsPerTable` rows; the last may serve fewer.
+    public let tables: [[Float]]
+    public let rowsPerTable: Int
+    /// One for each row.
+    public let rowScales: [Float]?
+}
+
+/// Integers of a few bits: rows one after the other, each from a byte boundary on, the first in the lowest bits.
+public struct PackedCodes: Sendable {
+    public let bits: Int
+    public let bytes: ByteView
+    public let rows: Int
+    public let columns: Int
+
+    /// All codes, one after the other, as they are stored (not sign-extended).
+    var integers: [Int] {
+        let perRow = BitPacking.byteCount(columns, bits: bits)
+        var codes = [UInt8](repeating: 0, count: rows * columns)
+        codes.withUnsafeMutableBufferPointer { codes in
+            bytes.withBytes { source in
+                guard let start = source.baseAddress else { return }
+                for row in 0..<rows {
+                    BitPacking.unpack(
+                        (start + row * perRow).assumingMemoryBound(to: UInt8.self), bits: bits,
+                        into: UnsafeMutableBufferPointer(rebasing: codes[row * columns..<(row + 1) * columns]))
+                }
+            }
+        }
+        return codes.map(Int.init)
+    }
+
+    /// All codes as one stream of bits, rows not padded.
+    public var stream: ByteView {
+        let perRow = BitPacking.byteCount(columns, bits: bits)
+        if columns * bits % 8 == 0 { return bytes }
+        let target = ByteBuffer(count: BitPacking.byteCount(rows * columns, bits: bits))
+        let all = [UInt8](unsafeUninitializedCapacity: rows * columns) { codes, count in
+            bytes.withBytes { source in
+                for row in 0..<rows {
+                    guard let start = source.baseAddress else { break }
+                    BitPacking.unpack(
+                        (start + row * perRow).assumingMemoryBound(to: UInt8.self), bits: bits,
+                        into: UnsafeMutableBufferPointer(rebasing: codes[row * columns..<(row + 1) * columns]))
+                }
+            }
+            count = rows * columns
+        }
+        all.withUnsafeBufferPointer { codes in
+            guard let start = target.bytes.baseAddress else { return }
+            BitPacking.pack(codes, bits: bits, into: start.assumingMemoryBound(to: UInt8.self))
+        }
+        return ByteView(target)
+    }
+}
+
+extension CompressedTensor {
+    /// What it consists of; nil for a codec whose weights no other container can hold.
+    public var form: WeightForm? { codec.form(of: self) }
+}
+
+extension WeightCodec {
+    public func form(of weight: CompressedTensor) -> WeightForm? { nil }
+}
+
+extension StoredCodec {
+    public func form(of weight: CompressedTensor) -> WeightForm? { .values(weight.elementType, weight.sections[0]) }
+}
+
+extension FloatCodec {
+    public func form(of weight: CompressedTensor) -> WeightForm? { .values(Self.storedType, weight.sections[0]) }
+}
+
+extension Int8Codec {
+    public func form(of weight: CompressedTensor) -> WeightForm? {
+        .affine(
+            AffineForm(
+                weight, bits: 8, scaleRows: isPerChannel ? weight.shape.rows : 1, block: weight.shape.columns,
+                scaleType: ScaleType(rawValue: values["scales"]) ?? .float32, hasZeros: !isSymmetric))
+    }
+}
+
+extension Int4Codec {
+    public func form(of weight: CompressedTensor) -> WeightForm? {
+        .affine(
+            AffineForm(
+                weight, bits: 4, scaleRows: weight.shape.rows, block: blockSize(weight.shape),
+                scaleType: ScaleType(rawValue: values["scales"]) ?? .float16, hasZeros: !isSymmetric))
+    }
+}
+
+extension AffineForm {
+    /// Of a weight with the sections `codes`, `scales`, and `zeros` packed like codes.
+    fileprivate init(
+        _ weight: CompressedTensor, bits: Int, scaleRows: Int, block: Int, scaleType: ScaleType, hasZeros: Bool
+    ) {
+        let (rows, columns) = (weight.shape.rows, weight.shape.columns)
+        let blocks = block == 0 ? 0 : (columns + block - 1) / block
+        codes = PackedCodes(bits: bits, bytes: weight.sections[0], rows: rows, columns: columns)
+        isSigned = true
+        scales = weight.sections[1].withBytes { bytes in (0..<scaleRows * blocks).map { scaleType.load(bytes, at: $0) }
+        }
+        zeros =
+            hasZeros
+            ? PackedCodes(bits: bits, bytes: weight.sections[2], rows: scaleRows, columns: blocks).integers
+                .map { $0 >= 1 << (bits - 1) ? $0 - 1 << bits : $0 } : nil
+        self.scaleRows = scaleRows
+        self.block = block
+        self.scaleType = scaleType == .float16 ? .float16 : .float32
+    }
+}
+
+extension PaletteCodec {
+    public func form(of weight: CompressedTensor) -> WeightForm? {
+        let shape = weight.shape
+        let tables = weight.sections[1].withBytes { bytes in
+            (0..<units(shape: shape).count).map { group in
+                (0..<size).map { entry in
+                    let index = group * size + entry
+                    return entryType == .float16
+                        ? Half.value(bytes.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self))
+                        : bytes.loadUnaligned(fromByteOffset: index * 4, as: Float.self)
+                }
+            }
+        }
+        let scales: [Float]? =
+            hasScales
+            ? weight.sections[2].withBytes { bytes in
+                (0..<shape.rows).map { bytes.loadUnaligned(fromByteOffset: $0 * 4, as: Float.self) }
+            } : nil
+        return .palette(
+            PaletteForm(
+                codes: PackedCodes(bits: bits, bytes: weight.sections[0], rows: shape.rows, columns: shape.columns),
+                tables: tables, rowsPerTable: group ?? max(shape.rows, 1), rowScales: scales))
+    }
+}
