@@ -68,10 +68,13 @@ struct ImagePatches {
         if tall != .fixed(height) || wide != .fixed(width) {
             x = try layers.apply(Slice(begin: [0, 0, 0, 0], sizes: [batch, .fixed(channels), tall, wide]), x)
         }
-        let cut: [Dimension] = [
-            batch, .fixed(channels), .fixed(rows), .fixed(patchHeight), .fixed(columns), .fixed(patchWidth),
-        ]
-        x = try layers.apply(Transpose([0, 2, 4, 1, 3, 5]), try layers.apply(Reshape(to: cut), x))
+        // In two turns, so that no value has more than five axes: some runtimes have no more.
+        let images = batch * .fixed(channels)
+        let cut: [Dimension] = [images, .fixed(rows), .fixed(patchHeight), .fixed(columns), .fixed(patchWidth)]
+        x = try layers.apply(Transpose([0, 1, 3, 2, 4]), try layers.apply(Reshape(to: cut), x))
+        let pixels = Dimension(patchHeight * patchWidth)
+        x = try layers.apply(Reshape(to: [batch, .fixed(channels), .fixed(count), pixels]), x)
+        x = try layers.apply(Transpose([0, 2, 1, 3]), x)
         return try layers.apply(Reshape(to: [batch, .fixed(count), .fixed(inputs)]), x)
     }
 }
