@@ -119,7 +119,13 @@ extension Manifest.Function {
         bindings = ShapeBindings(numbers)
         inputs = try field["inputs"].array().map(Self.port)
         outputs = try field["outputs"].array().map(Self.port)
-        states = try field["state"].array().map(Self.port)
+        states = try field["state"].array().map(Self.state)
+    }
+
+    private static func state(_ field: JSONField) throws -> CompiledFunction.State {
+        let port = try port(field)
+        return CompiledFunction.State(
+            name: port.name, elementType: port.elementType, shape: port.shape, initial: try field["initial"].double())
     }
 
     private static func port(_ field: JSONField) throws -> CompiledFunction.Port {

@@ -42,7 +42,14 @@ extension Manifest.Function {
                 bindings.numbers.sorted { $0.key < $1.key }.map { JSON.Member($0.key, .integer(Int64($0.value))) }),
             "inputs": .array(inputs.map(Self.json)),
             "outputs": .array(outputs.map(Self.json)),
-            "state": .array(states.map(Self.json)),
+            "state": .array(
+                states.map { state in
+                    [
+                        "name": .string(state.name), "type": .string(state.elementType.rawValue),
+                        "shape": .array(state.shape.dimensions.map { .integer(Int64($0)) }),
+                        "initial": .number(state.initial),
+                    ]
+                }),
         ]
     }
 

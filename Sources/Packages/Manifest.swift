@@ -12,7 +12,7 @@ public struct Manifest: Equatable, Sendable {
         public var bindings: ShapeBindings
         public var inputs: [CompiledFunction.Port]
         public var outputs: [CompiledFunction.Port]
-        public var states: [CompiledFunction.Port]
+        public var states: [CompiledFunction.State]
     }
     public struct File: Equatable, Sendable {
         /// Relative to the package, e.g. `assets/tokenizer.json`.

@@ -36,13 +36,13 @@ public struct HostTensor: Equatable, Sendable {
         }
     }
 
-    /// Zeros (or false) of a type whose extents are numbers.
-    init(zerosOf type: TensorType) {
+    /// One number, converted, in every element of a type whose extents are numbers.
+    public init(_ number: Double, filling type: TensorType) {
         let shape = type.shape ?? []
         switch type.elementType {
-        case .int64: self.init([Int64](repeating: 0, count: shape.count), shape)
-        case .bool: self.init([Bool](repeating: false, count: shape.count), shape)
-        default: self.init([Float](repeating: 0, count: shape.count), shape)
+        case .int64: self.init([Int64](repeating: Int64(exactly: number) ?? 0, count: shape.count), shape)
+        case .bool: self.init([Bool](repeating: number != 0, count: shape.count), shape)
+        default: self.init([Float](repeating: Float(number), count: shape.count), shape)
         }
     }
 

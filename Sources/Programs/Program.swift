@@ -30,13 +30,15 @@ public struct Program: Sendable {
         public let name: String
         public let value: Value
     }
-    /// Memory that a runtime keeps from one run to the next, such as a key/value cache. It starts out as zeros.
+    /// Memory that a runtime keeps from one run to the next, such as a key/value cache.
     public struct State: Sendable {
         public let name: String
         /// What it holds when the function starts.
         public let value: Value
         /// What it holds for the next run.
         public let next: Value
+        /// What every element is before the first run.
+        public let initial: Double
     }
     /// A free dimension and what is known of it.
     public struct FreeDimension: Equatable, Sendable {
@@ -126,7 +128,9 @@ public struct Program: Sendable {
         for constant in constants {
             mapped[constant.value] = builder.constant(constant.tensor, isWeight: constant.isWeight)
         }
-        for state in states { mapped[state.value] = builder.state(state.name, bound(state.value)) }
+        for state in states {
+            mapped[state.value] = builder.state(state.name, bound(state.value), initial: state.initial)
+        }
         for node in nodes {
             let arguments = node.inputs.compactMap { mapped[$0] }
             let replaced = try builder.labelled(node.label) { builder in

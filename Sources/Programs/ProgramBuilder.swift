@@ -14,7 +14,7 @@ public struct ProgramBuilder {
     private var constants: [Program.Constant] = []
     private var nodes: [Program.Node] = []
     private var outputs: [Program.Output] = []
-    private var states: [(name: String, value: Value, next: Value)] = []
+    private var states: [Program.State] = []
     private var types: [TensorType] = []
     private var constantByName: [String: Value] = [:]
     private var tables: [Value: StoredTensor] = [:]
@@ -49,16 +49,20 @@ public struct ProgramBuilder {
         return value
     }
 
-    /// Memory that lasts from run to run, zeros at first: what it holds when the function starts.
-    public mutating func state(_ name: String, _ type: TensorType) -> Value {
+    /// Memory that lasts from run to run: what it holds when the function starts.
+    /// - Parameter initial: what every element is before the first run.
+    public mutating func state(_ name: String, _ type: TensorType, initial: Double = 0) -> Value {
         let value = makeValue(type)
-        states.append((name, value, value))
+        states.append(Program.State(name: name, value: value, next: value, initial: initial))
         return value
     }
 
     /// What the state `name` holds for the next run; without this it stays as it is.
     public mutating func update(_ name: String, to value: Value) {
-        for index in states.indices where states[index].name == name { states[index].next = value }
+        states = states.map { state in
+            guard state.name == name else { return state }
+            return Program.State(name: name, value: state.value, next: value, initial: state.initial)
+        }
     }
 
     /// A tensor of the checkpoint (`isWeight`) or a table. The same name again gives the same value.
@@ -157,7 +161,7 @@ public struct ProgramBuilder {
             name: name, dimensions: dimensions, inputs: inputs,
             constants: constants.filter { needed.contains($0.value) },
             nodes: kept.reversed(), outputs: outputs,
-            states: states.map { Program.State(name: $0.name, value: $0.value, next: $0.next) }, types: types)
+            states: states, types: types)
         try program.validate()
         return program
     }

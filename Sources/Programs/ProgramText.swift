@@ -22,7 +22,8 @@ extension Program: CustomStringConvertible {
         }
         for state in states {
             names[state.value] = state.name
-            lines.append("  state \(state.name): \(type(of: state.value))")
+            let start = state.initial == 0 ? "" : " = \(state.initial)"
+            lines.append("  state \(state.name): \(type(of: state.value))\(start)")
         }
         var count = 0
         for node in nodes {

@@ -3,7 +3,7 @@ import Tensors
 extension FrozenProgram {
     /// Runs the program by the operators' reference meaning, on the original weights unless `constant` has others.
     /// - Parameter inputs: by name, all of the program's.
-    /// - Parameter states: by name; what is missing starts as zeros. They hold what the next run starts with afterwards.
+    /// - Parameter states: by name; what is missing starts as the program says. They hold what the next run starts with afterwards.
     /// - Parameter constant: what a weight or table holds; asked for each node that reads it.
     /// - Parameter observe: called with each node and its outputs, in order.
     /// - Returns: the outputs by name, in the program's order.
@@ -17,7 +17,8 @@ extension FrozenProgram {
         var uses = program.useCounts
         for input in program.inputs { values[input.value] = inputs[input.name] }
         for state in program.states {
-            values[state.value] = states[state.name] ?? HostTensor(zerosOf: program.type(of: state.value))
+            values[state.value] =
+                states[state.name] ?? HostTensor(state.initial, filling: program.type(of: state.value))
         }
         let constants = Dictionary(uniqueKeysWithValues: program.constants.map { ($0.value, $0) })
         for node in program.nodes {
@@ -47,7 +48,7 @@ extension FrozenProgram {
         }
     }
 
-    /// The same for a program whose states, if it has any, start as zeros.
+    /// The same for a program whose states, if it has any, start as it says.
     public func evaluate(
         _ inputs: [String: HostTensor], constant: (Program.Constant) throws -> HostTensor = { HostTensor($0.tensor) },
         observe: (Program.Node, [HostTensor]) throws -> Void = { _, _ in }

@@ -16,6 +16,8 @@ public final class Executor {
     private let memory: FunctionMemory
     private let calls: [(prepared: PreparedCall, kernel: any Kernel)]
     private let outputs: [(name: String, memory: OperandMemory)]
+    /// The calls after these cannot fail: they only copy into states.
+    private let callsThatMayFail: Int
     /// How long each call of the last run took, by the call's index.
     public private(set) var durations: [Duration] = []
 
@@ -34,15 +36,17 @@ public final class Executor {
     ///   - index: of the function in `program.functions`.
     ///   - threads: at most so many work on a run.
     ///   - states: what the function keeps from run to run; give the executors of functions that share it the same one.
+    ///     Without it the executor has its own, with initial values.
     /// - Throws: `FormatError` when an operand lies outside of its storage.
     public init(
-        _ program: CompiledProgram, function index: Int = 0, threads: Int = 1, states: StateMemory = StateMemory()
+        _ program: CompiledProgram, function index: Int = 0, threads: Int = 1, states: StateMemory? = nil
     ) throws {
         guard program.functions.indices.contains(index) else {
             throw RequestError("there is no function \(index); the program has \(program.functions.count)")
         }
         let function = program.functions[index]
-        let memory = try FunctionMemory(function, weights: program.weights, states: states)
+        let memory = try FunctionMemory(
+            function, weights: program.weights, states: states ?? StateMemory([function]))
         self.function = function
         self.memory = memory
         workers = Workers(count: threads)
@@ -53,9 +57,10 @@ public final class Executor {
             return (prepared, Kernels.kernel(for: prepared))
         }
         outputs = try function.outputs.map { ($0.name, try memory.operand($0.operand)) }
+        callsThatMayFail = (calls.lastIndex { !($0.prepared.operation is Copy) } ?? -1) + 1
     }
 
-    /// Runs the function.
+    /// Runs the function. A run that fails leaves states as it found them.
     /// - Parameters:
     ///   - inputs: by name, all of the function's.
     ///   - observe: called after each call, in order.
@@ -71,20 +76,28 @@ public final class Executor {
         }
         durations.removeAll(keepingCapacity: true)
         let clock = ContinuousClock()
-        for index in calls.indices {
-            let start = clock.now
-            try run(index)
-            durations.append(clock.now - start)
-            try observe?(
-                Step(
-                    index: index, call: function.calls[index], duration: durations[index],
-                    memory: calls[index].prepared.outputs))
+        let fallible = observe == nil ? callsThatMayFail : calls.count
+        var journal = StateJournal()
+        do {
+            for index in calls.indices {
+                if index < fallible { journal.note(calls[index].prepared) }
+                let start = clock.now
+                try run(index)
+                durations.append(clock.now - start)
+                try observe?(
+                    Step(
+                        index: index, call: function.calls[index], duration: durations[index],
+                        memory: calls[index].prepared.outputs))
+            }
+        } catch {
+            journal.undo()
+            throw error
         }
         return outputs.map { $0.memory.stored(name: $0.name) }
     }
 
     /// Runs one call alone on given values. Those of inputs that are weights in the function are passed over: the call
-    /// reads its weights.
+    /// reads its weights. States that it reads or writes are changed.
     /// - Parameter index: of the call in `function.calls`.
     /// - Returns: what it makes, called as the node's label is.
     /// - Throws: `RequestError` when the inputs do not fit the call; as `run` otherwise.

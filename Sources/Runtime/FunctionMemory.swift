@@ -23,7 +23,7 @@ struct FunctionMemory {
         }
         arena = ByteBuffer(count: function.arenaBytes)
         inputs = try function.inputs.map { ByteBuffer(count: try $0.byteCount(in: function.name)) }
-        self.states = try function.states.map { try states.buffer(of: $0, in: function.name) }
+        self.states = try function.states.map(states.buffer)
         for operand in function.calls.flatMap(\.inputs) + function.outputs.map(\.operand) {
             guard case .weight(let index) = operand.storage, weights.indices.contains(index), resident[index] == nil,
                 let buffer = Self.decoded(weights[index])

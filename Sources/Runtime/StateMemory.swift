@@ -1,67 +1,168 @@
 import ByteIO
-import Programs
+public import Programs
 import Synchronization
 public import Tensors
 
-/// The states of the functions of a package, such as a key/value cache: what one run leaves for the next. All start out
-/// as zeros. Functions that have a state of the same name, type and shape share it, so a prefill function fills the cache
-/// that a step function reads.
+/// The states of a program's functions, such as a key/value cache: what one run leaves for the next. Functions that have
+/// a state of the same name, type and shape share it, so a prefill function fills the cache that a step function reads.
 ///
-/// Executors that share one must not run at the same time.
+///     let states = try StateMemory(program)
+///     let executors = try program.functions.indices.map { try Executor(program, function: $0, states: states) }
+///     let branch = states.copy()          // after some runs
+///     try states.restore(branch)          // goes on from there once more
+///     states.reset()                      // starts again
+///
+/// A run that fails leaves states as it found them. Executors that share a memory must not run at the same time, nor may
+/// it be changed while one runs.
 public final class StateMemory: Sendable {
-    private struct Key: Hashable {
-        let name: String
-        let elementType: ElementType
-        let shape: Shape
-    }
-    private let buffers = Mutex<[Key: ByteBuffer]>([:])
+    private let slots: Mutex<[StateSlot]>
 
-    public init() {}
+    /// The states of all functions, each once; sorted by name, and where functions differ in a shape, by that.
+    public let states: [CompiledFunction.State]
 
-    /// The memory of one state, made when it is first asked for.
-    func buffer(of port: CompiledFunction.Port, in function: String) throws -> ByteBuffer {
-        let count = try port.byteCount(in: function)
-        return buffers.withLock { buffers in
-            let key = Key(name: port.name, elementType: port.elementType, shape: port.shape)
-            if let buffer = buffers[key] { return buffer }
-            let buffer = ByteBuffer(count: count)
-            buffers[key] = buffer
-            return buffer
-        }
+    /// - Throws: `FormatError` when functions that share a state do not agree on its initial value, or when one is too
+    ///   large.
+    public convenience init(_ program: CompiledProgram) throws {
+        try self.init(program.functions)
     }
 
-    /// Makes all states zeros again.
-    public func reset() {
-        buffers.withLock { buffers in
-            for buffer in buffers.values { _ = buffer.bytes.initializeMemory(as: UInt8.self, repeating: 0) }
-        }
-    }
-
-    /// A copy of all states, called as they are; sorted by name. `restore` takes it back.
-    public func copy() -> [StoredTensor] {
-        buffers.withLock { buffers in
-            buffers.map { key, buffer in
-                StoredTensor(
-                    name: key.name, elementType: key.elementType, shape: key.shape,
-                    bytes: ByteView(Array(UnsafeRawBufferPointer(buffer.bytes))))
-            }
-        }.sorted { ($0.name, $0.shape.description) < ($1.name, $1.shape.description) }
-    }
-
-    /// Gives states the values of a copy. States that it does not name become zeros.
-    /// - Throws: `RequestError` for one that there is no state like.
-    public func restore(_ copy: [StoredTensor]) throws {
-        reset()
-        try buffers.withLock { buffers in
-            for tensor in copy {
-                let key = Key(name: tensor.name, elementType: tensor.elementType, shape: tensor.shape)
-                guard let buffer = buffers[key] else {
-                    throw RequestError(
-                        "there is no state \"\(tensor.name)\" of type \(tensor.elementType.rawValue)\(tensor.shape)")
+    init(_ functions: [CompiledFunction]) throws {
+        var known: [CompiledFunction.Port: CompiledFunction.State] = [:]
+        for function in functions {
+            for state in function.states {
+                _ = try state.port.byteCount(in: function.name)
+                if let other = known[state.port], other.initial != state.initial {
+                    throw FormatError(
+                        file: function.name,
+                        reason: "state \"\(state.name)\" starts as \(state.initial), but elsewhere as \(other.initial)")
                 }
-                tensor.bytes.withBytes { buffer.bytes.copyMemory(from: $0) }
+                known[state.port] = state
             }
         }
+        states = known.values.sorted {
+            $0.name == $1.name
+                ? $0.shape.dimensions.lexicographicallyPrecedes($1.shape.dimensions) : $0.name < $1.name
+        }
+        slots = Mutex(states.map { StateSlot(state: $0) })
+    }
+
+    /// The memory of a state, for whatever runs on it.
+    /// - Throws: `RequestError` when there is no such state here.
+    func buffer(of state: CompiledFunction.State) throws -> ByteBuffer {
+        try slots.withLock { slots in
+            guard let index = slots.firstIndex(where: { $0.state == state }) else {
+                throw RequestError(
+                    "there is no state \"\(state.name)\" of type \(state.typeText): the states are another program's")
+            }
+            return slots[index].memory()
+        }
+    }
+
+    /// Gives all states their initial values again.
+    public func reset() {
+        slots.withLock { slots in
+            for slot in slots { slot.reset() }
+        }
+    }
+
+    /// A copy of all states that something has run on or set, called as they are, in the order of `states`. The others
+    /// have their initial values. `restore` takes it back; a safetensors file can hold it.
+    public func copy() -> [StoredTensor] {
+        slots.withLock { $0.compactMap { $0.copy() } }
+    }
+
+    /// What a state holds; nil when there is no such state here.
+    public func value(of state: CompiledFunction.State) -> StoredTensor? {
+        slots.withLock { slots in
+            guard let index = slots.firstIndex(where: { $0.state == state }) else { return nil }
+            return slots[index].copy() ?? state.initialValue
+        }
+    }
+
+    /// Gives states the values of a copy. States that it does not name get their initial values.
+    /// - Throws: `RequestError` for one that there is no state like; then nothing has changed.
+    public func restore(_ copy: [StoredTensor]) throws {
+        try set(copy, resetsOthers: true)
+    }
+
+    /// Gives some states values. Those that it does not name stay as they are.
+    /// - Parameter values: called as states are, each of the state's type and shape.
+    /// - Throws: `RequestError` for one that there is no state like; then nothing has changed.
+    public func set(_ values: [StoredTensor]) throws {
+        try set(values, resetsOthers: false)
+    }
+
+    private func set(_ values: [StoredTensor], resetsOthers: Bool) throws {
+        try slots.withLock { slots in
+            let places = try values.map { value in
+                guard let place = slots.firstIndex(where: { $0.isLike(value) }) else { throw unknown(value) }
+                return place
+            }
+            if resetsOthers {
+                for slot in slots { slot.reset() }
+            }
+            for (place, value) in zip(places, values) {
+                let buffer = slots[place].memory()
+                value.bytes.withBytes { buffer.bytes.copyMemory(from: $0) }
+            }
+        }
+    }
+
+    private func unknown(_ value: StoredTensor) -> RequestError {
+        let alike = states.filter { $0.name == value.name }.map(\.typeText)
+        let found = "\(value.elementType.rawValue)\(value.shape)"
+        guard alike.isEmpty else {
+            return RequestError("state \"\(value.name)\": expected \(alike.joined(separator: " or ")), found \(found)")
+        }
+        let names = Set(states.map(\.name)).sorted()
+        let hint = nearestName(to: value.name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+        let has = names.isEmpty ? "none" : names.joined(separator: ", ")
+        return RequestError("there is no state \"\(value.name)\"\(hint) (there is: \(has))")
+    }
+}
+
+/// A state, and its memory once something needs it.
+private struct StateSlot {
+    let state: CompiledFunction.State
+    private var buffer: ByteBuffer?
+
+    init(state: CompiledFunction.State) { self.state = state }
+
+    func isLike(_ tensor: StoredTensor) -> Bool {
+        state.name == tensor.name && state.elementType == tensor.elementType && state.shape == tensor.shape
+    }
+
+    /// Its memory, with the initial value when it is new.
+    mutating func memory() -> ByteBuffer {
+        if let buffer { return buffer }
+        let new = ByteBuffer(count: state.shape.count * state.elementType.byteCount)
+        buffer = new
+        if state.initial != 0 { reset() }
+        return new
+    }
+
+    func reset() {
+        guard let buffer else { return }
+        guard state.initial != 0 else {
+            _ = buffer.bytes.initializeMemory(as: UInt8.self, repeating: 0)
+            return
+        }
+        state.initialValue.bytes.withBytes { buffer.bytes.copyMemory(from: $0) }
+    }
+
+    func copy() -> StoredTensor? {
+        buffer.map { buffer in
+            StoredTensor(
+                name: state.name, elementType: state.elementType, shape: state.shape,
+                bytes: ByteView(Array(UnsafeRawBufferPointer(buffer.bytes))))
+        }
+    }
+}
+
+extension CompiledFunction.State {
+    /// What it holds before the first run.
+    var initialValue: StoredTensor {
+        HostTensor(initial, filling: TensorType(elementType, shape: shape)).stored(name: name)
     }
 }
 

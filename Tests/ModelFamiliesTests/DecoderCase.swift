@@ -61,7 +61,7 @@ struct DecoderCase: CustomTestStringConvertible, Sendable {
 struct DecoderRun {
     private let functions: [Int: FrozenProgram]
     private let executors: [Int: Executor]
-    private let memory = StateMemory()
+    private let memory: StateMemory?
     private var references: [String: HostTensor] = [:]
 
     init(_ program: Program, batch: Int = 1, blocks: [Int], cache: Int, by way: DecoderCase.Way) throws {
@@ -70,11 +70,12 @@ struct DecoderRun {
         }
         functions = Dictionary(uniqueKeysWithValues: zip(Set(blocks).sorted(), frozen))
         guard way == .executor else {
-            executors = [:]
+            (executors, memory) = ([:], nil)
             return
         }
         let compiled = try CompressedProgram(functions: frozen, weights: []).compiled()
-        let memory = memory
+        let memory = try StateMemory(compiled)
+        self.memory = memory
         executors = Dictionary(
             uniqueKeysWithValues: try Set(blocks).sorted().enumerated().map { index, block in
                 (block, try Executor(compiled, function: index, states: memory))
@@ -94,7 +95,7 @@ struct DecoderRun {
     }
 
     var states: [String: HostTensor] {
-        if executors.isEmpty { return references }
+        guard let memory else { return references }
         return Dictionary(uniqueKeysWithValues: memory.copy().map { ($0.name, HostTensor($0)) })
     }
 }

@@ -141,18 +141,19 @@ private enum WhisperRun {
 private final class FunctionsRun {
     private let functions: [FrozenProgram]
     private let executors: [Executor]
-    private let memory = StateMemory()
+    private let memory: StateMemory?
     /// By function where states of one name differ in length.
     private var references: [TensorType: [String: HostTensor]] = [:]
 
     init(_ functions: [FrozenProgram], by way: DecoderCase.Way) throws {
         self.functions = functions
         guard way == .executor else {
-            executors = []
+            (executors, memory) = ([], nil)
             return
         }
         let compiled = try CompressedProgram(functions: functions, weights: []).compiled()
-        let memory = memory
+        let memory = try StateMemory(compiled)
+        self.memory = memory
         executors = try functions.indices.map { try Executor(compiled, function: $0, states: memory) }
     }
 
@@ -170,7 +171,7 @@ private final class FunctionsRun {
     }
 
     var states: [(String, HostTensor)] {
-        if !executors.isEmpty { return memory.copy().map { ($0.name, HostTensor($0)) } }
+        if let memory { return memory.copy().map { ($0.name, HostTensor($0)) } }
         return references.values.flatMap { $0.map { ($0.key, $0.value) } }
     }
 }

@@ -1,3 +1,4 @@
+import ByteIO
 import Programs
 import Runtime
 import Tensors
@@ -7,10 +8,10 @@ import WeightCompression
 @Suite("State")
 struct StateTests {
     /// sum becomes sum + x; the output is what sum was before.
-    static func counter() throws -> FrozenProgram {
+    static func counter(from initial: Double = 0) throws -> FrozenProgram {
         var builder = ProgramBuilder(name: "counter")
         let x = builder.input("x", TensorType(.float32, [3]))
-        let sum = builder.state("sum", TensorType(.float32, [3]))
+        let sum = builder.state("sum", TensorType(.float32, [3]), initial: initial)
         builder.update("sum", to: try builder.apply(Add(), [sum, x]))
         builder.output("before", sum)
         return try builder.finish().freezing(ShapeBindings())
@@ -36,8 +37,9 @@ struct StateTests {
 
     @Test("States can be reset, copied and restored")
     func restoring() throws {
-        let states = StateMemory()
-        let executor = try Executor(try Self.compiled([try Self.counter()]), states: states)
+        let program = try Self.compiled([try Self.counter()])
+        let states = try StateMemory(program)
+        let executor = try Executor(program, states: states)
         _ = try executor.run(Self.x)
         let copy = states.copy()
         #expect(copy.map { $0.floats() } == [[1, 2, 3]])
@@ -48,10 +50,53 @@ struct StateTests {
         #expect(try executor.run(Self.x)[0].floats() == [0, 0, 0])
     }
 
+    @Test("States are listed with name, type, shape and initial value, and start as it says")
+    func listed() throws {
+        let program = try Self.compiled([try Self.counter(from: -1.5), try Self.counter(from: -1.5)])
+        let states = try StateMemory(program)
+        #expect(
+            states.states == [
+                CompiledFunction.State(name: "sum", elementType: .float32, shape: [3], initial: -1.5)
+            ])
+        #expect(states.copy().isEmpty)
+        #expect(states.value(of: states.states[0])?.floats() == [-1.5, -1.5, -1.5])
+        #expect(try Executor(program, states: states).run(Self.x)[0].floats() == [-1.5, -1.5, -1.5])
+        #expect(states.value(of: states.states[0])?.floats() == [-0.5, 0.5, 1.5])
+        states.reset()
+        #expect(states.copy().map { $0.floats() } == [[-1.5, -1.5, -1.5]])
+        var reference: [String: HostTensor] = [:]
+        let outputs = try Self.counter(from: -1.5).evaluate(["x": HostTensor([1.0, 2, 3], [3])], states: &reference)
+        #expect(outputs[0].tensor.floats == [-1.5, -1.5, -1.5])
+    }
+
+    @Test("Functions that share a state but not its initial value are refused")
+    func disagreement() throws {
+        let program = try Self.compiled([try Self.counter(from: 0), try Self.counter(from: 1)])
+        #expect(throws: FormatError.self) { try StateMemory(program) }
+    }
+
+    @Test("Some states can be set; a value that fits none changes nothing")
+    func setting() throws {
+        let program = try Self.compiled([try Self.counter()])
+        let states = try StateMemory(program)
+        try states.set([StoredTensor(name: "sum", floats: [7, 8, 9], shape: [3])])
+        let wrong = StoredTensor(name: "sum", floats: [1], shape: [1])
+        let right = StoredTensor(name: "sum", floats: [0, 0, 0], shape: [3])
+        for change in [states.set, states.restore] {
+            let error = #expect(throws: RequestError.self) { try change([right, wrong]) }
+            #expect(error.map { "\($0)" }?.contains("expected F32[3], found F32[1]") == true)
+            let unknown = #expect(throws: RequestError.self) {
+                try change([StoredTensor(name: "sun", floats: [0, 0, 0], shape: [3])])
+            }
+            #expect(unknown.map { "\($0)" }?.contains("did you mean \"sum\"?") == true)
+        }
+        #expect(try Executor(program, states: states).run(Self.x)[0].floats() == [7, 8, 9])
+    }
+
     @Test("Functions that have the same state share it")
     func shared() throws {
         let program = try Self.compiled([try Self.counter(), try Self.counter()])
-        let states = StateMemory()
+        let states = try StateMemory(program)
         _ = try Executor(program, function: 0, states: states).run(Self.x)
         #expect(try Executor(program, function: 1, states: states).run(Self.x)[0].floats() == [1, 2, 3])
     }
@@ -101,7 +146,7 @@ struct CacheStateTests {
             #expect(function.calls.map(\.operation.name) == ["update_slice", "reduce"])
             #expect(function.calls[0].outputs[0].storage == .state(0))
         }
-        let memory = StateMemory()
+        let memory = try StateMemory(program)
         let executors = try functions.indices.map { try Executor(program, function: $0, states: memory) }
         var states: [String: HostTensor] = [:]
         for (function, tokens, place) in [(0, 4, 0), (1, 1, 4), (1, 1, 5)] {
@@ -116,5 +161,52 @@ struct CacheStateTests {
     func beyond() throws {
         let executor = try Executor(try StateTests.compiled([try Self.cache(tokens: 4)]))
         #expect(throws: ShapeError.self) { try executor.run(Self.inputs(tokens: 4, place: 3)) }
+    }
+
+    /// Two caches of one block at two places, so that the second can fail after the first is written, and a count.
+    private static func twoCaches() throws -> CompiledProgram {
+        var builder = ProgramBuilder(name: "caches")
+        let block = builder.input("block", TensorType(.float32, [2, 1, 3]))
+        for name in ["a", "b"] {
+            let place = builder.input("place_\(name)", TensorType(.int64, [1]))
+            let cache = builder.state(name, TensorType(.float32, [2, 6, 3]), initial: 5)
+            let updated = try builder.apply(UpdateSlice(axis: 1), [cache, block, place])
+            builder.update(name, to: updated)
+            builder.output("\(name)_sum", try builder.apply(Reduce(.sum, axes: [2], keepsAxes: false), [updated]))
+        }
+        let count = builder.state("count", TensorType(.float32, [2, 1, 3]))
+        builder.update("count", to: try builder.apply(Add(), [count, block]))
+        return try StateTests.compiled([try builder.finish().freezing(ShapeBindings())])
+    }
+
+    private static func inputs(_ places: (Int64, Int64), _ number: Float) -> [String: StoredTensor] {
+        [
+            "block": StoredTensor(
+                name: "block", floats: (0..<6).map { number + Float($0) }, shape: [2, 1, 3]),
+            "place_a": StoredTensor(name: "place_a", integers: [places.0], shape: [1]),
+            "place_b": StoredTensor(name: "place_b", integers: [places.1], shape: [1]),
+        ]
+    }
+
+    @Test("A run that fails after it wrote to a state leaves all states as it found them")
+    func failedRun() throws {
+        let session = try Session(try Self.twoCaches())
+        _ = try session.run(0, Self.inputs((2, 3), 10))
+        func held() -> [HostTensor] { session.states.copy().map { HostTensor($0) } }
+        let before = held()
+        #expect(before.count == 3)
+        #expect(throws: ShapeError.self) { try session.run(0, Self.inputs((4, 6), 100)) }
+        #expect(held() == before)
+        // One whose observer gives up at the end, too.
+        struct GivenUp: Error {}
+        let last = session.program.functions[0].calls.count - 1
+        #expect(throws: GivenUp.self) {
+            try session.executor(of: 0).run(Self.inputs((4, 4), 100)) { if $0.index == last { throw GivenUp() } }
+        }
+        #expect(held() == before)
+        let other = try Session(session.program)
+        _ = try other.run(0, Self.inputs((2, 3), 10))
+        let next = try [session, other].map { try $0.run(0, Self.inputs((3, 3), 7)).map { HostTensor($0) } }
+        #expect(next[0] == next[1])
     }
 }

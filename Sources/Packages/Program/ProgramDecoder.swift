@@ -106,7 +106,7 @@ struct ProgramDecoder {
             numbers[dimension] = try reader.variable(atMost: 1 << 40, "dimension \(dimension)")
         }
         let inputs = try ports("inputs")
-        let states = try ports("states")
+        let states = try states()
         let arenaBytes = try reader.variable(atMost: PackageFormat.maximumArenaBytes, "arena")
         let calls = try list("calls", minimumBytes: 5) { try $0.call() }
         let outputs = try list("outputs", minimumBytes: 6) {
@@ -121,6 +121,14 @@ struct ProgramDecoder {
         try list(what, minimumBytes: 3) {
             CompiledFunction.Port(
                 name: try $0.string("name of \(what)"), elementType: try $0.elementType(), shape: try $0.shape())
+        }
+    }
+
+    private mutating func states() throws -> [CompiledFunction.State] {
+        try ports("states").map {
+            CompiledFunction.State(
+                name: $0.name, elementType: $0.elementType, shape: $0.shape,
+                initial: Double(bitPattern: try reader.integer(UInt64.self)))
         }
     }
 

@@ -73,7 +73,7 @@ struct ProgramEncoder {
             integer(number)
         }
         ports(function.inputs)
-        ports(function.states)
+        states(function.states)
         integer(function.arenaBytes)
         integer(function.calls.count)
         for call in function.calls { try self.call(call) }
@@ -91,6 +91,11 @@ struct ProgramEncoder {
             body.append(port.elementType.code)
             shape(port.shape)
         }
+    }
+
+    private mutating func states(_ states: [CompiledFunction.State]) {
+        ports(states.map(\.port))
+        for state in states { body.append(state.initial.bitPattern) }
     }
 
     private mutating func call(_ call: KernelCall) throws {

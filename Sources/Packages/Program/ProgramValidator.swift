@@ -19,6 +19,34 @@ struct ProgramValidator {
             }
             try validator.validate(function)
         }
+        try validator.validate(statesOf: program.functions)
+    }
+
+    /// Functions share a state by its name, type and shape, so what they say of it has to agree.
+    private func validate(statesOf functions: [CompiledFunction]) throws {
+        var known: [String: (state: CompiledFunction.State, function: String)] = [:]
+        for function in functions {
+            for state in function.states {
+                func fail(_ reason: String) -> FormatError {
+                    FormatError(file: file, reason: "function \"\(function.name)\": state \"\(state.name)\" \(reason)")
+                }
+                guard state.elementType.holds(state.initial) else {
+                    throw fail("is to start as \(state.initial), which \(state.elementType.rawValue) does not hold")
+                }
+                guard !function.inputs.contains(where: { $0.name == state.name }) else {
+                    throw fail("is called as an input is")
+                }
+                let (other, owner) = known[state.name, default: (state, function.name)]
+                known[state.name] = (other, owner)
+                guard other.elementType == state.elementType else {
+                    throw fail(
+                        "is \(state.elementType.rawValue), but \(other.elementType.rawValue) in function \"\(owner)\"")
+                }
+                guard other.initial == state.initial else {
+                    throw fail("starts as \(state.initial), but as \(other.initial) in function \"\(owner)\"")
+                }
+            }
+        }
     }
 
     private func validate(_ function: CompiledFunction) throws {
@@ -29,7 +57,7 @@ struct ProgramValidator {
             Set(function.outputs.map(\.name)).count == function.outputs.count,
             Set(function.states.map(\.name)).count == function.states.count
         else { throw fail("two inputs, outputs or states have the same name") }
-        for port in function.inputs + function.states {
+        for port in function.inputs + function.states.map(\.port) {
             guard PackageFormat.fits(port.shape) else { throw fail("\"\(port.name)\" is too large") }
             guard [.float32, .int64, .bool].contains(port.elementType) else {
                 throw fail("\"\(port.name)\" is \(port.elementType.rawValue); values are F32, I64 or BOOL")
@@ -129,7 +157,7 @@ struct ProgramValidator {
             guard function.states.indices.contains(index) else {
                 throw Problem(reason: "there is no state \(index)")
             }
-            try require(operand, end, in: function.states[index])
+            try require(operand, end, in: function.states[index].port)
         case .weight(let index):
             guard weights.indices.contains(index) else { throw Problem(reason: "there is no weight \(index)") }
             let weight = weights[index]
@@ -177,6 +205,15 @@ extension Operand.Storage {
 }
 
 extension ElementType {
+    /// Whether a value of a program of this type can be the number.
+    fileprivate func holds(_ number: Double) -> Bool {
+        switch self {
+        case .bool: number == 0 || number == 1
+        case .int64: Int64(exactly: number) != nil
+        default: number.isFinite && Double(Float(number)) == number
+        }
+    }
+
     /// The type that a stored tensor of this type has in a program.
     var valueType: ElementType {
         if self == .bool { return .bool }

@@ -15,7 +15,7 @@ public struct CompiledProgram: Sendable {
 
 /// One frozen function: what goes in and out, the memory that it needs, and its calls in order.
 public struct CompiledFunction: Sendable {
-    public struct Port: Equatable, Sendable {
+    public struct Port: Hashable, Sendable {
         public var name: String
         public var elementType: ElementType
         public var shape: Shape
@@ -23,6 +23,21 @@ public struct CompiledFunction: Sendable {
             self.name = name
             self.elementType = elementType
             self.shape = shape
+        }
+    }
+    /// Memory that lasts from run to run. Functions of one package that have a state of the same name, type and shape
+    /// share it.
+    public struct State: Hashable, Sendable {
+        public var name: String
+        public var elementType: ElementType
+        public var shape: Shape
+        /// What every element is before the first run: a number that the element type holds exactly.
+        public var initial: Double
+        public init(name: String, elementType: ElementType, shape: Shape, initial: Double = 0) {
+            self.name = name
+            self.elementType = elementType
+            self.shape = shape
+            self.initial = initial
         }
     }
     public struct Output: Equatable, Sendable {
@@ -41,16 +56,14 @@ public struct CompiledFunction: Sendable {
     public var bindings: ShapeBindings
     public var inputs: [Port]
     public var outputs: [Output]
-    /// Memory that lasts from run to run, zeros at first. Functions of one package that have a state of the same name,
-    /// type and shape share it.
-    public var states: [Port]
+    public var states: [State]
     /// Bytes of the arena, where all intermediate values live. Offsets are multiples of 64.
     public var arenaBytes: Int
     public var calls: [KernelCall]
 
     public init(
         name: String, part: String, bindings: ShapeBindings, inputs: [Port], outputs: [Output],
-        states: [Port] = [], arenaBytes: Int, calls: [KernelCall]
+        states: [State] = [], arenaBytes: Int, calls: [KernelCall]
     ) {
         self.name = name
         self.part = part

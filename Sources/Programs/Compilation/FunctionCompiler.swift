@@ -63,7 +63,7 @@ struct FunctionCompiler {
             states: program.states.map {
                 .init(
                     name: $0.name, elementType: program.type(of: $0.value).elementType,
-                    shape: function.shape(of: $0.value))
+                    shape: function.shape(of: $0.value), initial: $0.initial)
             },
             arenaBytes: plan.arenaBytes,
             calls: calls.map { call in

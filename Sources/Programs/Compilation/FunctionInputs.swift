@@ -73,3 +73,10 @@ extension CompiledFunction.Port {
     /// Type and shape, e.g. `I64[1,128]`.
     public var typeText: String { "\(elementType.rawValue)\(shape)" }
 }
+
+extension CompiledFunction.State {
+    /// What it holds, as an input that seeds it or an output that shows it.
+    public var port: CompiledFunction.Port { .init(name: name, elementType: elementType, shape: shape) }
+    /// Type and shape, e.g. `F32[2,1,128]`.
+    public var typeText: String { port.typeText }
+}

@@ -9,11 +9,15 @@ struct ArenaMemory {
     private let states: [ByteBuffer]
     let inputs: [HostTensor]
 
-    /// States start as zeros.
+    /// States start as the function says.
     init(_ function: CompiledFunction, inputs: [HostTensor]) {
         arena = ByteBuffer(count: function.arenaBytes)
         states = function.states.map { ByteBuffer(count: $0.shape.count * $0.elementType.byteCount) }
         self.inputs = inputs
+        for (state, buffer) in zip(function.states, states) {
+            HostTensor(state.initial, filling: TensorType(state.elementType, shape: state.shape))
+                .stored(name: state.name).bytes.withBytes { buffer.bytes.copyMemory(from: $0) }
+        }
     }
 
     /// - Parameter weight: the weight of an index, whole.

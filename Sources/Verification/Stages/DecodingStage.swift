@@ -93,8 +93,7 @@ struct DecodingStage {
     }
 
     private func values(of sequence: [DecodingPlan.Block]) throws -> [Row] {
-        let memory = StateMemory()
-        var executors: [Int: Executor] = [:]
+        let session = try Session(program, threads: options.threads)
         var (originalStates, storedStates): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
         var rows: [Row] = []
         /// What all blocks so far have given, by output: the package, the original model, that with the stored weights.
@@ -105,12 +104,8 @@ struct DecodingStage {
             func inputs(_ made: [String: HostTensor]) -> [String: HostTensor] {
                 block.inputs.merging(block.carried.compactMapValues { made[$0] }) { own, _ in own }
             }
-            let executor =
-                try executors[block.function]
-                ?? Executor(program, function: block.function, threads: options.threads, states: memory)
-            executors[block.function] = executor
             let given = inputs(made).map { ($0.key, $0.value.stored(name: $0.key)) }
-            let actual = try executor.run(Dictionary(uniqueKeysWithValues: given))
+            let actual = try session.run(block.function, Dictionary(uniqueKeysWithValues: given))
             var (original, ofStored): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
             if let frozen = run.frozen {
                 original = byName(try frozen.evaluate(inputs(originalMade), states: &originalStates))
@@ -130,7 +125,7 @@ struct DecodingStage {
                     ofStored: ofStored[$0.name])
             }
             guard let prefix = block.states else { continue }
-            rows += memory.copy().map {
+            rows += session.states.copy().map {
                 Row(
                     name: prefix + $0.name, run: run, actual: HostTensor($0), original: originalStates[$0.name],
                     ofStored: storedStates[$0.name])

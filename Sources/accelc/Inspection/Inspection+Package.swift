@@ -67,6 +67,7 @@ extension Inspection {
             "function \(function.name): \(Text.count(function.calls.count, "call")), arena \(Text.bytes(function.arenaBytes))"
         ]
         lines += function.inputs.map { "  in   \($0.name) \($0.typeText)" }
+        lines += function.states.map { "  state \($0.name) \($0.typeText), \(JSON.number($0.initial).text()) at first" }
         lines += function.outputs.map { "  out  \($0.name) \($0.operand.elementType.rawValue)\($0.operand.shape)" }
         return lines.joined(separator: "\n")
     }
@@ -113,6 +114,14 @@ extension Inspection {
             "calls": .integer(Int64(function.calls.count)),
             "arena_bytes": .integer(Int64(function.arenaBytes)),
             "inputs": .array(function.inputs.map { port($0.name, $0.elementType.rawValue, $0.shape.dimensions) }),
+            "states": .array(
+                function.states.map {
+                    [
+                        "name": .string($0.name), "dtype": .string($0.elementType.rawValue),
+                        "shape": .array($0.shape.dimensions.map { .integer(Int64($0)) }),
+                        "initial": .number($0.initial),
+                    ]
+                }),
             "outputs": .array(
                 function.outputs.map { port($0.name, $0.operand.elementType.rawValue, $0.operand.shape.dimensions) }),
         ]
