@@ -40,6 +40,29 @@ CK_INLINE void try_scales(const float *values, const float *weights, size_t coun
     }
 }
 
+// The same with the nearest of the table's entries in place of the integer.
+CK_INLINE void try_table(const float *values, size_t count, const float inverses[16], const float table[16],
+                         const float bounds[15], double products[16], double squares[16]) {
+    f32x16 inverse;
+    ck_copy(&inverse, inverses, sizeof inverse);
+    for (int lane = 0; lane < 16; lane++) products[lane] = squares[lane] = 0;
+    for (size_t start = 0; start < count; start += 32) {
+        size_t end = count - start < 32 ? count : start + 32;
+        f32x16 product = 0, square = 0;
+        for (size_t i = start; i < end; i++) {
+            f32x16 x = values[i] * inverse, entry = table[0];
+#pragma clang loop unroll(full)
+            for (int b = 0; b < 15; b++) entry = CHOOSE(x > bounds[b], (f32x16)table[b + 1], entry);
+            product += x * entry;
+            square += entry * entry;
+        }
+        for (int lane = 0; lane < 16; lane++) {
+            products[lane] += product[lane];
+            squares[lane] += square[lane];
+        }
+    }
+}
+
 static void try_scalar(const float *v, const float *w, size_t n, const float *i, float l, float h, double *p,
                        double *s) {
     w ? try_scales(v, w, n, i, l, h, p, s) : try_scales(v, 0, n, i, l, h, p, s);
@@ -63,5 +86,31 @@ void ck_try_scales(const float *values, const float *weights, size_t count, cons
     case CK_AVX2: try_avx2(values, weights, count, inverses, low, high, products, squares); return;
 #endif
     default: try_scalar(values, weights, count, inverses, low, high, products, squares); return;
+    }
+}
+
+static void table_scalar(const float *v, size_t n, const float *i, const float *t, const float *b, double *p,
+                         double *s) {
+    try_table(v, n, i, t, b, p, s);
+}
+#if CK_X86
+CK_TARGET_AVX2 static void table_avx2(const float *v, size_t n, const float *i, const float *t, const float *b,
+                                      double *p, double *s) {
+    try_table(v, n, i, t, b, p, s);
+}
+CK_TARGET_AVX512 static void table_avx512(const float *v, size_t n, const float *i, const float *t, const float *b,
+                                          double *p, double *s) {
+    try_table(v, n, i, t, b, p, s);
+}
+#endif
+
+void ck_try_table_scales(const float *values, size_t count, const float inverses[16], const float table[16],
+                         const float bounds[15], double products[16], double squares[16]) {
+    switch (ck_current_isa()) {
+#if CK_X86
+    case CK_AVX512: table_avx512(values, count, inverses, table, bounds, products, squares); return;
+    case CK_AVX2: table_avx2(values, count, inverses, table, bounds, products, squares); return;
+#endif
+    default: table_scalar(values, count, inverses, table, bounds, products, squares); return;
     }
 }

@@ -9,6 +9,8 @@ public enum Codecs {
         BFloat16Codec.self,
         Int8Codec.self,
         Int4Codec.self,
+        AffineCodec.self,
+        NF4Codec.self,
         PaletteCodec.self,
     ]
 

@@ -5,7 +5,7 @@ struct Palette {
     private let entries: [Float]
     /// Between entries i and i + 1: x belongs to i + 1 or later exactly when x > bounds[i]. The largest float32 that is
     /// not above the middle, so that comparing float32 values is exact.
-    private let bounds: [Float]
+    let bounds: [Float]
 
     init(_ entries: [Float]) {
         self.entries = entries

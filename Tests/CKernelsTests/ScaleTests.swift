@@ -23,6 +23,35 @@ extension Kernels {
             return sums
         }
 
+        @Test("sums of a table's entries are those of the nearest, bit-equal on every set", arguments: oddSizes)
+        func tables(count: Int) {
+            var generator = SeededGenerator(seed: UInt64(count))
+            let inverses = (1...16).map { Float($0) * ($0 % 2 == 0 ? 0.25 : -0.25) }
+            let values = generator.floats(count)
+            let table = generator.floats(16).sorted()
+            let bounds = zip(table, table.dropFirst()).map { ($0 + $1) / 2 }
+            let all = Kernels.onEachSet {
+                var sums = Sums()
+                values.withUnsafeBufferPointer { values in
+                    ck_try_table_scales(
+                        values.baseAddress, count, inverses, table, bounds, &sums.products, &sums.squares)
+                }
+                return sums
+            }
+            #expect(all.agree)
+            for lane in 0..<16 {
+                var (product, square) = (0.0, 0.0)
+                for value in values {
+                    let x = value * inverses[lane]
+                    let entry = Double(table[bounds.prefix { x > $0 }.count])
+                    product += Double(x) * entry
+                    square += entry * entry
+                }
+                #expect(abs(all[0].products[lane] - product) <= 1e-5 * (square + 1))
+                #expect(abs(all[0].squares[lane] - square) <= 1e-5 * (square + 1))
+            }
+        }
+
         @Test("sums of codes are those of rounded and clipped quotients, bit-equal on every set", arguments: oddSizes)
         func meaning(count: Int) {
             var generator = SeededGenerator(seed: UInt64(count))

@@ -115,9 +115,15 @@ enum EveryCodec {
     static func quantizes(_ codec: any WeightCodec) -> Bool { !(codec is StoredCodec) && !(codec is any FloatCodec) }
     /// Stores the weights' own magnitudes as float16, too small for one of the odd tensors.
     static func overflows(_ codec: any WeightCodec, _ tensor: StoredTensor) -> Bool {
-        let text = codec.values.fullSpecification
-        return tensor.name == "large for float16"
-            && (codec is Float16Codec || text.contains("scale=none") && text.contains("entries=float16"))
+        guard tensor.name == "large for float16" else { return false }
+        return codec.values.fullSpecification.split(separator: "+").contains { layer in
+            switch layer.prefix(while: { $0 != ":" }) {
+            case "float16": true
+            case "palette": layer.contains("scale=none") && layer.contains("entries=float16")
+            case "nf4", "affine": layer.contains("scales=float16")
+            default: layer.contains("values=float16")
+            }
+        }
     }
     /// Some of its values are stored as float16.
     static func hasHalves(_ codec: any WeightCodec) -> Bool {

@@ -57,6 +57,9 @@ void ck_nearest_codes(const float *values, size_t count, const float *bounds, si
 /// to be of less than 2^22.
 void ck_try_scales(const float *values, const float *weights, size_t count, const float inverses[16], float low,
                    float high, double products[16], double squares[16]);
+/// The same without weights, where q is the entry of an ascending table whose number is how many bounds x is above.
+void ck_try_table_scales(const float *values, size_t count, const float inverses[16], const float table[16],
+                         const float bounds[15], double products[16], double squares[16]);
 
 // ---- matrix product ------------------------------------------------------------------------------------------
 // C[m, n] = sum_k A[m, k] * W[n, k]. W is first packed into panels of ck_panel_width() output columns,

@@ -54,9 +54,9 @@ public struct Int4Codec: WeightCodec {
     public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {
         let blocks = blocksPerRow(shape)
         return [
-            SectionLayout("codes", byteCount: shape.rows * nibbleBytes(shape.columns)),
+            SectionLayout("codes", byteCount: shape.rows * Nibbles.byteCount(shape.columns)),
             SectionLayout("scales", byteCount: shape.rows * blocks * search.scaleType.byteCount),
-        ] + (isSymmetric ? [] : [SectionLayout("zeros", byteCount: shape.rows * nibbleBytes(blocks))])
+        ] + (isSymmetric ? [] : [SectionLayout("zeros", byteCount: shape.rows * Nibbles.byteCount(blocks))])
     }
 
     public func units(shape: Shape) -> [Range<Int>] { shape.rowBlocks(of: 1 << 18) }
@@ -85,9 +85,9 @@ public struct Int4Codec: WeightCodec {
                             values + part.lowerBound, part.count, within: search.codes,
                             codes: start + part.lowerBound, stored: back + part.lowerBound)
                     }
-                    packNibbles(start, columns, into: sections[0], at: index * nibbleBytes(columns))
+                    Nibbles.pack(start, columns, into: sections[0], at: index * Nibbles.byteCount(columns))
                     if !isSymmetric, let zeros = zeros.baseAddress {
-                        packNibbles(zeros, blocks, into: sections[2], at: index * nibbleBytes(blocks))
+                        Nibbles.pack(zeros, blocks, into: sections[2], at: index * Nibbles.byteCount(blocks))
                     }
                     distortion.add(row, storedAs: UnsafeMutableBufferPointer(rebasing: stored[..<columns]))
                 }
@@ -100,7 +100,7 @@ public struct Int4Codec: WeightCodec {
         let blocks = blocksPerRow(weight.shape)
         let zero =
             isSymmetric
-            ? 0 : weight.sections[2].withBytes { signedNibble($0, from: row * nibbleBytes(blocks), at: block) }
+            ? 0 : weight.sections[2].withBytes { Nibbles.signed($0, from: row * Nibbles.byteCount(blocks), at: block) }
         return LinearGrid(
             scale: weight.sections[1].withBytes { search.scaleType.load($0, at: row * blocks + block) }, zero: zero)
     }
@@ -116,7 +116,7 @@ public struct Int4Codec: WeightCodec {
                     let target = target.baseAddress, let values = table.baseAddress
                 else { return }
                 for (index, row) in rows.enumerated() {
-                    let codes = start + row * nibbleBytes(columns)
+                    let codes = start + row * Nibbles.byteCount(columns)
                     for block in 0..<blocks {
                         let grid = grid(of: weight, row: row, block: block)
                         let zero = Float(grid.zero)
@@ -145,7 +145,7 @@ public struct Int4Codec: WeightCodec {
                     var grid = LinearGrid(scale: 1, zero: 0)
                     for column in 0..<columns {
                         if column % size == 0 { grid = self.grid(of: weight, row: index, block: column / size) }
-                        let code = signedNibble(codes, from: index * nibbleBytes(columns), at: column)
+                        let code = Nibbles.signed(codes, from: index * Nibbles.byteCount(columns), at: column)
                         if let reason = search.violation(of: row[column], code: code, on: grid) {
                             return (index * columns + column, reason)
                         }
@@ -155,20 +155,4 @@ public struct Int4Codec: WeightCodec {
             }
         }
     }
-}
-
-private func nibbleBytes(_ count: Int) -> Int { (count + 1) / 2 }
-
-/// The lower four bits of each code, two codes a byte, the first in the lower half.
-private func packNibbles(
-    _ codes: UnsafePointer<UInt8>, _ count: Int, into section: UnsafeMutableRawBufferPointer, at start: Int
-) {
-    guard let target = section.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-    for pair in 0..<count / 2 { target[start + pair] = codes[2 * pair] & 15 | codes[2 * pair + 1] << 4 }
-    if count % 2 == 1 { target[start + count / 2] = codes[count - 1] & 15 }
-}
-
-private func signedNibble(_ bytes: UnsafeRawBufferPointer, from start: Int, at index: Int) -> Int {
-    let nibble = Int(bytes[start + index / 2] >> UInt8(index % 2 * 4) & 15)
-    return nibble < 8 ? nibble : nibble - 16
 }
