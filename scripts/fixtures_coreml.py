@@ -31,6 +31,8 @@ from safetensors.numpy import save_file
 
 import fixtures_coreml_ops
 
+import fixtures_coreml_ops
+
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Fixtures" / "coreml"
 random = numpy.random.default_rng(18)
 
@@ -71,7 +73,7 @@ def operators(target):
             result = s.build(*[function.inputs[n] for n in s.inputs])
             if types.is_bool(result.dtype):
                 result = mb.cast(x=result, dtype="int32")
-            outputs.append(mb.identity(x=result, name=s.name))
+            outputs.append(mb.identity(x=result, name=f"out_{s.name}"))
         function.set_outputs(outputs)
     program.add_function("main", function)
     expected = {}
@@ -162,12 +164,12 @@ def weights_18():
     blocks = dict(granularity="per_block", block_size=8)
     prune = cto.OpMagnitudePrunerConfig(target_sparsity=0.6, weight_threshold=0)
     model = compressed(model, cto.prune_weights, {n: prune for n in ["sparse", "sparse_pal", "sparse_int8"]})
-    model = compressed(model, cto.palettize_weights, {"sparse_pal": palette(2)}, joint=True)
-    model = compressed(model, cto.linear_quantize_weights, {"sparse_int8": linear(mode="linear_symmetric", dtype="int8")}, joint=True)
+    model = compressed(model, cto.palettize_weights, {"sparse_pal_sparsified": palette(2)}, joint=True)
+    model = compressed(model, cto.linear_quantize_weights, {"sparse_int8_sparsified": linear(mode="linear_symmetric", dtype="int8")}, joint=True)
     model = compressed(model, cto.palettize_weights, {
         "pal3_group": palette(3, **grouped), "vector": palette(4, cluster_dim=2), "vector_in": palette(2, cluster_dim=4, channel_axis=1, granularity="per_grouped_channel", group_size=20),
         "lut8": palette(4, **grouped), "scaled": palette(4, enable_per_channel_scale=True)})
-    model = compressed(model, cto.linear_quantize_weights, {"lut8": linear(mode="linear_symmetric", dtype="int8", granularity="per_tensor")}, joint=True)
+    model = compressed(model, cto.linear_quantize_weights, {"lut8_palettized": linear(mode="linear_symmetric", dtype="int8", granularity="per_tensor")}, joint=True)
     model = compressed(model, cto.linear_quantize_weights, {
         "block4": linear(mode="linear_symmetric", dtype="int4", **blocks), "block4_asym": linear(mode="linear", dtype="uint4", **blocks),
         "block8": linear(mode="linear", dtype="int8", **blocks)})

@@ -1,5 +1,5 @@
 /// Codes of 1 to 8 bits as a bit stream: the first code in the lowest bits of the first byte.
-enum BitPacking {
+public enum BitPacking {
     static func byteCount(_ codes: Int, bits: Int) -> Int { (codes * bits + 7) / 8 }
 
     /// Writes `codes` from the first byte of `target` on; the bits after the last code are zero.
@@ -27,7 +27,9 @@ enum BitPacking {
         if filled > 0 { target[place] = UInt8(truncatingIfNeeded: word) }
     }
 
-    static func unpack(_ source: UnsafePointer<UInt8>, bits: Int, into codes: UnsafeMutableBufferPointer<UInt8>) {
+    /// The codes of a stream that holds as many of them as `codes`.
+    public static func unpack(_ source: UnsafePointer<UInt8>, bits: Int, into codes: UnsafeMutableBufferPointer<UInt8>)
+    {
         if bits == 8 {
             for index in codes.indices { codes[index] = source[index] }
             return

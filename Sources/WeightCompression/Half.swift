@@ -15,3 +15,20 @@ public enum Half {
     /// To the nearest binary16, ties to even; what is too large becomes infinite.
     static func rounded(_ value: Float) -> Float { self.value(bits(value)) }
 }
+
+extension [Float] {
+    /// Rounds each element to the nearest binary16, ties to even; what is too large becomes infinite.
+    public mutating func roundToHalf() {
+        let count = self.count
+        withUnsafeMutableBufferPointer { floats in
+            guard let start = floats.baseAddress else { return }
+            let block = 4096
+            var halves = [UInt16](repeating: 0, count: Swift.min(block, count))
+            for first in Swift.stride(from: 0, to: count, by: block) {
+                let part = Swift.min(block, count - first)
+                ck_f32_to_f16(start + first, &halves, part)
+                ck_f16_to_f32(halves, start + first, part)
+            }
+        }
+    }
+}

@@ -1,4 +1,5 @@
 import ByteIO
+import Tensors
 
 /// Reads an ML Program from protocol buffers (MIL.proto). What the interpreter has no meaning for, such as lists and
 /// nested blocks, is refused by name.
@@ -155,6 +156,9 @@ struct MILDecoder {
         guard let dataType else { throw field.error("a tensor type has no element type") }
         guard dimensions.count <= Self.maximumRank, rank ?? 0 == dimensions.count else {
             throw field.error("a tensor of rank \(rank ?? 0) has \(dimensions.count) extents")
+        }
+        guard Shape(dimensions.compactMap(\.self)).checkedCount.map({ $0 < 1 << 48 }) ?? false else {
+            throw field.error("no tensor has the extents \(dimensions.map { $0 ?? -1 })")
         }
         return MILTensorType(dataType, dimensions)
     }

@@ -1,0 +1,41 @@
+import ByteIO
+public import Programs
+import Tensors
+
+extension CoreMLPackage {
+    /// What a function computes, in accelc's operators; fp16 results are rounded to fp16.
+    /// - Parameter function: nil for the default one.
+    /// - Parameter shapes: extents of inputs that may have several, by name; else an input's default.
+    /// - Throws: `FormatError` naming the operation for what accelc does not know or what does not fit;
+    ///   `RequestError` for a function that is not there.
+    public func program(function: String? = nil, shapes: [String: [Int]] = [:]) throws -> FrozenProgram {
+        let name = function ?? model.interfaces.first?.function ?? "main"
+        guard let found = model.program.functions.first(where: { $0.name == name }) else {
+            let names = model.program.functions.map(\.name)
+            let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+            throw RequestError("\(path) has no function \"\(name)\"\(hint) (it has: \(names.joined(separator: ", ")))")
+        }
+        var interpreter = try FunctionInterpreter(found, of: self)
+        return try FrozenProgram(try interpreter.program(shapes: shapes), bindings: ShapeBindings())
+    }
+
+    /// Runs a function by the reference meaning of its operations.
+    /// - Parameter inputs: by name; their extents choose among the shapes that inputs may have.
+    /// - Parameter states: by name; what is missing starts as zeros. They hold what the next run starts with afterwards.
+    /// - Returns: the outputs by name.
+    public func run(
+        function: String? = nil, inputs: [String: HostTensor], states: inout [String: HostTensor]
+    ) throws -> [String: HostTensor] {
+        let program = try program(function: function, shapes: inputs.mapValues(\.shape.dimensions))
+        for input in program.program.inputs {
+            let type = program.program.type(of: input.value)
+            guard let given = inputs[input.name], given.type == type else {
+                throw RequestError(
+                    "\(path): input \(input.name) is \(type), but "
+                        + (inputs[input.name].map { "\($0.type) is given" } ?? "nothing is given"))
+            }
+        }
+        let outputs = try program.evaluate(inputs, states: &states)
+        return Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }
+    }
+}
