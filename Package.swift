@@ -75,3 +75,10 @@ if Context.environment["ACCELC_FUZZ"] != nil {
     package.targets.append(fuzz)
     package.products.append(.library(name: "FuzzTargets", type: .static, targets: ["FuzzTargets"]))
 }
+
+// Built by scripts/bench.sh only.
+if Context.environment["ACCELC_SPEED"] != nil {
+    let speed = layer("speed", over: ["WeightCompression"], kind: .executable)
+    speed.path = "Tests/Speed"
+    package.targets.append(speed)
+}

@@ -1,13 +1,27 @@
 // Which instruction set the kernels use: found once, then read on every call.
 #include "internal.h"
 
+extern char *getenv(const char *name);
+
 #if CK_X86
 #include <cpuid.h>
 #elif CK_ARM && defined(__linux__)
 extern unsigned long getauxval(unsigned long type);
 #endif
 
-static ck_isa best_isa(void) {
+static int is_equal(const char *text, const char *other) {
+    while (*text && *text == *other) text++, other++;
+    return *text == *other;
+}
+
+/// The best that ACCELC_CPU allows: `scalar`, `neon`, `avx2` or `avx512`. Anything else, or none, allows all.
+static ck_isa allowed_isa(void) {
+    const char *limit = getenv("ACCELC_CPU");
+    if (!limit) return CK_AVX512;
+    return is_equal(limit, "scalar") ? CK_SCALAR : is_equal(limit, "neon") ? CK_NEON : is_equal(limit, "avx2") ? CK_AVX2 : CK_AVX512;
+}
+
+static ck_isa available_isa(void) {
 #if CK_X86
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return CK_SCALAR;
@@ -38,6 +52,14 @@ static int found_sha256(void) {
 #else
     return 0;
 #endif
+}
+
+static ck_isa best_isa(void) {
+    ck_isa available = available_isa(), allowed = allowed_isa();
+#if CK_X86
+    if (allowed == CK_NEON) allowed = CK_SCALAR;
+#endif
+    return available < allowed ? available : allowed;
 }
 
 // Threads that race to fill these in write the same values.

@@ -1,50 +1,7 @@
 // float16 and bfloat16 to and from float32.
-#include "internal.h"
+#include "half.h"
 
 // ---- the meaning ---------------------------------------------------------------------------------------------
-
-CK_INLINE uint32_t bits_of(float value) {
-    uint32_t bits;
-    ck_copy(&bits, &value, 4);
-    return bits;
-}
-
-CK_INLINE float float_of(uint32_t bits) {
-    float value;
-    ck_copy(&value, &bits, 4);
-    return value;
-}
-
-CK_INLINE float widen_f16(uint16_t half) {
-    uint32_t sign = (uint32_t)(half & 0x8000) << 16;
-    uint32_t exponent = half & 0x7C00, fraction = half & 0x03FF;
-    if (exponent == 0x7C00) {
-        uint32_t quiet = fraction ? 0x00400000 : 0;
-        return float_of(sign | 0x7F800000 | quiet | fraction << 13);
-    }
-    // A subnormal is fraction * 2^-24, an exact product in float32.
-    if (exponent == 0) return float_of(sign | bits_of((float)fraction * 0x1p-24f));
-    return float_of(sign | (((uint32_t)(half & 0x7FFF) << 13) + (112u << 23)));
-}
-
-CK_INLINE uint16_t narrow_f16(float value) {
-    uint32_t bits = bits_of(value);
-    uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
-    bits &= 0x7FFFFFFF;
-    if (bits > 0x7F800000) return (uint16_t)(sign | 0x7E00 | (bits >> 13 & 0x03FF));
-    if (bits >= 0x47800000) return sign | 0x7C00;
-    // Below 2^-14 the result is subnormal: adding 0.5 lets the float32 adder round to a multiple of 2^-24.
-    if (bits < 0x38800000) return (uint16_t)(sign | (bits_of(float_of(bits) + 0.5f) - 0x3F000000));
-    uint32_t odd = bits >> 13 & 1;
-    return (uint16_t)(sign | (bits - (112u << 23) + 0x0FFF + odd) >> 13);
-}
-
-CK_INLINE uint16_t narrow_bf16(float value) {
-    uint32_t bits = bits_of(value);
-    uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
-    uint32_t quiet = bits >> 16 | 0x0040;
-    return (uint16_t)((bits & 0x7FFFFFFF) > 0x7F800000 ? quiet : rounded);
-}
 
 static void f16_to_f32_scalar(const uint16_t *source, float *target, size_t count) {
     for (size_t i = 0; i < count; i++) target[i] = widen_f16(source[i]);
@@ -55,17 +12,42 @@ static void f32_to_f16_scalar(const float *source, uint16_t *target, size_t coun
 }
 
 // The bfloat16 loops are plain integer work, so one body is compiled for each instruction set.
+typedef uint32_t u32x16 __attribute__((ext_vector_type(16)));
+typedef uint32_t u32x16u __attribute__((ext_vector_type(16), aligned(4)));
+typedef uint16_t u16x16u __attribute__((ext_vector_type(16), aligned(2)));
+typedef uint16_t u16x32 __attribute__((ext_vector_type(32)));
+typedef uint16_t u16x32u __attribute__((ext_vector_type(32), aligned(2)));
+
 CK_INLINE void bf16_to_f32_body(const uint16_t *source, float *target, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits = (uint32_t)source[i] << 16;
+    size_t i = 0;
+    for (; i + 16 <= count; i += 16) {
+        prefetch_ahead(source + i);
+        u32x16 bits = __builtin_convertvector(*(const u16x16u *)(source + i), u32x16) << 16;
         // A signalling NaN becomes quiet, as in every other conversion.
+        *(u32x16u *)(target + i) = (bits & 0x7FFFFFFF) > 0x7F800000 ? bits | 0x00400000 : bits;
+    }
+    for (; i < count; i++) {
+        uint32_t bits = (uint32_t)source[i] << 16;
         bits |= (bits & 0x7FFFFFFF) > 0x7F800000 ? 0x00400000 : 0;
         target[i] = float_of(bits);
     }
 }
 
+/// As narrow_bf16, with the result in the upper half of each lane.
+#define NARROWED(bits)                                                                              \
+    (((bits) & 0x7FFFFFFF) > 0x7F800000 ? (bits) | 0x00400000 : (bits) + 0x7FFF + ((bits) >> 16 & 1))
+
 CK_INLINE void f32_to_bf16_body(const float *source, uint16_t *target, size_t count) {
-    for (size_t i = 0; i < count; i++) target[i] = narrow_bf16(source[i]);
+    size_t i = 0;
+    for (; i + 32 <= count; i += 32) {
+        u32x16 a = *(const u32x16u *)(source + i), b = *(const u32x16u *)(source + i + 16);
+        prefetch_ahead(source + i), prefetch_ahead(source + i + 16);
+        u32x16 low = NARROWED(a), high = NARROWED(b);
+        *(u16x32u *)(target + i) = __builtin_shufflevector(
+            (u16x32)low, (u16x32)high, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,
+            45, 47, 49, 51, 53, 55, 57, 59, 61, 63);
+    }
+    for (; i < count; i++) target[i] = narrow_bf16(source[i]);
 }
 
 static void bf16_to_f32_scalar(const uint16_t *source, float *target, size_t count) {
@@ -83,6 +65,7 @@ static void f32_to_bf16_scalar(const float *source, uint16_t *target, size_t cou
 CK_TARGET_AVX2 static void f16_to_f32_avx2(const uint16_t *source, float *target, size_t count) {
     size_t i = 0;
     for (; i + 16 <= count; i += 16) {
+        prefetch_ahead(source + i);
         __m128i low = _mm_loadu_si128((const __m128i *)(source + i));
         __m128i high = _mm_loadu_si128((const __m128i *)(source + i + 8));
         _mm256_storeu_ps(target + i, _mm256_cvtph_ps(low));
@@ -94,6 +77,7 @@ CK_TARGET_AVX2 static void f16_to_f32_avx2(const uint16_t *source, float *target
 CK_TARGET_AVX2 static void f32_to_f16_avx2(const float *source, uint16_t *target, size_t count) {
     size_t i = 0;
     for (; i + 16 <= count; i += 16) {
+        prefetch_ahead(source + i);
         __m128i low = _mm256_cvtps_ph(_mm256_loadu_ps(source + i), _MM_FROUND_TO_NEAREST_INT);
         __m128i high = _mm256_cvtps_ph(_mm256_loadu_ps(source + i + 8), _MM_FROUND_TO_NEAREST_INT);
         _mm_storeu_si128((__m128i *)(target + i), low);
@@ -105,6 +89,7 @@ CK_TARGET_AVX2 static void f32_to_f16_avx2(const float *source, uint16_t *target
 CK_TARGET_AVX512 static void f16_to_f32_avx512(const uint16_t *source, float *target, size_t count) {
     size_t i = 0;
     for (; i + 32 <= count; i += 32) {
+        prefetch_ahead(source + i);
         __m256i low = _mm256_loadu_si256((const __m256i *)(source + i));
         __m256i high = _mm256_loadu_si256((const __m256i *)(source + i + 16));
         _mm512_storeu_ps(target + i, _mm512_cvtph_ps(low));
@@ -116,6 +101,7 @@ CK_TARGET_AVX512 static void f16_to_f32_avx512(const uint16_t *source, float *ta
 CK_TARGET_AVX512 static void f32_to_f16_avx512(const float *source, uint16_t *target, size_t count) {
     size_t i = 0;
     for (; i + 32 <= count; i += 32) {
+        prefetch_ahead(source + i), prefetch_ahead(source + i + 16);
         __m256i low = _mm512_cvtps_ph(_mm512_loadu_ps(source + i), _MM_FROUND_TO_NEAREST_INT);
         __m256i high = _mm512_cvtps_ph(_mm512_loadu_ps(source + i + 16), _MM_FROUND_TO_NEAREST_INT);
         _mm256_storeu_si256((__m256i *)(target + i), low);

@@ -20,6 +20,10 @@
 // file compiles for any processor with a bare compiler.
 #define ck_copy(target, source, bytes) __builtin_memcpy(target, source, bytes)
 
+/// Asks for what lies a few pages' lines further on; past the end of a buffer it does nothing. Loops that do some work
+/// for each line of memory leave too few reads under way otherwise.
+#define prefetch_ahead(p) __builtin_prefetch((const char *)(p) + 2048)
+
 // The columns of a panel: two AVX-512 vectors; narrower sets take a panel in several columns of tiles.
 #define PANEL_WIDTH 32
 

@@ -43,7 +43,9 @@ public struct CompressedTensor: Sendable {
         let buffers = layout.map { ByteBuffer(count: $0.byteCount) }
         let units = codec.units(shape: source.shape)
         let parts = try Parallel.map(units.count, threads: threads) { index in
-            try codec.encode(units[index], of: source, given: statistics, into: buffers.map(\.bytes))
+            try codec.encode(
+                units[index], of: source, given: statistics, threads: max(1, threads / units.count),
+                into: buffers.map(\.bytes))
         }
         let tensor = try CompressedTensor(
             name: source.name, elementType: source.elementType, shape: source.shape, codec: codec,

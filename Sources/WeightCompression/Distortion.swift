@@ -1,6 +1,7 @@
 import Foundation
 
-/// How far a stored weight is from its source. Sums are float64 over float32 differences; merge parts in index order.
+/// How far a stored weight is from its source. Sums are float64 over float32 differences, whose squares kernels add up in
+/// short runs of float32 (some 1e-7 of the sum); merge parts in index order.
 public struct Distortion: Equatable, Sendable {
     public var count = 0
     /// Sum of (w - q)^2.

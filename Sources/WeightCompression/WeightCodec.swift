@@ -27,6 +27,12 @@ public protocol WeightCodec: Sendable {
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion
+    /// The same, sharing out one unit over up to `threads` threads; the bytes do not depend on how many. Only codecs whose
+    /// units may be very large have it.
+    func encode(
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?, threads: Int,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion
     /// Decodes whole rows to float32: `rows.count * columns` values.
     func decode(_ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>)
     /// Proves that stored rows are what the codec would have chosen given its stored scales or palettes: lossless values
@@ -46,6 +52,15 @@ public struct SectionLayout: Equatable, Sendable {
     public init(_ name: String, byteCount: Int) {
         self.name = name
         self.byteCount = byteCount
+    }
+}
+
+extension WeightCodec {
+    public func encode(
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?, threads: Int,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
+        try encode(unit, of: source, given: statistics, into: sections)
     }
 }
 

@@ -10,7 +10,8 @@
 
 typedef enum { CK_SCALAR = 0, CK_NEON = 1, CK_AVX2 = 2, CK_AVX512 = 3 } ck_isa;
 
-/// The instruction set in use.
+/// The instruction set in use: the best that the processor has and that the environment's ACCELC_CPU (scalar, neon, avx2,
+/// avx512) allows.
 ck_isa ck_current_isa(void);
 /// For tests: use at most `isa` (a set that the processor lacks is ignored). Returns the set now in use.
 ck_isa ck_limit_isa(ck_isa isa);
@@ -22,6 +23,36 @@ void ck_f16_to_f32(const uint16_t *source, float *target, size_t count);
 void ck_f32_to_f16(const float *source, uint16_t *target, size_t count);
 void ck_bf16_to_f32(const uint16_t *source, float *target, size_t count);
 void ck_f32_to_bf16(const float *source, uint16_t *target, size_t count);
+
+// ---- codes of evenly spaced values -------------------------------------------------------------------------------
+
+/// The type of values, which may stand at any byte.
+typedef enum { CK_F32 = 0, CK_F16 = 1, CK_BF16 = 2 } ck_type;
+
+/// How far stored values are from their sources. Each row's squares are summed in float32 over at most 16 values, then in float64.
+typedef struct {
+    /// Sum of w^2.
+    double energy;
+    /// Sum of (w - q)^2.
+    double squares;
+    /// Largest |w - q|; exact.
+    double maximum;
+} ck_errors;
+
+/// The smallest and the largest of the values and 0. Returns 0, and says nothing, when a value is not finite.
+int ck_extremes(const void *values, ck_type type, size_t count, float *low, float *high);
+
+/// codes[i] = the lowest byte of values[i] / scale (rounded to float32, then to the nearest integer, ties to even).
+/// Adds to `errors`. Magnitudes of the scale and the largest value: from 2^-40 to 2^60; quotients up to 256.
+void ck_quantize_bytes(const void *values, ck_type type, size_t count, float scale, uint8_t *codes, ck_errors *errors);
+
+/// One row to 4-bit codes, low nibble first, with a scale for each `block` values; the last block may be shorter. `count`
+/// and `block` are multiples of 16. A scale (float16, or float32) is the smallest that reaches the block's values with
+/// codes from -`reach` (7 or 8) to 7; when that is 8, the one of either sign that leaves less squared error, and of equals
+/// the positive one. Returns 0, with nothing of worth written, when a block's magnitude takes more care: below 2^-40, or
+/// with a float16 scale that is subnormal or infinite.
+int ck_quantize_nibbles(const void *values, ck_type type, size_t count, size_t block, int reach, int half_scales,
+                        uint8_t *codes, uint8_t *scales, ck_errors *errors);
 
 // ---- hashing -------------------------------------------------------------------------------------------------
 
@@ -49,6 +80,13 @@ void ck_partition(const double *w, const double *s1, const double *s2, const dou
 
 /// codes[i] = how many of the `limit` (<= 255) ascending bounds values[i] is above.
 void ck_nearest_codes(const float *values, size_t count, const float *bounds, size_t limit, uint8_t *codes);
+
+/// Adds to counts[p] how often the pattern p of 16 bits occurs. Patterns may stand at any byte.
+void ck_count_halves(const void *values, size_t count, uint32_t counts[1 << 16]);
+
+/// codes = table[pattern] for each pattern of 16 bits, packed at `bits` (1, 2, 3, 4, 6 or 8) bits each, the first in the
+/// lowest bits; the bits after the last are zero. Entries of the table are below 2^bits.
+void ck_look_up_halves(const void *values, size_t count, const uint8_t table[1 << 16], int bits, uint8_t *codes);
 
 // ---- scales --------------------------------------------------------------------------------------------------
 

@@ -67,33 +67,51 @@ public struct Int4Codec: WeightCodec {
     ) throws -> Distortion {
         let columns = source.shape.columns
         let (size, blocks) = (blockSize(source.shape), blocksPerRow(source.shape))
+        let rows = LinearRows(source, search)
         var distortion = Distortion()
         try withUnsafeTemporaryAllocation(of: Float.self, capacity: max(columns, 1)) { stored in
             try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: columns + blocks + 1) { codes in
                 let zeros = UnsafeMutableBufferPointer(rebasing: codes[columns..<columns + blocks])
-                try source.forEachFiniteRow(unit) { index, row in
-                    guard let values = row.baseAddress, let back = stored.baseAddress, let start = codes.baseAddress
-                    else { return }
-                    for block in 0..<blocks {
-                        let part = block * size..<min((block + 1) * size, columns)
-                        let grid = try source.grid(
-                            search, for: UnsafeBufferPointer(rebasing: row[part]),
-                            firstIndex: index * columns + part.lowerBound)
-                        search.scaleType.store(grid.scale, in: sections[1], at: index * blocks + block)
-                        zeros[block] = UInt8(truncatingIfNeeded: grid.zero)
-                        grid.encode(
-                            values + part.lowerBound, part.count, within: search.codes,
-                            codes: start + part.lowerBound, stored: back + part.lowerBound)
+                for index in unit {
+                    if let rows, let errors = quickly(index, rows, source.shape, sections) {
+                        distortion.merge(errors)
+                        continue
                     }
-                    Nibbles.pack(start, columns, into: sections[0], at: index * Nibbles.byteCount(columns))
-                    if !isSymmetric, let zeros = zeros.baseAddress {
-                        Nibbles.pack(zeros, blocks, into: sections[2], at: index * Nibbles.byteCount(blocks))
+                    try source.forEachFiniteRow(index..<index + 1) { index, row in
+                        guard let values = row.baseAddress, let back = stored.baseAddress, let start = codes.baseAddress
+                        else { return }
+                        for block in 0..<blocks {
+                            let part = block * size..<min((block + 1) * size, columns)
+                            let grid = try source.grid(
+                                search, for: UnsafeBufferPointer(rebasing: row[part]),
+                                firstIndex: index * columns + part.lowerBound)
+                            search.scaleType.store(grid.scale, in: sections[1], at: index * blocks + block)
+                            zeros[block] = UInt8(truncatingIfNeeded: grid.zero)
+                            grid.encode(
+                                values + part.lowerBound, part.count, within: search.codes,
+                                codes: start + part.lowerBound, stored: back + part.lowerBound)
+                        }
+                        Nibbles.pack(start, columns, into: sections[0], at: index * Nibbles.byteCount(columns))
+                        if !isSymmetric, let zeros = zeros.baseAddress {
+                            Nibbles.pack(zeros, blocks, into: sections[2], at: index * Nibbles.byteCount(blocks))
+                        }
+                        distortion.add(row, storedAs: UnsafeMutableBufferPointer(rebasing: stored[..<columns]))
                     }
-                    distortion.add(row, storedAs: UnsafeMutableBufferPointer(rebasing: stored[..<columns]))
                 }
             }
         }
         return distortion
+    }
+
+    private func quickly(
+        _ row: Int, _ rows: LinearRows, _ shape: Shape, _ sections: [UnsafeMutableRawBufferPointer]
+    ) -> Distortion? {
+        guard let codes = sections[0].baseAddress, let scales = sections[1].baseAddress else { return nil }
+        let scaleBytes = blocksPerRow(shape) * search.scaleType.byteCount
+        return rows.encodeNibbles(
+            row, block: blockSize(shape),
+            into: (codes + row * Nibbles.byteCount(shape.columns)).assumingMemoryBound(to: UInt8.self),
+            scales: (scales + row * scaleBytes).assumingMemoryBound(to: UInt8.self))
     }
 
     private func grid(of weight: CompressedTensor, row: Int, block: Int) -> LinearGrid {

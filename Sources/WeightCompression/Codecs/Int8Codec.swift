@@ -61,16 +61,24 @@ public struct Int8Codec: WeightCodec {
         var distortion = Distortion()
         let shared = isPerChannel ? nil : try sharedGrid(of: source)
         if let shared { store(shared, in: sections, at: 0) }
+        guard let codes = sections[0].baseAddress?.assumingMemoryBound(to: UInt8.self) else { return distortion }
+        let rows = LinearRows(source, search)
         try withUnsafeTemporaryAllocation(of: Float.self, capacity: max(columns, 1)) { stored in
-            try source.forEachFiniteRow(unit) { index, row in
-                let grid = try shared ?? source.grid(search, for: UnsafeBufferPointer(row), firstIndex: index * columns)
-                if isPerChannel { store(grid, in: sections, at: index) }
-                guard let values = row.baseAddress, let back = stored.baseAddress, let codes = sections[0].baseAddress
-                else { return }
-                grid.encode(
-                    values, columns, within: search.codes,
-                    codes: (codes + index * columns).assumingMemoryBound(to: UInt8.self), stored: back)
-                distortion.add(row, storedAs: UnsafeMutableBufferPointer(rebasing: stored[..<columns]))
+            for index in unit {
+                let codes = codes + index * columns
+                if let (grid, errors) = rows?.encodeBytes(index, grid: shared, into: codes) {
+                    if isPerChannel { store(grid, in: sections, at: index) }
+                    distortion.merge(errors)
+                    continue
+                }
+                try source.forEachFiniteRow(index..<index + 1) { index, row in
+                    let grid =
+                        try shared ?? source.grid(search, for: UnsafeBufferPointer(row), firstIndex: index * columns)
+                    if isPerChannel { store(grid, in: sections, at: index) }
+                    guard let values = row.baseAddress, let back = stored.baseAddress else { return }
+                    grid.encode(values, columns, within: search.codes, codes: codes, stored: back)
+                    distortion.add(row, storedAs: UnsafeMutableBufferPointer(rebasing: stored[..<columns]))
+                }
             }
         }
         return distortion

@@ -63,7 +63,14 @@ public struct PaletteCodec: WeightCodec {
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
-        if let distortion = try encodingHalves(unit, of: source, into: sections) { return distortion }
+        try encode(unit, of: source, given: statistics, threads: 1, into: sections)
+    }
+
+    public func encode(
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?, threads: Int,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
+        if let distortion = try encodingHalves(unit, of: source, threads: threads, into: sections) { return distortion }
         var scales: [Float] = []
         let centers: [Double]
         if hasScales {

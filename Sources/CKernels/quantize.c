@@ -1,0 +1,181 @@
+// Weights to codes of evenly spaced values, straight from the type they are stored in.
+//
+// The same float32 operations in the same sixteen lanes on every instruction set (contraction is off), so codes and
+// error sums are bit-equal.
+#include "internal.h"
+#include "half.h"
+
+#pragma clang fp contract(off)
+
+typedef float f32x16 __attribute__((ext_vector_type(16)));
+typedef float f32x16u __attribute__((ext_vector_type(16), aligned(1)));
+typedef double f64x16 __attribute__((ext_vector_type(16)));
+typedef int32_t i32x16 __attribute__((ext_vector_type(16)));
+typedef int32_t i32x16u __attribute__((ext_vector_type(16), aligned(1)));
+typedef uint32_t u32x16 __attribute__((ext_vector_type(16)));
+typedef uint16_t u16x16 __attribute__((ext_vector_type(16)));
+typedef uint16_t u16x16u __attribute__((ext_vector_type(16), aligned(1)));
+typedef int16_t i16x32 __attribute__((ext_vector_type(32)));
+typedef int16_t i16x32u __attribute__((ext_vector_type(32), aligned(1)));
+typedef uint64_t u64x8 __attribute__((ext_vector_type(8)));
+typedef uint8_t u8x8 __attribute__((ext_vector_type(8)));
+typedef uint8_t u8x8u __attribute__((ext_vector_type(8), aligned(1)));
+typedef uint8_t u8x16 __attribute__((ext_vector_type(16)));
+typedef uint8_t u8x16u __attribute__((ext_vector_type(16), aligned(1)));
+
+// 1.5 * 2^23: what is added to it loses its fraction, rounded to nearest even, and stands in the lowest bits.
+#define INTEGER_ROUNDER 12582912.0f
+
+// So many values share float32 sums of squares.
+#define PART 256
+
+typedef struct {
+    f64x16 energy, squares;
+    f32x16 largest;
+} error_sums;
+
+// With a fused multiply-add, the correctly rounded quotient is three operations away from the correctly rounded reciprocal
+// (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990, theorem 5).
+#define DIVIDE_FUSED(w, scale, reciprocal, quotient)                                                       \
+    {                                                                                                      \
+        f32x16 near = (w) * (reciprocal);                                                                  \
+        f32x16 rest = __builtin_elementwise_fma(-near, (f32x16)(scale), w);                                \
+        quotient = __builtin_elementwise_fma(rest, (f32x16)(reciprocal), near);                            \
+    }
+#define DIVIDE_PLAIN(w, scale, reciprocal, quotient) quotient = (w) / (scale)
+
+static float value_at(const uint8_t *p, ck_type type) {
+    uint32_t bits = 0;
+    ck_copy(&bits, p, type == CK_F32 ? 4 : 2);
+    return type == CK_F32 ? float_of(bits) : type == CK_F16 ? widen_f16((uint16_t)bits) : float_of(bits << 16);
+}
+
+/// What the nearest codes are off by, in float64, in the values' order.
+static double exact_squares(const uint8_t *p, ck_type type, size_t count, float scale) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        float w = value_at(p + i * (type == CK_F32 ? 4 : 2), type);
+        float code = (w / scale + INTEGER_ROUNDER) - INTEGER_ROUNDER;
+        double error = (double)w - (double)(scale * code);
+        sum += error * error;
+    }
+    return sum;
+}
+
+#define NAME(x) x##_plain
+#define TARGET
+#define DIVIDE DIVIDE_PLAIN
+#define FUSED(a, b, c) ((a) * (b) + (c))
+#define NARROW_F16(v, p) \
+    for (int k = 0; k < 16; k++) (p)[k] = narrow_f16((v)[k])
+#if CK_ARM
+#define WIDEN_F16(p, v)                                                                             \
+    {                                                                                               \
+        uint16x8_t low, high;                                                                       \
+        ck_copy(&low, p, 16);                                                                       \
+        ck_copy(&high, (p) + 16, 16);                                                               \
+        float16x8_t a = vreinterpretq_f16_u16(low), b = vreinterpretq_f16_u16(high);                \
+        float32x4_t parts[4] = {vcvt_f32_f16(vget_low_f16(a)), vcvt_high_f32_f16(a),                \
+                                vcvt_f32_f16(vget_low_f16(b)), vcvt_high_f32_f16(b)};               \
+        ck_copy(v, parts, 64);                                                                      \
+    }
+#else
+#define WIDEN_F16(p, v)                             \
+    for (int k = 0; k < 16; k++) {                  \
+        uint16_t half;                              \
+        ck_copy(&half, (p) + 2 * k, 2);             \
+        (*(v))[k] = widen_f16(half);                \
+    }
+#endif
+#include "quantize_body.h"
+#include "nibbles_body.h"
+
+#if CK_X86
+
+#define NAME(x) x##_avx2
+#define TARGET CK_TARGET_AVX2
+#define NARROW_F16(v, p)                                                                                       \
+    {                                                                                                          \
+        __m256 parts[2];                                                                                       \
+        ck_copy(parts, &(v), 64);                                                                              \
+        _mm_storeu_si128((__m128i *)(p), _mm256_cvtps_ph(parts[0], _MM_FROUND_TO_NEAREST_INT));                \
+        _mm_storeu_si128((__m128i *)(p) + 1, _mm256_cvtps_ph(parts[1], _MM_FROUND_TO_NEAREST_INT));            \
+    }
+#define DIVIDE DIVIDE_FUSED
+#define FUSED(a, b, c) __builtin_elementwise_fma(a, b, c)
+#define WIDEN_F16(p, v)                                                                  \
+    {                                                                                    \
+        __m256 parts[2] = {_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p))),       \
+                           _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p) + 1))};  \
+        ck_copy(v, parts, 64);                                                           \
+    }
+#include "quantize_body.h"
+#include "nibbles_body.h"
+
+#define NAME(x) x##_avx512
+#define TARGET CK_TARGET_AVX512
+#define NARROW_F16(v, p) \
+    _mm256_storeu_si256((__m256i *)(p), _mm512_cvtps_ph((__m512)(v), _MM_FROUND_TO_NEAREST_INT))
+#define DIVIDE DIVIDE_FUSED
+#define FUSED(a, b, c) __builtin_elementwise_fma(a, b, c)
+#define WIDEN_F16(p, v) *(v) = (f32x16)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(p)))
+#include "quantize_body.h"
+#include "nibbles_body.h"
+
+#define CHOOSE(kernel, ...)                                            \
+    (ck_current_isa() == CK_AVX512 ? kernel##_avx512(__VA_ARGS__)      \
+     : ck_current_isa() == CK_AVX2 ? kernel##_avx2(__VA_ARGS__)        \
+                                   : kernel##_plain(__VA_ARGS__))
+
+#else
+#define CHOOSE(kernel, ...) kernel##_plain(__VA_ARGS__)
+#endif
+
+/// The float whose bits, made to rise with it, are `x`.
+static float unordered(int32_t x, ck_type type) {
+    if (type == CK_F32) return float_of((uint32_t)(x ^ ((x >> 31) & 0x7FFFFFFF)));
+    uint16_t half = (uint16_t)(x ^ ((x >> 15) & 0x7FFF));
+    return type == CK_F16 ? widen_f16(half) : float_of((uint32_t)half << 16);
+}
+
+int ck_extremes(const void *values, ck_type type, size_t count, float *low, float *high) {
+    int least, most;
+    CHOOSE(extremes, values, type, count, &least, &most);
+    // Positive infinity; the bits of the negative one are those below -1 - infinity.
+    const int infinity = type == CK_F32 ? 0x7F800000 : type == CK_F16 ? 0x7C00 : 0x7F80;
+    if (most >= infinity || least <= -1 - infinity) return 0;
+    *low = unordered(least, type), *high = unordered(most, type);
+    return 1;
+}
+
+/// The sum of lanes, in an order that does not depend on the instruction set.
+static double total(const f64x16 *lanes) {
+    double sums[16];
+    ck_copy(sums, lanes, sizeof sums);
+    for (int half = 8; half; half /= 2)
+        for (int i = 0; i < half; i++) sums[i] += sums[i + half];
+    return sums[0];
+}
+
+static void add_errors(const error_sums *sums, ck_errors *errors) {
+    errors->energy += total(&sums->energy);
+    errors->squares += total(&sums->squares);
+    // sqrt(x * x) is |x| in binary arithmetic.
+    double maximum = __builtin_sqrtf(__builtin_reduce_max(sums->largest));
+    if (maximum > errors->maximum) errors->maximum = maximum;
+}
+
+void ck_quantize_bytes(const void *values, ck_type type, size_t count, float scale, uint8_t *codes,
+                       ck_errors *errors) {
+    error_sums sums = {0, 0, 0};
+    CHOOSE(bytes, values, type, count, scale, codes, &sums);
+    add_errors(&sums, errors);
+}
+
+int ck_quantize_nibbles(const void *values, ck_type type, size_t count, size_t block, int reach, int half_scales,
+                        uint8_t *codes, uint8_t *scales, ck_errors *errors) {
+    error_sums sums = {0, 0, 0};
+    if (!CHOOSE(nibbles, values, type, count, block, reach, half_scales, codes, scales, &sums)) return 0;
+    add_errors(&sums, errors);
+    return 1;
+}

@@ -1,0 +1,179 @@
+import ByteIO
+import CKernels
+import Tensors
+import WeightCompression
+
+/// Speed of the compression's inner parts on one thread, each beside its peer in the same run; scripts/bench.sh runs it.
+/// usage: speed [ROUNDS]
+@main struct Speed {
+    static func main() throws {
+        let rounds = CommandLine.arguments.dropFirst().first.flatMap(Int.init) ?? 15
+        let weights = Weights(rows: 4096, columns: 4096)
+        conversions(weights, rounds)
+        try integers(weights, rounds)
+        hashing(rounds)
+        try palettes(weights, rounds)
+    }
+
+    private static func conversions(_ weights: Weights, _ rounds: Int) {
+        var target = [UInt8](repeating: 1, count: weights.count * 4)
+        target.withUnsafeMutableBytes { target in
+            for type in [ElementType.float16, .bfloat16] {
+                let halves = weights.tensor(type).bytes
+                let floats = weights.tensor(.float32).bytes
+                let isHalf = type == .float16
+                // Both read and write six bytes a value; memcpy of three bytes a value reads and writes as much.
+                let bytes = weights.count * 3
+                halves.withBytes { halves in
+                    floats.withBytes { floats in
+                        let source = halves.bindMemory(to: UInt16.self).baseAddress!
+                        let wide = floats.bindMemory(to: Float.self).baseAddress!
+                        let floatTarget = target.bindMemory(to: Float.self).baseAddress!
+                        let halfTarget = target.bindMemory(to: UInt16.self).baseAddress!
+                        let times = best(
+                            rounds,
+                            [
+                                { target.baseAddress!.copyMemory(from: wide, byteCount: bytes) },
+                                {
+                                    isHalf
+                                        ? ck_f16_to_f32(source, floatTarget, weights.count)
+                                        : ck_bf16_to_f32(source, floatTarget, weights.count)
+                                },
+                                {
+                                    isHalf
+                                        ? ck_f32_to_f16(wide, halfTarget, weights.count)
+                                        : ck_f32_to_bf16(wide, halfTarget, weights.count)
+                                },
+                            ])
+                        for (index, name) in [(1, "\(type.rawValue) to F32"), (2, "F32 to \(type.rawValue)")] {
+                            compare(name, 2 * bytes, times[index], "memcpy", 2 * bytes, times[0], 0.95)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private static func integers(_ weights: Weights, _ rounds: Int) throws {
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: weights.count * 4, alignment: 4096)
+        defer { copy.deallocate() }
+        copy.initializeMemory(as: UInt8.self, repeating: 1)
+        for (specification, bars) in [
+            ("int8", [1.0, 1.0, 1.0]), ("int4:block=32,range=7,fit=absmax", [0.9, 0.5, 0.5]),
+            ("int4:block=32,fit=absmax", [0.9, 0.5, 0.5]),
+        ] {
+            let codec = try Codecs.codec(specification)
+            for (type, bar) in zip([ElementType.float32, .float16, .bfloat16], bars) {
+                let source = weights.tensor(type)
+                let sections = codec.sections(elementType: type, shape: source.shape).map {
+                    ByteBuffer(count: $0.byteCount)
+                }
+                let units = codec.units(shape: source.shape)
+                let times = best(
+                    rounds,
+                    [
+                        { source.bytes.withBytes { copy.copyMemory(from: $0) } },
+                        {
+                            for unit in units {
+                                _ = try? codec.encode(unit, of: source, given: nil, into: sections.map(\.bytes))
+                            }
+                        },
+                    ])
+                compare(
+                    "\(specification) of \(type.rawValue)", source.bytes.count, times[1], "memcpy", source.bytes.count,
+                    times[0], bar)
+            }
+        }
+    }
+
+    private static func hashing(_ rounds: Int) {
+        let bytes = ByteView([UInt8](repeating: 7, count: 64 << 20))
+        let times = best(max(3, rounds / 3), [{ _ = SHA256.digest(of: bytes) }, { _ = TreeDigest.digest(of: bytes) }])
+        print("SHA-256 one stream: \(text(Double(bytes.count) / times[0] / 1e9, 3)) GB/s")
+        print("tree digest: \(text(Double(bytes.count) / times[1] / 1e9, 3)) GB/s")
+    }
+
+    private static func palettes(_ weights: Weights, _ rounds: Int) throws {
+        for (type, name) in [(ElementType.float16, "F16"), (.bfloat16, "BF16")] {
+            let source = weights.tensor(type)
+            for bits in [4, 6, 8] {
+                let time = try encode("palette:bits=\(bits)", source, max(3, rounds / 3))
+                let milliseconds = time * 1e3
+                line(
+                    "palette, k=\(1 << bits), 16.8 M \(name) a tensor", "\(text(milliseconds, 1)) ms", "", "<= 25 ms",
+                    milliseconds <= 25)
+            }
+        }
+        let part = weights.part(rows: 256)
+        for type in [ElementType.float16, .bfloat16, .float32] {
+            for (bits, bar) in [(4, 10.0), (6, 25), (8, 25)] {
+                let source = part.tensor(type)
+                let time = try encode("palette:bits=\(bits),group=16", source, max(2, rounds / 5))
+                let nanoseconds = time * 1e9 / Double(source.shape.count)
+                line(
+                    "palette, k=\(1 << bits), 16 rows of \(type.rawValue) a table",
+                    "\(text(nanoseconds, 1)) ns a weight",
+                    "", "<= \(text(bar, 0)) ns", nanoseconds <= bar)
+            }
+        }
+    }
+
+    private static func encode(_ specification: String, _ source: StoredTensor, _ rounds: Int) throws -> Double {
+        let codec = try Codecs.codec(specification)
+        return best(rounds, [{ _ = try? CompressedTensor.compressing(source, with: codec, threads: 1) }])[0]
+    }
+
+    /// Bytes a second against a peer's.
+    private static func compare(
+        _ name: String, _ bytes: Int, _ seconds: Double, _ peer: String, _ peerBytes: Int, _ peerSeconds: Double,
+        _ bar: Double
+    ) {
+        let (speed, peerSpeed) = (Double(bytes) / seconds / 1e9, Double(peerBytes) / peerSeconds / 1e9)
+        line(
+            name, "\(text(speed, 2)) GB/s", "\(peer) \(text(peerSpeed, 2)) GB/s, ratio \(text(speed / peerSpeed, 2))",
+            ">= \(text(bar, 2))", speed >= bar * peerSpeed)
+    }
+}
+
+/// Weights of a normal distribution, in every type.
+struct Weights {
+    let shape: Shape
+    private let floats: [Float]
+    var count: Int { floats.count }
+
+    init(rows: Int, columns: Int) {
+        shape = [rows, columns]
+        var state: UInt64 = 1
+        floats = (0..<rows * columns).map { _ in
+            var sum: Float = 0
+            for _ in 0..<2 {
+                // SplitMix64; four 16-bit numbers of each.
+                state &+= 0x9E37_79B9_7F4A_7C15
+                var z = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
+                z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
+                z ^= z >> 31
+                for part in 0..<4 { sum += Float(Int16(truncatingIfNeeded: z >> UInt64(16 * part))) }
+            }
+            return sum * (0.02 / (32768 * 1.633))
+        }
+    }
+
+    private init(shape: Shape, floats: [Float]) {
+        self.shape = shape
+        self.floats = floats
+    }
+
+    func part(rows: Int) -> Weights {
+        Weights(shape: [rows, shape.columns], floats: Array(floats[..<(rows * shape.columns)]))
+    }
+
+    func tensor(_ type: ElementType) -> StoredTensor {
+        var halves = [UInt16](repeating: 0, count: type == .float32 ? 0 : count)
+        switch type {
+        case .float16: ck_f32_to_f16(floats, &halves, count)
+        case .bfloat16: ck_f32_to_bf16(floats, &halves, count)
+        default: return StoredTensor(name: "w", floats: floats, shape: shape)
+        }
+        return StoredTensor(name: "w", elementType: type, shape: shape, bytes: ByteView(halves))
+    }
+}
