@@ -1,10 +1,6 @@
 import ByteIO
 import Exporters
-import ModelFamilies
 import Packages
-import Programs
-import Tensors
-import WeightCompression
 
 enum ExportCommand: Command {
     static let name = "export"
@@ -14,7 +10,9 @@ enum ExportCommand: Command {
     static let output = Option(
         "output", .file("OUT"), "what to write; what stands there is replaced whole or not at all", short: "o",
         isRequired: true)
-    static let positionals = [ConversionRequest.model]
+    static let positionals = [
+        Positional("MODEL", "\(ConversionRequest.model.help); or a package, with its weights as they are")
+    ]
     static let options =
         [format, output] + Exporters.all.flatMap { $0.options.map(Option.init) } + ConversionRequest.options
         + CacheChoice.options + [CommonOptions.json]
@@ -27,26 +25,11 @@ enum ExportCommand: Command {
         let type = try Exporters.named(try arguments.required(format))
         let exporter = try type.init(ExportOptionValues(type.options, arguments))
 
-        let checkpoint = try Checkpoint(model: request.model, configuration: request.configuration)
-        let family = try Families.matching(checkpoint.configuration)
-        let model = try family.model(for: checkpoint, parts: request.parts)
-        let frozen = try request.freezing(model.programs)
-        let plan = request.recipe.plan(for: frozen)
-        try request.check(model.unused, plan)
-
-        let cache = CacheChoice.cache(arguments, console)
-        let digests = try ModelDigests(checkpoint, cache: cache, threads: console.threads)
-        let kept = KeptTensors(cache: cache, digests: digests, output: output, model: request.model)
-        let progress = console.progress("compressing", total: plan.count)
-        let compressed = try request.recipe.compressing(
-            frozen, threads: console.threads, stored: kept.stored, store: kept.store,
-            progress: { progress.step($0.name) })
-        let report = try exporter.export(
-            ExportedModel(
-                program: compressed, family: Swift.type(of: family).modelTypes.first ?? "",
-                provenance: provenance(request, digests, frozen)),
-            to: output)
-        try digests.requireUnchanged()
+        let model =
+            AcceleratorPackage.looksLikePackage(at: request.model)
+            ? try ExportedModel.package(request, arguments)
+            : try ExportedModel.model(request, arguments, console, output: output)
+        let report = try exporter.export(model, to: output)
 
         let seconds = start.secondsToNow
         if arguments.has(CommonOptions.json) {
@@ -65,15 +48,6 @@ enum ExportCommand: Command {
         }
         report.warnings.forEach(console.warning)
         return .success
-    }
-
-    private static func provenance(
-        _ request: ConversionRequest, _ digests: ModelDigests, _ functions: [FrozenProgram]
-    ) -> [(key: String, text: String)] {
-        [
-            ("accelc.version", Tool.version), ("accelc.recipe", request.recipe.json.text()),
-            ("accelc.shapes", functions.map(\.functionName).joined(separator: " ")),
-        ] + digests.sources.map { ("accelc.source.\($0.name)", $0.digest.description) }
     }
 }
 
