@@ -25,14 +25,21 @@ public struct AffineForm: Sendable {
     public let scaleType: ElementType
 }
 
-/// The entry of a table, by its number, and times the row's scale where there are scales.
+/// The entry of a table, by its number, and times the scale of its block where there are scales.
 public struct PaletteForm: Sendable {
     public let codes: PackedCodes
     /// 2^bits entries each, one table for each `rowsPerTable` rows; the last may serve fewer.
     public let tables: [[Float]]
     public let rowsPerTable: Int
-    /// One for each row.
-    public let rowScales: [Float]?
+    public let scales: BlockScales?
+}
+
+/// A scale for each block of columns of each row.
+public struct BlockScales: Sendable {
+    /// Row-major.
+    public let values: [Float]
+    /// Columns that share a scale; the last block of a row may be smaller.
+    public let block: Int
 }
 
 /// Integers of a few bits: rows one after the other, each from a byte boundary on, the first in the lowest bits.
@@ -160,6 +167,7 @@ extension PaletteCodec {
         return .palette(
             PaletteForm(
                 codes: PackedCodes(bits: bits, bytes: weight.sections[0], rows: shape.rows, columns: shape.columns),
-                tables: tables, rowsPerTable: group ?? max(shape.rows, 1), rowScales: scales))
+                tables: tables, rowsPerTable: group ?? max(shape.rows, 1),
+                scales: scales.map { BlockScales(values: $0, block: max(shape.columns, 1)) }))
     }
 }

@@ -4,6 +4,8 @@ import Foundation
 public enum Fixtures {
     static let testsFolder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     public static func path(_ name: String) -> String { testsFolder.appending(path: "Fixtures/\(name)").path }
+    /// The folder of the whole project.
+    public static var repository: String { testsFolder.deletingLastPathComponent().path }
     /// The larger collection of parity cases beside the checkout, where there is one.
     public static var sharedCases: String? {
         let path = testsFolder.deletingLastPathComponent().deletingLastPathComponent().appending(path: "shared/cases")

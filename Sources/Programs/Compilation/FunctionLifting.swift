@@ -32,7 +32,7 @@ struct FunctionLifting {
             memory[.input(index)] = Content(value: value, layout: StridedLayout(shape: port.shape))
         }
         for (index, port) in function.states.enumerated() {
-            let value = builder.state(port.name, TensorType(port.elementType, shape: port.shape))
+            let value = builder.state(port.name, TensorType(port.elementType, shape: port.shape), initial: port.initial)
             memory[.state(index)] = Content(value: value, layout: StridedLayout(shape: port.shape))
         }
         for call in function.calls {

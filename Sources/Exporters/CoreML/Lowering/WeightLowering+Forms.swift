@@ -41,39 +41,19 @@ extension WeightLowering {
     private mutating func blockwise(
         _ form: AffineForm, _ place: inout WeightPlace, in builder: inout MILBuilder
     ) throws -> MILOperand {
-        let columns = place.columns
-        var (scales, zeros, blocks) = (form.scales, form.zeros, 1)
-        if form.block < columns {
-            guard place.extents.dropFirst(2).allSatisfy({ $0 == 1 }) else {
-                throw FormGap(
-                    reason: "blocks that run over several axes of \(place.extents) are no blocks of Core ML's",
-                    alternative: "use int8 or a palette for it")
-            }
-            // A last block that is smaller: all blocks are cut so that they are of one size.
-            let size = greatestCommonDivisor(columns, form.block)
-            blocks = columns / size
-            let perRow = (columns + form.block - 1) / form.block
-            func cut<Element>(_ values: [Element]) -> [Element] {
-                (0..<form.scaleRows).flatMap { row in
-                    (0..<blocks).map { values[row * perRow + $0 * size / form.block] }
-                }
-            }
-            scales = cut(scales)
-            zeros = zeros.map(cut)
-        }
-        let extents = [form.scaleRows, blocks] + place.extents.dropFirst(2).map { _ in 1 }
-        let scaleExtents = Array(extents.prefix(place.extents.count))
+        let grid = try ScaleGrid(place, rows: form.scaleRows, block: form.block)
+        let (scales, zeros) = (grid.cut(form.scales), form.zeros.map(grid.cut))
         let type: MILDataType = form.codes.bits == 4 ? .int4 : .int8
         var inputs = [
             MILNamed("data", [MILBinding.value(try stream(form.codes, "\(place.name) codes", type, place.extents))]),
-            MILNamed("scale", [.value(try numbers("\(place.name) scales", place.type, scales, scaleExtents))]),
+            MILNamed("scale", [.value(try numbers("\(place.name) scales", place.type, scales, grid.extents))]),
         ]
         if let zeros {
-            inputs.append(MILNamed("offset", [.value(try codes("\(place.name) zeros", type, zeros, scaleExtents))]))
+            inputs.append(MILNamed("offset", [.value(try codes("\(place.name) zeros", type, zeros, grid.extents))]))
         }
         place.form = "constexpr_blockwise_shift_scale"
         place.byteCount =
-            (place.rows * columns * form.codes.bits + 7) / 8 + scales.count * (place.type.bits ?? 32) / 8
+            (place.rows * place.columns * form.codes.bits + 7) / 8 + scales.count * (place.type.bits ?? 32) / 8
             + (zeros?.count ?? 0) * form.codes.bits / 8
         return builder.decompress(place.form, place.name, MILTensorType(place.type, place.extents), inputs: inputs)
     }
@@ -96,9 +76,9 @@ extension WeightLowering {
         guard form.codes.bits != 3 else {
             throw FormGap(reason: "3-bit codes need iOS 18", alternative: "use --target iOS18, or 2 or 4 bits")
         }
-        guard form.tables.count == 1, form.rowScales == nil else {
+        guard form.tables.count == 1, form.scales == nil else {
             throw FormGap(
-                reason: "\(form.rowScales == nil ? "a table for each group" : "scales beside a table") need iOS 18",
+                reason: "\(form.scales == nil ? "a table for each group" : "scales beside a table") need iOS 18",
                 alternative: "use --target iOS18, or one table for the tensor without scales")
         }
         let bytes = form.codes.stream
@@ -129,19 +109,21 @@ extension WeightLowering {
         let table = try numbers(
             "\(place.name) table", place.type, entries, [groups] + ones + [1 << form.codes.bits, 1])
         let indices = try stream(form.codes, "\(place.name) codes", type, place.extents)
-        let name = form.rowScales == nil ? place.name : "\(place.name)_unscaled"
+        let grid = try form.scales.map { try ScaleGrid(place, rows: place.rows, block: $0.block) }
+        let scales = form.scales.flatMap { scales in grid?.cut(scales.values) }
         place.form = "constexpr_lut_to_dense"
         place.byteCount =
             (place.rows * place.columns * form.codes.bits + 7) / 8
-            + (entries.count + (form.rowScales?.count ?? 0)) * (place.type.bits ?? 32) / 8
+            + (entries.count + (scales?.count ?? 0)) * (place.type.bits ?? 32) / 8
         let dense = builder.decompress(
-            place.form, name, MILTensorType(place.type, place.extents),
+            place.form, scales == nil ? place.name : "\(place.name)_unscaled",
+            MILTensorType(place.type, place.extents),
             inputs: [MILNamed("indices", [.value(indices)]), MILNamed("lut", [.value(table)])])
-        guard let rowScales = form.rowScales else { return dense }
-        let scales = try numbers("\(place.name) scales", place.type, rowScales, [place.rows] + ones)
+        guard let grid, let scales else { return dense }
+        let factors = try numbers("\(place.name) scales", place.type, scales, grid.extents)
         return builder.decompress(
             "constexpr_blockwise_shift_scale", place.name, MILTensorType(place.type, place.extents),
-            inputs: [MILNamed("data", [.name(dense.name)]), MILNamed("scale", [.value(scales)])])
+            inputs: [MILNamed("data", [.name(dense.name)]), MILNamed("scale", [.value(factors)])])
     }
 
     /// Codes in the order of the elements.
@@ -173,6 +155,36 @@ extension WeightLowering {
                     bytes[index] & 15 | (index + 1 < bytes.count ? bytes[index + 1] << 4 : 0)
                 })
         }()
+    }
+}
+
+/// Scales as Core ML has them: blocks of one size along one axis.
+private struct ScaleGrid {
+    let extents: [Int]
+    private let rows: Int
+    private let blocks: Int
+    private let blocksPerRow: Int
+    private let ratio: (size: Int, block: Int)
+
+    init(_ place: WeightPlace, rows: Int, block: Int) throws {
+        guard block >= place.columns || place.extents.dropFirst(2).allSatisfy({ $0 == 1 }) else {
+            throw FormGap(
+                reason: "blocks that run over several axes of \(place.extents) are no blocks of Core ML's",
+                alternative: "use int8 or a palette for it")
+        }
+        // A last block that is smaller: all blocks are cut so that they are of one size.
+        let size = block >= place.columns ? max(place.columns, 1) : greatestCommonDivisor(place.columns, block)
+        self.rows = rows
+        blocks = place.columns / size
+        blocksPerRow = max((place.columns + block - 1) / max(block, 1), 1)
+        ratio = (size, block)
+        extents = Array(([rows, blocks] + place.extents.dropFirst(2).map { _ in 1 }).prefix(place.extents.count))
+    }
+
+    func cut<Element>(_ values: [Element]) -> [Element] {
+        (0..<rows).flatMap { row in
+            (0..<blocks).map { values[row * blocksPerRow + $0 * ratio.size / max(ratio.block, 1)] }
+        }
     }
 }
 

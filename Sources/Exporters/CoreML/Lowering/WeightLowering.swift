@@ -28,9 +28,9 @@ struct WeightLowering {
             return try table(constant.tensor, as: type, in: &builder)
         }
         var place = WeightPlace(name: name, extents: weight.shape.dimensions, type: type)
-        if type.isFloatingPoint, let form = weight.form {
+        if type.isFloatingPoint {
             do {
-                let operand = try compressed(form, &place, in: &builder)
+                let operand = try compressed(weight.form, &place, in: &builder)
                 if let operand {
                     let known = outcomes[name]
                     outcomes[name] = WeightOutcome(
@@ -55,9 +55,10 @@ struct WeightLowering {
     }
 
     private mutating func compressed(
-        _ form: WeightForm, _ place: inout WeightPlace, in builder: inout MILBuilder
+        _ form: WeightForm?, _ place: inout WeightPlace, in builder: inout MILBuilder
     ) throws -> MILOperand? {
         switch form {
+        case nil: throw FormGap(reason: "no operation of Core ML's holds it", alternative: "use int8 or a palette")
         case .values: nil
         case .affine(let affine): try self.affine(affine, &place, in: &builder)
         case .palette(let palette): try self.palette(palette, &place, in: &builder)

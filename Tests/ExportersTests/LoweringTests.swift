@@ -1,0 +1,82 @@
+import ByteIO
+import Foundation
+import Programs
+import Tensors
+import TestSupport
+import Testing
+
+@testable import Exporters
+
+@Suite("Operators in Core ML")
+struct LoweringTests {
+    /// What becomes of an operator: the words of the table in schemas/coreml-operators.md.
+    static func outcome(_ sample: OperatorSample, for target: CoreMLTarget) throws -> String {
+        let options = CoreMLOptions(target: target, floatType: .float16, layout: .plain, allowsFallback: false)
+        do {
+            let lowered = try FunctionLowering(
+                try sample.function(), weights: WeightLowering([], options: options), options: options
+            ).lowered(named: "main")
+            return lowered.counts.decomposed[sample.operation.name] == nil ? "native" : "decomposed"
+        } catch is RequestError {
+            return "none"
+        }
+    }
+
+    /// A row an operator, a column a target; where it depends on the operator's attributes or inputs, all that occur.
+    static func table() throws -> String {
+        let samples = Dictionary(grouping: OperatorSample.all) { $0.operation.name }
+        let rows = try samples.keys.sorted().map { name in
+            let cells = try CoreMLTarget.allCases.map { target in
+                Set(try (samples[name] ?? []).map { try outcome($0, for: target) }).sorted().joined(separator: ", ")
+            }
+            return "| \(name) | \(cells.joined(separator: " | ")) |"
+        }
+        let targets = CoreMLTarget.allCases.map(\.rawValue)
+        return """
+            # Operators in Core ML
+
+            What `accelc export --format coreml` makes of each operator: `native`, said by Core ML's own operations; `decomposed`, said by
+            other operators; `none`, refused. More than one word: it depends on the operator's attributes or inputs.
+
+            | operator | \(targets.joined(separator: " | ")) |
+            |---|\(targets.map { _ in "---|" }.joined())
+            \(rows.joined(separator: "\n"))
+
+            """
+    }
+
+    @Test("What becomes of each operator for each target is what schemas/coreml-operators.md says")
+    func matrix() throws {
+        let path = Fixtures.repository + "/schemas/coreml-operators.md"
+        let table = try Self.table()
+        if ProcessInfo.processInfo.environment["ACCELC_UPDATE"] != nil {
+            try table.write(toFile: path, atomically: true, encoding: .utf8)
+        }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == table)
+    }
+
+    @Test("Every operator of the registry can be said for iOS 18")
+    func complete() throws {
+        for sample in OperatorSample.all where !Self.refused.contains(sample.name) {
+            #expect(try Self.outcome(sample, for: .iOS18) != "none", "\(sample.name)")
+        }
+    }
+
+    /// More output at the end of a transposed convolution than its padding cuts off.
+    private static let refused: Set = ["conv_transpose_grouped"]
+}
+
+extension OperatorSample {
+    /// The operator alone, its parameters constants and the rest inputs.
+    func function() throws -> FrozenProgram {
+        var builder = ProgramBuilder(name: name)
+        let constants: Set = ["linear", "conv", "conv_transpose", "layer_norm", "rms_norm", "group_norm", "lstm_cell"]
+        let values = try inputs().enumerated().map { index, tensor in
+            let isState = operation.name == "lstm_cell" && index == 1
+            return constants.contains(operation.name) && index > 0 && !isState
+                ? builder.literal(tensor, name: "constant\(index)") : builder.input("input\(index)", tensor.type)
+        }
+        builder.output("result", try builder.apply(try frozen(), values))
+        return try builder.finish().freezing(ShapeBindings())
+    }
+}
