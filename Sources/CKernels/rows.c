@@ -46,3 +46,11 @@ void ck_softmax(float *row, size_t count) { CHOOSE(softmax, row, count) }
 void ck_layer_norm(const float *x, const float *gain, const float *shift, double epsilon, float *target, size_t count) {
     CHOOSE(layer_norm, x, gain, shift, epsilon, target, count)
 }
+
+void ck_rms_norm(const float *x, const float *gain, double epsilon, float *target, size_t count) {
+    CHOOSE(rms_norm, x, gain, epsilon, target, count)
+}
+
+void ck_rope(const float *x, const float *cos, const float *sin, size_t half, float *target, size_t width) {
+    CHOOSE(rope, x, cos, sin, half, target, width)
+}

@@ -273,6 +273,39 @@ TARGET static void NAME(layer_norm)(const float *x, const float *gain, const flo
     }
 }
 
+TARGET static void NAME(rms_norm)(const float *x, const float *gain, double epsilon, float *target, size_t count) {
+    DOUBLES sums = 0.0;
+    for (size_t i = 0; i < count; i += 16) {
+        FLOATS v;
+        NAME(load)(x, i, count, 0.0f, &v);
+        sums += WIDE(v) * WIDE(v);
+    }
+    double scale = 1 / __builtin_sqrt(NAME(total)(&sums) / (double)count + epsilon);
+    for (size_t i = 0; i < count; i += 16) {
+        FLOATS v, g;
+        NAME(load)(x, i, count, 0.0f, &v);
+        NAME(load)(gain, i, count, 0.0f, &g);
+        v = NARROW(WIDE(v) * scale * WIDE(g));
+        NAME(store)(target, i, count, &v);
+    }
+}
+
+TARGET static void NAME(rope)(const float *x, const float *cos, const float *sin, size_t half, float *target,
+                              size_t width) {
+    for (size_t i = 0; i < half; i += 16) {
+        FLOATS a, b, c, s;
+        NAME(load)(x, i, half, 0.0f, &a);
+        NAME(load)(x + half, i, half, 0.0f, &b);
+        NAME(load)(cos, i, half, 0.0f, &c);
+        NAME(load)(sin, i, half, 0.0f, &s);
+        FLOATS first = NARROW(WIDE(a) * WIDE(c) - WIDE(b) * WIDE(s));
+        FLOATS second = NARROW(WIDE(b) * WIDE(c) + WIDE(a) * WIDE(s));
+        NAME(store)(target, i, half, &first);
+        NAME(store)(target + half, i, half, &second);
+    }
+    for (size_t i = 2 * half; i < width; i++) target[i] = x[i];
+}
+
 #undef FLOATS
 #undef DOUBLES
 #undef INTS

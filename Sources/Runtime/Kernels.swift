@@ -3,6 +3,7 @@ import Programs
 /// The registry of kernels. A new kernel is a file in `Kernels/` and a line here.
 enum Kernels {
     static let all: [any Kernel.Type] = [
+        AttentionStepKernel.self,
         AttentionKernel.self,
         BinaryKernel.self,
         ConvKernel.self,
@@ -10,9 +11,12 @@ enum Kernels {
         CopyKernel.self,
         GatherKernel.self,
         LayerNormKernel.self,
+        LinearStepKernel.self,
         LinearKernel.self,
         MatMulKernel.self,
         PositionNormKernel.self,
+        RMSNormKernel.self,
+        RopeKernel.self,
         SnakeKernel.self,
         SoftmaxKernel.self,
         UnaryKernel.self,

@@ -44,4 +44,13 @@ enum ScaleType: String, Sendable {
         case .float32: section.loadUnaligned(fromByteOffset: index * 4, as: Float.self)
         }
     }
+
+    /// Scales `indices` as float32.
+    func load(_ section: UnsafeRawBufferPointer, _ indices: Range<Int>, into target: UnsafeMutablePointer<Float>) {
+        if self == .float16, let start = section.baseAddress, Int(bitPattern: start) % 2 == 0 {
+            let halves = start.assumingMemoryBound(to: UInt16.self) + indices.lowerBound
+            return ck_f16_to_f32(halves, target, indices.count)
+        }
+        for (place, index) in indices.enumerated() { target[place] = load(section, at: index) }
+    }
 }

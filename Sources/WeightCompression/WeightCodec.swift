@@ -35,6 +35,11 @@ public protocol WeightCodec: Sendable {
     ) throws -> Distortion
     /// Decodes whole rows to float32: `rows.count * columns` values.
     func decode(_ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>)
+    /// Multiplies rows with a vector: `target[i]` is the sum of row i's weights, each times its element of `x`, to float32
+    /// rounding; the same bits however rows are divided among calls. Decodes the rows unless a codec knows better.
+    /// - Parameter target: `rows.count` elements.
+    func dot(
+        _ rows: Range<Int>, of weight: CompressedTensor, with x: DotVector, into target: UnsafeMutablePointer<Float>)
     /// Proves that stored rows are what the codec would have chosen given its stored scales or palettes: lossless values
     /// are equal, |w - q| is at most half a step for values in range, a palette code is the nearest entry.
     /// - Returns: the index of the first element (row-major, in the whole tensor) that is not, with the reason.

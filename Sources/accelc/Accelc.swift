@@ -6,6 +6,7 @@ import Foundation
 @main
 struct Accelc {
     static func main() {
+        ProcessMemory.returnLargeBlocks()
         Signals.install()
         let console = Console()
         let status = run(Array(CommandLine.arguments.dropFirst()), console)

@@ -156,6 +156,52 @@ extension Kernels {
             }
         }
 
+        @Test("RMS norm rounds the float64 result once, also in place")
+        func rmsNorm() {
+            var generator = SeededGenerator(seed: 12)
+            for size in oddSizes where size > 0 {
+                for magnitude in [Float(1), 1e-20, 1e18] {
+                    let x = generator.floats(size).map { $0 * magnitude }, gain = generator.floats(size)
+                    let results = onEachSet {
+                        var target = x + [-7]
+                        target.withUnsafeMutableBufferPointer {
+                            ck_rms_norm($0.baseAddress, gain, 1e-5, $0.baseAddress, size)
+                        }
+                        return target
+                    }
+                    #expect(results.agree)
+                    #expect(results[0][size] == -7)
+                    let squares = x.reduce(0.0) { $0 + Double($1) * Double($1) } / Double(size)
+                    for i in 0..<size {
+                        let exact = Double(x[i]) / (squares + 1e-5).squareRoot() * Double(gain[i])
+                        #expect(ulps(results[0][i], from: exact) <= 0.51)
+                    }
+                }
+            }
+        }
+
+        @Test("rotation gives each pair's float64 result rounded once, and leaves what is beyond the pairs")
+        func rope() {
+            var generator = SeededGenerator(seed: 13)
+            for half in oddSizes where half > 0 {
+                let width = 2 * half + half % 3
+                let x = generator.floats(width), cos = generator.floats(half), sin = generator.floats(half)
+                let exact = (0..<width).map { i in
+                    if i >= 2 * half { return x[i] }
+                    let (a, b) = (Double(x[i % half]), Double(x[i % half + half]))
+                    let (c, s) = (Double(cos[i % half]), Double(sin[i % half]))
+                    return Float(i < half ? a * c - b * s : b * c + a * s)
+                }
+                for result in onEachSet({
+                    var target = [Float](repeating: -7, count: width + 1)
+                    ck_rope(x, cos, sin, half, &target, width)
+                    return target
+                }) {
+                    #expect(result == exact + [-7])
+                }
+            }
+        }
+
         @Test(
             "layer norm of a constant row is the shift, whatever the constant",
             arguments: [0, 1, -3.7e-20, 1e30] as [Float])

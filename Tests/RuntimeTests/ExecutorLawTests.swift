@@ -83,8 +83,9 @@ struct ExecutorLawTests {
 
     @Test("every kernel takes the plain samples of its operators")
     func kernelsAreUsed() throws {
-        // Views of weights have a test of their own.
-        for kernel in Kernels.all where kernel != WeightViewKernel.self {
+        // These have tests of their own.
+        let special: [any Kernel.Type] = [AttentionStepKernel.self, LinearStepKernel.self, WeightViewKernel.self]
+        for kernel in Kernels.all where !special.contains(where: { $0 == kernel }) {
             for operation in kernel.operators {
                 let sample = try #require(
                     OperatorSample.all.first { $0.operation.name == operation.name }, "\(operation.name)")
@@ -157,6 +158,52 @@ struct ExecutorLawTests {
             }
         ),
     ]
+
+    @Test("a step of one token: attention reads its cache in place, and only what the mask lets through")
+    func attentionStep() throws {
+        let lowest = -Float.greatestFiniteMagnitude
+        let masks: [[Float]?] = [
+            nil, (0..<77).map { $0 < 41 ? 0 : lowest }, (0..<77).map { (20..<41).contains($0) ? 0.25 : -.infinity },
+            (0..<77).map { $0 % 3 == 0 ? lowest : 0 }, [Float](repeating: lowest, count: 77),
+        ]
+        for (mask, isTurned) in masks.flatMap({ mask in [(mask, false), (mask, true)] }) {
+            let program = try SmallProgram { maker in
+                let q = maker.input([2, 6, 1, 40])
+                var (k, v) = (maker.input([2, 3, 77, 40]), maker.input([2, 3, 77, 66]))
+                if isTurned {
+                    let turned = [maker.input([2, 77, 3, 40]), maker.input([2, 77, 3, 66])]
+                    (k, v) = (
+                        try maker.builder.apply(Transpose([0, 2, 1, 3]), [turned[0]]),
+                        try maker.builder.apply(Transpose([0, 2, 1, 3]), [turned[1]])
+                    )
+                }
+                let masks = mask.map { [maker.input(HostTensor($0, [1, 77]))] } ?? []
+                return [try maker.builder.apply(Attention(scale: 0.2), [q, k, v] + masks)]
+            }
+            #expect(try Executor(program.program).kernelNames.contains("AttentionStepKernel"))
+            let found = try program.run(threads: 2)
+            #expect(found == (try program.run(threads: 1)))
+            #expect(agree(found[0], try program.reference()[0], tolerance: 2e-6))
+        }
+    }
+
+    @Test("one and two rows meet weights of every codec without panels", arguments: codecs)
+    func linearStep(codec: String) throws {
+        for rows in [1, 2] {
+            let program = try SmallProgram(compress: codec) { maker in
+                let x = maker.input([1, rows, 97])
+                let wide = try maker.builder.apply(
+                    Linear(activation: .silu), [x, maker.weight([2000, 97]), maker.weight([2000])])
+                return [wide, try maker.builder.apply(Linear(), [wide, maker.weight([60, 2000])])]
+            }
+            #expect(try Executor(program.program).kernelNames == ["LinearStepKernel", "LinearStepKernel"])
+            let found = try program.run(threads: 2)
+            #expect(found == (try program.run(threads: 1)))
+            for (found, expected) in zip(found, try program.reference()) {
+                #expect(agree(found, expected, tolerance: 2e-6))
+            }
+        }
+    }
 
     @Test("equal bits for any number of threads, close to the reference", arguments: large.indices)
     func threads(index: Int) throws {

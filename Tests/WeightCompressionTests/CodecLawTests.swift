@@ -47,6 +47,37 @@ struct CodecLawTests {
         }
     }
 
+    @Test("products of rows with a vector are those of the decoded rows, whole and one by one", arguments: names)
+    func products(name: String) throws {
+        for codec in CodecCase.options(of: name) {
+            for columns in [1, 15, 33, 48, 130] {
+                var generator = SeededGenerator(seed: UInt64(columns))
+                let source = StoredTensor(
+                    name: "w", floats: (0..<37 * columns).map { _ in Float.random(in: -1...1, using: &generator) },
+                    shape: [37, columns])
+                guard codec.objection(elementType: .float32, shape: source.shape) == nil else { continue }
+                let weight = try CompressedTensor.compressing(source, with: codec, threads: 1).tensor
+                let decoded = weight.floats()
+                let x = (0..<columns).map { _ in Float.random(in: -1...1, using: &generator) }
+                let vector = x.withUnsafeBufferPointer { DotVector($0) }
+                var (whole, single) = ([Float](repeating: 0, count: 37), [Float](repeating: 0, count: 37))
+                codec.dot(0..<37, of: weight, with: vector, into: &whole)
+                single.withUnsafeMutableBufferPointer { target in
+                    for row in 0..<37 {
+                        codec.dot(row..<row + 1, of: weight, with: vector, into: target.baseAddress! + row)
+                    }
+                }
+                #expect(whole == single, "\(codec.specification), \(columns) columns")
+                for row in 0..<37 {
+                    let products = x.indices.map { Double(x[$0]) * Double(decoded[row * columns + $0]) }
+                    let (sum, size) = (products.reduce(0, +), products.reduce(0) { $0 + abs($1) })
+                    #expect(
+                        abs(Double(whole[row]) - sum) <= 1e-6 * size, "\(codec.specification), \(columns) columns")
+                }
+            }
+        }
+    }
+
     @Test("sections are those of the layout, and units cover the rows in order", arguments: names)
     func layout(name: String) throws {
         for codec in CodecCase.options(of: name) {

@@ -16,6 +16,11 @@ ck_isa ck_current_isa(void);
 /// For tests: use at most `isa` (a set that the processor lacks is ignored). Returns the set now in use.
 ck_isa ck_limit_isa(ck_isa isa);
 
+// ---- memory --------------------------------------------------------------------------------------------------
+
+/// Where the C library would keep freed memory for later (glibc), it gives blocks of so many bytes back at once.
+void ck_return_blocks(int bytes);
+
 // ---- half precision ------------------------------------------------------------------------------------------
 // Round to nearest even; NaN stays NaN (quiet); float32 -> float16 overflows to infinity. Bit-equal on every set.
 
@@ -114,6 +119,26 @@ void ck_pack_panel_transposed(const float *w, size_t stride, size_t columns, siz
 void ck_gemm_panel(const float *a, size_t lda, size_t m, size_t k, const float *panel, const float *bias,
                    float *c, size_t ldc, size_t columns);
 
+// ---- products with one vector ----------------------------------------------------------------------------------
+// A row's sum does not depend on the rows beside it; all sets give the same bits.
+
+/// target[r] = sum_i x[i] * w[r * stride + i], i < count.
+void ck_dot(const float *x, const float *w, size_t stride, size_t rows, size_t count, float *target);
+/// target[r] = sum_i x[i] * (codes[r * stride + i] - zeros[r]).
+void ck_dot_int8(const float *x, const int8_t *codes, size_t stride, size_t rows, size_t count, const float *zeros,
+                 float *target);
+/// The order in which `ck_dot_codes4` reads its vector: of each 32 elements those at even places first, then those at
+/// odd ones; filled up with zeros to a multiple of 32.
+void ck_split_pairs(const float *x, size_t count, float *target);
+/// target[r] = sum_i x[i] * scale(r, i) * table[code i of row r], codes of 4 bits packed low nibble first; a row starts
+/// at r * `stride` bytes. A row has `blocks` scales, each for `block` (16, 32, 64, 128, or count) columns; 0: none.
+/// `pairs` is x as `ck_split_pairs` leaves it.
+void ck_dot_codes4(const float *pairs, const uint8_t *codes, size_t stride, size_t rows, size_t count,
+                   const float table[16], const float *scales, size_t blocks, size_t block, float *target);
+/// target[c] = sum_r weights[r] * rows[r * stride + c], c < columns, r < count. Rows of weight 0 are not read.
+void ck_weighted_sum(const float *weights, const float *rows, size_t stride, size_t count, size_t columns,
+                     float *target);
+
 // ---- elementwise and row kernels -----------------------------------------------------------------------------
 // Each within 4 ulp of the correctly rounded result (tested against float64). Bit-equal on every set.
 
@@ -134,5 +159,9 @@ void ck_cos(float *x, size_t count);
 void ck_softmax(float *row, size_t count);
 /// target = (x - mean) / sqrt(variance + epsilon) * gain + shift, biased variance, one row. `target` may be `x`.
 void ck_layer_norm(const float *x, const float *gain, const float *shift, double epsilon, float *target, size_t count);
+/// target = x / sqrt(mean(x^2) + epsilon) * gain, one row. `target` may be `x`.
+void ck_rms_norm(const float *x, const float *gain, double epsilon, float *target, size_t count);
+/// One row of `width` elements: x[i] and x[i + half] turn by an angle for i < half, the rest stays. Not in place.
+void ck_rope(const float *x, const float *cos, const float *sin, size_t half, float *target, size_t width);
 
 #endif

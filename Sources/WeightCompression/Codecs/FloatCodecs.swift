@@ -66,6 +66,13 @@ extension FloatCodec {
         }
     }
 
+    public func dot(
+        _ rows: Range<Int>, of weight: CompressedTensor, with x: DotVector, into target: UnsafeMutablePointer<Float>
+    ) {
+        if Self.storedType == .float32, dotInPlace(rows, of: weight, with: x, into: target) { return }
+        dotDecoded(rows, of: weight, with: x, into: target)
+    }
+
     public func violation(
         _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
     ) -> (index: Int, reason: String)? {

@@ -26,7 +26,7 @@ public struct Int4Codec: WeightCodec {
     public let values: CodecOptionValues
     public let isSymmetric: Bool
     private let block: Int?
-    private let search: LinearGridSearch
+    let search: LinearGridSearch
 
     /// - Throws: `RequestError` for `range` beside `mode=asymmetric`, which has one range only.
     public init(_ values: CodecOptionValues) throws {

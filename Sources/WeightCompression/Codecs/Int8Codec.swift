@@ -25,7 +25,7 @@ public struct Int8Codec: WeightCodec {
     /// Each row has its scale; else there is one for the tensor.
     public let isPerChannel: Bool
     public let isSymmetric: Bool
-    private let search: LinearGridSearch
+    let search: LinearGridSearch
 
     public init(_ values: CodecOptionValues) {
         self.values = values
@@ -105,7 +105,7 @@ public struct Int8Codec: WeightCodec {
         if !isSymmetric { sections[2][index] = UInt8(truncatingIfNeeded: grid.zero) }
     }
 
-    private func grid(of weight: CompressedTensor, row: Int) -> LinearGrid {
+    func grid(of weight: CompressedTensor, row: Int) -> LinearGrid {
         let index = isPerChannel ? row : 0
         let zero = isSymmetric ? 0 : weight.sections[2].withBytes { Int(Int8(bitPattern: $0[index])) }
         return LinearGrid(scale: weight.sections[1].withBytes { search.scaleType.load($0, at: index) }, zero: zero)

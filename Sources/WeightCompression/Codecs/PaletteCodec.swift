@@ -182,7 +182,7 @@ public struct PaletteCodec: WeightCodec {
         return entries
     }
 
-    private func entries(of weight: CompressedTensor, group index: Int) -> [Float] {
+    func entries(of weight: CompressedTensor, group index: Int) -> [Float] {
         let start = index * bytesPerPalette
         return weight.sections[1].withBytes { section in
             (0..<size).map { place in
@@ -193,7 +193,7 @@ public struct PaletteCodec: WeightCodec {
         }
     }
 
-    private func scale(of weight: CompressedTensor, row: Int) -> Float {
+    func scale(of weight: CompressedTensor, row: Int) -> Float {
         guard hasScales else { return 1 }
         return weight.sections[2].withBytes { $0.loadUnaligned(fromByteOffset: row * 4, as: Float.self) }
     }

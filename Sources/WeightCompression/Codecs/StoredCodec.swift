@@ -40,6 +40,13 @@ public struct StoredCodec: WeightCodec {
         stored.readFloats(stored.elements(ofRows: rows), into: target)
     }
 
+    public func dot(
+        _ rows: Range<Int>, of weight: CompressedTensor, with x: DotVector, into target: UnsafeMutablePointer<Float>
+    ) {
+        if weight.elementType == .float32, dotInPlace(rows, of: weight, with: x, into: target) { return }
+        dotDecoded(rows, of: weight, with: x, into: target)
+    }
+
     public func violation(
         _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
     ) -> (index: Int, reason: String)? {

@@ -1,0 +1,114 @@
+// Dot products of many rows of weights with one vector: what a step of one token is made of. Weights are decoded in
+// registers, so memory is read once and never written.
+#include "internal.h"
+
+// a * b + c is two roundings unless the code says otherwise, on every instruction set.
+#pragma clang fp contract(off)
+
+// Rows that share what is read of the vector; their sums are enough to keep the multipliers busy.
+#define DOT_ROWS 4
+
+#define NAME(x) x##_plain
+#define TARGET
+#if CK_ARM
+
+static inline void lookup_neon(const uint8_t *codes, const float *table, float *even, float *odd) {
+    uint8x16x4_t values = {{
+        vld1q_u8((const uint8_t *)table),
+        vld1q_u8((const uint8_t *)(table + 4)),
+        vld1q_u8((const uint8_t *)(table + 8)),
+        vld1q_u8((const uint8_t *)(table + 12)),
+    }};
+    static const uint8_t spread_bytes[16] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
+    static const uint8_t place_bytes[16] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
+    uint8x16_t spread = vld1q_u8(spread_bytes), places = vld1q_u8(place_bytes), pairs = vld1q_u8(codes);
+    // Code c is bytes 4c to 4c + 3 of the table.
+    uint8x16_t low = vshlq_n_u8(vandq_u8(pairs, vdupq_n_u8(15)), 2), high = vshlq_n_u8(vshrq_n_u8(pairs, 4), 2);
+#pragma clang loop unroll(full)
+    for (int part = 0; part < 4; part++) {
+        uint8x16_t from = vaddq_u8(spread, vdupq_n_u8((uint8_t)(4 * part)));
+        vst1q_u8((uint8_t *)(even + 4 * part), vqtbl4q_u8(values, vaddq_u8(vqtbl1q_u8(low, from), places)));
+        vst1q_u8((uint8_t *)(odd + 4 * part), vqtbl4q_u8(values, vaddq_u8(vqtbl1q_u8(high, from), places)));
+    }
+}
+#define LOOKUP(codes, table, even, odd) lookup_neon(codes, table, (float *)&even, (float *)&odd)
+
+#else
+
+#define LOOKUP(codes, table, even, odd)                                                                       \
+    for (int lane = 0; lane < 16; lane++)                                                                     \
+    even[lane] = (table)[(codes)[lane] & 15], odd[lane] = (table)[(codes)[lane] >> 4]
+
+#endif
+#include "dot_body.h"
+
+#if CK_X86
+
+// The permutation looks at 3 bits of a code; the 4th, moved to the sign, picks the half of the table.
+CK_TARGET_AVX2 CK_INLINE __m256 lookup_eight(__m256i codes, const float *table) {
+    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(_mm256_loadu_ps(table), codes),
+                            _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), codes),
+                            _mm256_castsi256_ps(_mm256_slli_epi32(codes, 28)));
+}
+CK_TARGET_AVX2 CK_INLINE void lookup_avx2(const uint8_t *codes, const float *table, float *even, float *odd) {
+    __m256i a = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)codes));
+    __m256i b = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(codes + 8)));
+    _mm256_storeu_ps(even, lookup_eight(a, table));
+    _mm256_storeu_ps(even + 8, lookup_eight(b, table));
+    _mm256_storeu_ps(odd, lookup_eight(_mm256_srli_epi32(a, 4), table));
+    _mm256_storeu_ps(odd + 8, lookup_eight(_mm256_srli_epi32(b, 4), table));
+}
+#define NAME(x) x##_avx2
+#define TARGET CK_TARGET_AVX2
+#define LOOKUP(codes, table, even, odd) lookup_avx2(codes, table, (float *)&even, (float *)&odd)
+#include "dot_body.h"
+
+// The permutation looks at 4 bits only.
+CK_TARGET_AVX512 CK_INLINE void lookup_avx512(const uint8_t *codes, const float *table, float *even, float *odd) {
+    __m512 values = _mm512_loadu_ps(table);
+    __m512i pairs = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)codes));
+    _mm512_storeu_ps(even, _mm512_permutexvar_ps(pairs, values));
+    _mm512_storeu_ps(odd, _mm512_permutexvar_ps(_mm512_srli_epi32(pairs, 4), values));
+}
+#define NAME(x) x##_avx512
+#define TARGET CK_TARGET_AVX512
+#define LOOKUP(codes, table, even, odd) lookup_avx512(codes, table, (float *)&even, (float *)&odd)
+#include "dot_body.h"
+
+#define CHOOSE(kernel, ...)                                      \
+    switch (ck_current_isa()) {                                  \
+    case CK_AVX512: kernel##_avx512(__VA_ARGS__); return;        \
+    case CK_AVX2: kernel##_avx2(__VA_ARGS__); return;            \
+    default: kernel##_plain(__VA_ARGS__);                        \
+    }
+
+#else
+
+// NEON belongs to the plain compilation on ARM.
+#define CHOOSE(kernel, ...) kernel##_plain(__VA_ARGS__);
+
+#endif
+
+void ck_split_pairs(const float *x, size_t count, float *target) {
+    for (size_t i = 0; i < (count + 31) / 32 * 32; i++)
+        target[i / 32 * 32 + i % 2 * 16 + i % 32 / 2] = i < count ? x[i] : 0;
+}
+
+void ck_dot(const float *x, const float *w, size_t stride, size_t rows, size_t count, float *target) {
+    CHOOSE(dot, x, w, stride, rows, count, target)
+}
+
+void ck_dot_int8(const float *x, const int8_t *codes, size_t stride, size_t rows, size_t count, const float *zeros,
+                 float *target) {
+    CHOOSE(dot_int8, x, codes, stride, rows, count, zeros, target)
+}
+
+void ck_dot_codes4(const float *pairs, const uint8_t *codes, size_t stride, size_t rows, size_t count,
+                   const float table[16], const float *scales, size_t blocks, size_t block, float *target) {
+    CHOOSE(dot_codes4, pairs, codes, stride, rows, count, table, scales, blocks, block, target)
+}
+
+void ck_weighted_sum(const float *weights, const float *rows, size_t stride, size_t count, size_t columns,
+                     float *target) {
+    CHOOSE(weighted_sum, weights, rows, stride, count, columns, target)
+}

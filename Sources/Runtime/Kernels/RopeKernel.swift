@@ -1,0 +1,38 @@
+import CKernels
+import Programs
+import Tensors
+
+/// Rotary position embeddings, row by row.
+struct RopeKernel: Kernel {
+    static let operators: [any Operator.Type] = [Rope.self]
+    private let source: OperandMemory
+    private let (cos, sin): (OperandMemory, OperandMemory)
+    private let target: OperandMemory
+    /// Where each row's angles are.
+    private let angles: StridedRows
+    private let (width, half): (Int, Int)
+
+    init?(_ call: PreparedCall) {
+        guard call.inputs.count == 3, (call.inputs + call.outputs).allSatisfy({ $0.contiguousFloats != nil }) else {
+            return nil
+        }
+        (source, cos, sin, target) = (call.inputs[0], call.inputs[1], call.inputs[2], call.outputs[0])
+        width = source.shape.dimensions[source.shape.rank - 1]
+        half = cos.shape.dimensions[cos.shape.rank - 1]
+        angles = StridedRows(
+            StridedLayout(shape: cos.shape).expanded(to: Shape(source.shape.dimensions.dropLast() + [half])))
+    }
+
+    func run(on workers: Workers) {
+        let rowsAtOnce = max(1, (1 << 12) / width)
+        workers.forEach((angles.count + rowsAtOnce - 1) / rowsAtOnce) { piece, _ in
+            guard let source = source.contiguousFloats, let target = target.contiguousFloats,
+                let cos = cos.contiguousFloats, let sin = sin.contiguousFloats
+            else { return }
+            for row in piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, angles.count) {
+                let angle = angles.start(of: row)
+                ck_rope(source + row * width, cos + angle, sin + angle, half, target + row * width, width)
+            }
+        }
+    }
+}
