@@ -83,11 +83,19 @@ extension Lowerings {
         _: Atan2, _ inputs: [MILOperand], _ builder: inout MILBuilder
     ) -> MILOperand {
         let extents = builder.resultExtents
-        let (y, x) = (inputs[0], inputs[1])
-        func step(_ type: String, _ left: MILOperand, _ right: MILParameter, _ result: MILDataType? = nil) -> MILOperand
-        {
+        // Both of the extents of the result, so that each step has them.
+        let zeros = builder.step(
+            "mul",
+            [
+                "x": .operand(builder.step("add", ["x": .operand(inputs[0]), "y": .operand(inputs[1])], extents)),
+                "y": builder.number(0),
+            ], extents)
+        func step(
+            _ type: String, _ left: MILOperand, _ right: MILParameter, _ result: MILDataType? = nil
+        ) -> MILOperand {
             builder.step(type, ["x": .operand(left), "y": right], extents, result)
         }
+        let (y, x) = (step("add", zeros, .operand(inputs[0])), step("add", zeros, .operand(inputs[1])))
         let squares = step("add", step("mul", x, .operand(x)), .operand(step("mul", y, .operand(y))))
         let radius = builder.step("sqrt", ["x": .operand(squares)], extents)
         let right = step("real_div", y, .operand(step("add", radius, .operand(x))))
@@ -96,9 +104,8 @@ extension Lowerings {
         let tangent = builder.step(
             "select", ["cond": .operand(isLeft), "a": .operand(left), "b": .operand(right)], extents)
         let isOrigin = step("equal", radius, builder.number(0), .bool)
-        let zero = step("mul", radius, builder.number(0))
         let safe = builder.step(
-            "select", ["cond": .operand(isOrigin), "a": .operand(zero), "b": .operand(tangent)], extents)
+            "select", ["cond": .operand(isOrigin), "a": .operand(zeros), "b": .operand(tangent)], extents)
         let half = builder.step("atan", ["x": .operand(safe)], extents)
         return builder.result("mul", ["x": .operand(half), "y": builder.number(2)])
     }

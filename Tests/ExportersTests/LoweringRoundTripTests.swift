@@ -1,0 +1,70 @@
+import ByteIO
+import Programs
+import Tensors
+import TestSupport
+import Testing
+import WeightCompression
+
+@testable import Exporters
+
+@Suite("What is written for Core ML means what the operators mean")
+struct LoweringRoundTripTests {
+    /// Writes the program, reads it back, runs it, and compares the outputs with the reference meaning.
+    private func noise(
+        _ function: FrozenProgram, _ inputs: [String: HostTensor], _ target: CoreMLTarget, _ floatType: MILDataType
+    ) throws -> Float? {
+        let exporter = try CoreMLExporter(
+            ExportOptionValues(words: [
+                "target": target.rawValue, "precision": floatType == .float32 ? "float32" : "float16",
+            ]))
+        return try withTemporaryFolder { folder in
+            let path = "\(folder)/x.mlpackage"
+            let model = ExportedModel(
+                program: CompressedProgram(functions: [function], weights: []), family: "sample", provenance: [])
+            do { _ = try exporter.export(model, to: path) } catch is RequestError { return nil }
+            var states: [String: HostTensor] = [:]
+            let found = try CoreMLPackage(at: path).run(
+                inputs: inputs.mapValues { $0.elementType == .bool ? HostTensor($0.integers, $0.shape) : $0 },
+                states: &states)
+            var largest: Float = 0
+            for (name, expected) in try function.evaluate(inputs) {
+                let result = try #require(found[name])
+                #expect(result.shape == expected.shape, "\(name)")
+                let wanted = expected.floats
+                let scale = max(wanted.map(abs).max() ?? 0, 1e-3)
+                for (found, expected) in zip(result.floats, wanted) {
+                    largest = max(largest, abs(found - expected) / scale)
+                }
+            }
+            return largest
+        }
+    }
+
+    private static let samples = OperatorSample.all.filter { !$0.name.hasSuffix("_special") }
+
+    @Test("In float32, within its rounding", arguments: samples)
+    func float32(sample: OperatorSample) throws {
+        let inputs = try sample.inputsByName()
+        for target in [CoreMLTarget.iOS16, .iOS18] {
+            guard let noise = try noise(try sample.function(), inputs, target, .float32) else { continue }
+            #expect(noise <= 4e-6, "\(target.rawValue)")
+        }
+    }
+
+    @Test("In float16, within its rounding", arguments: samples)
+    func float16(sample: OperatorSample) throws {
+        // A step at a whole number, or an index, is another one where the input is rounded.
+        guard !["floor", "modulo", "compare", "cast", "argmax"].contains(sample.operation.name) else { return }
+        let inputs = try sample.inputsByName()
+        guard let noise = try noise(try sample.function(), inputs, .iOS18, .float16) else { return }
+        #expect(noise <= 0x1p-7, "\(noise)")
+    }
+}
+
+extension OperatorSample {
+    func inputsByName() throws -> [String: HostTensor] {
+        let names = Set(try function().program.inputs.map(\.name))
+        let all = try inputs().enumerated().map { ("input\($0)", $1) }
+        return Dictionary(uniqueKeysWithValues: all.filter { names.contains($0.0) })
+    }
+}
