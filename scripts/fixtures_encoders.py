@@ -51,6 +51,10 @@ FIXTURE = {
         kind="CLIPModel", images=1, lengths=[8, 5, 7], config=dict(
             projection_dim=20, vision_config=dict(IMAGE, image_size=12, hidden_act="gelu"),
             text_config=dict(CLIP_TEXT, eos_token_id=41, pad_token_id=41))),
+    "cliptext_projected": dict(
+        kind="CLIPTextModelWithProjection", lengths=[9, 4],
+        config=dict(CLIP_TEXT, projection_dim=14, eos_token_id=41, pad_token_id=1)),
+    "clipvision_plain": dict(kind="CLIPVisionModel", config=dict(IMAGE, image_size=18), images=2),
 }
 
 

@@ -5,6 +5,7 @@ public enum Families {
     public static let all: [any ModelFamily.Type] = [
         Bert.self,
         CLIP.self,
+        CLIPTower.self,
         DistilBert.self,
         Gemma3Text.self,
         Kokoro.self,

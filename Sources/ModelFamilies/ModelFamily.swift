@@ -47,6 +47,7 @@ public struct FamilyModel: Sendable {
 
 extension ModelFamily {
     public static func recognizes(_ configuration: JSONField) -> Bool { false }
+    public var parts: [String] { ["model"] }
     public var defaultParts: [String] { parts }
 
     /// - Parameters:

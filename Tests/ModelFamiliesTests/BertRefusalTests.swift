@@ -51,7 +51,8 @@ struct BertRefusalTests {
             "model_type", "rwkv", "config.json: models of type \"rwkv\" are not supported (supported: \(supported))"),
         Change(
             "model_type", "berd",
-            "config.json: models of type \"berd\" are not supported; the nearest is \"bert\" (supported: \(supported))"),
+            "config.json: models of type \"berd\" are not supported; the nearest that are: bert "
+                + "(accelc families lists all)"),
         Change("model_type", nil, "config.json, field model_type: expected a string, found nothing"),
         Change(
             "intermediate_size", 99,
@@ -138,7 +139,7 @@ struct BertRefusalTests {
     func parts() throws {
         let checkpoint = try Checkpoint(model: Fixtures.path("bert_base"))
         #expect(throws: RequestError("there is no part \"decoder\" (the model has: model)")) {
-            try Bert().model(for: checkpoint, parts: ["decoder"])
+            try Families.matching(checkpoint.configuration).model(for: checkpoint, parts: ["decoder"])
         }
     }
 }

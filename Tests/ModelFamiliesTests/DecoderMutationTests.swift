@@ -12,6 +12,7 @@ struct DecoderMutationTests {
         let testDescription: String
         let fixture: String
         var fields: [(String, JSON?)] = []
+        /// Tensors of one shape that change names.
         var swapped: (String, String)?
         /// Nodes whose label has this in it give their first input, a linear one its result without bias.
         var without: String?
@@ -49,7 +50,15 @@ struct DecoderMutationTests {
         Mutation(
             testDescription: "whole heads turned", fixture: "phi3_partial",
             fields: [("rope_parameters", ["rope_type": "default", "rope_theta": 10_000])]),
+        Mutation(
+            testDescription: "long factors as the default", fixture: "phi3_long",
+            fields: [("rope_parameters", ["rope_type": "default", "rope_theta": 10_000])]),
         Mutation(testDescription: "no window", fixture: "mistral_window", fields: [("sliding_window", .null)]),
+        Mutation(testDescription: "no window of Phi-3", fixture: "phi3_partial", fields: [("sliding_window", .null)]),
+        Mutation(
+            testDescription: "no window of Qwen 2", fixture: "qwen2_window",
+            fields: [("layer_types", ["full_attention", "full_attention"])]),
+        Mutation(testDescription: "a wider window of Gemma 3", fixture: "gemma3_old", fields: [("sliding_window", 5)]),
         Mutation(testDescription: "a wider window", fixture: "mistral_window", fields: [("sliding_window", 4)]),
         Mutation(
             testDescription: "a window in other layers", fixture: "qwen2_window",
@@ -63,6 +72,18 @@ struct DecoderMutationTests {
         Mutation(
             testDescription: "swapped queries and keys", fixture: "llama_linear_old",
             swapped: ("model.layers.0.self_attn.q_proj.weight", "model.layers.0.self_attn.k_proj.weight")),
+        Mutation(
+            testDescription: "swapped norms of queries and keys", fixture: "qwen3_small",
+            swapped: ("model.layers.0.self_attn.q_norm.weight", "model.layers.0.self_attn.k_norm.weight")),
+        Mutation(
+            testDescription: "swapped norms of Gemma 3's queries and keys", fixture: "gemma3_old",
+            swapped: ("model.layers.1.self_attn.q_norm.weight", "model.layers.1.self_attn.k_norm.weight")),
+        Mutation(
+            testDescription: "swapped keys and values", fixture: "mistral_window",
+            swapped: ("model.layers.1.self_attn.k_proj.weight", "model.layers.1.self_attn.v_proj.weight")),
+        Mutation(
+            testDescription: "a dropped bias of Qwen 3's queries", fixture: "qwen3_small",
+            without: "layers.0.self_attn.q_proj.linear"),
         Mutation(
             testDescription: "a dropped bias of keys", fixture: "qwen2_window",
             without: "layers.1.self_attn.k_proj.linear"),
@@ -130,7 +151,7 @@ struct DecoderMutationTests {
         Refusal(
             fixture: "mistral_window", field: "architectures", value: ["MistralForTokenClassification"],
             sentence: "config.json, field architectures[0]: the architecture \"MistralForTokenClassification\" is not "
-                + "supported (supported: MistralForCausalLM)"),
+                + "supported (supported: MistralForCausalLM, MistralModel)"),
         Refusal(
             fixture: "mistral_window", field: "hidden_size", value: nil,
             sentence: "config.json, field hidden_size: expected an integer, found nothing"),

@@ -81,6 +81,28 @@ struct KokoroTests {
         #expect(found[audio.count...].allSatisfy { $0 == 0 })
     }
 
+    @Test("both spellings of normed weights, with and without the name of a wrapped module, are one model")
+    func spellings() throws {
+        let subject = ParityCase(folder: Fixtures.path("kokoro_small"))
+        let parts = ["decoder_pre", "har_source", "generator"]
+        let stored = try subject.model(parts: parts)
+        var changed = try ChangedCheckpoint("kokoro_small")
+        changed.tensors = changed.tensors.map { tensor in
+            var name = tensor.name.replacing(/^decoder\./, with: "decoder.module.")
+            name = name.replacing(/weight_g$/, with: "parametrizations.weight.original0")
+            name = name.replacing(/weight_v$/, with: "parametrizations.weight.original1")
+            return StoredTensor(
+                name: name, elementType: tensor.elementType, shape: tensor.shape, bytes: tensor.bytes)
+        }
+        let other = try changed.withCheckpoint {
+            try Families.matching($0.configuration).model(for: $0, parts: parts)
+        }
+        #expect(other.used.contains { $0.hasSuffix("original0") } && other.used.count == stored.used.count)
+        for (one, two) in zip(stored.programs, other.programs) {
+            #expect(one.constants.map { HostTensor($0.tensor) } == two.constants.map { HostTensor($0.tensor) })
+        }
+    }
+
     @Test("the text side of a checkpoint stays unused, and everything else is used")
     func account() throws {
         let model = try ParityCase(folder: Fixtures.path("kokoro_small")).model(

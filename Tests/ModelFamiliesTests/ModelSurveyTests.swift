@@ -124,6 +124,37 @@ struct ModelSurveyTests {
     }
 }
 
+extension ModelSurveyTests {
+    /// The published configurations of SNAC by their rate in kHz.
+    static let snacs = [
+        (rate: 24, rates: [8, 8, 4, 2], strides: [4, 2, 1], width: 1024, window: JSON.null),
+        (rate: 32, rates: [8, 8, 3, 2], strides: [8, 4, 2, 1], width: 1536, window: 32),
+        (rate: 44, rates: [8, 8, 4, 2], strides: [8, 4, 2, 1], width: 1536, window: 32),
+    ]
+
+    @Test("SNAC of every published rate has its parameters and its samples a coarse frame", arguments: snacs.indices)
+    func snac(index: Int) throws {
+        let size = Self.snacs[index]
+        var changed = try ChangedCheckpoint("snac_chunks")
+        changed.tensors = Array(changed.tensors.prefix(1))
+        func integers(_ numbers: [Int]) -> JSON { .array(numbers.map { .integer(Int64($0)) }) }
+        let fields: [(String, JSON)] = [
+            ("decoder_rates", integers(size.rates)), ("encoder_rates", integers(size.rates.reversed())),
+            ("vq_strides", integers(size.strides)), ("decoder_dim", .integer(Int64(size.width))),
+            ("encoder_dim", size.rate == 24 ? 48 : 64), ("attn_window_size", size.window), ("codebook_size", 4096),
+            ("codebook_dim", 8), ("latent_dim", .null), ("sampling_rate", .integer(Int64(size.rate * 1000))),
+        ]
+        for (field, value) in fields { changed.set(field, value) }
+        let survey = try changed.survey()
+        // The decoder's 13.0 million and the codes' 0.14 million.
+        if size.rate == 24 { #expect(abs(Double(survey.parameters.count) / 13.14e6 - 1) < 0.01) }
+        let decoder = try #require(survey.parts.first)
+        let audio = try #require(decoder.program.outputs.first { $0.name == "audio" })
+        let length = decoder.program.type(of: audio.value).dimensions[2].binding(["frames": 12]).value
+        #expect(length == 12 * size.rates.reduce(size.strides[0], *))
+    }
+}
+
 extension ParityCase {
     func configuration() throws -> JSONField { try Checkpoint(model: folder).configuration }
 }

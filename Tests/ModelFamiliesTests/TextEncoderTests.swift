@@ -1,3 +1,4 @@
+import ByteIO
 import ModelFamilies
 import Programs
 import TestSupport
@@ -57,6 +58,21 @@ struct TextEncoderTests {
             }
         }
         #expect(deviations.contains { $0.inNoise > 40 })
+    }
+
+    @Test(
+        "other bases of ModernBERT's rotary positions are noticed", arguments: ["full_attention", "sliding_attention"])
+    func rotation(layers: String) throws {
+        var changed = try ChangedCheckpoint("modernbert_model")
+        let bases = ["full_attention": 160_000, "sliding_attention": 10_000].merging([layers: 40_000]) { $1 }
+        changed.set(
+            "rope_parameters",
+            .object(
+                bases.sorted { $0.key < $1.key }.map { kind, base in
+                    JSON.Member(kind, ["rope_type": "default", "rope_theta": .integer(Int64(base))])
+                }))
+        let subject = ParityCase(folder: Fixtures.path("modernbert_model"))
+        #expect(try subject.deviations(of: try changed.model()).contains { $0.inNoise > 40 })
     }
 
     @Test("the longest sequence leaves room for the padding's position")

@@ -8,7 +8,7 @@ struct VisionTests {
     static let cases = ParityCase.all(["vit_", "siglip_", "clip"])
 
     private func model(_ subject: ParityCase) throws -> FamilyModel {
-        try subject.model(parts: subject.testDescription.hasPrefix("clip") ? ["vision", "text", "model"] : [])
+        try subject.model(parts: try Families.matching(try subject.configuration()).parts)
     }
 
     @Test(

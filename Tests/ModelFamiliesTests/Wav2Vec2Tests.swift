@@ -51,6 +51,13 @@ struct Wav2Vec2Tests {
         #expect(deviations.contains { $0.inNoise > 40 })
     }
 
+    @Test("a mutated program of the large kind fails", arguments: EncoderMutation.allCases)
+    func largeMutationsAreCaught(mutation: EncoderMutation) throws {
+        let subject = ParityCase(folder: Fixtures.path("hubert_stable"))
+        let deviations = try subject.deviations(of: try subject.model()) { try $0.rewriting(mutation.apply) }
+        #expect(deviations.contains { $0.inNoise > 40 })
+    }
+
     @Test("what is not built is refused by its name")
     func refusals() throws {
         for (field, value) in [("add_adapter", JSON.bool(true)), ("adapter_attn_dim", .integer(16))] {

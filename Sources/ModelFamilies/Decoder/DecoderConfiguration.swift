@@ -25,6 +25,8 @@ struct DecoderConfiguration {
     let epsilon: Double
     let activation: any Operator
     let tiesHead: Bool
+    /// It ends with hidden states: there is no head that makes logits of them.
+    let isBare: Bool
     var layers: [Layer] = []
     var biases = Biases()
     /// Multiplies the products of queries and keys.
@@ -53,7 +55,8 @@ struct DecoderConfiguration {
     }
 
     init(_ config: JSONField, of architectures: [String], defaults: Defaults = Defaults()) throws {
-        try Self.check(config["architectures"], among: architectures)
+        let architecture = try Self.architecture(config, among: architectures)
+        isBare = architecture.hasSuffix("Model")
         if config["quantization_config"].exists {
             throw RequestError(
                 "\(config.file), field quantization_config: a checkpoint that is quantised already is not supported",
@@ -117,13 +120,16 @@ struct DecoderConfiguration {
         return field.exists ? try field.int(in: 1...1 << 30) : nil
     }
 
-    static func check(_ field: JSONField, among architectures: [String]) throws {
-        guard field.exists, let first = try field.array().first else { return }
+    /// The class of the original framework that config.json names; the first of `architectures` where it names none.
+    static func architecture(_ config: JSONField, among architectures: [String]) throws -> String {
+        let field = config["architectures"]
+        guard field.exists, let first = try field.array().first else { return architectures.first ?? "" }
         let name = try first.string()
         guard architectures.contains(name) else {
             throw RequestError(
                 "\(field.file), field \(first.path): the architecture \"\(name)\" is not supported "
                     + "(supported: \(architectures.joined(separator: ", ")))", status: .unavailable)
         }
+        return name
     }
 }

@@ -5,7 +5,7 @@ import Tensors
 /// The graph of a decoder-only language model with a key/value cache of fixed length.
 ///
 /// Inputs: `input_ids` I64[batch, tokens], a block of tokens, and `position` I64[1], the place of the block's first.
-/// Output: `logits` F32[batch, tokens, vocabulary]. States: for layer N `k.N` and `v.N`
+/// Output: `logits` F32[batch, tokens, vocabulary], of a bare model `last_hidden_state` F32[batch, tokens, width]. States: for layer N `k.N` and `v.N`
 /// F32[batch, key heads, cache, head width], of which places 0 up to the block's last count. Frozen with a long block it
 /// is a prefill, with one token a step; both share the states. A block of all tokens at place 0 is the full forward.
 struct DecoderGraph {
@@ -46,8 +46,13 @@ struct DecoderGraph {
             }
         }
         var graph = DecoderGraph(config: config, layers: layers, position: position, surroundings: surroundings)
-        let logits = try graph.logits(of: try graph.hidden(tokens))
-        graph.layers.builder.output("logits", logits)
+        let hidden = try graph.hidden(tokens)
+        if config.isBare {
+            graph.layers.names.explain("the bare model has no head") { $0 == "lm_head.weight" }
+            graph.layers.builder.output("last_hidden_state", hidden)
+        } else {
+            graph.layers.builder.output("logits", try graph.logits(of: hidden))
+        }
         names = graph.layers.names
         return try graph.layers.builder.finish()
     }

@@ -1,31 +1,30 @@
 import ByteIO
-public import Programs
-public import Tensors
+import Programs
+import Tensors
 
 /// CLIP: an encoder of images and an encoder of texts into one space.
 ///
 /// Parts: `vision`, from `pixel_values` F32[batch, channels, height, width] to `image_embeds` F32[batch, projection];
 /// `text`, from `input_ids` and `attention_mask` I64[batch, sequence] to `text_embeds` F32[batch, projection]; `model`, both
 /// with `logits_per_image` F32[images, texts]. Embeddings have length 1.
-public struct CLIP: ModelFamily {
+struct CLIP: ModelFamily {
     enum Architecture: String, CaseIterable {
         case model = "CLIPModel"
     }
-    public static let modelTypes = ["clip"]
-    public static let architectures = Architecture.allCases.map(\.rawValue)
-    public init() {}
-    public let parts = ["vision", "text", "model"]
-    public let defaultParts = ["vision", "text"]
+    static let modelTypes = ["clip"]
+    static let architectures = Architecture.allCases.map(\.rawValue)
+    let parts = ["vision", "text", "model"]
+    let defaultParts = ["vision", "text"]
 
-    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         _ = try file.architecture(default: Architecture.model)
         try file.refuse([
             ("quantization_config", file["quantization_config"].exists, "a checkpoint that is quantised already")
         ])
         let projection = try file["projection_dim"].int(in: 1...1 << 16, default: 512)
-        let vision = try CLIPVisionTower(file["vision_config"], projection: projection)
-        let text = try CLIPTextTower(file["text_config"], projection: projection)
+        let vision = try CLIPVisionTower(file["vision_config"], prefix: "vision_model.")
+        let text = try CLIPTextTower(file["text_config"], prefix: "text_model.")
         names.explain("positions 0, 1, 2, ..., which need no table") { $0.hasSuffix("embeddings.position_ids") }
         names.explain("belongs to a part that is not built") { name in
             name == "logit_scale" && !parts.contains("model")
@@ -42,8 +41,16 @@ public struct CLIP: ModelFamily {
                 dimensions.append(Program.FreeDimension("sequence", usual: [text.positions], maximum: text.positions))
             }
             var layers = LayerBuilder(builder: ProgramBuilder(name: part, dimensions: dimensions), names: names)
-            let image = part == "text" ? nil : try vision.embedding(batch: images, in: &layers)
-            let words = part == "vision" ? nil : try text.embedding(batch: texts, in: &layers)
+            func embedding(_ states: CLIPStates, _ name: String) throws -> Value {
+                let projected = try layers.linear(
+                    name, states.pooled, from: states.width, to: projection, isBiased: false)
+                return try layers.in(name) { try $0.apply(L2Norm(), projected) }
+            }
+            let image =
+                part == "text"
+                ? nil : try embedding(try vision.states(batch: images, in: &layers), "visual_projection")
+            let words =
+                part == "vision" ? nil : try embedding(try text.states(batch: texts, in: &layers), "text_projection")
             if let image { layers.builder.output("image_embeds", image) }
             if let words { layers.builder.output("text_embeds", words) }
             if let image, let words {

@@ -2,82 +2,89 @@ import ByteIO
 import Programs
 import Tensors
 
+/// What one of CLIP's encoders makes.
+struct CLIPStates {
+    /// F32[batch, length, width]
+    let hidden: Value
+    /// F32[batch, width] of the token that stands for all.
+    let pooled: Value
+    let width: Int
+}
+
 /// CLIP's encoder of images.
 struct CLIPVisionTower {
     private let config: JSONField
-    private let projection: Int
     private let patches: ImagePatches
+    /// What stands before the names of its tensors.
+    private let prefix: String
 
-    init(_ config: JSONField, projection: Int) throws {
-        (self.config, self.projection) = (config, projection)
+    init(_ config: JSONField, prefix: String) throws {
+        (self.config, self.prefix) = (config, prefix)
         patches = try ImagePatches(config, patch: 32)
     }
 
-    /// F32[batch, projection], each of length 1.
-    func embedding(batch: Dimension, in layers: inout LayerBuilder) throws -> Value {
+    func states(batch: Dimension, in layers: inout LayerBuilder) throws -> CLIPStates {
         let length = patches.count + 1
         let encoder = try EncoderLayers(
             preNorm: config, epsilon: 1e-5, activation: "quick_gelu", length: .fixed(length), batch: batch)
-        let (name, width) = ("vision_model", encoder.width)
+        let width = encoder.width
         let image = layers.builder.input("pixel_values", patches.type(batch: batch))
         var x = try patches.embedded(
-            image, by: "\(name).embeddings.patch_embedding", to: width, isBiased: false, batch: batch, in: &layers)
-        let first = try layers.weight("\(name).embeddings.class_embedding", [width])
-        let places = try layers.weight("\(name).embeddings.position_embedding.weight", [length, width])
-        x = try layers.in("\(name).embeddings") { layers in
-            let token = try layers.apply(Expand(to: [batch, 1, .fixed(width)]), first)
-            return try layers.apply(Add(), try layers.apply(Concat(axis: 1), token, x), places)
+            image, by: "\(prefix)embeddings.patch_embedding", to: width, isBiased: false, batch: batch, in: &layers)
+        let token = try layers.weight("\(prefix)embeddings.class_embedding", [width])
+        let places = try layers.weight("\(prefix)embeddings.position_embedding.weight", [length, width])
+        x = try layers.in("\(prefix)embeddings") { layers in
+            let first = try layers.apply(Expand(to: [batch, 1, .fixed(width)]), token)
+            return try layers.apply(Add(), try layers.apply(Concat(axis: 1), first, x), places)
         }
         // Spelled so in every checkpoint.
-        x = try layers.layerNorm("\(name).pre_layrnorm", x, width: width, epsilon: encoder.epsilon)
+        x = try layers.layerNorm("\(prefix)pre_layrnorm", x, width: width, epsilon: encoder.epsilon)
         for index in 0..<(try config["num_hidden_layers"].int(in: 1...1000, default: 12)) {
-            x = try encoder.layer("\(name).encoder.layers.\(index)", x, nil, in: &layers)
+            x = try encoder.layer("\(prefix)encoder.layers.\(index)", x, nil, in: &layers)
         }
-        let pooled = try layers.in(name) { try $0.firstToken(x, width: width, batch: batch) }
-        let normal = try layers.layerNorm("\(name).post_layernorm", pooled, width: width, epsilon: encoder.epsilon)
-        let projected = try layers.linear("visual_projection", normal, from: width, to: projection, isBiased: false)
-        return try layers.in("visual_projection") { try $0.apply(L2Norm(), projected) }
+        let first = try layers.in("\(prefix)pooled") { try $0.firstToken(x, width: width, batch: batch) }
+        let pooled = try layers.layerNorm("\(prefix)post_layernorm", first, width: width, epsilon: encoder.epsilon)
+        return CLIPStates(hidden: x, pooled: pooled, width: width)
     }
 }
 
 /// CLIP's encoder of texts.
 struct CLIPTextTower {
     private let config: JSONField
-    private let projection: Int
     private let vocabulary: Int
     private let endToken: Int
     let positions: Int
+    /// What stands before the names of its tensors.
+    private let prefix: String
 
-    init(_ config: JSONField, projection: Int) throws {
-        (self.config, self.projection) = (config, projection)
+    init(_ config: JSONField, prefix: String) throws {
+        (self.config, self.prefix) = (config, prefix)
         vocabulary = try config["vocab_size"].int(in: 1...1 << 24, default: 49408)
         positions = try config["max_position_embeddings"].int(in: 1...1 << 12, default: 77)
         endToken = try config["eos_token_id"].int(in: 0...1 << 24, default: 49407)
     }
 
-    /// F32[batch, projection], each of length 1.
-    func embedding(batch: Dimension, in layers: inout LayerBuilder) throws -> Value {
+    func states(batch: Dimension, in layers: inout LayerBuilder) throws -> CLIPStates {
         let encoder = try EncoderLayers(
             preNorm: config, width: 512, heads: 8, intermediate: 2048, epsilon: 1e-5, activation: "quick_gelu",
             length: "sequence", batch: batch)
-        let (name, width) = ("text_model", encoder.width)
+        let width = encoder.width
         let type = TensorType(.int64, [batch, "sequence"])
         let tokens = layers.builder.input("input_ids", type)
         let mask = layers.builder.input("attention_mask", type)
-        let words = try layers.weight("\(name).embeddings.token_embedding.weight", [vocabulary, width])
-        let places = try layers.weight("\(name).embeddings.position_embedding.weight", [positions, width])
-        var x = try layers.in("\(name).embeddings") { layers in
+        let words = try layers.weight("\(prefix)embeddings.token_embedding.weight", [vocabulary, width])
+        let places = try layers.weight("\(prefix)embeddings.position_embedding.weight", [positions, width])
+        var x = try layers.in("\(prefix)embeddings") { layers in
             let place = try layers.apply(Slice(begin: [0, 0], sizes: ["sequence", .fixed(width)]), places)
             return try layers.apply(Add(), try layers.apply(Gather(), words, tokens), place)
         }
-        let seen = try layers.in("\(name).mask") { try self.seen(mask, batch: batch, in: &$0) }
+        let seen = try layers.in("\(prefix)mask") { try self.seen(mask, batch: batch, in: &$0) }
         for index in 0..<(try config["num_hidden_layers"].int(in: 1...1000, default: 12)) {
-            x = try encoder.layer("\(name).encoder.layers.\(index)", x, seen, in: &layers)
+            x = try encoder.layer("\(prefix)encoder.layers.\(index)", x, seen, in: &layers)
         }
-        x = try layers.layerNorm("\(name).final_layer_norm", x, width: width, epsilon: encoder.epsilon)
-        let pooled = try layers.in("\(name).pooled") { try atEnd(x, tokens, batch: batch, in: &$0) }
-        let projected = try layers.linear("text_projection", pooled, from: width, to: projection, isBiased: false)
-        return try layers.in("text_projection") { try $0.apply(L2Norm(), projected) }
+        x = try layers.layerNorm("\(prefix)final_layer_norm", x, width: width, epsilon: encoder.epsilon)
+        let pooled = try layers.in("\(prefix)pooled") { try atEnd(x, tokens, batch: batch, in: &$0) }
+        return CLIPStates(hidden: x, pooled: pooled, width: width)
     }
 
     /// A token sees itself and what is before it, without padding.

@@ -1,16 +1,15 @@
 import ByteIO
-public import Programs
-public import Tensors
+import Programs
+import Tensors
 
 /// Gemma 3 language models: gains stored as what they are above 1, results normalised before they are added, scaled word
 /// embeddings, and rotary embeddings of their own in layers with a sliding window.
-public struct Gemma3Text: ModelFamily {
-    public static let modelTypes = ["gemma3_text"]
-    public static let architectures = ["Gemma3ForCausalLM"]
-    public init() {}
-    public let parts = ["decoder"]
+struct Gemma3Text: ModelFamily {
+    static let modelTypes = ["gemma3_text"]
+    static let architectures = ["Gemma3ForCausalLM", "Gemma3TextModel"]
+    let parts = ["decoder"]
 
-    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         let defaults = DecoderConfiguration.Defaults(
             keyHeads: 4, headWidth: 256, activation: ("hidden_activation", "gelu_pytorch_tanh"), tiesHead: true,

@@ -1,6 +1,6 @@
-public import ByteIO
-public import Programs
-public import Tensors
+import ByteIO
+import Programs
+import Tensors
 
 /// Kokoro's vocoder (StyleTTS 2 with an iSTFTNet): from features, pitch and style to audio at 24 kHz.
 ///
@@ -15,17 +15,16 @@ public import Tensors
 ///   in `x_pre` and `har` does not count, and the audio behind 300 * length is 0: one shape serves shorter texts.
 ///
 /// The inverse transform is exact, as `torch.istft` has it.
-public struct Kokoro: ModelFamily {
-    public static let modelTypes = ["kokoro", "style_text_to_speech_2"]
-    public static let architectures = ["KModel"]
-    public init() {}
-    public let parts = ["decoder_pre", "har_source", "generator", "generator_bucket"]
-    public let defaultParts = ["decoder_pre", "generator"]
+struct Kokoro: ModelFamily {
+    static let modelTypes = ["kokoro", "style_text_to_speech_2"]
+    static let architectures = ["KModel"]
+    let parts = ["decoder_pre", "har_source", "generator", "generator_bucket"]
+    let defaultParts = ["decoder_pre", "generator"]
 
     /// Its published configuration has no `model_type`.
-    public static func recognizes(_ configuration: JSONField) -> Bool { configuration["istftnet"].exists }
+    static func recognizes(_ configuration: JSONField) -> Bool { configuration["istftnet"].exists }
 
-    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let config = try KokoroConfiguration(checkpoint.configuration)
         names.prefixes = ["decoder.", "decoder.module."]
         names.explain("belongs to the text side, which runs before the vocoder") { name in

@@ -1,17 +1,16 @@
 import ByteIO
-public import Programs
-public import Tensors
+import Programs
+import Tensors
 
 /// A chain of the residual blocks of Kokoro's decoder alone, for tests of its norms.
 ///
 /// Inputs: `x` F32[batch, channels, time], `ref_s` F32[batch, style]. Outputs: `y.0`, `y.1`, ... after each block.
-public struct KokoroBlocks: ModelFamily {
-    public static let modelTypes = ["kokoro_adain_blocks"]
-    public static let architectures = ["AdainResBlk1d"]
-    public init() {}
-    public let parts = ["blocks"]
+struct KokoroBlocks: ModelFamily {
+    static let modelTypes = ["kokoro_adain_blocks"]
+    static let architectures = ["AdainResBlk1d"]
+    let parts = ["blocks"]
 
-    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let field = checkpoint.configuration["dims"]
         let blocks = try field.array().map { try $0.array().map { try $0.int(in: 0...1 << 16) } }
         guard let first = blocks.first, blocks.allSatisfy({ $0.count == 3 && $0[0] > 0 && $0[1] > 0 }),

@@ -1,15 +1,14 @@
 import ByteIO
-public import Programs
-public import Tensors
+import Programs
+import Tensors
 
 /// Llama language models. See `DecoderGraph` for inputs, outputs and states.
-public struct Llama: ModelFamily {
-    public static let modelTypes = ["llama"]
-    public static let architectures = ["LlamaForCausalLM"]
-    public init() {}
-    public let parts = ["decoder"]
+struct Llama: ModelFamily {
+    static let modelTypes = ["llama"]
+    static let architectures = ["LlamaForCausalLM", "LlamaModel"]
+    let parts = ["decoder"]
 
-    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         var config = try DecoderConfiguration(file, of: Self.architectures)
         let biased = try file["attention_bias"].bool(default: false)

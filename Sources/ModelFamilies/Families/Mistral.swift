@@ -1,15 +1,14 @@
 import ByteIO
-public import Programs
-public import Tensors
+import Programs
+import Tensors
 
 /// Mistral language models: llama's graph, with a sliding window in every layer where the configuration has one.
-public struct Mistral: ModelFamily {
-    public static let modelTypes = ["mistral"]
-    public static let architectures = ["MistralForCausalLM"]
-    public init() {}
-    public let parts = ["decoder"]
+struct Mistral: ModelFamily {
+    static let modelTypes = ["mistral"]
+    static let architectures = ["MistralForCausalLM", "MistralModel"]
+    let parts = ["decoder"]
 
-    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         let defaults = DecoderConfiguration.Defaults(keyHeads: 8, positions: 4096 * 32)
         var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)

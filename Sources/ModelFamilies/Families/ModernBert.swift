@@ -1,23 +1,21 @@
 import ByteIO
-public import Programs
-public import Tensors
+import Programs
+import Tensors
 
 /// ModernBERT: norms before the layers, rotary positions, gated feed-forward networks, and windows in most layers.
 ///
 /// Inputs: `input_ids` and `attention_mask`, both I64[batch, sequence]. Outputs: of the model `last_hidden_state`
 /// F32[batch, sequence, width] and `sentence_embedding`; of the others `logits`.
-public struct ModernBert: ModelFamily {
+struct ModernBert: ModelFamily {
     enum Architecture: String, CaseIterable {
         case model = "ModernBertModel"
         case maskedLM = "ModernBertForMaskedLM"
         case sequenceClassification = "ModernBertForSequenceClassification"
     }
-    public static let modelTypes = ["modernbert"]
-    public static let architectures = Architecture.allCases.map(\.rawValue)
-    public init() {}
-    public let parts = ["model"]
+    static let modelTypes = ["modernbert"]
+    static let architectures = Architecture.allCases.map(\.rawValue)
 
-    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         let stated = try file.architecture(default: Architecture.model)
         let config = try ModernBertConfiguration(file)

@@ -1,16 +1,15 @@
 import ByteIO
-public import Programs
-public import Tensors
+import Programs
+import Tensors
 
 /// Phi-3 language models: llama's graph with packed projections, perhaps a sliding window, and rotary embeddings whose
 /// factors (short or long) follow from the length of the cache.
-public struct Phi3: ModelFamily {
-    public static let modelTypes = ["phi3"]
-    public static let architectures = ["Phi3ForCausalLM"]
-    public init() {}
-    public let parts = ["decoder"]
+struct Phi3: ModelFamily {
+    static let modelTypes = ["phi3"]
+    static let architectures = ["Phi3ForCausalLM", "Phi3Model"]
+    let parts = ["decoder"]
 
-    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         let defaults = DecoderConfiguration.Defaults(epsilon: 1e-5, positions: 4096)
         var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)

@@ -1,15 +1,14 @@
 import ByteIO
-public import Programs
-public import Tensors
+import Programs
+import Tensors
 
 /// Qwen 2 and 2.5 language models: llama's graph with biases on queries, keys and values.
-public struct Qwen2: ModelFamily {
-    public static let modelTypes = ["qwen2"]
-    public static let architectures = ["Qwen2ForCausalLM"]
-    public init() {}
-    public let parts = ["decoder"]
+struct Qwen2: ModelFamily {
+    static let modelTypes = ["qwen2"]
+    static let architectures = ["Qwen2ForCausalLM", "Qwen2Model"]
+    let parts = ["decoder"]
 
-    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         let defaults = DecoderConfiguration.Defaults(keyHeads: 32, positions: 32768)
         var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)

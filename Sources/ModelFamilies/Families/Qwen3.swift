@@ -1,15 +1,14 @@
 import ByteIO
-public import Programs
-public import Tensors
+import Programs
+import Tensors
 
 /// Qwen 3 language models: llama's graph with queries and keys normalised head by head.
-public struct Qwen3: ModelFamily {
-    public static let modelTypes = ["qwen3"]
-    public static let architectures = ["Qwen3ForCausalLM"]
-    public init() {}
-    public let parts = ["decoder"]
+struct Qwen3: ModelFamily {
+    static let modelTypes = ["qwen3"]
+    static let architectures = ["Qwen3ForCausalLM", "Qwen3Model"]
+    let parts = ["decoder"]
 
-    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         let defaults = DecoderConfiguration.Defaults(keyHeads: 32, headWidth: 128, positions: 32768)
         var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)

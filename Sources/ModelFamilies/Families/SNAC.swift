@@ -1,6 +1,6 @@
-public import ByteIO
-public import Programs
-public import Tensors
+import ByteIO
+import Programs
+import Tensors
 
 /// SNAC, a codec of audio by codes at several rates (24, 32 and 44 kHz): its decoder.
 ///
@@ -10,23 +10,22 @@ public import Tensors
 ///
 /// Long codes can be decoded in pieces, exactly: 24 kHz models (rates 8, 8, 4, 2) hear no further than 2.3 coarse frames to
 /// either side. Give each piece three more coarse frames on both sides (as far as there are any), with their own codes and
-/// noise, and drop the 3 * 2048 samples that these make. Models with attention look at whole windows besides: pieces and
-/// what is added to them have to begin and end where windows do.
+/// noise, and drop the 3 * 2048 samples that these make. Models with attention look at whole windows besides: pieces have to
+/// begin and end where windows do, and what is added is two windows on both sides.
 ///
 /// `decoder_zero_noise` has no noise inputs, as if they were all zeros, and its audio is `audio_zero_noise`.
-public struct SNAC: ModelFamily {
-    public static let modelTypes = ["snac"]
-    public static let architectures = ["SNAC"]
-    public init() {}
-    public let parts = ["decoder", "decoder_zero_noise"]
-    public let defaultParts = ["decoder"]
+struct SNAC: ModelFamily {
+    static let modelTypes = ["snac"]
+    static let architectures = ["SNAC"]
+    let parts = ["decoder", "decoder_zero_noise"]
+    let defaultParts = ["decoder"]
 
     /// Its published configurations have no `model_type`: they are the arguments of the class.
-    public static func recognizes(_ configuration: JSONField) -> Bool {
+    static func recognizes(_ configuration: JSONField) -> Bool {
         ["decoder_rates", "vq_strides", "codebook_size"].allSatisfy { configuration[$0].exists }
     }
 
-    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let config = try SNACConfiguration(checkpoint.configuration)
         names.prefixes = ["model."]
         names.explain("the encoder's, which decoding does not read") {

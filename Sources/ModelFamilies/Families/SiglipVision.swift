@@ -1,21 +1,19 @@
 import ByteIO
-public import Programs
-public import Tensors
+import Programs
+import Tensors
 
 /// The image tower of SigLIP.
 ///
 /// Input: `pixel_values` F32[batch, channels, height, width] of the size that the configuration states. Outputs:
 /// `last_hidden_state` F32[batch, patches, width], and with the attention pooling head `pooler_output` F32[batch, width].
-public struct SiglipVision: ModelFamily {
+struct SiglipVision: ModelFamily {
     enum Architecture: String, CaseIterable {
         case model = "SiglipVisionModel"
     }
-    public static let modelTypes = ["siglip_vision_model"]
-    public static let architectures = Architecture.allCases.map(\.rawValue)
-    public init() {}
-    public let parts = ["model"]
+    static let modelTypes = ["siglip_vision_model"]
+    static let architectures = Architecture.allCases.map(\.rawValue)
 
-    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         _ = try file.architecture(default: Architecture.model)
         try file.refuse([

@@ -1,18 +1,16 @@
 import ByteIO
-public import Programs
-public import Tensors
+import Programs
+import Tensors
 
 /// Silero VAD at 16 kHz: whether someone speaks in 512 samples of audio.
 ///
 /// Inputs: `frame` F32[batch, 576], the last 64 samples of the frame before (zeros at first) and 512 new ones; `state`
 /// F32[2, batch, 128], zeros at first. Outputs: `prob` F32[batch, 1] and the next `state`.
-public struct SileroVAD: ModelFamily {
-    public static let modelTypes = ["silero_vad"]
-    public static let architectures = ["SileroVAD"]
-    public init() {}
-    public let parts = ["model"]
+struct SileroVAD: ModelFamily {
+    static let modelTypes = ["silero_vad"]
+    static let architectures = ["SileroVAD"]
 
-    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let rate = checkpoint.configuration["sampling_rate"]
         guard try rate.int(in: 1...1 << 20, default: 16000) == 16000 else {
             throw RequestError(

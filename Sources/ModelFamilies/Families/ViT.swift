@@ -1,28 +1,26 @@
 import ByteIO
-public import Programs
-public import Tensors
+import Programs
+import Tensors
 
 /// Vision transformers (ViT): the bare model and the classifier of images.
 ///
 /// Input: `pixel_values` F32[batch, channels, height, width] of the size that the configuration states, normalised as the
 /// model's image processor does it. Outputs: of the model `last_hidden_state` F32[batch, 1 + patches, width] and
 /// `pooler_output` F32[batch, width] where the checkpoint has a pooler; of the classifier `logits`.
-public struct ViT: ModelFamily {
+struct ViT: ModelFamily {
     enum Architecture: String, CaseIterable {
         case model = "ViTModel"
         case classifier = "ViTForImageClassification"
     }
-    public static let modelTypes = ["vit"]
-    public static let architectures = Architecture.allCases.map(\.rawValue)
-    public init() {}
-    public let parts = ["model"]
+    static let modelTypes = ["vit"]
+    static let architectures = Architecture.allCases.map(\.rawValue)
 
     private static let layerNames = EncoderLayers.Names(
         query: "attention.attention.query", key: "attention.attention.key", value: "attention.attention.value",
         output: "attention.output.dense", attentionNorm: "layernorm_before", up: "intermediate.dense",
         down: "output.dense", feedForwardNorm: "layernorm_after")
 
-    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         let architecture = try file.architecture(default: Architecture.model)
         try file.refuse([

@@ -1,19 +1,17 @@
 import ByteIO
-public import Programs
-public import Tensors
+import Programs
+import Tensors
 
 /// wav2vec 2.0 and HuBERT: encoders of raw audio at 16 kHz, and their CTC head.
 ///
 /// Input: `input_values` F32[batch, samples], normalised as the model's feature extractor does it, of exactly the length
 /// of the audio: the base models take means over all of it, padding included. Output: `last_hidden_state`
 /// F32[batch, frames, width], or with the head `logits` F32[batch, frames, vocabulary].
-public struct Wav2Vec2: ModelFamily {
-    public static let modelTypes = ["wav2vec2", "hubert"]
-    public static let architectures = Wav2Vec2Configuration.Architecture.allCases.map(\.rawValue)
-    public init() {}
-    public let parts = ["model"]
+struct Wav2Vec2: ModelFamily {
+    static let modelTypes = ["wav2vec2", "hubert"]
+    static let architectures = Wav2Vec2Configuration.Architecture.allCases.map(\.rawValue)
 
-    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let config = try Wav2Vec2Configuration(checkpoint.configuration)
         names.prefixes = ["wav2vec2.", "hubert."]
         names.explain("hides parts of the audio in training") { $0 == "masked_spec_embed" }

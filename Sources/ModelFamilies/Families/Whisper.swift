@@ -1,6 +1,6 @@
 import ByteIO
-public import Programs
-public import Tensors
+import Programs
+import Tensors
 
 /// Whisper speech recognition, in three parts that meet in states.
 ///
@@ -9,20 +9,20 @@ public import Tensors
 /// - `cross_kv`: `encoder_hidden_states`, as the encoder gives them -> for each layer of the decoder `cross_k.N` and
 ///   `cross_v.N` F32[batch, heads, (frames+1)/2, head width]: once a window, as outputs and as states.
 /// - `decoder`: `decoder_input_ids` I64[batch, tokens], a block of tokens, and `position` I64[1], the place of its first
-///   -> `logits` F32[batch, tokens, vocabulary]. Its states are `cross_k.N` and `cross_v.N`, which it reads, and
+///   -> `logits` F32[batch, tokens, vocabulary], or of a bare model `last_hidden_state`. Its states are `cross_k.N` and `cross_v.N`, which it reads, and
 ///   `self_k.N` and `self_v.N` F32[batch, heads, cache, head width], to which it writes the block.
-public struct Whisper: ModelFamily {
-    public static let modelTypes = ["whisper"]
-    public static let architectures = ["WhisperForConditionalGeneration"]
-    public init() {}
-    public let parts = ["encoder", "cross_kv", "decoder"]
+struct Whisper: ModelFamily {
+    static let modelTypes = ["whisper"]
+    static let architectures = ["WhisperForConditionalGeneration", "WhisperModel"]
+    let parts = ["encoder", "cross_kv", "decoder"]
 
-    public func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let config = try WhisperConfiguration(checkpoint.configuration, of: Self.architectures)
         names.prefixes = ["model."]
         for part in ["encoder", "decoder"] where !parts.contains(part) {
             names.explain("only the part \(part) reads it") { $0.hasPrefix("\(part).") || $0 == "proj_out.weight" }
         }
+        if config.isBare { names.explain("the bare model has no head") { $0 == "proj_out.weight" } }
         if !parts.contains("cross_kv") {
             names.explain("only the part cross_kv reads it") {
                 $0.contains(".encoder_attn.k_proj.") || $0.contains(".encoder_attn.v_proj.")
@@ -57,9 +57,12 @@ struct WhisperConfiguration {
     let targetPositions: Int
     let activation: any Operator
     let tiesHead: Bool
+    /// The decoder ends with hidden states.
+    let isBare: Bool
 
     init(_ config: JSONField, of architectures: [String]) throws {
-        try DecoderConfiguration.check(config["architectures"], among: architectures)
+        let architecture = try DecoderConfiguration.architecture(config, among: architectures)
+        isBare = architecture.hasSuffix("Model")
         let width = try config["d_model"].int(in: 1...1 << 16)
         func stack(_ name: String) throws -> Stack {
             let heads = try config["\(name)_attention_heads"].int(in: 1...1 << 12)

@@ -109,6 +109,7 @@ struct WhisperGraph {
             x = try feedForward(name, x, stack.intermediate)
         }
         let normal = try layers.layerNorm("decoder.layer_norm", x, width: width, epsilon: Self.epsilon)
+        if config.isBare { return layers.builder.output("last_hidden_state", normal) }
         let head = layers.head("proj_out.weight", words: "decoder.embed_tokens.weight", isTied: config.tiesHead)
         let weight = try layers.weight(head, [config.vocabulary, width])
         layers.builder.output("logits", try layers.in("proj_out") { try $0.apply(Linear(), normal, weight) })

@@ -37,11 +37,12 @@ struct BertConfiguration {
         var segments: String? = "type_vocab_size"
         var epsilon: String? = "layer_norm_eps"
         var vocabulary = 30522
+        var layerCount = 12
     }
 
     init(_ config: JSONField, fields: Fields = Fields(), names: EncoderLayers.Names = BertConfiguration.names) throws {
         let width = try config[fields.width].int(in: 1...1 << 16, default: 768)
-        layers = try config[fields.layers].int(in: 1...1000, default: fields.segments == nil ? 6 : 12)
+        layers = try config[fields.layers].int(in: 1...1000, default: fields.layerCount)
         let heads = try config[fields.heads].int(in: 1...1 << 16, default: 12)
         guard width % heads == 0 else {
             throw config[fields.heads].error("\(heads) heads do not divide \(fields.width) \(width)")
@@ -73,6 +74,15 @@ struct BertConfiguration {
                 "a position embedding other than \"absolute\""
             ),
         ])
+    }
+
+    /// Positions count the tokens that are not padding, from behind the padding token's number.
+    mutating func countPositions(over field: JSONField, default other: Int) throws {
+        let padding = try field.int(in: 0...1 << 20, default: other)
+        guard padding + 1 < positions else {
+            throw field.error("positions start at \(padding + 1), but there are \(positions)")
+        }
+        self.padding = padding
     }
 
     static let names = EncoderLayers.Names(

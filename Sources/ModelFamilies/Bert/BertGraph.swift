@@ -28,12 +28,15 @@ struct BertGraph {
         segments = config.takesSegments ? layers.builder.input("token_type_ids", type) : nil
     }
 
-    /// F32[batch, sequence, width]
-    mutating func encoder() throws -> Value {
+    /// - Parameter bias: what attention adds to its scores.
+    /// - Returns: F32[batch, sequence, width]
+    mutating func encoder(bias: (inout LayerBuilder) throws -> Value?) throws -> Value {
         var x = try layers.in("embeddings") { [self] in try embeddings(in: &$0) }
+        let bias = try bias(&layers)
         let seen = try layers.in("mask") { [mask] layers in
             let flags = try layers.apply(Cast(to: .bool), mask)
-            let additive = try layers.additiveMask(flags)
+            var additive = try layers.additiveMask(flags)
+            if let bias { additive = try layers.apply(Add(), additive, bias) }
             let largest = try layers.apply(Reduce(.max, axes: [1]), try layers.apply(Cast(to: .float32), flags))
             let any = try layers.apply(Reshape(to: ["batch", 1, 1]), largest)
             return EncoderLayers.Seen(additive: additive, any: any)
@@ -94,23 +97,28 @@ struct BertGraph {
     }
 
     /// F32[batch, sequence, vocabulary] through a dense layer, an activation and a norm.
-    /// - Parameter otherBias: another name for the bias of `decoder`: frameworks store the one bias under either, or both.
-    mutating func maskedLMHead(
-        _ hidden: Value, dense: String, activation: any Operator, norm: String, decoder: String, otherBias: String?
-    ) throws -> Value {
+    mutating func words(_ hidden: Value, _ head: BertNames.Words) throws -> Value {
         let width = config.width
-        let wide = try layers.linear(dense, hidden, from: width, to: width)
-        let scope = dense.split(separator: ".").dropLast().joined(separator: ".")
-        let active = try layers.in(scope.isEmpty ? dense : scope) { try $0.apply(activation, wide) }
-        let normal = try layers.layerNorm(norm, active, width: width, epsilon: config.epsilon)
-        let weight = try layers.weight(try decoderName("\(decoder).weight"), [config.vocabulary, width])
-        var bias = "\(decoder).bias"
-        if let otherBias {
+        let wide = try layers.linear(head.dense, hidden, from: width, to: width)
+        let scope = head.dense.split(separator: ".").dropLast().joined(separator: ".")
+        let active = try layers.in(scope.isEmpty ? head.dense : scope) { [config] in
+            try $0.apply(head.activation ?? config.activation, wide)
+        }
+        let normal = try layers.layerNorm(head.norm, active, width: width, epsilon: config.epsilon)
+        let weight = try layers.weight(try decoderName("\(head.decoder).weight"), [config.vocabulary, width])
+        var bias = "\(head.decoder).bias"
+        if let otherBias = head.otherBias {
             if layers.names.find(bias) == nil { bias = otherBias }
             layers.names.explain("the decoder has a bias of its own") { $0 == otherBias }
         }
         let offsets = try layers.weight(bias, [config.vocabulary])
-        return try layers.in(decoder) { try $0.apply(Linear(), normal, weight, offsets) }
+        return try layers.in(head.decoder) { try $0.apply(Linear(), normal, weight, offsets) }
+    }
+
+    /// F32[batch, labels] of the first token.
+    mutating func labels(_ hidden: Value, _ head: BertNames.Labels) throws -> Value {
+        let pooled = try pooler(hidden, head.dense, activation: head.activation)
+        return try layers.linear(head.output, pooled, from: config.width, to: config.labels)
     }
 
     /// The tensor that the head multiplies with: its own, unless it is tied to (or equal to) the word embeddings.
