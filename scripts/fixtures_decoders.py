@@ -40,6 +40,8 @@ FIXTURE = {
     "llama_yarn": dict(kind="Llama", config=dict(
         SMALL, num_key_value_heads=1, rope_parameters=rope(
             "yarn", 900.0, factor=4.0, original_max_position_embeddings=16))),
+    "llama_proportional": dict(kind="Llama", config=dict(
+        SMALL, head_dim=10, rope_parameters=rope("proportional", 700.0, factor=2.0, partial_rotary_factor=0.6))),
     "llama_dynamic": dict(kind="Llama", config=dict(
         SMALL, max_position_embeddings=7, rope_parameters=rope("dynamic", factor=2.0)), prefill=0),
     "mistral_window": dict(kind="Mistral", config=dict(SMALL, sliding_window=3, rope_parameters=rope(theta=2000.0))),

@@ -1,6 +1,6 @@
-"""Refreshes README.md: the transcript, and the table of compression schemes, between their markers.
+"""Refreshes README.md: the transcript, and the tables of compression schemes and of families, between their markers.
 
-usage: readme.py        (after `swift build -c release --product accelc`, on a machine that does nothing else)
+usage: readme.py [transcript] [schemes] [families]        (default: all; after `swift build -c release --product accelc`, on a machine that does nothing else)
 The model is all-MiniLM-L6-v2, found by scripts/get_minilm.sh. Wants no packages.
 """
 
@@ -10,8 +10,11 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
+
+import families_table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOOL = ROOT / ".build" / "release" / "accelc"
@@ -62,21 +65,31 @@ def table():
     return "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *map(scheme, SCHEMES)])
 
 
-def main():
+BLOCKS = {
+    "transcript": lambda: f"```\n{transcript()}\n```",
+    "schemes": table,
+    "families": families_table.table,
+}
+
+
+def main(names):
     model = subprocess.run([ROOT / "scripts" / "get_minilm.sh"], check=True, capture_output=True, text=True).stdout
     readme = ROOT / "README.md"
-    text = readme.read_text()
+    made = {}
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         shutil.copytree(model.strip(), MODEL)
         shutil.copy(FIXTURES / "minilm_1x128" / "golden.safetensors", "in.safetensors")
         time.sleep(3)  # digests of files that have just changed are not remembered
-        for marker, content in [("transcript", f"```\n{transcript()}\n```"), ("schemes", table())]:
-            block = f"<!-- {marker} -->\n\n{content}\n\n<!-- end -->"
-            text = re.sub(rf"(?s)<!-- {marker} -->.*?<!-- end -->", lambda _: block, text, count=1)
+        for name in names or BLOCKS:
+            made[name] = BLOCKS[name]()
         os.chdir(ROOT)
+    text = readme.read_text()
+    for name, content in made.items():
+        block = f"<!-- {name} -->\n\n{content}\n\n<!-- end -->"
+        text = re.sub(rf"(?s)<!-- {name} -->.*?<!-- end -->", lambda _: block, text, count=1)
     readme.write_text(text)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -29,6 +29,9 @@ struct DecoderMutationTests {
             testDescription: "another rope type", fixture: "llama_llama3",
             fields: [("rope_parameters", ["rope_type": "default", "rope_theta": 500])]),
         Mutation(
+            testDescription: "all pairs turned", fixture: "llama_proportional",
+            fields: [("rope_parameters", ["rope_type": "proportional", "rope_theta": 700, "factor": 2])]),
+        Mutation(
             testDescription: "another rope base", fixture: "llama_linear_old", fields: [("rope_theta", 10_000)]),
         Mutation(
             testDescription: "yarn without its attention factor", fixture: "llama_yarn",
@@ -124,10 +127,10 @@ struct DecoderMutationTests {
 
     static let refusals = [
         Refusal(
-            fixture: "llama_yarn", field: "rope_parameters", value: ["rope_type": "proportional"],
+            fixture: "llama_yarn", field: "rope_parameters", value: ["rope_type": "mystic"],
             sentence:
-                "config.json, field rope_parameters.rope_type: rotary embeddings of type \"proportional\" are not "
-                + "supported (supported: default, linear, dynamic, llama3, yarn, longrope)"),
+                "config.json, field rope_parameters.rope_type: rotary embeddings of type \"mystic\" are not "
+                + "supported (supported: default, linear, dynamic, llama3, yarn, longrope, proportional)"),
         Refusal(
             fixture: "llama_yarn", field: "rope_parameters", value: ["rope_type": "linear", "factor": 0],
             sentence: "config.json, field rope_parameters.factor: 0.0 is outside of 0...1e12"),

@@ -22,7 +22,7 @@ struct RotaryEmbedding: Equatable {
     let attentionFactor: Double
 
     /// The names that configurations give the kinds.
-    static let kinds = ["default", "linear", "dynamic", "llama3", "yarn", "longrope"]
+    static let kinds = ["default", "linear", "dynamic", "llama3", "yarn", "longrope", "proportional"]
 
     /// - Parameters:
     ///   - parameters: the object that describes it; may be missing.
@@ -46,6 +46,10 @@ struct RotaryEmbedding: Equatable {
         let reader = Reader(parameters: parameters, config: config, thetaField: thetaField)
         let base = try reader.positive("rope_theta", default: defaultTheta)
         let share = try reader.positive("partial_rotary_factor", default: 1)
+        if kind == "proportional" {
+            self.init(try Self.proportional(headWidth: headWidth, share: share, base: base, reader))
+            return
+        }
         let width = Int(min(Double(headWidth) * share, Double(headWidth) + 1))
         let places = try config["max_position_embeddings"].int(in: 1...1 << 30, default: 2048)
         let original = try reader.originalPlaces(default: places)
@@ -86,6 +90,19 @@ struct RotaryEmbedding: Equatable {
 
     private init(_ frequencies: [Float], _ growth: Growth = .none, attentionFactor: Double = 1) {
         (self.frequencies, self.growth, self.attentionFactor) = (frequencies, growth, attentionFactor)
+    }
+
+    /// The frequencies of whole heads, of which the pairs beyond a share do not turn at all.
+    private static func proportional(
+        headWidth: Int, share: Double, base: Double, _ reader: Reader
+    ) throws -> [Float] {
+        let (pairs, factor) = (headWidth / 2, Float(try reader.positive("factor", default: 1)))
+        guard headWidth % 2 == 0, share <= 1 else {
+            throw reader.parameters["partial_rotary_factor"].error(
+                "\(share) of heads of \(headWidth) is no number of pairs")
+        }
+        let turning = Int((share * Double(headWidth) / 2).rounded(.down))
+        return (0..<pairs).map { $0 < turning ? 1 / pow(Float(base), Float(2 * $0) / Float(headWidth)) / factor : 0 }
     }
 
     /// What the length of the cache decides.
