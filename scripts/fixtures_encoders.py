@@ -1,4 +1,4 @@
-"""Makes Tests/Fixtures/{distilbert,roberta,xlmr,modernbert,vit,clip,siglip}_*: tiny seeded encoders, each with goldens of transformers.
+"""Makes Tests/Fixtures/{distilbert,roberta,xlmr,mpnet,modernbert,vit,clip,siglip}_*: tiny seeded encoders, each with goldens of transformers.
 
 usage: fixtures_encoders.py [NAME...]       (default: all; wants torch, transformers, safetensors, numpy)
 """
@@ -35,6 +35,10 @@ FIXTURE = {
     "roberta_seqcls": dict(kind="RobertaForSequenceClassification", config=dict(ROBERTA, num_labels=4), lengths=[5, 9]),
     "xlmr_model": dict(kind="XLMRobertaModel", config=dict(ROBERTA, type_vocab_size=2, pad_token_id=3), lengths=[6, 10]),
     "xlmr_mlm": dict(kind="XLMRobertaForMaskedLM", config=ROBERTA, lengths=[7, 2]),
+    # Longer than 128 tokens, where distances share the last bucket.
+    "mpnet_model": dict(kind="MPNetModel", config=dict(ROBERTA, max_position_embeddings=160), lengths=[150, 31]),
+    "mpnet_mlm": dict(kind="MPNetForMaskedLM", config=ROBERTA, lengths=[9, 20]),
+    "mpnet_seqcls": dict(kind="MPNetForSequenceClassification", config=dict(ROBERTA, num_labels=3), lengths=[5, 12]),
     "modernbert_model": dict(kind="ModernBertModel", config=MODERN, lengths=[14, 5]),
     "modernbert_mlm": dict(kind="ModernBertForMaskedLM", config=MODERN, lengths=[9, 12]),
     "modernbert_seqcls": dict(
@@ -113,7 +117,8 @@ def make(name):
     model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
     loaded, report = kind.from_pretrained(
-        folder, dtype=torch.float32, output_loading_info=True, attn_implementation="sdpa")
+        folder, dtype=torch.float32, output_loading_info=True,
+        attn_implementation="sdpa" if kind._supports_sdpa else "eager")
     if report["missing_keys"] or report["mismatched_keys"] or report["unexpected_keys"]:
         sys.exit(f"{name}: {report}")
     inputs = {}

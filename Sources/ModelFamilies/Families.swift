@@ -13,6 +13,7 @@ public enum Families {
         Llama.self,
         Mistral.self,
         ModernBert.self,
+        MPNet.self,
         Phi3.self,
         Qwen2.self,
         Qwen3.self,

@@ -4,9 +4,9 @@ import Programs
 import TestSupport
 import Testing
 
-@Suite("DistilBERT, RoBERTa, XLM-R and ModernBERT against the original framework")
+@Suite("DistilBERT, RoBERTa, XLM-R, MPNet and ModernBERT against the original framework")
 struct TextEncoderTests {
-    static let cases = ParityCase.all(["distilbert_", "roberta_", "xlmr_", "modernbert_"])
+    static let cases = ParityCase.all(["distilbert_", "roberta_", "xlmr_", "mpnet_", "modernbert_"])
 
     @Test(
         "every golden output is within 4 times the framework's own noise", arguments: cases, ParityCase.Engine.allCases)
