@@ -38,7 +38,7 @@ FAMILIES = {
     "Silero VAD": ["silero_vad_real"],
     "ViT": ["vit_tall", "vit_leftover"],
     "CLIP": ["clip_end", "cliptext_projected", "clipvision_plain"],
-    "SigLIP": ["siglip_headless"],
+    "SigLIP": ["siglip_both", "siglip_headless"],
 }
 
 

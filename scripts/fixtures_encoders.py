@@ -55,6 +55,10 @@ FIXTURE = {
         kind="CLIPModel", images=1, lengths=[8, 5, 7], config=dict(
             projection_dim=20, vision_config=dict(IMAGE, image_size=12, hidden_act="gelu"),
             text_config=dict(CLIP_TEXT, eos_token_id=41, pad_token_id=41))),
+    "siglip_both": dict(
+        kind="SiglipModel", images=2, lengths=[7, 7, 7], config=dict(
+            vision_config=dict(IMAGE, image_size=12), text_config=dict(
+                WORDS, max_position_embeddings=7, projection_size=24, bos_token_id=1, eos_token_id=2, pad_token_id=1))),
     "cliptext_projected": dict(
         kind="CLIPTextModelWithProjection", lengths=[9, 4],
         config=dict(CLIP_TEXT, projection_dim=14, eos_token_id=41, pad_token_id=1)),
@@ -93,6 +97,8 @@ def texts(config, lengths, seed, holes=False):
     if holes:
         tokens[0, 3] = pad
     inputs = {"input_ids": tokens, "attention_mask": mask}
+    if config.model_type == "siglip_text_model":
+        del inputs["attention_mask"]  # padding is not masked, as the model was trained
     if getattr(config, "type_vocab_size", 1) > 1:
         inputs["token_type_ids"] = torch.from_numpy(generator.integers(0, config.type_vocab_size, shape))
     return inputs

@@ -19,6 +19,7 @@ public enum Families {
         Qwen3.self,
         Roberta.self,
         SNAC.self,
+        Siglip.self,
         SiglipVision.self,
         SileroVAD.self,
         ViT.self,
