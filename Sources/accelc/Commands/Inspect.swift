@@ -1,4 +1,5 @@
 import ByteIO
+import Exporters
 import ModelFamilies
 import Packages
 import Programs
@@ -8,11 +9,11 @@ enum InspectCommand: Command {
     static let name = "inspect"
     static let summary = "show what a model, a safetensors file, or a package is"
     static let file = Positional(
-        "MODEL", "a model as convert takes it, a .safetensors file, or a package (folder or zip)")
+        "MODEL", "a model as convert takes it, a .safetensors file, a package (folder or zip), or a Core ML package")
     static let shape = Option(
         "shape", .text("DIM=N,.."), "of a model: count multiply-adds for these numbers, not for the usual ones",
         isRepeatable: true)
-    static let tensors = Option("tensors", .flag, "of a model: list every tensor too")
+    static let tensors = Option("tensors", .flag, "of a model or a Core ML package: list every tensor too")
     static let configuration = Option("config", .file("FILE"), "config.json of a MODEL that is a single file")
     static let plan = Option("plan", .flag, "of a package: each function's kernel calls and where their values lie")
     static let operators = Option("operators", .flag, "of a package: how often each function calls each operator")
@@ -37,6 +38,12 @@ enum InspectCommand: Command {
                 try package.check { progress.step($0) }
             }
             return try Inspection(package, plan: arguments.has(plan), operators: arguments.has(operators))
+        }
+        if CoreMLPackage.isPackage(path) || path.hasSuffix(".mlpackage") {
+            let reason = "\(path) is a Core ML package"
+            try arguments.refuse([configuration, shape], reason, for: "models")
+            try arguments.refuse([plan, operators, check], reason, for: "packages of accelc")
+            return try Inspection(CoreMLPackage(at: path), allWeights: arguments.has(tensors))
         }
         try arguments.refuse([plan, operators, check], "\(path) is not a package", for: "packages")
         if Files.kind(of: path) == .file, !path.hasSuffix(".json"), arguments[configuration] == nil {

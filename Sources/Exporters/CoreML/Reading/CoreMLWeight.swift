@@ -11,10 +11,14 @@ public struct CoreMLWeight: Sendable {
     public let operation: String
     /// e.g. `palette, 4 bits, 24 tables`; `fp16`
     public let form: String
+    /// Bits of a code, or of a plain number; of vectors, the part of an element.
+    public let codeBits: Double
+    /// Zeros are left out.
+    public let isSparse: Bool
     /// Bits of everything that it is stored as: codes, tables, scales, masks.
     public let storedBits: Int
 
-    public var isCompressed: Bool { operation != "const" }
+    public var isCompressed: Bool { operation != "const" && operation != "constexpr_cast" }
     public var shape: Shape { Shape(type.extents ?? []) }
     public var bitsPerWeight: Double { shape.count == 0 ? 0 : Double(storedBits) / Double(shape.count) }
 }
@@ -44,6 +48,8 @@ extension CoreMLPackage {
                         CoreMLWeight(
                             name: output.name, function: function.name, type: output.content.tensor,
                             operation: operation.type, form: constants.form(operation),
+                            codeBits: constants.codeBits(operation),
+                            isSparse: operation.type == "constexpr_sparse_to_dense",
                             storedBits: constants.storedBits(operation)))
                 }
             }
@@ -88,16 +94,37 @@ extension FunctionConstants {
             + operation.attributes.filter { $0.name != "name" && $0.name != "shape" }.map { .value($0.content) }
     }
 
-    /// In words, what a constant operation and those that feed it are.
-    fileprivate func form(_ operation: MILOperation) -> String {
-        func type(_ parameter: String) -> MILTensorType? {
-            switch operation.binding(parameter) {
-            case .value(let value)?: value.type
-            case .name(let name)?:
-                self.operation(of: name)?.outputs.first { $0.name == name }?.content.tensor
-            case nil: nil
+    /// Bits of what stands for an element.
+    fileprivate func codeBits(_ operation: MILOperation) -> Double {
+        func type(_ parameter: String) -> MILTensorType? { argumentType(parameter, of: operation) }
+        let own =
+            ["indices", "indices_nonzero_data", "data", "quantized_data", "nonzero_data", "source_val"].lazy
+            .compactMap(type).first ?? operation["val"]?.type
+        if let lut = type("lut")?.extents, operation.type.hasPrefix("constexpr_lut") {
+            guard lut.count > 1 else { return Double(max(lut.first ?? 1, 1).trailingZeroBitCount) }
+            return Double(lut[lut.count - 2].trailingZeroBitCount) / Double(max(lut[lut.count - 1], 1))
+        }
+        for parameter in ["nonzero_data", "data"] {
+            if case .name(let name)? = operation.binding(parameter), let other = self.operation(of: name),
+                other.type != "const"
+            {
+                return codeBits(other)
             }
         }
+        return Double(own?.dataType.bits ?? 32)
+    }
+
+    private func argumentType(_ parameter: String, of operation: MILOperation) -> MILTensorType? {
+        switch operation.binding(parameter) {
+        case .value(let value)?: value.type
+        case .name(let name)?: self.operation(of: name)?.outputs.first { $0.name == name }?.content.tensor
+        case nil: nil
+        }
+    }
+
+    /// In words, what a constant operation and those that feed it are.
+    fileprivate func form(_ operation: MILOperation) -> String {
+        func type(_ parameter: String) -> MILTensorType? { argumentType(parameter, of: operation) }
         func feeding(_ parameter: String) -> String {
             guard case .name(let name)? = operation.binding(parameter), let other = self.operation(of: name),
                 other.type != "const"

@@ -1,0 +1,127 @@
+import ByteIO
+import Exporters
+import Tensors
+
+extension Inspection {
+    /// A Core ML package: its functions and how each weight is stored.
+    init(_ package: CoreMLPackage, allWeights: Bool) throws {
+        let model = package.model
+        let weights = try package.weights
+        let matrices = weights.filter { $0.shape.rank >= 2 }
+        let plain = matrices.filter { !$0.isCompressed }
+        var parts = [Self.overview(package, weights)]
+        parts += model.interfaces.map { Self.signature(of: $0, in: package) }
+        parts += [Self.forms(weights), Self.table(allWeights ? weights : matrices)]
+        if !plain.isEmpty, plain.count < matrices.count {
+            let listed = plain.prefix(3).map(\.name).joined(separator: ", ") + (plain.count > 3 ? ", ..." : "")
+            parts.append("not compressed: \(Text.count(plain.count, "weight")) of two or more axes (\(listed))")
+        }
+        text = parts.joined(separator: "\n\n")
+        json = [
+            "kind": "coreml", "path": .string(package.path),
+            "specification": .integer(Int64(model.specificationVersion)),
+            "target": Self.target(model).map { .string($0) } ?? .null,
+            "bits_per_weight": .number(Self.bits(weights)), "description": .string(model.metadata.description),
+            "metadata": .object(model.metadata.other.map { .init($0.name, .string($0.content)) }),
+            "functions": .array(model.interfaces.map { Self.document($0, in: package) }),
+            "weights": .array(weights.map(Self.document)),
+            "not_compressed": .array(plain.map { .string($0.name) }),
+        ]
+    }
+
+    private static func target(_ model: CoreMLModel) -> String? {
+        CoreMLTarget.allCases.first { $0.specificationVersion == model.specificationVersion }?.rawValue
+    }
+
+    private static func bits(_ weights: [CoreMLWeight]) -> Double {
+        let count = weights.reduce(0) { $0 + $1.shape.count }
+        return count == 0 ? 0 : Double(weights.reduce(0) { $0 + $1.storedBits }) / Double(count)
+    }
+
+    private static func overview(_ package: CoreMLPackage, _ weights: [CoreMLWeight]) -> String {
+        let model = package.model
+        let bytes = weights.reduce(0) { $0 + $1.storedBits } / 8
+        var lines = [
+            "\(package.path): Core ML package, specification \(model.specificationVersion)"
+                + (target(model).map { " (\($0) and later)" } ?? "")
+                + ", weights of \(Text.bytes(bytes)), \(Text.decimals(bits(weights), 2)) bits per weight"
+        ]
+        if !model.metadata.description.isEmpty { lines.append("  description: \(model.metadata.description)") }
+        lines += model.metadata.other.map { "  \($0.name): \($0.content)" }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func signature(of interface: CoreMLModel.Interface, in package: CoreMLPackage) -> String {
+        var lines = ["function \(interface.function)"]
+        lines += interface.inputs.map { "  in   \(text($0))" }
+        lines += interface.states.map { "  state \(text($0))" }
+        lines += interface.outputs.map { "  out  \(text($0))" }
+        let counts = operations(of: interface.function, in: package)
+        lines.append("  operations: " + counts.map { "\($0.name) \($0.count)" }.joined(separator: ", "))
+        return lines.joined(separator: "\n")
+    }
+
+    private static func text(_ feature: CoreMLModel.Feature) -> String {
+        let others = feature.enumeratedShapes.filter { $0 != feature.type.extents }
+        let ranges = feature.shapeRanges.map { range in
+            range.lowerBound == range.upperBound
+                ? "\(range.lowerBound)"
+                : "\(range.lowerBound)..\(range.upperBound == .max ? "" : "\(range.upperBound)")"
+        }
+        return "\(feature.name) \(feature.type)"
+            + (others.isEmpty ? "" : " or \(others.map { Shape($0).description }.joined(separator: ", "))")
+            + (ranges.isEmpty ? "" : " in [\(ranges.joined(separator: ","))]")
+    }
+
+    /// How often a function has each operation, constants aside.
+    private static func operations(of name: String, in package: CoreMLPackage) -> [(name: String, count: Int)] {
+        let operations = package.model.program.functions.first { $0.name == name }?.operations ?? []
+        let computed = operations.filter { $0.type != "const" && !$0.type.hasPrefix("constexpr_") }
+        return Dictionary(grouping: computed, by: \.type).map { ($0.key, $0.value.count) }.sorted { $0.0 < $1.0 }
+    }
+
+    private static func forms(_ weights: [CoreMLWeight]) -> String {
+        let rows = Dictionary(grouping: weights, by: \.operation).sorted { $0.key < $1.key }.map { form, weights in
+            [
+                form, Text.grouped(weights.count), Text.grouped(weights.reduce(0) { $0 + $1.shape.count }),
+                Text.bytes(weights.reduce(0) { $0 + $1.storedBits } / 8), Text.decimals(bits(weights), 3),
+            ]
+        }
+        return Text.table(
+            ["operation", "tensors", "weights", "size", "bits"], rows, [.left, .right, .right, .right, .right])
+    }
+
+    private static func table(_ weights: [CoreMLWeight]) -> String {
+        Text.table(
+            ["weight", "shape", "stored as", "bits"],
+            weights.map { [$0.name, "\($0.shape)", $0.form, Text.decimals($0.bitsPerWeight, 3)] },
+            [.left, .left, .left, .right])
+    }
+
+    private static func document(_ interface: CoreMLModel.Interface, in package: CoreMLPackage) -> JSON {
+        func features(_ features: [CoreMLModel.Feature]) -> JSON {
+            .array(
+                features.map { feature in
+                    [
+                        "name": .string(feature.name), "type": .string(feature.type.description),
+                        "description": .string(feature.description),
+                        "shapes": .array(feature.enumeratedShapes.map { .array($0.map { .integer(Int64($0)) }) }),
+                    ]
+                })
+        }
+        return [
+            "name": .string(interface.function), "inputs": features(interface.inputs),
+            "outputs": features(interface.outputs), "states": features(interface.states),
+            "operations": .object(
+                operations(of: interface.function, in: package).map { .init($0.name, .integer(Int64($0.count))) }),
+        ]
+    }
+
+    private static func document(_ weight: CoreMLWeight) -> JSON {
+        [
+            "name": .string(weight.name), "function": .string(weight.function), "type": .string("\(weight.type)"),
+            "operation": .string(weight.operation), "form": .string(weight.form),
+            "bits_per_weight": .number(weight.bitsPerWeight), "compressed": .bool(weight.isCompressed),
+        ]
+    }
+}
