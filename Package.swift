@@ -40,7 +40,7 @@ let package = Package(
         layer(
             "accelc", over: ["Verification", "Exporters", "Packages", "Runtime", "ModelFamilies", "Programs"],
             kind: .executable),
-        layer("Verification", over: ["Runtime", "Packages", "Programs"]),
+        layer("Verification", over: ["Runtime", "Packages", "Exporters", "Programs"]),
         layer("Exporters", over: ["Programs", "WeightCompression"]),
         layer("Packages", over: ["Programs", "WeightCompression"]),
         layer("Runtime", over: ["Programs", "WeightCompression", "CKernels"]),

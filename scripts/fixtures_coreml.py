@@ -27,7 +27,7 @@ import torch
 import torch.nn.functional as F
 from coremltools.converters.mil import Builder as mb
 from coremltools.converters.mil.mil import Function, Program, types
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 import fixtures_coreml_ops
 
@@ -49,7 +49,8 @@ def save(name, model, tensors):
     manifest["itemInfoEntries"] = {named[old]: item for old, item in manifest["itemInfoEntries"].items()}
     manifest["rootModelIdentifier"] = named[manifest["rootModelIdentifier"]]
     (path / "Manifest.json").write_text(json.dumps(manifest, indent=4, sort_keys=True))
-    save_file({n: numpy.ascontiguousarray(t) for n, t in sorted(tensors.items())}, FOLDER / f"{name}.safetensors")
+    if tensors:
+        save_file({n: numpy.ascontiguousarray(t) for n, t in sorted(tensors.items())}, FOLDER / f"{name}.safetensors")
     size = sum(f.stat().st_size for f in path.rglob("*") if f.is_file())
     print(f"{name}: {size} bytes, {len(tensors)} tensors", file=sys.stderr)
 
@@ -61,8 +62,8 @@ def convert(program, target, precision=ct.precision.FLOAT32, **options):
 
 
 def operators(target):
-    """Every operation alone: an output for each, in float32."""
-    samples = [s for s in fixtures_coreml_ops.samples(random) if s.since <= int(target.name[3:])]
+    """Every operation alone, in the first target that has it: an output for each, in float32."""
+    samples = [s for s in fixtures_coreml_ops.samples(random) if (s.since > 16) == (target.name != "iOS16")]
     inputs = {n: t for s in samples for n, t in s.inputs.items()}
     program = Program()
     placeholders = {
@@ -264,7 +265,24 @@ def functions():
         save("functions", pathlib.Path(folder) / "both.mlpackage", {"in.x": x, "out.y": y, "weight.w": weight.astype(numpy.float32)})
 
 
+def checkpoint(name, **options):
+    """The matrices of Tests/Fixtures/bert_sentence_mean, palettized; coremltools divides them by their scales before it
+    skips those whose rows groups of 16 do not divide, so that with scales they are corrupt (its issue 2777)."""
+    matrices = {n: w.astype(numpy.float16) for n, w in load_file(FOLDER.parent / "bert_sentence_mean" / "model.safetensors").items() if w.ndim == 2}
+    widths = sorted({w.shape[1] for w in matrices.values()})
+    program = Program()
+    with Function({f"x{w}": mb.placeholder((1, w), dtype=types.fp16) for w in widths}, opset_version=ct.target.iOS18) as function:
+        function.set_outputs([
+            mb.linear(x=function.inputs[f"x{w.shape[1]}"], weight=mb.const(val=w, name=n.replace(".", "_")), name=f"y{i}")
+            for i, (n, w) in enumerate(matrices.items())])
+    program.add_function("main", function)
+    config = cto.OptimizationConfig(cto.OpPalettizerConfig(nbits=4, granularity="per_grouped_channel", weight_threshold=0, **options))
+    save(name, cto.palettize_weights(convert(program, ct.target.iOS18, ct.precision.FLOAT16), config), {})
+
+
 MAKE = {
+    "checkpoint_right": lambda: checkpoint("checkpoint_right", group_size=8),
+    "checkpoint_corrupt": lambda: checkpoint("checkpoint_corrupt", group_size=16, enable_per_channel_scale=True),
     "operators_iOS16": lambda: operators(ct.target.iOS16), "operators_iOS18": lambda: operators(ct.target.iOS18),
     "weights_iOS16": weights_16, "weights_iOS18": weights_18, "states": states, "encoder": encoder, "functions": functions}
 

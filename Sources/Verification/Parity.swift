@@ -47,6 +47,11 @@ public struct Parity: Sendable {
     public func check(
         _ options: Options = Options(), progress: (Stage, Double) -> Void = { _, _ in }
     ) throws -> ParityReport {
+        if case .coreML(let package) = subject {
+            var programs: [Program]?
+            if case .reference(let all)? = reference { programs = all }
+            return try CoreMLParity(package: package, programs: programs).check(options, progress: progress)
+        }
         guard let program = subject.program else {
             throw RequestError("what is verified has to be a package, not a model")
         }

@@ -57,12 +57,16 @@ public struct ParityReport: Sendable {
     public let storedElements: Int
 
     init(of program: CompiledProgram, inputs: InputSource, budget: Budget?) {
+        self.init(
+            functions: program.functions.map(\.name), storedBytes: program.weights.reduce(0) { $0 + $1.byteCount },
+            storedElements: program.weights.reduce(0) { $0 + $1.shape.count }, inputs: inputs, budget: budget)
+    }
+
+    init(functions: [String], storedBytes: Int, storedElements: Int, inputs: InputSource, budget: Budget?) {
         self.inputs = inputs.summary
         if case .seeded(let seed) = inputs { self.seed = seed } else { seed = nil }
         self.budget = budget?.json
-        functions = program.functions.map(\.name)
-        storedBytes = program.weights.reduce(0) { $0 + $1.byteCount }
-        storedElements = program.weights.reduce(0) { $0 + $1.shape.count }
+        (self.functions, self.storedBytes, self.storedElements) = (functions, storedBytes, storedElements)
     }
 
     public var bitsPerWeight: Double {

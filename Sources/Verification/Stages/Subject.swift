@@ -1,3 +1,4 @@
+public import Exporters
 public import Packages
 public import Programs
 
@@ -6,6 +7,8 @@ public enum Subject: Sendable {
     case package(AcceleratorPackage)
     /// A compiled program in memory; there is no container to check.
     case compiled(CompiledProgram)
+    /// A Core ML package, by the reference meaning of its operations.
+    case coreML(CoreMLPackage)
     /// A model's programs with free or fixed dimensions, by the operators' reference meaning on the weights of a checkpoint.
     case reference([Program])
 
@@ -13,7 +16,7 @@ public enum Subject: Sendable {
         switch self {
         case .package(let package): package.program
         case .compiled(let program): program
-        case .reference: nil
+        case .reference, .coreML: nil
         }
     }
 }

@@ -1,4 +1,5 @@
 import ByteIO
+import Exporters
 import ModelFamilies
 import Packages
 import Tensors
@@ -7,7 +8,7 @@ import Verification
 enum VerifyCommand: Command {
     static let name = "verify"
     static let summary = "compare a package with the model that it was made from, or with golden outputs"
-    static let package = Positional("PACKAGE", "a package (folder or zip)")
+    static let package = Positional("PACKAGE", "a package (folder or zip), or a Core ML package")
     static let against = Option("against", .text("MODEL"), "the model, as convert takes it")
     static let inputs = Option(
         "inputs", .file("FILE"), "run on the inputs of a safetensors file", excludes: ["golden", "seed"])
@@ -31,10 +32,12 @@ enum VerifyCommand: Command {
         if arguments.has(selfTest), !arguments.has(against) {
             throw arguments.usage("needs --against MODEL for --self-test")
         }
-        let package = try AcceleratorPackage(at: try arguments.required(package))
-        let options = Parity.Options(
-            inputs: try inputSource(arguments), budget: try arguments[budget].map(Budget.init),
-            threads: console.threads)
+        let path = try arguments.required(package)
+        if CoreMLPackage.isPackage(path) || path.hasSuffix(".mlpackage") {
+            return try run(CoreMLPackage(at: path), arguments, console)
+        }
+        let package = try AcceleratorPackage(at: path)
+        let options = try options(arguments, console)
         let progress = console.progress("verifying")
         let reference = try reference(arguments, package)
         var report = try Parity(of: .package(package), against: reference)
@@ -45,6 +48,33 @@ enum VerifyCommand: Command {
         }
 
         keep(report, in: package, console)
+        return try show(report, arguments, console)
+    }
+
+    /// A Core ML package, by the reference meaning of its operations.
+    private static func run(
+        _ package: CoreMLPackage, _ arguments: Arguments, _ console: Console
+    ) throws -> ExitStatus {
+        if arguments.has(selfTest) { throw arguments.usage("has no --self-test for Core ML packages") }
+        var reference: Subject?
+        if let model = arguments[against] {
+            let checkpoint = try Checkpoint(model: model, configuration: arguments[ConversionRequest.configuration])
+            let family = try Families.matching(checkpoint.configuration)
+            reference = .reference(try family.model(for: checkpoint).programs)
+        }
+        let progress = console.progress("verifying")
+        let report = try Parity(of: .coreML(package), against: reference)
+            .check(try options(arguments, console)) { stage, _ in progress.step("\(stage)") }
+        return try show(report, arguments, console)
+    }
+
+    private static func options(_ arguments: Arguments, _ console: Console) throws -> Parity.Options {
+        Parity.Options(
+            inputs: try inputSource(arguments), budget: try arguments[budget].map(Budget.init),
+            threads: console.threads)
+    }
+
+    private static func show(_ report: ParityReport, _ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         if let path = arguments[Self.report] { try write(report.json.text(pretty: true), to: path) }
         if let path = arguments[html] { try write(report.html, to: path) }
         if arguments.has(CommonOptions.json) {

@@ -1,0 +1,58 @@
+import ByteIO
+import Exporters
+import Programs
+import Tensors
+import WeightCompression
+
+/// Compares a Core ML package with a model: its weights, and what its functions give by the reference meaning of its
+/// operations, with results of type fp16 rounded to it.
+struct CoreMLParity {
+    let package: CoreMLPackage
+    /// The model's programs; nil when there is only a golden file to compare with.
+    let programs: [Program]?
+
+    func check(_ options: Parity.Options, progress: (Stage, Double) -> Void) throws -> ParityReport {
+        if case .seeded = options.inputs, programs == nil {
+            throw RequestError(
+                "there is nothing to compare with: give --against MODEL or --golden FILE", status: .unavailable)
+        }
+        let weights = try package.weights
+        var report = ParityReport(
+            functions: package.model.interfaces.map(\.function),
+            storedBytes: weights.reduce(0) { $0 + $1.storedBits } / 8,
+            storedElements: weights.reduce(0) { $0 + $1.shape.count }, inputs: options.inputs, budget: options.budget)
+        report.stages = options.stages.intersection([.weights, .graph, .outputs]).sorted()
+        var stored: [String: StoredTensor] = [:]
+        if let programs {
+            let constants = programs.flatMap(\.constants).filter(\.isWeight).map(\.tensor)
+            let sources = Dictionary(constants.map { ($0.name, $0) }) { first, _ in first }
+            let stage = CoreMLWeightStage(
+                package: package, sources: sources.values.sorted { $0.name < $1.name }, budget: options.budget,
+                threads: options.threads)
+            let result = try stage.run(weights) { progress(.weights, $0) }
+            stored = result.stored
+            if options.stages.contains(.weights) {
+                (report.weights, report.weightMetrics) = (result.weights, result.metrics)
+                report.notCompared += result.notCompared
+            }
+        } else if options.stages.contains(.weights) {
+            report.notCompared.append(
+                NotCompared(stage: .weights, name: "all weights", reason: "there is no model to compare with"))
+        }
+        let weakest = weights.filter { $0.shape.rank >= 2 }.map(SchemeTolerance.line).min { $0.output < $1.output }
+        let samples: [InputSource] =
+            options.inputs.golden.map { $0.samples.map(InputSource.golden) } ?? [options.inputs]
+        for interface in package.model.interfaces {
+            for source in samples {
+                progress(.outputs, 0)
+                let run = CoreMLRun(
+                    package: package, interface: interface, source: source, stored: stored, weakest: weakest)
+                let result = try run.result(programs ?? [], options)
+                report.outputs += result.outputs
+                report.notCompared += result.notCompared
+            }
+        }
+        report.checkSize(budget: options.budget)
+        return report
+    }
+}

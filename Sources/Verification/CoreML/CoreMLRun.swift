@@ -1,0 +1,178 @@
+import ByteIO
+import Exporters
+import Programs
+import Tensors
+
+/// S3 and S4 for one function of a Core ML package on one set of inputs.
+struct CoreMLRun {
+    let package: CoreMLPackage
+    let interface: CoreMLModel.Interface
+    let source: InputSource
+    /// The package's weights by the model's names.
+    let stored: [String: StoredTensor]
+    /// Of the ways in which the package stores weights, the one that may lose most.
+    let weakest: SchemeTolerance?
+
+    func result(_ programs: [Program], _ options: Parity.Options) throws -> OutputStage.Result {
+        var result = OutputStage.Result()
+        func skip(_ reason: String) -> OutputStage.Result {
+            result.notCompared.append(
+                NotCompared(stage: .outputs, name: interface.function + (source.golden?.suffix ?? ""), reason: reason))
+            return result
+        }
+        let given = try tensors()
+        let model = try reference(programs, given)
+        if case .seeded = source, model == nil { return skip("no part of the model has its inputs") }
+        let inputs = model.map { modelInputs(of: $0, given) } ?? given
+        let named = Dictionary(inputs.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
+        guard let own = try packageInputs(named) else { return skip("the inputs are not of its names and shapes") }
+        var states: [String: HostTensor] = [:]
+        let actual = try package.run(function: interface.function, inputs: own, states: &states)
+        let golden = source.golden?.outputs.mapValues { HostTensor($0) } ?? [:]
+        let lossy = Tolerance(
+            sqnr: weakest?.output ?? SchemeTolerance.rounding, origin: "the default for \(weakest?.scheme ?? "float32")"
+        )
+        if let model {
+            if options.stages.contains(.graph) {
+                let expected = try model.evaluate(
+                    inputs,
+                    constant: { constant in
+                        self.stored[constant.tensor.name].map { HostTensor($0) } ?? HostTensor(constant.tensor)
+                    })
+                compare(.graph, .storedWeights, actual, expected, computing, &result)
+            }
+            if options.stages.contains(.outputs), golden.isEmpty {
+                compare(.outputs, .originalWeights, actual, try model.evaluate(inputs), lossy, &result, options.budget)
+            }
+        }
+        if options.stages.contains(.outputs), !golden.isEmpty {
+            let expected = golden.sorted { $0.key < $1.key }.map { (name: $0.key, tensor: $0.value) }
+            compare(.outputs, .golden, actual, expected, lossy, &result, options.budget)
+        }
+        return result
+    }
+
+    /// What arithmetic of the package's own type may lose.
+    private var computing: Tolerance {
+        let function = package.model.program.functions.first { $0.name == interface.function }
+        let isHalf = function?.operations.contains { operation in
+            !operation.type.hasPrefix("const") && operation.outputs.contains { $0.content.tensor.dataType == .float16 }
+        }
+        guard isHalf ?? false else { return .rounding }
+        let line = SchemeTolerance.table.first { $0.scheme == "float16" }
+        return Tolerance(sqnr: line?.output, origin: "the default for computing in float16")
+    }
+
+    /// Of the file, by name; empty when inputs are drawn.
+    private func tensors() throws -> [String: HostTensor] {
+        switch source {
+        case .seeded: [:]
+        case .golden(let golden): golden.inputs.mapValues { HostTensor($0) }
+        case .file(let path): try InputMatcher(file: path).tensors.mapValues { HostTensor($0) }
+        }
+    }
+
+    /// The part of the model that takes what the function takes, with the function's extents.
+    private func reference(_ programs: [Program], _ given: [String: HostTensor]) throws -> FrozenProgram? {
+        let extents = Dictionary(
+            interface.inputs.map { (CoreMLWeightMatcher.identifier($0.name), $0.type.extents ?? []) }
+        ) { first, _ in first }
+        for program in programs {
+            let names = Set(program.inputs.map { CoreMLWeightMatcher.identifier($0.name) })
+            guard names.isSuperset(of: extents.keys), !names.isDisjoint(with: extents.keys) else { continue }
+            let shaped = program.inputs.compactMap { input -> StoredTensor? in
+                let shape =
+                    given[input.name].map(\.shape.dimensions) ?? extents[CoreMLWeightMatcher.identifier(input.name)]
+                guard let shape, shape.count == program.type(of: input.value).rank else { return nil }
+                return StoredTensor(
+                    name: input.name, elementType: .bool, shape: Shape(shape),
+                    bytes: ByteView(ByteBuffer(count: Shape(shape).count)))
+            }
+            let states = interface.states.compactMap { state in
+                program.states.first {
+                    CoreMLWeightMatcher.identifier($0.name) == CoreMLWeightMatcher.identifier(state.name)
+                }
+                .map { own in
+                    let shape = Shape(state.type.extents ?? [])
+                    return StoredTensor(
+                        name: "out.kv_final.\(own.name)", elementType: .bool, shape: shape,
+                        bytes: ByteView(ByteBuffer(count: shape.count)))
+                }
+            }
+            guard states.count == program.states.count,
+                let bindings = try? ShapeBindings(fitting: shaped + states, to: program, file: package.path),
+                let frozen = try? program.freezing(bindings)
+            else { continue }
+            return frozen
+        }
+        return nil
+    }
+
+    /// Drawn, or those given. What the package does not take is as frameworks leave it: ones for a mask, else zeros.
+    private func modelInputs(of model: FrozenProgram, _ given: [String: HostTensor]) -> [String: HostTensor] {
+        var inputs = given
+        if case .seeded(let seed) = source { inputs = SeededInputs(seed: seed).inputs(for: model) }
+        let own = Set(interface.inputs.map { CoreMLWeightMatcher.identifier($0.name) })
+        for input in model.program.inputs {
+            let type = model.program.type(of: input.value)
+            if given[input.name] == nil, !own.contains(CoreMLWeightMatcher.identifier(input.name)) {
+                let fill = [Float](repeating: input.name.hasSuffix("mask") ? 1 : 0, count: type.shape?.count ?? 0)
+                inputs[input.name] = HostTensor(fill, type.shape ?? []).converted(to: type.elementType)
+            } else {
+                inputs[input.name] = inputs[input.name]?.converted(to: type.elementType)
+            }
+        }
+        return inputs
+    }
+
+    /// As the function takes them; nil when one is missing or of another shape.
+    private func packageInputs(_ named: [String: HostTensor]) throws -> [String: HostTensor]? {
+        var inputs: [String: HostTensor] = [:]
+        for feature in interface.inputs {
+            guard let tensor = named[CoreMLWeightMatcher.identifier(feature.name)] else { return nil }
+            let shapes = feature.enumeratedShapes + [feature.type.extents].compactMap(\.self)
+            let isFlexible = !feature.shapeRanges.isEmpty && feature.shapeRanges.count == tensor.shape.rank
+            guard shapes.contains(tensor.shape.dimensions) || isFlexible else { return nil }
+            inputs[feature.name] = tensor.converted(to: feature.type.dataType.isFloatingPoint ? .float32 : .int64)
+        }
+        return inputs
+    }
+
+    private func compare(
+        _ stage: Stage, _ reference: OutputFinding.Reference, _ actual: [String: HostTensor],
+        _ expected: [(name: String, tensor: HostTensor)], _ tolerance: Tolerance, _ result: inout OutputStage.Result,
+        _ budget: Budget? = nil
+    ) {
+        let named = Dictionary(actual.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
+        let suffix = source.golden?.suffix ?? ""
+        for (place, output) in expected.enumerated() {
+            // Converters name outputs anew; then they are told by their place.
+            let byPlace = interface.outputs.count == expected.count ? actual[interface.outputs[place].name] : nil
+            let found =
+                named[CoreMLWeightMatcher.identifier(output.name)]
+                ?? (stage == .graph || source.golden == nil ? byPlace : nil)
+            guard let found, found.shape == output.tensor.shape else {
+                let reason = found.map { "the package gives \($0.shape), expected \(output.tensor.shape)" }
+                result.notCompared.append(
+                    NotCompared(
+                        stage: stage, name: "\(interface.function) \(output.name)\(suffix)",
+                        reason: reason ?? "the package has no such output"))
+                continue
+            }
+            result.outputs.append(
+                OutputFinding(
+                    stage, function: interface.function, name: output.name + suffix, against: reference, found,
+                    output.tensor, budget?.tolerance(forOutput: output.name) ?? tolerance))
+        }
+    }
+}
+
+extension HostTensor {
+    fileprivate func converted(to type: ElementType) -> HostTensor {
+        switch type {
+        case .int64: HostTensor(integers, shape)
+        case .bool: HostTensor(flags, shape)
+        default: HostTensor(floats, shape)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Exporters
+import Tensors
+
+/// Which tensor of a checkpoint a weight of a Core ML package stands for: by its name as converters write it, else by
+/// its shape and elements.
+struct CoreMLWeightMatcher {
+    struct Match {
+        let source: StoredTensor
+        /// The package holds the matrix with its axes exchanged.
+        let isTransposed: Bool
+    }
+    private let sources: [StoredTensor]
+    private let byName: [String: StoredTensor]
+
+    init(_ sources: [StoredTensor]) {
+        self.sources = sources.sorted { $0.name < $1.name }
+        byName = Dictionary(sources.map { (Self.identifier($0.name), $0) }) { first, _ in first }
+    }
+
+    /// Letters, digits and underscores of a name, in lower case.
+    static func identifier(_ name: String) -> String {
+        String(name.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
+    }
+
+    /// What converters put after a tensor's name.
+    private static let endings = [
+        "_to_fp16", "_to_fp32", "_palettized", "_quantized", "_sparsified", "_pcs", "_promoted", "_cast_fp16",
+    ]
+
+    /// The name of a weight without what converters add.
+    private static func base(_ name: String) -> String {
+        var name = identifier(name)
+        while let ending = endings.first(where: name.hasSuffix) { name = String(name.dropLast(ending.count)) }
+        return name
+    }
+
+    /// By name: the same, or the one that ends alike (`model_encoder_...` for `encoder_...`).
+    func byName(_ weight: CoreMLWeight) -> Match? {
+        let name = Self.base(weight.name)
+        if let source = byName[name], let match = Self.match(weight.shape, source) { return match }
+        let alike = sources.filter { source in
+            let other = Self.identifier(source.name)
+            return name.hasSuffix("_\(other)") || other.hasSuffix("_\(name)")
+        }
+        let fitting = alike.compactMap { Self.match(weight.shape, $0) }
+        return fitting.max { $0.source.name.count < $1.source.name.count }
+    }
+
+    /// By elements: of the tensors in `candidates` that fit in shape, the one that correlates best, if that is much.
+    func byElements(_ weight: CoreMLWeight, _ elements: [Float], excluding taken: Set<String>) -> Match? {
+        guard weight.shape.count >= 16 else { return nil }
+        var best: (match: Match, correlation: Double)?
+        for source in sources where !taken.contains(source.name) {
+            guard let plain = Self.match(weight.shape, source) else { continue }
+            let isSquare = weight.shape.rank == 2 && weight.shape.dimensions[0] == weight.shape.dimensions[1]
+            for match in [plain] + (isSquare ? [Match(source: source, isTransposed: true)] : []) {
+                let correlation = Self.correlation(elements, match, weight.shape)
+                if correlation > max(best?.correlation ?? 0, Self.leastCorrelation) { best = (match, correlation) }
+            }
+        }
+        return best?.match
+    }
+
+    /// Weights of two bits correlate by 0.9 and more with their source; those of different layers by next to nothing.
+    private static let leastCorrelation = 0.5
+
+    /// Nil when the shapes differ by more than axes of 1, or the exchange of two.
+    private static func match(_ shape: Shape, _ source: StoredTensor) -> Match? {
+        let (own, other) = (shape.dimensions.filter { $0 != 1 }, source.shape.dimensions.filter { $0 != 1 })
+        if own == other { return Match(source: source, isTransposed: false) }
+        return own.count == 2 && own == other.reversed() ? Match(source: source, isTransposed: true) : nil
+    }
+
+    /// Of up to 4,096 elements.
+    private static func correlation(_ elements: [Float], _ match: Match, _ shape: Shape) -> Double {
+        let reference = match.floats(as: shape)
+        let step = max(1, elements.count / 4096)
+        var (product, left, right) = (0.0, 0.0, 0.0)
+        for index in stride(from: 0, to: min(elements.count, reference.count), by: step) {
+            let (x, y) = (Double(elements[index]), Double(reference[index]))
+            product += x * y
+            left += x * x
+            right += y * y
+        }
+        return left > 0 && right > 0 ? product / (left * right).squareRoot() : 0
+    }
+}
+
+extension CoreMLWeightMatcher.Match {
+    /// The source's elements in the order of the package's weight of shape `shape`.
+    func floats(as shape: Shape) -> [Float] {
+        let floats = source.floats()
+        guard isTransposed else { return floats }
+        let extents = shape.dimensions.filter { $0 != 1 }
+        guard extents.count == 2 else { return floats }
+        let (rows, columns) = (extents[0], extents[1])
+        return (0..<rows * columns).map { floats[$0 % columns * rows + $0 / columns] }
+    }
+}

@@ -1,0 +1,93 @@
+import ByteIO
+import Exporters
+import Programs
+import Tensors
+import WeightCompression
+
+/// S1 for a Core ML package: every weight, decompressed, against the tensor of the checkpoint that it stands for.
+struct CoreMLWeightStage {
+    let package: CoreMLPackage
+    let sources: [StoredTensor]
+    let budget: Budget?
+    let threads: Int
+
+    struct Result {
+        var weights: [WeightFinding] = []
+        var metrics = Metrics()
+        var notCompared: [NotCompared] = []
+        /// The package's elements in the checkpoint's order, by the checkpoint's name.
+        var stored: [String: StoredTensor] = [:]
+    }
+
+    func run(_ weights: [CoreMLWeight], progress: (Double) -> Void) throws -> Result {
+        var result = Result()
+        let matcher = CoreMLWeightMatcher(sources)
+        var matches = weights.map(matcher.byName)
+        var taken = Set(matches.compactMap { $0?.source.name })
+        for (index, weight) in weights.enumerated() {
+            progress(Double(index) / Double(weights.count))
+            // A scalar, or a vector of one number, is a table of the converter's.
+            guard weight.shape.count > 1 else { continue }
+            let tensor = try package.tensor(of: weight)
+            let elements = tensor.floats()
+            if matches[index] == nil {
+                matches[index] = matcher.byElements(weight, elements, excluding: taken)
+                if let match = matches[index] { taken.insert(match.source.name) }
+            }
+            guard let match = matches[index] else {
+                result.notCompared.append(
+                    NotCompared(
+                        stage: .weights, name: weight.name,
+                        reason: "no tensor of the model has its name, or its shape \(weight.shape) and elements like it"
+                    ))
+                continue
+            }
+            let metrics = Metrics(elements, against: match.floats(as: weight.shape))
+            let tolerance = budget?.tolerance(forWeight: match.source.name) ?? .scheme(of: weight)
+            result.weights.append(
+                WeightFinding(
+                    name: match.source.name, shape: match.source.shape, codec: weight.codec,
+                    byteCount: (weight.storedBits + 7) / 8, sourceByteCount: match.source.bytes.count, isTable: false,
+                    metrics: metrics.summarized, tolerance: tolerance, failure: tolerance.objection(to: metrics)))
+            result.metrics.merge(metrics)
+            if !match.isTransposed || match.source.shape.rank == 2 {
+                let floats = match.isTransposed ? Self.transposed(elements, match.source.shape) : elements
+                result.stored[match.source.name] = StoredTensor(
+                    name: match.source.name, floats: floats, shape: match.source.shape)
+            }
+        }
+        for source in sources where !taken.contains(source.name) {
+            result.notCompared.append(
+                NotCompared(stage: .weights, name: source.name, reason: "no weight of the package stands for it"))
+        }
+        return result
+    }
+
+    /// Elements of a matrix [columns, rows] as one of `shape` = [rows, columns].
+    private static func transposed(_ elements: [Float], _ shape: Shape) -> [Float] {
+        let (rows, columns) = (shape.dimensions[0], shape.dimensions[1])
+        return (0..<rows * columns).map { elements[$0 % columns * rows + $0 / columns] }
+    }
+}
+
+extension CoreMLWeight {
+    /// How reports group it, e.g. `palette, 4 bits`.
+    var codec: String { form.split(separator: ",").prefix(2).joined(separator: ",") }
+}
+
+extension SchemeTolerance {
+    /// The line for a weight of a Core ML package: by the bits of its codes. What leaves elements out may lose as much as
+    /// one bit does.
+    static func line(for weight: CoreMLWeight) -> SchemeTolerance {
+        // Converters may round plain numbers before they write them in a wider type.
+        if !weight.isCompressed { return table.first { $0.scheme == "float16" } ?? table[0] }
+        return table.first { $0.bits <= min(weight.isSparse ? 0 : weight.codeBits, 8) } ?? table[0]
+    }
+}
+
+extension Tolerance {
+    fileprivate static func scheme(of weight: CoreMLWeight) -> Tolerance {
+        let line = SchemeTolerance.line(for: weight)
+        return Tolerance(sqnr: line.weight, origin: "the default for \(line.scheme)")
+    }
+}
