@@ -53,7 +53,7 @@ def worst(model, scheme):
     if verified.returncode not in (0, 1):
         raise SystemExit(f"{model.name}, {scheme}: {verified.stderr}")
     outputs = [o for o in json.loads(pathlib.Path("report.json").read_text())["outputs"] if o["against"] == "golden"]
-    figure = f"{min(o['metrics']['sqnr'] for o in outputs if o['metrics']['sqnr'] is not None):.1f}"
+    figure = f"{min(float(o['metrics']['sqnr']) for o in outputs):.1f}"
     return figure if verified.returncode == 0 else f"({figure})"
 
 

@@ -34,7 +34,21 @@ struct ParityCase: CustomTestStringConvertible, Sendable {
     }
 
     /// What computes a program.
-    enum Engine: CaseIterable { case reference, executor }
+    enum Engine: CaseIterable {
+        case reference, executor
+
+        func outputs(
+            of frozen: FrozenProgram, _ inputs: [String: HostTensor]
+        ) throws -> [(name: String, tensor: HostTensor)] {
+            switch self {
+            case .reference: return try frozen.evaluate(inputs)
+            case .executor:
+                let compiled = try CompressedProgram(functions: [frozen], weights: []).compiled()
+                let stored = inputs.reduce(into: [:]) { $0[$1.key] = $1.value.stored(name: $1.key) }
+                return try Executor(compiled).run(stored).map { ($0.name, HostTensor($0)) }
+            }
+        }
+    }
 
     /// Every golden output is within 4 times the framework's own noise.
     func expectParity(of model: FamilyModel, by engine: Engine = .reference) throws {
@@ -64,14 +78,7 @@ struct ParityCase: CustomTestStringConvertible, Sendable {
             golden["in.\(input.name)"].map { (input.name, HostTensor($0)) }
         }
         let frozen = try program.freezing(bindings)
-        switch engine {
-        case .reference: return try frozen.evaluate(Dictionary(uniqueKeysWithValues: inputs))
-        case .executor:
-            let compiled = try CompressedProgram(functions: [frozen], weights: []).compiled()
-            let stored = inputs.map { ($0.0, $0.1.stored(name: $0.0)) }
-            let results = try Executor(compiled).run(Dictionary(uniqueKeysWithValues: stored))
-            return results.map { ($0.name, HostTensor($0)) }
-        }
+        return try engine.outputs(of: frozen, Dictionary(uniqueKeysWithValues: inputs))
     }
 
     struct Deviation {
