@@ -29,6 +29,7 @@ FAMILIES = {
     "Qwen 2": ["qwen2_window"],
     "Qwen 3": ["qwen3_small"],
     "Phi-3": ["phi3_partial", "phi3_long"],
+    "Gemma": ["gemma_early"],
     "Gemma 3": ["gemma3_old"],
     "Whisper": ["whisper_small"],
     "wav2vec 2.0": ["wav2vec2_odd"],

@@ -1,4 +1,4 @@
-"""Makes Tests/Fixtures/{llama,mistral,qwen2,qwen3,phi3,gemma3,whisper}_*: tiny seeded decoders, each with goldens of transformers.
+"""Makes Tests/Fixtures/{llama,mistral,qwen2,qwen3,phi3,gemma,gemma3,whisper}_*: tiny seeded decoders, each with goldens of transformers.
 
 usage: fixtures_decoders.py [NAME...]       (default: all; wants torch, transformers, safetensors, numpy)
 A golden holds the logits of a full forward, of a prefill and of single steps after it, and the key/value cache after the
@@ -55,6 +55,9 @@ FIXTURE = {
         rope_parameters=rope("longrope", original_max_position_embeddings=8, **LONG)), prefill=10),
     "phi3_partial": dict(kind="Phi3", config=dict(
         SMALL, sliding_window=5, rope_parameters=rope(partial_rotary_factor=0.5))),
+    # The released configurations say "gelu" and mean the one by tanh.
+    "gemma_early": dict(kind="Gemma", config=dict(
+        SMALL, head_dim=8, num_key_value_heads=1, rope_parameters=rope(theta=5000.0)), replaced=dict(hidden_act="gelu")),
     "gemma3_old": dict(kind="Gemma3", config=dict(
         SMALL, num_hidden_layers=3, head_dim=8, num_key_value_heads=1, query_pre_attn_scalar=20, sliding_window=4,
         layer_types=["sliding_attention", "full_attention", "sliding_attention"], final_logit_softcapping=9.0,
@@ -159,6 +162,9 @@ def make(name):
     (folder / "generation_config.json").unlink(missing_ok=True)
     if what.get("old") or name.endswith("_old"):
         old_dialect(folder / "config.json")
+    if what.get("replaced"):
+        path = folder / "config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | what["replaced"], indent=2) + "\n")
     loaded, report = kind.from_pretrained(folder, dtype=torch.float32, output_loading_info=True, attn_implementation="eager")
     if report["missing_keys"] or report["mismatched_keys"] or report["unexpected_keys"]:
         sys.exit(f"{name}: {report}")

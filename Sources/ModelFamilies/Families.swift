@@ -7,6 +7,7 @@ public enum Families {
         CLIP.self,
         CLIPTower.self,
         DistilBert.self,
+        Gemma.self,
         Gemma3Text.self,
         Kokoro.self,
         KokoroBlocks.self,

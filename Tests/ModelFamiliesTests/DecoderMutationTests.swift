@@ -71,6 +71,9 @@ struct DecoderMutationTests {
             fields: [("rope_local_base_freq", 40_000)]),
         Mutation(testDescription: "no logit cap", fixture: "gemma3_old", fields: [("final_logit_softcapping", .null)]),
         Mutation(testDescription: "another activation", fixture: "gemma3_old", fields: [("hidden_activation", "gelu")]),
+        Mutation(
+            testDescription: "the activation that an early Gemma names", fixture: "gemma_early",
+            fields: [("hidden_activation", "gelu")]),
         Mutation(testDescription: "gains from zero", fixture: "gemma3_old", without: "layers.1.input_layernorm.add"),
         Mutation(
             testDescription: "swapped queries and keys", fixture: "llama_linear_old",
