@@ -1,12 +1,51 @@
 #!/usr/bin/env bash
 # Speed and memory of the whole tool on the real MiniLM: conversion, cache hit, runs at 1x128 and 8x128; against coremltools where it is.
-# usage: bench.sh [ROUNDS]      the best of ROUNDS (default 3) counts
+# usage: bench.sh [ROUNDS]                 the best of ROUNDS (default 3) counts
+#        bench.sh compress [FOLDER [GB]]   compression's inner loops, hashing and palettes beside their peers; and whole conversions of a
+#                                          random bfloat16 checkpoint of GB (4) gigabytes, which is made in FOLDER (skipped without)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-rounds=${1:-3}
 source scripts/setup.sh
 swift build -c release --product accelc
 accelc=$PWD/.build/release/accelc
+python=.build/peers-venv/bin/python
+
+has() { [ -x "$python" ] && "$python" -c "import $1" 2>/dev/null; }
+skip() { echo "$1: skipped, since $2"; }
+missing="it is not in .build/peers-venv (scripts/peers.sh installs it)"
+
+compress() { # [folder [gigabytes]]
+    local speed=.build/release/speed theirs ours
+    ACCELC_SPEED=1 swift build -c release --product speed
+    "$speed" 15
+    if command -v openssl >/dev/null; then
+        theirs=$(openssl speed -seconds 2 -bytes 1048576 sha256 2>/dev/null | awk '/^sha256/ { printf "%.3f", $2 / 1e6 }')
+        ours=$("$speed" hash)
+        awk -v a="$ours" -v b="$theirs" 'BEGIN { printf "SHA-256, one stream: %s GB/s   openssl %s GB/s   ratio %.2f   >= 0.95   %s\n", a, b, a / b, (a >= 0.95 * b ? "met" : "MISSED") }'
+    else
+        skip openssl "there is no such program"
+    fi
+    if has kmeans1d; then "$python" scripts/bench/kmeans_speed.py "$speed" || true; else skip kmeans1d "$missing"; fi
+    if has coremltools; then
+        "$python" scripts/peers/coreml_speed.py "$accelc" "$(dirname "$(scripts/get_minilm.sh)")" || true
+    else
+        skip coremltools "$missing"
+    fi
+    if [ $# = 0 ]; then
+        skip "whole conversions" "no folder was given for the checkpoint and its packages"
+    elif has numpy; then
+        "$python" scripts/bench/convert_speed.py "$accelc" "$@" || true
+    else
+        skip "whole conversions" "numpy is needed, and $missing"
+    fi
+}
+
+if [ "${1:-}" = compress ]; then
+    compress "${@:2}"
+    exit
+fi
+
+rounds=${1:-3}
 model=$(scripts/get_minilm.sh)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -54,9 +93,8 @@ for scheme in float32 float16 int8 palette:bits=4,group=16; do
     done
 done
 
-python=.build/peers-venv/bin/python
-if [ -x "$python" ] && "$python" -c "import coremltools" 2>/dev/null; then
+if has coremltools; then
     "$python" scripts/peers/coreml_speed.py "$accelc" "$(dirname "$model")" "$rounds"
 else
-    echo "coremltools: not here (scripts/peers.sh installs it into .build/peers-venv)"
+    skip coremltools "$missing"
 fi

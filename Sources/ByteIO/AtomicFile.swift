@@ -11,11 +11,13 @@
 public struct AtomicFile: ~Copyable {
     let file: TemporaryFile
 
-    /// - Parameter isSynced: `false`: the file may be damaged after a power cut. For what is verified when it is read.
+    /// - Parameters:
+    ///   - isSynced: `false`: the file may be damaged after a power cut. For what is verified when it is read.
+    ///   - isLarge: the system starts to bring it to the disk while it is being written, so that a sync has less to do.
     /// - Throws: `RequestError` when something other than a regular file stands at `path`, or the folder cannot be
     ///   written.
-    public init(replacing path: String, mode: UInt16 = 0o644, isSynced: Bool = true) throws {
-        file = try TemporaryFile(replacing: path, mode: mode, isSynced: isSynced)
+    public init(replacing path: String, mode: UInt16 = 0o644, isSynced: Bool = true, isLarge: Bool = false) throws {
+        file = try TemporaryFile(replacing: path, mode: mode, isSynced: isSynced, isLarge: isLarge)
     }
 
     /// Bytes written so far.
@@ -31,6 +33,9 @@ public struct AtomicFile: ~Copyable {
         var text = text
         try text.withUTF8 { try file.write(UnsafeRawBufferPointer($0)) }
     }
+
+    /// What has been written so far, as it lies in the file.
+    public mutating func mapped() throws -> ByteView { try file.mapped() }
 
     /// Writes zeros up to the next multiple of `alignment`.
     public mutating func pad(to alignment: Int) throws {
@@ -49,17 +54,19 @@ final class TemporaryFile {
     private let temporary: String
     private let descriptor: FileDescriptor
     private let isSynced: Bool
+    private let isLarge: Bool
     private let buffer = ByteBuffer(count: bufferBytes)
     private var buffered = 0
     private var committed = false
     private(set) var count = 0
 
-    init(replacing path: String, mode: UInt16, isSynced: Bool) throws {
+    init(replacing path: String, mode: UInt16, isSynced: Bool, isLarge: Bool) throws {
         if let kind = Files.kind(of: path), kind != .file {
             throw RequestError("cannot write \(path): there is \(kind) of that name")
         }
         self.path = path
         self.isSynced = isSynced
+        self.isLarge = isLarge
         let temporary = try TemporaryPaths.sibling(of: path)
         self.temporary = temporary
         var number: CInt = -1
@@ -102,6 +109,12 @@ final class TemporaryFile {
 
     private func writeNow(_ bytes: UnsafeRawBufferPointer) throws {
         guard descriptor.writeAll(bytes) else { throw failure() }
+        if isLarge, bytes.count >= Self.bufferBytes { descriptor.startWriting() }
+    }
+
+    func mapped() throws -> ByteView {
+        try flush()
+        return try MappedFile(temporary).bytes
     }
 
     func commit() throws {

@@ -41,40 +41,78 @@ static void blocks_scalar(uint32_t state[8], const uint8_t *bytes, size_t blocks
 
 #if CK_X86
 
-__attribute__((target("sha,sse4.1,ssse3"))) static void blocks_sha(uint32_t state[8], const uint8_t *bytes,
-                                                                   size_t blocks) {
-    const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0bll, 0x0405060700010203ll);
-    // The instructions keep the state as (A B E F) and (C D G H).
+#define SHA_TARGET __attribute__((target("sha,sse4.1,ssse3")))
+
+// The instructions keep the state as (A B E F) and (C D G H).
+typedef struct { __m128i abef, cdgh; } sha_state;
+
+SHA_TARGET CK_INLINE sha_state load_state(const uint32_t state[8]) {
     __m128i abcd = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)state), 0xB1);
     __m128i efgh = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(state + 4)), 0x1B);
-    __m128i abef = _mm_alignr_epi8(abcd, efgh, 8);
-    __m128i cdgh = _mm_blend_epi16(efgh, abcd, 0xF0);
-    for (; blocks; blocks--, bytes += 64) {
-        __m128i w[4], abef_before = abef, cdgh_before = cdgh;
-#pragma clang loop unroll(full)
-        for (int i = 0; i < 16; i++) {
-            __m128i message;
-            if (i < 4) {
-                message = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(bytes + 16 * i)), swap);
-            } else {
-                __m128i newest = w[(i + 3) & 3];
-                __m128i sum = _mm_sha256msg1_epu32(w[i & 3], w[(i + 1) & 3]);
-                sum = _mm_add_epi32(sum, _mm_alignr_epi8(newest, w[(i + 2) & 3], 4));
-                message = _mm_sha256msg2_epu32(sum, newest);
-            }
-            w[i & 3] = message;
-            __m128i k = _mm_loadu_si128((const __m128i *)(round_constants + 4 * i));
-            __m128i sum = _mm_add_epi32(message, k);
-            cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
-            abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0E));
-        }
-        abef = _mm_add_epi32(abef, abef_before);
-        cdgh = _mm_add_epi32(cdgh, cdgh_before);
-    }
-    __m128i feba = _mm_shuffle_epi32(abef, 0x1B);
-    __m128i dchg = _mm_shuffle_epi32(cdgh, 0xB1);
+    return (sha_state){_mm_alignr_epi8(abcd, efgh, 8), _mm_blend_epi16(efgh, abcd, 0xF0)};
+}
+
+SHA_TARGET CK_INLINE void store_state(sha_state s, uint32_t state[8]) {
+    __m128i feba = _mm_shuffle_epi32(s.abef, 0x1B);
+    __m128i dchg = _mm_shuffle_epi32(s.cdgh, 0xB1);
     _mm_storeu_si128((__m128i *)state, _mm_blend_epi16(feba, dchg, 0xF0));
     _mm_storeu_si128((__m128i *)(state + 4), _mm_alignr_epi8(dchg, feba, 8));
+}
+
+/// Rounds 4i to 4i + 3.
+SHA_TARGET CK_INLINE void four_rounds(sha_state *s, __m128i w[4], const uint8_t *bytes, int i) {
+    const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0bll, 0x0405060700010203ll);
+    __m128i message;
+    if (i < 4) {
+        message = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(bytes + 16 * i)), swap);
+    } else {
+        __m128i newest = w[(i + 3) & 3];
+        __m128i sum = _mm_sha256msg1_epu32(w[i & 3], w[(i + 1) & 3]);
+        sum = _mm_add_epi32(sum, _mm_alignr_epi8(newest, w[(i + 2) & 3], 4));
+        message = _mm_sha256msg2_epu32(sum, newest);
+    }
+    w[i & 3] = message;
+    __m128i sum = _mm_add_epi32(message, _mm_loadu_si128((const __m128i *)(round_constants + 4 * i)));
+    s->cdgh = _mm_sha256rnds2_epu32(s->cdgh, s->abef, sum);
+    s->abef = _mm_sha256rnds2_epu32(s->abef, s->cdgh, _mm_shuffle_epi32(sum, 0x0E));
+}
+
+SHA_TARGET CK_INLINE void add_state(sha_state *s, sha_state before) {
+    s->abef = _mm_add_epi32(s->abef, before.abef);
+    s->cdgh = _mm_add_epi32(s->cdgh, before.cdgh);
+}
+
+SHA_TARGET static void blocks_sha(uint32_t state[8], const uint8_t *bytes, size_t blocks) {
+    sha_state s = load_state(state);
+    for (; blocks; blocks--, bytes += 64) {
+        __m128i w[4];
+        sha_state before = s;
+        prefetch_ahead(bytes);
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 16; i++) four_rounds(&s, w, bytes, i);
+        add_state(&s, before);
+    }
+    store_state(s, state);
+}
+
+// A round waits for the one before it: two hashes in turns take little more time than one.
+SHA_TARGET static void blocks_sha_two(uint32_t first[8], const uint8_t *bytes, uint32_t second[8],
+                                      const uint8_t *other_bytes, size_t blocks) {
+    sha_state s = load_state(first), t = load_state(second);
+    for (; blocks; blocks--, bytes += 64, other_bytes += 64) {
+        __m128i w[4], v[4];
+        sha_state before = s, other_before = t;
+        prefetch_ahead(bytes), prefetch_ahead(other_bytes);
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 16; i++) {
+            four_rounds(&s, w, bytes, i);
+            four_rounds(&t, v, other_bytes, i);
+        }
+        add_state(&s, before);
+        add_state(&t, other_before);
+    }
+    store_state(s, first);
+    store_state(t, second);
 }
 
 #elif CK_ARM
@@ -105,6 +143,12 @@ __attribute__((target("sha2"))) static void blocks_sha(uint32_t state[8], const 
     vst1q_u32(state + 4, efgh);
 }
 
+static void blocks_sha_two(uint32_t first[8], const uint8_t *bytes, uint32_t second[8], const uint8_t *other_bytes,
+                           size_t blocks) {
+    blocks_sha(first, bytes, blocks);
+    blocks_sha(second, other_bytes, blocks);
+}
+
 #endif
 
 void ck_sha256_blocks(uint32_t state[8], const uint8_t *bytes, size_t blocks) {
@@ -115,4 +159,16 @@ void ck_sha256_blocks(uint32_t state[8], const uint8_t *bytes, size_t blocks) {
     }
 #endif
     blocks_scalar(state, bytes, blocks);
+}
+
+void ck_sha256_blocks_two(uint32_t first[8], const uint8_t *bytes, uint32_t second[8], const uint8_t *other_bytes,
+                          size_t blocks) {
+#if CK_X86 || CK_ARM
+    if (ck_has_sha256()) {
+        blocks_sha_two(first, bytes, second, other_bytes, blocks);
+        return;
+    }
+#endif
+    blocks_scalar(first, bytes, blocks);
+    blocks_scalar(second, other_bytes, blocks);
 }

@@ -18,10 +18,10 @@ public struct PackageWriter: ~Copyable {
     public static func write(
         _ contents: PackageContents, to path: String, beforeCommit: (_ folder: String) throws -> Void = { _ in }
     ) throws -> Digest {
-        let target = try AtomicFolder(replacing: path)
-        let digest = try write(contents, into: target.path)
-        try beforeCommit(target.path)
-        try target.commit()
+        let draft = try PackageDraft(replacing: path)
+        let digest = try draft.write(contents)
+        try beforeCommit(draft.folder)
+        try draft.commit()
         return digest
     }
 
@@ -60,8 +60,12 @@ public struct PackageWriter: ~Copyable {
     static func write(
         _ contents: PackageContents, into folder: String, maximumBlobBytes: Int = PackageFormat.maximumBlobBytes
     ) throws -> Digest {
-        var writer = PackageWriter(
-            folder: folder, contents: contents, blobs: BlobWriter(folder: folder, maximumBytes: maximumBlobBytes))
+        try write(contents, into: folder, blobs: BlobWriter(folder: folder, maximumBytes: maximumBlobBytes))
+    }
+
+    /// The same, where weights have been written already.
+    static func write(_ contents: PackageContents, into folder: String, blobs: consuming BlobWriter) throws -> Digest {
+        var writer = PackageWriter(folder: folder, contents: contents, blobs: blobs)
         return try writer.write()
     }
 
@@ -73,6 +77,8 @@ public struct PackageWriter: ~Copyable {
 
     private mutating func write() throws -> Digest {
         try ProgramValidator.validate(contents.program, file: "the compiled program")
+        // The coverage's weights first, as a draft does.
+        let coverage = try contents.coverage.map { entry in try entry.tensor.sections.map { try blobs.index(of: $0) } }
         var weights: [WeightRecord] = []
         for tensor in contents.program.weights {
             weights.append(
@@ -80,11 +86,8 @@ public struct PackageWriter: ~Copyable {
                     name: tensor.name, elementType: tensor.elementType, shape: tensor.shape,
                     codec: tensor.codec.specification, sections: try tensor.sections.map { try blobs.index(of: $0) }))
         }
-        var coverageSections: [[Section]] = []
-        for entry in contents.coverage {
-            let indices = try entry.tensor.sections.map { try blobs.index(of: $0) }
-            coverageSections.append(indices.map { blobs.sections[$0] })
-        }
+        let sections = blobs.sections
+        let coverageSections = coverage.map { indices in indices.map { sections[$0] } }
         try blobs.finishBlob()
         for index in 0..<blobs.blobCount { try list(PackageFormat.blobName(index)) }
 

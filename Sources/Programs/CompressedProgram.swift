@@ -66,11 +66,16 @@ extension Recipe {
         var weights: [CompressedWeight] = []
         for batch in Self.batches(plan(for: functions)) {
             let found = try batch.map { try stored($0.source, $0.choice.codec) }
-            let made = try Parallel.map(batch.count, threads: threads) { index in
-                try found[index]
+            let largestFirst = batch.indices.sorted {
+                (batch[$1].source.shape.count, $0) < (batch[$0].source.shape.count, $1)
+            }
+            let unordered = try Parallel.map(batch.count, threads: threads) { place in
+                let index = largestFirst[place]
+                return try found[index]
                     ?? CompressedTensor.compressing(
                         batch[index].source, with: batch[index].choice.codec, threads: threads)
             }
+            let made = zip(largestFirst, unordered).sorted { $0.0 < $1.0 }.map(\.1)
             for (index, planned) in batch.enumerated() {
                 try progress(planned.source)
                 var (tensor, distortion) = made[index]
@@ -85,15 +90,12 @@ extension Recipe {
         return CompressedProgram(functions: functions, weights: weights)
     }
 
-    /// The weights from the largest to the smallest, cut so that a batch in memory stays small whatever the model's size,
-    /// and so that of equal tensors the second comes in a later batch, when the first is stored.
+    /// The weights by their names, so that a package can be written in its order, cut so that a batch in memory stays small
+    /// whatever the model's size, and so that of equal tensors the second comes in a later batch, when the first is stored.
     private static func batches(_ plan: [PlannedWeight]) -> [[PlannedWeight]] {
-        let ordered = plan.sorted {
-            ($1.source.shape.count, $0.source.name) < ($0.source.shape.count, $1.source.name)
-        }
         var batches: [[PlannedWeight]] = []
         var room = 0
-        for planned in ordered {
+        for planned in plan {
             let count = planned.source.shape.count
             if room < count || batches.last?.contains(where: { $0.isEqual(to: planned) }) ?? true {
                 batches.append([])

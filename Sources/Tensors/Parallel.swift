@@ -28,6 +28,31 @@ public enum Parallel {
         return results.take()
     }
 
+    /// Runs `other` on a second thread, where there may be one, while this one runs `body`. The error of `body` is thrown
+    /// before that of `other`.
+    public static func alongside<Result, Other: Sendable>(
+        threads: Int, _ other: @Sendable () throws -> Other, _ body: () throws -> Result
+    ) throws -> (Result, Other) {
+        let slots = ResultSlots<Other>(count: 1)
+        let result = try running({ _ in slots.fill(0, with: try other()) }, helpers: threads > 1 ? 1 : 0, body)
+        // Filled, since nothing was thrown.
+        return (result, slots.take()[0])
+    }
+
+    private static func running<Result>(
+        _ other: @Sendable (Int) throws -> Void, helpers: Int, _ body: () throws -> Result
+    ) throws -> Result {
+        try withoutActuallyEscaping(other) { other in
+            let job = ParallelJob(count: 1, body: other)
+            var result: Swift.Result<Result, any Error>?
+            WorkerPool.shared.run(job, helpers: helpers) { result = Swift.Result(catching: body) }
+            guard let result else { throw CancellationError() }
+            let value = try result.get()
+            if let failure = job.takeFailure() { throw failure }
+            return value
+        }
+    }
+
     /// The processors of this machine.
     public static var processorCount: Int { systemProcessorCount() }
 }

@@ -3,6 +3,6 @@ public import ByteIO
 extension TreeDigest {
     /// The same digest as `digest(of:)`, computed on up to `threads` threads.
     public static func digest(of view: ByteView, threads: Int) throws -> Digest {
-        combining(try Parallel.map(chunkCount(of: view), threads: threads) { digest(ofChunk: $0, of: view) })
+        combining(try Parallel.map(pairCount(of: view), threads: threads) { digests(ofPair: $0, of: view) })
     }
 }

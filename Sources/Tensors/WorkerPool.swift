@@ -66,7 +66,8 @@ final class WorkerPool: @unchecked Sendable {
     }
 
     /// Runs `job` on this thread and up to `helpers` others; returns when all of it is done.
-    func run(_ job: ParallelJob, helpers: Int) {
+    /// - Parameter first: what this thread does before it joins in.
+    func run(_ job: ParallelJob, helpers: Int, after first: () -> Void = {}) {
         pthread_mutex_lock(lock)
         job.openPlaces = helpers
         jobs.append(job)
@@ -75,6 +76,7 @@ final class WorkerPool: @unchecked Sendable {
         pthread_mutex_unlock(lock)
         for _ in 0..<max(0, min(missing, helpers)) { startThread() }
 
+        first()
         job.work()
 
         pthread_mutex_lock(lock)

@@ -7,6 +7,14 @@ extension StoredTensor {
         rows.lowerBound * shape.columns..<rows.upperBound * shape.columns
     }
 
+    /// Some of the rows, cut into blocks of about `elements` elements.
+    func rowBlocks(of elements: Int, in rows: Range<Int>) -> [Range<Int>] {
+        let step = max(1, elements / max(shape.columns, 1))
+        return stride(from: rows.lowerBound, to: rows.upperBound, by: step).map {
+            $0..<min($0 + step, rows.upperBound)
+        }
+    }
+
     /// Widens elements `range` to float32 and refuses what is not finite.
     /// - Throws: `FormatError` naming tensor and index.
     func readFinite(_ range: Range<Int>, into target: UnsafeMutableBufferPointer<Float>) throws {

@@ -4,14 +4,20 @@ import Tensors
 import WeightCompression
 
 /// Speed of the compression's inner parts on one thread, each beside its peer in the same run; scripts/bench.sh runs it.
-/// usage: speed [ROUNDS]
+/// usage: speed [ROUNDS]                      the table
+///        speed palette BITS FILE TYPE        processor seconds of one palette of raw weights, and its squared error
+///        speed hash                          GB/s of SHA-256, one stream
 @main struct Speed {
     static func main() throws {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if arguments.first == "palette", arguments.count == 4, let type = ElementType(rawValue: arguments[3]) {
+            return try palette(bits: arguments[1], of: MappedFile(arguments[2]).bytes, type)
+        }
+        if arguments.first == "hash" { return print(text(hashing(9), 3)) }
         let rounds = CommandLine.arguments.dropFirst().first.flatMap(Int.init) ?? 15
         let weights = Weights(rows: 4096, columns: 4096)
         conversions(weights, rounds)
         try integers(weights, rounds)
-        hashing(rounds)
         try palettes(weights, rounds)
     }
 
@@ -86,11 +92,26 @@ import WeightCompression
         }
     }
 
-    private static func hashing(_ rounds: Int) {
-        let bytes = ByteView([UInt8](repeating: 7, count: 64 << 20))
-        let times = best(max(3, rounds / 3), [{ _ = SHA256.digest(of: bytes) }, { _ = TreeDigest.digest(of: bytes) }])
-        print("SHA-256 one stream: \(text(Double(bytes.count) / times[0] / 1e9, 3)) GB/s")
-        print("tree digest: \(text(Double(bytes.count) / times[1] / 1e9, 3)) GB/s")
+    private static func hashing(_ rounds: Int) -> Double {
+        let bytes = ByteView([UInt8](repeating: 7, count: 1 << 20))
+        let times = best(rounds, [{ for _ in 0..<64 { _ = SHA256.digest(of: bytes) } }])
+        return Double(64 * bytes.count) / times[0] / 1e9
+    }
+
+    private static func palette(bits: String, of bytes: ByteView, _ type: ElementType) throws {
+        let source = StoredTensor(
+            name: "w", elementType: type, shape: [1, bytes.count / type.byteCount], bytes: bytes)
+        let codec = try Codecs.codec("palette:bits=\(bits)")
+        var error = 0.0
+        let times = best(
+            5,
+            [
+                {
+                    let made = try? CompressedTensor.compressing(source, with: codec, threads: 1)
+                    error = made?.distortion.squaredError ?? .nan
+                }
+            ])
+        print("\(times[0]) \(error)")
     }
 
     private static func palettes(_ weights: Weights, _ rounds: Int) throws {

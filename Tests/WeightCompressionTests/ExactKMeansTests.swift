@@ -146,15 +146,19 @@ struct CellSearchTests {
             default: return (u > 0 ? 2 : -1) + v * 0.3
             }
         }
-        let found = points.withUnsafeBufferPointer { points in
-            CellSearch.centers(count: points.count, k: k) { body in
-                body(UnsafeBufferPointer(rebasing: points[..<1000]))
-                body(UnsafeBufferPointer(rebasing: points[1000...]))
+        func found(parts: Int, threads: Int) throws -> [Double]? {
+            try CellSearch.centers(count: points.count, k: k, parts: parts, threads: threads) { part, body in
+                let range = points.count * part / parts..<points.count * (part + 1) / parts
+                points.withUnsafeBufferPointer { points in
+                    body(UnsafeBufferPointer(rebasing: points[range].prefix(1000)))
+                    body(UnsafeBufferPointer(rebasing: points[range].dropFirst(1000)))
+                }
             }
         }
+        #expect(try found(parts: 3, threads: 1) == found(parts: 3, threads: 2))
         var sorted = points
         let wanted = sorted.withUnsafeMutableBufferPointer { ExactKMeans.centers(of: $0, k: k) }
-        let centers = try #require(found)
+        let centers = try #require(try found(parts: 3, threads: 2))
         #expect(centers.count == wanted.count)
         for (center, other) in zip(centers, wanted) { #expect(abs(center - other) <= 1e-11, "\(centers) \(wanted)") }
     }

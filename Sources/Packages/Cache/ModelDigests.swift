@@ -6,7 +6,8 @@ public import Tensors
 public struct ModelDigests: Sendable {
     /// The weight files and assets, for provenance and key.
     public let sources: [Provenance.Source]
-    /// `TreeDigest` of each tensor's bytes, by where they are mapped; empty without a cache.
+    /// `TreeDigest` of each tensor's bytes, by where they are mapped; empty without a cache. (A name would not do: what a
+    /// model family makes of tensors may be called like one.)
     private let tensors: [Place: Digest]
     /// Keeps the places from being used for anything else.
     private let maps: [ByteView]
@@ -45,16 +46,6 @@ public struct ModelDigests: Sendable {
         tensors[Place(tensor.bytes)] ?? TreeDigest.digest(of: tensor.bytes)
     }
 
-    /// Where bytes are in memory. A name would not do: what a model family makes of tensors may be called like one.
-    private struct Place: Hashable {
-        let start: UInt
-        let count: Int
-        init(_ bytes: ByteView) {
-            start = bytes.withBytes { UInt(bitPattern: $0.baseAddress) }
-            count = bytes.count
-        }
-    }
-
     /// - Throws: `RequestError` when a file is not the one any more that was read. Call it before the result is kept.
     public func requireUnchanged() throws {
         for (path, identity) in identities where Files.identity(of: path) != identity {
@@ -84,14 +75,14 @@ private struct SourceFile {
 extension TreeDigest {
     /// The digests of many contents, their chunks shared out over `threads` threads.
     static func digests(of views: [ByteView], threads: Int) throws -> [Digest] {
-        let chunks = views.indices.flatMap { view in (0..<chunkCount(of: views[view])).map { (view, $0) } }
-        let digests = try Parallel.map(chunks.count, threads: threads) { index in
-            digest(ofChunk: chunks[index].1, of: views[chunks[index].0])
+        let pairs = views.indices.flatMap { view in (0..<pairCount(of: views[view])).map { (view, $0) } }
+        let digests = try Parallel.map(pairs.count, threads: threads) { index in
+            Self.digests(ofPair: pairs[index].1, of: views[pairs[index].0])
         }
         var next = 0
         return views.map { view in
-            defer { next += chunkCount(of: view) }
-            return combining(Array(digests[next..<next + chunkCount(of: view)]))
+            defer { next += pairCount(of: view) }
+            return combining(digests[next..<next + pairCount(of: view)])
         }
     }
 }

@@ -8,12 +8,23 @@ public final class TensorSpill: Sendable {
     /// Smaller tensors stay in memory.
     private static let minimumBytes = 1 << 16
     private let folder: String
+    private let draft: PackageDraft?
 
-    /// - Parameter output: what is being made; the files are beside it, where there has to be space for it anyway.
-    public init(beside output: String) { folder = Files.parentFolder(of: output) ?? "." }
+    /// - Parameters:
+    ///   - output: what is being made; the files are beside it, where there has to be space for it anyway.
+    ///   - draft: the package that is being made, which takes the tensors instead when their turn comes.
+    public init(beside output: String, draft: PackageDraft? = nil) {
+        folder = Files.parentFolder(of: output) ?? "."
+        self.draft = draft
+    }
 
     /// The same tensor in a file, or in memory still where no file can be written.
-    public func keep(_ tensor: CompressedTensor) -> CompressedTensor {
+    /// - Throws: `RequestError` when the draft cannot be written.
+    public func keep(_ tensor: CompressedTensor) throws -> CompressedTensor {
+        try draft?.keep(tensor, spill: spill) ?? spill(tensor)
+    }
+
+    private func spill(_ tensor: CompressedTensor) -> CompressedTensor {
         guard tensor.byteCount >= Self.minimumBytes else { return tensor }
         return (try? spilled(tensor)) ?? tensor
     }
@@ -35,22 +46,26 @@ public final class TensorSpill: Sendable {
 ///     try recipe.compressing(functions, threads: n, stored: kept.stored, store: kept.store)
 public struct KeptTensors: Sendable {
     private let cache: Cache?
-    private let digests: ModelDigests
+    private let digests: ModelDigests?
     private let spill: TensorSpill
     private let model: String
 
-    /// - Parameter model: what lists call the model.
-    public init(cache: Cache?, digests: ModelDigests, output: String, model: String) {
+    /// - Parameters:
+    ///   - digests: of the model's files; nil: nothing is looked up in the cache.
+    ///   - draft: the package that is being made of the tensors.
+    ///   - model: what lists call the model.
+    public init(cache: Cache?, digests: ModelDigests?, output: String, draft: PackageDraft? = nil, model: String) {
         self.cache = cache
         self.digests = digests
         self.model = model
-        spill = TensorSpill(beside: output)
+        spill = TensorSpill(beside: output, draft: draft)
     }
 
     public func stored(
         _ source: StoredTensor, _ codec: any WeightCodec
     ) throws -> (CompressedTensor, Distortion)? {
-        guard let cache, case .success(let found) = cache.tensor(for: key(source, codec), source: source, codec: codec)
+        guard let cache, let key = key(source, codec),
+            case .success(let found) = cache.tensor(for: key, source: source, codec: codec)
         else { return nil }
         return (found.tensor, found.distortion)
     }
@@ -58,14 +73,18 @@ public struct KeptTensors: Sendable {
     public func store(
         _ source: StoredTensor, _ tensor: CompressedTensor, _ distortion: Distortion
     ) throws -> CompressedTensor {
-        if let cache, let kept = cache.store(tensor, distortion, for: key(source, tensor.codec), model: model) {
+        if let cache, let key = key(source, tensor.codec),
+            let kept = cache.store(tensor, distortion, for: key, model: model)
+        {
             return kept
         }
-        return spill.keep(tensor)
+        return try spill.keep(tensor)
     }
 
-    private func key(_ source: StoredTensor, _ codec: any WeightCodec) -> CacheKey {
-        CacheKey(
-            tensor: digests.digest(of: source), elementType: source.elementType, shape: source.shape, codec: codec)
+    private func key(_ source: StoredTensor, _ codec: any WeightCodec) -> CacheKey? {
+        digests.map { digests in
+            CacheKey(
+                tensor: digests.digest(of: source), elementType: source.elementType, shape: source.shape, codec: codec)
+        }
     }
 }

@@ -40,9 +40,9 @@ extension PaletteCodec {
         let target = SharedBytes(start)
         // Rows that end with a byte follow each other without a gap.
         let isDense = columns * bits % 8 == 0
-        let blocks = Shape([unit.count, columns]).rowBlocks(of: 1 << 19)
+        let blocks = source.rowBlocks(of: 1 << 19, in: unit)
         try Parallel.forEach(blocks.count, threads: threads) { index in
-            let rows = unit.lowerBound + blocks[index].lowerBound..<unit.lowerBound + blocks[index].upperBound
+            let rows = blocks[index]
             source.bytes[rows.lowerBound * columns * 2..<rows.upperBound * columns * 2].withBytes { bytes in
                 guard let values = bytes.baseAddress else { return }
                 let codes = (target.start + rows.lowerBound * rowBytes).assumingMemoryBound(to: UInt8.self)

@@ -80,32 +80,49 @@ public struct PaletteCodec: WeightCodec {
                 for (index, row) in unit.enumerated() { target[row] = scales[index] }
             }
         } else {
-            centers = try self.centers(unit, of: source)
+            centers = try self.centers(unit, of: source, threads: threads)
         }
         let palette = Palette(try store(centers, group: groupIndex(unit.lowerBound), in: sections[1], of: source))
+        let (blocks, rowScales) = (source.rowBlocks(of: 1 << 17, in: unit), scales)
+        guard let target = sections[0].baseAddress.map(SharedBytes.init) else { return Distortion() }
+        let parts = try Parallel.map(blocks.count, threads: threads) { index in
+            try encode(blocks[index], of: source, with: palette, into: target) {
+                hasScales ? rowScales[$0 - unit.lowerBound] : 1
+            }
+        }
+        return parts.reduce(into: Distortion()) { $0.merge($1) }
+    }
+
+    private func encode(
+        _ rows: Range<Int>, of source: StoredTensor, with palette: Palette, into target: SharedBytes,
+        scale: (_ row: Int) -> Float
+    ) throws -> Distortion {
         let columns = source.shape.columns
         var distortion = Distortion()
         try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(columns, 1)) { codes in
             let codes = UnsafeMutableBufferPointer(rebasing: codes[..<columns])
-            try source.forEachFiniteRow(unit) { row, values in
-                let scale = hasScales ? scales[row - unit.lowerBound] : 1
-                distortion.merge(palette.encode(UnsafeBufferPointer(values), scale: scale, into: codes))
-                guard let target = sections[0].baseAddress, columns > 0 else { return }
+            try source.forEachFiniteRow(rows) { row, values in
+                distortion.merge(palette.encode(UnsafeBufferPointer(values), scale: scale(row), into: codes))
+                guard columns > 0 else { return }
                 BitPacking.pack(
                     UnsafeBufferPointer(codes), bits: bits,
-                    into: (target + row * bytesPerRow(source.shape)).assumingMemoryBound(to: UInt8.self))
+                    into: (target.start + row * bytesPerRow(source.shape)).assumingMemoryBound(to: UInt8.self))
             }
         }
         return distortion
     }
 
-    private func centers(_ unit: Range<Int>, of source: StoredTensor) throws -> [Double] {
+    private func centers(_ unit: Range<Int>, of source: StoredTensor, threads: Int) throws -> [Double] {
         let elements = source.elements(ofRows: unit)
-        if elements.count >= CellSearch.leastCount,
-            let centers = try CellSearch.centers(
-                count: elements.count, k: size, { try source.forEachFiniteBlock(unit, $0) })
-        {
-            return centers
+        if elements.count >= CellSearch.leastCount {
+            // The sums of cells depend on the cut into parts, so that must not depend on the threads.
+            let parts = source.rowBlocks(of: 1 << 21, in: unit)
+            if let centers = try CellSearch.centers(
+                count: elements.count, k: size, parts: parts.count, threads: threads,
+                { part, body in try source.forEachFiniteBlock(parts[part], body) })
+            {
+                return centers
+            }
         }
         return try withPoints(elements.count) { points in
             try source.readFinite(elements, into: points)

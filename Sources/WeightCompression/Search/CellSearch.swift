@@ -1,3 +1,5 @@
+import Tensors
+
 /// Exact k-means of very many points, without sorting them all.
 ///
 /// Points fall into cells of equal width. The best partition of whole cells is quick to find, and it bounds where the cuts
@@ -16,32 +18,51 @@ enum CellSearch {
     }
 
     /// The centers; nil where cells do not help (few distinct values, outliers beyond measure, many entries).
-    /// - Parameter forEachBlock: calls its argument with all points, block by block, in any order; it is called thrice.
+    /// - Parameters:
+    ///   - parts: into how many the points are cut, which up to `threads` threads go through.
+    ///   - forEachBlock: calls its argument with all points of a part, block by block, in any order; it is called thrice
+    ///     for each.
     static func centers(
-        count: Int, k: Int, _ forEachBlock: ((UnsafeBufferPointer<Float>) -> Void) throws -> Void
-    ) rethrows -> [Double]? {
-        var (low, high) = (Float.infinity, -Float.infinity)
-        try forEachBlock { block in
-            let extremes = block.extremes
-            (low, high) = (min(low, extremes.low), max(high, extremes.high))
+        count: Int, k: Int, parts: Int, threads: Int,
+        _ forEachBlock: @Sendable (_ part: Int, (UnsafeBufferPointer<Float>) -> Void) throws -> Void
+    ) throws -> [Double]? {
+        let extremes = try Parallel.map(parts, threads: threads) { part in
+            var (low, high) = (Float.infinity, -Float.infinity)
+            try forEachBlock(part) { block in
+                let extremes = block.extremes
+                (low, high) = (min(low, extremes.low), max(high, extremes.high))
+            }
+            return (low: low, high: high)
         }
+        let low = extremes.reduce(Float.infinity) { min($0, $1.low) }
+        let high = extremes.reduce(-Float.infinity) { max($0, $1.high) }
         let cellCount = min(1 << 16, count / 6)
         let perUnit = Float(cellCount - 1) / (high - low)
         guard high - low > 0, (high - low).isFinite, perUnit.isFinite else { return nil }
         /// Rounded to nearest, in the last bits; rises with x.
-        @inline(__always) func cell(_ x: Float) -> Int {
+        @inline(__always) @Sendable func cell(_ x: Float) -> Int {
             Int(truncatingIfNeeded: ((x - low) * perUnit + 0x1p23).bitPattern & 0x1_FFFF)
         }
 
         let origin = Double(low) + (Double(high) - Double(low)) / 2
-        var cells = [Cell](repeating: Cell(), count: cellCount)
-        try cells.withUnsafeMutableBufferPointer { cells in
-            try forEachBlock { block in
-                for x in block {
-                    let index = cell(x)
-                    cells[index].count += 1
-                    cells[index].sum += Double(x) - origin
+        let cellsOfParts = try Parallel.map(parts, threads: threads) { part in
+            var cells = [Cell](repeating: Cell(), count: cellCount)
+            try cells.withUnsafeMutableBufferPointer { cells in
+                try forEachBlock(part) { block in
+                    for x in block {
+                        let index = cell(x)
+                        cells[index].count += 1
+                        cells[index].sum += Double(x) - origin
+                    }
                 }
+            }
+            return cells
+        }
+        var cells = cellsOfParts[0]
+        for others in cellsOfParts.dropFirst() {
+            for index in cells.indices {
+                cells[index].count += others[index].count
+                cells[index].sum += others[index].sum
             }
         }
 
@@ -62,13 +83,19 @@ enum CellSearch {
             openCount += Int(cells[filled[position]].count)
         }
         guard openCount <= count / 3 else { return nil }
+        let flags = isOpen
+        let pointsOfParts = try Parallel.map(parts, threads: threads) { part in
+            var points: [Float] = []
+            try flags.withUnsafeBufferPointer { flags in
+                try forEachBlock(part) { block in
+                    for x in block where flags[cell(x)] { points.append(x) }
+                }
+            }
+            return points
+        }
         var points: [Float] = []
         points.reserveCapacity(openCount)
-        try isOpen.withUnsafeBufferPointer { isOpen in
-            try forEachBlock { block in
-                for x in block where isOpen[cell(x)] { points.append(x) }
-            }
-        }
+        for others in pointsOfParts { points += others }
         sort(&points)
 
         // What no cut separates is one group.

@@ -29,21 +29,29 @@ enum ConvertCommand: Command {
         try request.check(model.unused, plan)
 
         let cache = CacheChoice.cache(arguments, console)
-        let digests = try ModelDigests(checkpoint, cache: cache, threads: console.threads)
-        let key = CacheKey(request, digests, frozen)
+        // Without a cache nothing depends on them yet: they are computed beside the compression.
+        let known = try cache.map { try ModelDigests(checkpoint, cache: $0, threads: console.threads) }
+        let key = known.map { CacheKey(request, $0, frozen) }
         let outcome = try output.take(key, from: cache)
         if outcome != .hit {
-            let kept = KeptTensors(cache: cache, digests: digests, output: output.path, model: request.model)
+            let draft = try output.draft(weights: plan.map(\.source.name))
+            let kept = KeptTensors(
+                cache: cache, digests: known, output: output.path, draft: draft, model: request.model)
             let progress = console.progress("compressing", total: plan.count)
-            let compressed = try request.recipe.compressing(
-                frozen, threads: console.threads, stored: kept.stored, store: kept.store,
-                progress: { progress.step($0.name) })
+            let threads = console.threads
+            let (compressed, digests) = try Parallel.alongside(
+                threads: threads, { try known ?? ModelDigests(checkpoint, cache: nil, threads: threads) }
+            ) {
+                try request.recipe.compressing(
+                    frozen, threads: threads, stored: kept.stored, store: kept.store,
+                    progress: { progress.step($0.name) })
+            }
             let compiled = try compressed.compiled()
             let contents = try PackageContents(
                 compiled, of: compressed, model: model, family: family, checkpoint: checkpoint, digests: digests,
                 recipe: request.recipe.json)
             try digests.requireUnchanged()
-            try output.write(contents, keptIn: cache, as: key, model: request.model)
+            try output.write(contents, as: draft, keptIn: cache, as: key, model: request.model)
         }
 
         let summary = try ConversionSummary(of: output.path, cache: outcome, seconds: start.secondsToNow)

@@ -25,28 +25,32 @@ struct PackageOutput {
     }
 
     /// Puts the package there, where an earlier conversion has made it.
-    func take(_ key: CacheKey, from cache: Cache?) throws -> CacheOutcome {
-        guard let cache else { return .off }
+    func take(_ key: CacheKey?, from cache: Cache?) throws -> CacheOutcome {
+        guard let cache, let key else { return .off }
         switch try cache.place(key, at: path, asArchive: isArchive) {
         case .success: return .hit
         case .failure: return .miss
         }
     }
 
+    /// Where the package is made.
+    /// - Parameter weights: the names of its weights, sorted.
+    func draft(weights: [String]) throws -> PackageDraft {
+        try PackageDraft(replacing: isArchive ? "\(path).folder" : path, weights: weights)
+    }
+
     /// Writes the package, and keeps it for later conversions.
-    func write(_ contents: PackageContents, keptIn cache: Cache?, as key: CacheKey, model: String) throws {
-        guard isArchive else {
-            try PackageWriter.write(contents, to: path)
-            cache?.store(packageAt: path, for: key, model: model)
-            return
+    /// - Parameter key: nil where there is no cache.
+    func write(
+        _ contents: PackageContents, as draft: PackageDraft, keptIn cache: Cache?, as key: CacheKey?, model: String
+    ) throws {
+        _ = try draft.write(contents)
+        if isArchive {
+            // The folder is not committed: it goes when the archive is there.
+            try PackageWriter.archive(packageAt: draft.folder, to: path)
+        } else {
+            try draft.commit()
         }
-        // Not committed: it goes when the archive is there.
-        let folder = try AtomicFolder(replacing: "\(path).folder")
-        try withExtendedLifetime(folder) {
-            let package = "\(folder.path)/package"
-            try PackageWriter.write(contents, to: package)
-            cache?.store(packageAt: package, for: key, model: model)
-            try PackageWriter.archive(packageAt: package, to: path)
-        }
+        if let key { cache?.store(packageAt: isArchive ? draft.folder : path, for: key, model: model) }
     }
 }

@@ -1,0 +1,73 @@
+public import ByteIO
+import Programs
+import Synchronization
+public import WeightCompression
+
+/// A package that is being made: its weights can be put in as they are compressed, so that they are written once and take
+/// no memory. It appears under its name whole or not at all; without `commit` nothing is left of it.
+public final class PackageDraft: Sendable {
+    /// The folder in which the package is made.
+    public let folder: String
+    private let state: Mutex<State>
+
+    private struct State: ~Copyable {
+        var target: AtomicFolder?
+        var blobs: BlobWriter
+        /// Weights in the order in which their sections are written.
+        var names: ArraySlice<String>
+        /// Weights that came before their turn.
+        var waiting: [String: CompressedTensor] = [:]
+    }
+
+    /// - Parameters:
+    ///   - path: what the package is to be called; a package of that name is replaced.
+    ///   - names: the weights that will be put in, in the order of the package's coverage table. One that never comes makes
+    ///     the later ones wait for `write`.
+    public init(replacing path: String, weights names: [String] = []) throws {
+        let target = try AtomicFolder(replacing: path)
+        let folder = target.path
+        self.folder = folder
+        state = Mutex(State(target: target, blobs: BlobWriter(folder: folder), names: names[...]))
+    }
+
+    /// Puts a weight in, and those that waited for it.
+    /// - Parameter spill: keeps a weight whose turn has not come.
+    /// - Returns: the weight as it lies in the package, or as `spill` returned it.
+    /// - Throws: `RequestError` when the package cannot be written.
+    public func keep(
+        _ tensor: CompressedTensor, spill: (CompressedTensor) -> CompressedTensor
+    ) throws -> CompressedTensor {
+        try state.withLock { state in
+            guard state.names.first == tensor.name else {
+                let spilled = spill(tensor)
+                state.waiting[tensor.name] = spilled
+                return spilled
+            }
+            state.names = state.names.dropFirst()
+            let kept = try state.blobs.keep(tensor)
+            while let next = state.names.first, let tensor = state.waiting.removeValue(forKey: next) {
+                state.names = state.names.dropFirst()
+                for section in tensor.sections { _ = try state.blobs.index(of: section) }
+            }
+            return kept
+        }
+    }
+
+    /// Writes all that is not there yet.
+    /// - Returns: the package digest.
+    /// - Throws: `RequestError` for contents that do not make a package, or a place that cannot be written.
+    public func write(_ contents: PackageContents) throws -> Digest {
+        try state.withLock { state in
+            var blobs = BlobWriter(folder: folder)
+            swap(&blobs, &state.blobs)
+            return try PackageWriter.write(contents, into: folder, blobs: blobs)
+        }
+    }
+
+    /// Gives the package its name.
+    public func commit() throws {
+        try state.withLock { state in
+            if let target = state.target.take() { try target.commit() }
+        }
+    }
+}

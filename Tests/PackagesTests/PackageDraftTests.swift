@@ -1,0 +1,54 @@
+import ByteIO
+import TestSupport
+import Testing
+import WeightCompression
+
+@testable import Packages
+
+@Suite("packages that are written while their weights are made")
+struct PackageDraftTests {
+    @Test("weights in any order, all or some of them, give the bytes of a package that is written at once")
+    func orders() throws {
+        try withTemporaryFolder { folder in
+            let contents = try TinyModel(width: 128, rows: 256).contents()
+            try PackageWriter.write(contents, to: "\(folder)/whole")
+            let expected = try files(in: "\(folder)/whole")
+            let names = contents.coverage.map(\.tensor.name)
+            #expect(names.count == 4)
+            for (index, order) in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2], [0, 2], [1, 2, 3], []].enumerated() {
+                var contents = contents
+                let path = "\(folder)/\(index)"
+                let draft = try PackageDraft(replacing: path, weights: names)
+                for place in order {
+                    var spilled = false
+                    let tensor = contents.coverage[place].tensor
+                    let kept = try draft.keep(tensor) { tensor in
+                        spilled = true
+                        return tensor
+                    }
+                    #expect(kept.sections == tensor.sections)
+                    #expect(kept.name == tensor.name)
+                    if order == [0, 1, 2, 3] { #expect(!spilled) }
+                    contents.coverage[place].tensor = kept
+                }
+                #expect(Files.kind(of: path) == nil)
+                _ = try draft.write(contents)
+                try draft.commit()
+                #expect(try files(in: path) == expected, "\(order)")
+            }
+        }
+    }
+
+    @Test("a draft that is let go leaves nothing")
+    func dropped() throws {
+        try withTemporaryFolder { folder in
+            let contents = try TinyModel(width: 128, rows: 256).contents()
+            do {
+                let draft = try PackageDraft(replacing: "\(folder)/p", weights: contents.coverage.map(\.tensor.name))
+                _ = try draft.keep(contents.coverage[0].tensor) { $0 }
+                #expect(try Files.list(folder).count == 1)
+            }
+            #expect(try Files.list(folder).isEmpty)
+        }
+    }
+}
