@@ -9,8 +9,9 @@ import Tensors
 /// - `cross_kv`: `encoder_hidden_states`, as the encoder gives them -> for each layer of the decoder `cross_k.N` and
 ///   `cross_v.N` F32[batch, heads, (frames+1)/2, head width]: once a window, as outputs and as states.
 /// - `decoder`: `decoder_input_ids` I64[batch, tokens], a block of tokens, and `position` I64[1], the place of its first
-///   -> `logits` F32[batch, tokens, vocabulary], or of a bare model `last_hidden_state`. Its states are `cross_k.N` and `cross_v.N`, which it reads, and
-///   `self_k.N` and `self_v.N` F32[batch, heads, cache, head width], to which it writes the block.
+///   -> `logits` F32[batch, tokens, vocabulary], or of a bare model `last_hidden_state`. Its states are `cross_k.N` and
+///   `cross_v.N`, which it reads, and `self_k.N` and `self_v.N` F32[batch, heads, cache, head width], to which it writes
+///   the block.
 struct Whisper: ModelFamily {
     static let modelTypes = ["whisper"]
     static let architectures = ["WhisperForConditionalGeneration", "WhisperModel"]
