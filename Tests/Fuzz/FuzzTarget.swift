@@ -10,6 +10,6 @@ struct FuzzTarget: Sendable {
 
     /// All targets. A new reader: one file, one line.
     static let all: [FuzzTarget] = [
-        safetensors, shardIndex, json, zip, manifest, program, cacheRecord, recipe,
+        safetensors, shardIndex, json, zip, manifest, program, cacheRecord, recipe, coreML,
     ]
 }

@@ -1,19 +1,29 @@
 import ByteIO
+import Exporters
 import Packages
 import Tensors
 
 enum DecompressCommand: Command {
     static let name = "decompress"
     static let summary = "write a package's weights as safetensors, under their original names"
-    static let package = Positional("PACKAGE", "a package (folder or zip)")
+    static let package = Positional("PACKAGE", "a package (folder or zip), or a Core ML package")
     static let output = Option("output", .file("FILE"), "the safetensors file to write", short: "o", isRequired: true)
     static let dtype = Option("dtype", .words(["float32", "float16"]), "the element type to write", default: "float32")
     static let positionals = [package]
     static let options = [output, dtype]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
-        let package = try AcceleratorPackage(at: try arguments.required(package))
+        let path = try arguments.required(package)
         let output = try arguments.required(output)
+        if CoreMLPackage.isPackage(path) || path.hasSuffix(".mlpackage") {
+            guard arguments[dtype] != "float16" else {
+                throw arguments.usage("writes the weights of Core ML packages as float32 only")
+            }
+            let count = try CoreMLPackage(at: path).decompress(to: output)
+            console.summary("\(output): \(Text.count(count, "tensor"))")
+            return .success
+        }
+        let package = try AcceleratorPackage(at: path)
         let elementType: ElementType = arguments[dtype] == "float16" ? .float16 : .float32
         let progress = console.progress(
             "decompressing", total: package.manifest.coverage.shares.reduce(0) { $0 + $1.tensors })

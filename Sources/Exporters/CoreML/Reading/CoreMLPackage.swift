@@ -1,4 +1,4 @@
-import ByteIO
+public import ByteIO
 
 /// A Core ML package (`.mlpackage`) with an ML Program, as accelc, coremltools or Xcode write it, open for reading.
 public struct CoreMLPackage: Sendable {
@@ -20,6 +20,16 @@ public struct CoreMLPackage: Sendable {
             path: path, model: CoreMLModel(MappedFile(folder.model).bytes, file: folder.model),
             blobs: weights.map { try BlobReader($0, file: folder.weights) })
     }
+
+    /// A package in memory.
+    /// - Parameter weights: the blob file; nil when there is none.
+    public init(model: ByteView, weights: ByteView?, path: String) throws {
+        try self.init(
+            path: path, model: CoreMLModel(model, file: path), blobs: weights.map { try BlobReader($0, file: path) })
+    }
+
+    /// The bytes of `model.mlmodel`, as accelc writes it.
+    public var encodedModel: [UInt8] { model.encoded }
 
     init(path: String, model: CoreMLModel, blobs: BlobReader?) throws {
         (self.path, self.model, self.blobs) = (path, model, blobs)

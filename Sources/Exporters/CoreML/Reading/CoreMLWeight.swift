@@ -25,6 +25,7 @@ public struct CoreMLWeight: Sendable {
 
 extension CoreMLPackage {
     /// Every weight, in the order of the program; one that several functions share, once.
+    /// - Throws: `FormatError` for one whose elements are not in the package.
     public var weights: [CoreMLWeight] {
         get throws {
             var weights: [CoreMLWeight] = []
@@ -44,6 +45,7 @@ extension CoreMLPackage {
                         if seen.contains(unnamed) { continue }
                         seen.append(unnamed)
                     }
+                    try constants.requireStored(operation)
                     weights.append(
                         CoreMLWeight(
                             name: output.name, function: function.name, type: output.content.tensor,
@@ -81,6 +83,16 @@ extension FunctionConstants {
             switch binding {
             case .value(let value): sum + (value.type.rank == 0 && value.type.dataType == .int32 ? 0 : Self.bits(value))
             case .name(let name): sum + (self.operation(of: name).map(storedBits) ?? 0)
+            }
+        }
+    }
+
+    /// Checks that all parts of a constant operation are there, without decompressing them.
+    fileprivate func requireStored(_ operation: MILOperation) throws {
+        for binding in bindings(operation) {
+            switch binding {
+            case .value(let value): _ = try bytes(of: value, operation.outputs.first?.name ?? "")
+            case .name(let name): try self.operation(of: name).map(requireStored)
             }
         }
     }

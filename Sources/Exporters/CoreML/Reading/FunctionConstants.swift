@@ -71,7 +71,7 @@ struct FunctionConstants {
         }
     }
 
-    private func bytes(of value: MILValue, _ name: String) throws -> ByteView {
+    func bytes(of value: MILValue, _ name: String) throws -> ByteView {
         guard case .blob(let offset) = value.content else {
             if case .bytes(let bytes) = value.content { return ByteView(bytes) }
             return ByteView([UInt8]())

@@ -7,9 +7,11 @@ extension MILMeaning {
         MILMeaning("instance_norm") { call in
             let x = try call.one("x")
             let extents = try call.extents(of: x)
-            guard extents.count >= 3 else { throw MILCall.Problem(reason: "\(extents) has no positions") }
-            let gain = call.has("gamma") ? try call.one("gamma") : call.constants(1, count: extents[1])
-            let shift = call.has("beta") ? try call.one("beta") : call.constants(0, count: extents[1])
+            guard extents.count >= 3, extents[1] <= 1 << 24 else {
+                throw MILCall.Problem(reason: "\(extents) has no channels and positions")
+            }
+            let gain = call.has("gamma") ? try call.one("gamma") : try call.constants(1, count: extents[1])
+            let shift = call.has("beta") ? try call.one("beta") : try call.constants(0, count: extents[1])
             return try call.apply(InstanceNorm(epsilon: call.number("epsilon", 1e-5)), [x, gain, shift])
         },
         MILMeaning("batch_norm") { call in
@@ -43,13 +45,16 @@ extension MILMeaning {
         let extents = try call.extents(of: x)
         let rank = extents.count
         let named = try call.integers("axes", [-1]).map { try call.axis($0, rank: rank) }
-        guard !named.isEmpty, Set(named).count == named.count else { throw MILCall.Problem(reason: "axes \(named)") }
+        guard !named.isEmpty, Set(named).count == named.count, named.allSatisfy({ extents[$0] <= 1 << 24 }) else {
+            throw MILCall.Problem(reason: "axes \(named)")
+        }
         let axes = named.sorted()
         let order = (0..<rank).filter { !axes.contains($0) } + axes
         let turned = order.map { extents[$0] }
         let width = axes.reduce(1) { $0 * extents[$1] }
         let flat = try call.reshaped(call.transposed(x, order), turned.dropLast(axes.count) + [width])
-        let gain = call.has("gamma") ? try call.reshaped(call.one("gamma"), [width]) : call.constants(1, count: width)
+        let gain =
+            call.has("gamma") ? try call.reshaped(call.one("gamma"), [width]) : try call.constants(1, count: width)
         let shift = call.has("beta") ? [try call.reshaped(call.one("beta"), [width])] : []
         let norm = try call.apply(LayerNorm(epsilon: call.number("epsilon", 1e-5)), [flat, gain] + shift)
         let back = (0..<rank).compactMap(order.firstIndex(of:))
@@ -107,17 +112,21 @@ extension MILMeaning {
 }
 
 extension MILCall {
-    func constants(_ number: Float, count: Int) -> MILArgument {
-        known(HostTensor([Float](repeating: number, count: count), [count]))
+    /// - Throws: `Problem` for more than any model has.
+    func constants(_ number: Float, count: Int) throws -> MILArgument {
+        guard count <= 1 << 24 else { throw Problem(reason: "\(count) channels") }
+        return known(HostTensor([Float](repeating: number, count: count), [count]))
     }
 
     mutating func reversed(_ x: MILArgument, _ axis: Int) throws -> MILArgument {
         let extents = try self.extents(of: x)
-        let boxes = extents.indices.map { index in
-            index == axis ? Array((0..<extents[index]).reversed()) : Array(0..<extents[index])
+        let reverse = HostOperation.picking("reverse \(axis)", to: extents) { shape in
+            shape.places(
+                extents.indices.map { index in
+                    index == axis ? Array((0..<extents[index]).reversed()) : Array(0..<extents[index])
+                })
         }
-        return try apply(
-            HostOperation.picking("reverse \(axis)", to: extents) { $0.places(boxes) }, [x])
+        return try apply(reverse, [x])
     }
 }
 

@@ -34,7 +34,7 @@ extension MILMeaning {
             var extra = window.strides.map { _ in 0 }
             let extents = try call.extents(of: x)
             if let wanted = try call.has("output_shape") ? call.integers("output_shape") : call.declared[0] {
-                guard wanted.count == extents.count else {
+                guard wanted.count == extents.count, wanted.allSatisfy({ (0...1 << 48).contains($0) }) else {
                     throw MILCall.Problem(reason: "output_shape has another rank")
                 }
                 let groups = try call.integer("groups", 1)
@@ -146,6 +146,9 @@ struct Einsum {
             throw MILCall.Problem(reason: "the equation does not fit \(a) and \(b)")
         }
         let extents = Dictionary(zip(left + right, a + b)) { max($0, $1) }
+        guard zip(left + right, a + b).allSatisfy({ extents[$0] == $1 }) else {
+            throw MILCall.Problem(reason: "the extents of \(a) and \(b) differ where letters do not")
+        }
         let batch = result.filter { left.contains($0) && right.contains($0) }
         let rows = result.filter { !right.contains($0) }
         let columns = result.filter { !left.contains($0) }

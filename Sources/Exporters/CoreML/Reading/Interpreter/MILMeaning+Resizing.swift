@@ -57,7 +57,7 @@ extension MILCall {
         }
         for (axis, size) in zip(rank - sizes.count..<rank, sizes) {
             let extent = try extents(of: x)[axis]
-            guard extent > 0 else { throw Problem(reason: "nothing can be made longer") }
+            guard (1...1 << 32).contains(extent) else { throw Problem(reason: "cannot resize \(extent) elements") }
             let sources = try (0..<size).map { index -> (Int, Double) in
                 if nearest { return (min(index * extent / size, extent - 1), 0) }
                 let place = try Self.place(index, of: size, in: extent, sampling ?? "DEFAULT")

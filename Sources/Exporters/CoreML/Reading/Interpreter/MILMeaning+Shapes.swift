@@ -69,7 +69,9 @@ extension MILMeaning {
             let axis = try call.axis(call.integer("axis"), rank: extents.count)
             var sizes = call.operation.outputs.map { _ in extents[axis] / max(call.operation.outputs.count, 1) }
             if call.has("split_sizes") { sizes = try call.integers("split_sizes") }
-            guard sizes.count == call.operation.outputs.count, sizes.reduce(0, { $0 &+ $1 }) == extents[axis] else {
+            guard sizes.count == call.operation.outputs.count,
+                sizes.allSatisfy({ (0...extents[axis]).contains($0) }), sizes.reduce(0, { $0 &+ $1 }) == extents[axis]
+            else {
                 throw MILCall.Problem(reason: "sizes \(sizes) do not split the \(extents[axis]) of axis \(axis)")
             }
             var (parts, start): ([MILArgument], Int) = ([], 0)
@@ -102,7 +104,9 @@ extension MILMeaning {
         MILMeaning("tile", movesOnly: true) { call in
             let x = try call.one("x")
             let (extents, reps) = (try call.extents(of: x), try call.integers("reps"))
-            guard reps.count == extents.count, reps.allSatisfy({ (0...1 << 24).contains($0) }) else {
+            guard reps.count == extents.count,
+                zip(extents, reps).allSatisfy({ (0...1 << 24).contains($1) && $0 * max($1, 1) < 1 << 48 })
+            else {
                 throw MILCall.Problem(reason: "repetitions \(reps) do not fit \(extents)")
             }
             return try call.apply(
@@ -151,7 +155,9 @@ extension MILMeaning {
         MILMeaning("pixel_shuffle", movesOnly: true) { call in
             let x = try call.one("x")
             let (extents, factor) = (try call.extents(of: x), try call.integer("upscale_factor"))
-            guard extents.count == 4, factor > 0, factor < 1 << 16, extents[1] % (factor * factor) == 0 else {
+            guard extents.count == 4, (1...1 << 12).contains(factor), extents.allSatisfy({ $0 < 1 << 32 }),
+                extents[1] % (factor * factor) == 0
+            else {
                 throw MILCall.Problem(reason: "a factor of \(factor) does not fit \(extents)")
             }
             let channels = extents[1] / (factor * factor)

@@ -17,18 +17,20 @@ extension MILMeaning {
                     "slice \(slice)", type: { TensorType($0[0].elementType, shape: Shape(declared)) }
                 ) { inputs in
                     let places = try slice.places(inputs[1].integers, inputs[2].integers, in: inputs[0].shape)
-                    return inputs[0].picking(inputs[0].shape.places(places), Shape(squeezed(places.map(\.count))))
+                    return inputs[0].picking(
+                        inputs[0].shape.places(places.map(\.all)), Shape(squeezed(places.map(\.extent))))
                 }
                 return try call.apply(operation, [x, call.one("begin"), call.one("end")])
             }
             let places = try slice.places(begin.map(Int64.init), end.map(Int64.init), in: Shape(extents))
-            let sizes = places.map(\.count)
+            let sizes = places.map(\.extent)
             if slice.strides.allSatisfy({ $0 == 1 }) {
                 return try call.reshaped(
-                    call.sliced(x, begin: places.map { $0.first ?? 0 }, sizes: sizes), squeezed(sizes))
+                    call.sliced(x, begin: places.map(\.start), sizes: sizes), squeezed(sizes))
             }
-            let operation = HostOperation.picking("slice \(slice) \(begin) \(end)", to: squeezed(sizes)) {
-                $0.places(places)
+            let operation = HostOperation.picking("slice \(slice) \(begin) \(end)", to: squeezed(sizes)) { shape in
+                let places = try slice.places(begin.map(Int64.init), end.map(Int64.init), in: shape)
+                return shape.places(places.map(\.all))
             }
             return try call.apply(operation, [x])
         },
@@ -57,8 +59,8 @@ extension MILMeaning {
                 }
                 return try call.apply(operation, [x, call.one("begin")])
             }
-            guard begin.count == extents.count else {
-                throw MILCall.Problem(reason: "\(begin) does not fit \(extents)")
+            guard begin.count == extents.count, zip(begin, extents).allSatisfy({ (-$1...$1).contains($0) }) else {
+                throw MILCall.Problem(reason: "a slice from \(begin) on does not fit \(extents)")
             }
             let first = zip(begin, extents).map { $0 < 0 ? $0 + $1 : $0 }
             for axis in sizes.indices where sizes[axis] == -1 { sizes[axis] = extents[axis] - first[axis] }
@@ -69,15 +71,28 @@ extension MILMeaning {
             let slice = try StridedSlice(call, call.extents(of: x))
             let operation = HostOperation("update \(slice)", type: { $0[0] }) { inputs in
                 let places = try slice.places(inputs[2].integers, inputs[3].integers, in: inputs[0].shape)
-                let targets = inputs[0].shape.places(places)
+                let targets = inputs[0].shape.places(places.map(\.all))
                 guard targets.count == inputs[1].shape.count else {
-                    throw OperatorError("\(inputs[1].shape) does not fit the slice \(places.map(\.count))")
+                    throw OperatorError("\(inputs[1].shape) does not fit the slice \(places.map(\.extent))")
                 }
                 return inputs[0].replacing(targets, by: inputs[1])
             }
             return try call.apply(operation, [x, update, call.one("begin"), call.one("end")])
         },
     ]
+}
+
+/// Places along an axis, not yet listed: an extent that a file claims may be of any size.
+private struct Steps {
+    let start: Int
+    let end: Int
+    let step: Int
+
+    var all: [Int] { Array(stride(from: start, to: end, by: step)) }
+    var extent: Int {
+        let span = step > 0 ? end - start : start - end
+        return span <= 0 ? 0 : (span - 1) / abs(step) + 1
+    }
 }
 
 /// A slice as numpy writes it, `begin:end:stride` on each axis; a mask leaves `begin` or `end` off.
@@ -93,7 +108,7 @@ private struct StridedSlice: CustomStringConvertible, Sendable {
         beginMask = try call.flags("begin_mask", count: rank)
         endMask = try call.flags("end_mask", count: rank)
         squeezes = try call.flags("squeeze_mask", count: rank)
-        guard strides.count == rank, strides.allSatisfy({ $0 != 0 && abs($0) < 1 << 40 }) else {
+        guard strides.count == rank, strides.allSatisfy({ $0 != 0 && (-1 << 40...1 << 40).contains($0) }) else {
             throw MILCall.Problem(reason: "strides \(strides) do not fit \(extents)")
         }
     }
@@ -101,7 +116,7 @@ private struct StridedSlice: CustomStringConvertible, Sendable {
     var description: String { "\(strides) \(beginMask) \(endMask) \(squeezes)" }
 
     /// The places along each axis.
-    func places(_ begin: [Int64], _ end: [Int64], in shape: Shape) throws -> [[Int]] {
+    func places(_ begin: [Int64], _ end: [Int64], in shape: Shape) throws -> [Steps] {
         guard begin.count == strides.count, end.count == strides.count, shape.rank == strides.count else {
             throw OperatorError("begin \(begin) and end \(end) do not fit \(shape)")
         }
@@ -117,12 +132,12 @@ private struct StridedSlice: CustomStringConvertible, Sendable {
                 guard (0..<extent).contains(only) else {
                     throw OperatorError("element \(begin[axis]) lies outside of the \(extent) of axis \(axis)")
                 }
-                return [only]
+                return Steps(start: only, end: only + 1, step: 1)
             }
             let (low, high) = forward ? (0, extent) : (-1, extent - 1)
             let first = beginMask[axis] ? (forward ? low : high) : place(begin[axis], low, high)
             let last = endMask[axis] ? (forward ? high : low) : place(end[axis], low, high)
-            return Array(stride(from: first, to: last, by: strides[axis]))
+            return Steps(start: first, end: last, step: strides[axis])
         }
     }
 }

@@ -1,0 +1,23 @@
+import ByteIO
+import Tensors
+
+extension CoreMLPackage {
+    /// Writes every weight, decompressed to float32, as safetensors under the names that the program has for them.
+    /// - Returns: how many there are.
+    /// - Throws: `FormatError` for a weight that is corrupt; `RequestError` when functions have different weights of one
+    ///   name.
+    public func decompress(to path: String) throws -> Int {
+        let weights = try weights
+        let names = weights.map(\.name)
+        guard Set(names).count == names.count else {
+            throw RequestError("\(self.path): its functions have different weights of one name")
+        }
+        var writer = try SafetensorsWriter(
+            replacing: path,
+            entries: weights.map { .init(name: $0.name, elementType: .float32, shape: $0.shape) },
+            metadata: [("format", "pt")])
+        for weight in weights { try tensor(of: weight).floats().withUnsafeBytes { try writer.append($0) } }
+        try writer.finish()
+        return weights.count
+    }
+}

@@ -1,0 +1,155 @@
+"""Core ML packages of MiniLM in every form, read by coremltools: it loads them and infers every type, its decompressed weights
+are bit for bit those of `accelc decompress`, and its own packages of the same scheme are no smaller.
+
+usage: coreml.py ACCELC MINILM     (wants coremltools; exit 3 and a sentence where it is missing)
+Core ML itself runs on Apple's systems only; what functions compute is checked by `accelc verify` on the written package.
+"""
+
+import inspect
+import json
+import logging
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+
+warnings.filterwarnings("ignore")
+logging.disable(logging.ERROR)
+os.environ.setdefault("TQDM_DISABLE", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+try:
+    import coremltools as ct
+    import coremltools.optimize.coreml as cto
+except ImportError as error:
+    print(f"coreml: skipped, since coremltools cannot be imported ({error})", file=sys.stderr)
+    sys.exit(3)
+import numpy
+from coremltools.converters.mil.frontend.milproto.load import load as milproto_load
+from safetensors.numpy import load_file
+
+from coreml_speed import core_ml_model
+
+TARGETS = ("iOS16", "iOS17", "iOS18", "iOS26")
+SCHEMES = ("float16", "int8:axis=channel", "int4:block=32", "palette:bits=4", "palette:bits=4,group=16")
+SINCE_18 = {"int4:block=32", "palette:bits=4,group=16"}
+failures = []
+
+
+def check(good, sentence):
+    print(f"  {'ok  ' if good else 'FAIL'} {sentence}")
+    if not good:
+        failures.append(sentence)
+
+
+def materialized(op, seen):
+    """What coremltools makes of a constexpr operator, operators that feed it included."""
+    if op in seen:
+        return seen[op]
+    values = {}
+    for name, value in op.inputs.items():
+        if value is None:
+            continue
+        fed = value.op is not None and value.op.op_type.startswith("constexpr")
+        values[name] = materialized(value.op, seen)[value.op.outputs.index(value)] if fed else value.val
+    if op.op_type == "constexpr_cast":
+        result = values["source_val"].astype(numpy.float32)
+    else:
+        function = type(op).decompress
+        result = function(**{n: values.get(n) for n in inspect.signature(function).parameters})
+    seen[op] = list(result) if isinstance(result, tuple) else [result]
+    return seen[op]
+
+
+def weights_of(path):
+    """By name, every weight as float32; running the loader infers the types of all operators."""
+    model = ct.models.MLModel(str(path), skip_model_load=True)
+    program = milproto_load(model.get_spec(), model.get_spec().specificationVersion, model.weights_dir)
+    weights, seen, operators = {}, {}, 0
+    for function in program.functions.values():
+        for op in function.operations:
+            operators += 1
+            if op.op_type.startswith("constexpr"):
+                weights[op.outputs[-1].name] = materialized(op, seen)[-1].astype(numpy.float32)
+            elif op.op_type == "const" and op.outputs[0].val is not None and getattr(op.outputs[0].val, "ndim", 0) > 0 and op.outputs[0].val.dtype.kind == "f":
+                weights[op.outputs[0].name] = op.outputs[0].val.astype(numpy.float32)
+    return weights, operators
+
+
+def size(path):
+    return sum(f.stat().st_size for f in pathlib.Path(path).rglob("*") if f.is_file())
+
+
+def matrices(accelc, path):
+    """Bits that the matrices of a package take, and their elements."""
+    document = json.loads(subprocess.run([accelc, "inspect", "--json", path], check=True, capture_output=True).stdout)
+    bits = elements = 0
+    for weight in document["weights"]:
+        shape = [int(n) for n in weight["type"].partition("[")[2].rstrip("]").split(",") if n]
+        if len(shape) == 2:
+            count = shape[0] * shape[1]
+            elements += count
+            bits += weight["bits_per_weight"] * count
+    return bits, elements
+
+
+def their_sizes(accelc, folder, scratch):
+    """Bits per weight of coremltools' packages of the same matrices, and its seconds, by scheme (target iOS18)."""
+    steps = {
+        "int8:axis=channel": lambda m: cto.linear_quantize_weights(m, cto.OptimizationConfig(cto.OpLinearQuantizerConfig(mode="linear_symmetric", weight_threshold=0))),
+        "int4:block=32": lambda m: cto.linear_quantize_weights(m, cto.OptimizationConfig(cto.OpLinearQuantizerConfig(
+            mode="linear_symmetric", dtype="int4", granularity="per_block", block_size=32, weight_threshold=0))),
+        "palette:bits=4": lambda m: cto.palettize_weights(m, cto.OptimizationConfig(cto.OpPalettizerConfig(nbits=4, weight_threshold=0))),
+        "palette:bits=4,group=16": lambda m: cto.palettize_weights(m, cto.OptimizationConfig(cto.OpPalettizerConfig(
+            nbits=4, granularity="per_grouped_channel", group_size=16, weight_threshold=0))),
+    }
+    model, _, _ = core_ml_model(folder)
+    figures = {}
+    for scheme, step in steps.items():
+        start = time.perf_counter()
+        path = f"{scratch}/theirs.mlpackage"
+        step(model).save(path)
+        figures[scheme] = (*matrices(accelc, path), time.perf_counter() - start)
+    return figures
+
+
+def main(accelc, minilm):
+    folder = pathlib.Path(minilm) / "model"
+    with tempfile.TemporaryDirectory() as scratch:
+        theirs = their_sizes(accelc, folder, scratch)
+        for scheme in SCHEMES:
+            for target in TARGETS:
+                name = f"{target} {scheme}"
+                path = f"{scratch}/ours.mlpackage"
+                command = [accelc, "export", folder, "--format", "coreml", "--shape", "batch=1,sequence=128", "--target", target,
+                           "--compress", scheme, "--no-cache", "--quiet", "-o", path]
+                start = time.perf_counter()
+                run = subprocess.run(command, capture_output=True, text=True)
+                seconds = time.perf_counter() - start
+                if scheme in SINCE_18 and target in ("iOS16", "iOS17"):
+                    check(run.returncode == 2 and "iOS18" in run.stderr, f"{name}: refused, with the alternative: {run.stderr.strip()[:150]}")
+                    continue
+                if run.returncode:
+                    check(False, f"{name}: export exits with {run.returncode}: {run.stderr.strip()[:200]}")
+                    continue
+                weights, operators = weights_of(path)
+                subprocess.run([accelc, "decompress", path, "-o", f"{scratch}/w.safetensors", "--quiet"], check=True)
+                found = load_file(f"{scratch}/w.safetensors")
+                different = [n for n, w in found.items() if n not in weights or w.shape != weights[n].shape or w.tobytes() != weights[n].tobytes()]
+                check(not different and found, f"{name}: {operators} operators typed, {len(found)} weights bit-equal, "
+                      f"{size(path) / 1e6:.2f} MB, {seconds:.2f} s {different[:3] or ''}")
+                if target == "iOS18" and scheme in theirs:
+                    bits, elements = matrices(accelc, path)
+                    other, count, their_seconds = theirs[scheme]
+                    check(bits / elements <= other / count * 1.0005, f"{name}: {bits / elements:.3f} bits per weight, coremltools "
+                          f"{other / count:.3f} ({their_seconds:.1f} s)")
+    sys.exit(f"coreml: {len(failures)} checks failed" if failures else 0)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
