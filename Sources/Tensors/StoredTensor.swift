@@ -27,6 +27,11 @@ public struct StoredTensor: Sendable {
         self.init(name: name, elementType: .int64, shape: shape, bytes: ByteView(integers))
     }
 
+    /// The same elements under another name.
+    public func renamed(_ name: String) -> StoredTensor {
+        StoredTensor(name: name, elementType: elementType, shape: shape, bytes: bytes, file: file)
+    }
+
     /// An error about this tensor: file, name, and the index of an element in row-major order.
     public func error(_ reason: String, index: Int? = nil) -> FormatError {
         FormatError(file: file, place: .tensor(name, index: index), reason: reason)

@@ -130,7 +130,7 @@ public struct Parity: Sendable {
         }
         for (number, choice) in selected.enumerated() {
             let run = FunctionRun(
-                index: choice.function, function: program.functions[choice.function], inputs: choice.inputs,
+                index: choice.function, function: program.functions[choice.function], feed: choice.feed,
                 golden: choice.golden,
                 frozen: model?.functions[choice.function], runner: runner, stored: stored, lossy: lossy)
             // Operators do the same for each sample.
@@ -146,21 +146,21 @@ public struct Parity: Sendable {
 
     private func selectFunctions(
         of program: CompiledProgram, _ model: ReferenceModel?, _ source: InputSource
-    ) throws -> [(function: Int, inputs: [String: HostTensor], golden: Golden?)] {
+    ) throws -> [(function: Int, feed: FunctionFeed, golden: Golden?)] {
         switch source {
         case .golden(let golden):
             return try golden.samples.flatMap { sample in
-                try InputMatcher(golden: sample).functions(of: program).map { ($0.function, $0.inputs, sample) }
+                try InputMatcher(golden: sample).functions(of: program).map { ($0.function, $0.feed, sample) }
             }
         case .file(let path):
-            return try InputMatcher(file: path).functions(of: program).map { ($0.function, $0.inputs, nil) }
+            return try InputMatcher(file: path).functions(of: program).map { ($0.function, $0.feed, nil) }
         case .seeded(let seed):
             guard let model else {
                 throw RequestError(
                     "there is nothing to compare with: give --against MODEL or --golden FILE", status: .unavailable)
             }
             return model.functions.enumerated().compactMap { index, frozen in
-                frozen.map { (index, SeededInputs(seed: seed).inputs(for: $0), nil) }
+                frozen.map { (index, SeededInputs(seed: seed).feed(for: $0), nil) }
             }
         }
     }
@@ -185,7 +185,7 @@ public struct Parity: Sendable {
         original.byLabel = [:]
         guard !stages.isDisjoint(with: [.graph, .outputs]) else { return }
         progress(.graph, 0)
-        let actual = try run.runner.run(run.index, inputs: run.inputs)
+        let actual = try run.runner.run(run.index, run.feed)
         let stage = OutputStage(run: run, budget: options.budget, actual: actual)
         if stages.contains(.graph) {
             if let frozen = run.frozen {

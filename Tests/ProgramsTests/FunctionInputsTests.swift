@@ -23,7 +23,7 @@ struct FunctionInputsTests {
         let inputs = FunctionInputs(golden, file: "f")
         let function = Self.functions[try inputs.choosing(from: Self.functions)]
         #expect(function.name == "short")
-        #expect(try inputs.checked(for: function)["ids"]?.integers() == [0, 1])
+        #expect(try inputs.checked(for: function).inputs["ids"]?.integers() == [0, 1])
     }
 
     @Test(

@@ -4,6 +4,7 @@ import Programs
 import Tensors
 import TestSupport
 import Testing
+import WeightCompression
 
 @testable import Verification
 
@@ -156,6 +157,63 @@ struct GoldenTests {
             #expect(report.notCompared.map(\.reason) == ["the golden has no out.last_hidden_state.2"])
             #expect(report.exitStatus == .success)
         }
+    }
+
+    /// y = x + state; the state becomes 2 y.
+    private static func doubling() throws -> Program {
+        var builder = ProgramBuilder(name: "model")
+        let x = builder.input("x", TensorType(.float32, [4]))
+        let state = builder.state("state", TensorType(.float32, [4]))
+        let sum = try builder.apply(Add(), [x, state])
+        builder.update("state", to: try builder.apply(Add(), [sum, sum]))
+        builder.output("y", sum)
+        return try builder.finish()
+    }
+
+    @Test("A state starts as the golden's input of its name, and is compared with its output of that name afterwards")
+    func states() throws {
+        let program = try Self.doubling()
+        let compiled = try CompressedProgram(functions: [program.freezing(ShapeBindings())], weights: []).compiled()
+        for factor in [1, 1.5] as [Float] {
+            try withTemporaryFolder { folder in
+                let path = "\(folder)/golden.safetensors"
+                let tensors: [StoredTensor] = [
+                    ("in.x", 3 as Float), ("in.state", 10), ("out.y", 13), ("out.state", 26 * factor),
+                ].map { name, number in
+                    StoredTensor(name: name, floats: [1, 2, 3, 4].map { $0 * number }, shape: [4])
+                }
+                try SafetensorsWriter.write(tensors, to: path)
+                let report = try Parity(of: .compiled(compiled), against: .reference([program]))
+                    .check(.init(inputs: .golden(Golden(path))))
+                let rows = report.outputs.filter { $0.reference == .golden }
+                #expect(rows.map(\.name) == ["y", "state"])
+                #expect(rows.map { $0.failure == nil } == [true, factor == 1])
+                #expect(report.notCompared.isEmpty, "\(report.notCompared)")
+                #expect(report.exitStatus == (factor == 1 ? .success : .exceeded))
+            }
+        }
+    }
+
+    @Test("Without a golden, states are drawn too, and what a run leaves in them is compared")
+    func drawnStates() throws {
+        let program = try Self.doubling()
+        var compiled = try CompressedProgram(functions: [program.freezing(ShapeBindings())], weights: []).compiled()
+        let parity = { try Parity(of: .compiled(compiled), against: .reference([program])).check() }
+        let report = try parity()
+        #expect(report.exitStatus == .success && Set(report.outputs.map(\.name)) == ["y", "state"])
+        let frozen = try program.freezing(ShapeBindings())
+        #expect(SeededInputs(seed: 1).feed(for: frozen).states["state"]?.floats.allSatisfy { $0 != 0 } == true)
+        // A state that is not written.
+        compiled.functions[0].calls.removeLast()
+        compiled.functions[0].calls.append(
+            KernelCall(
+                operation: Copy(), label: "state.update", inputs: [compiled.functions[0].outputs[0].operand],
+                outputs: [
+                    Operand(storage: .state(0), elementType: .float32, layout: StridedLayout(shape: [4]))
+                ]))
+        let wrong = try parity()
+        #expect(wrong.exitStatus == .exceeded)
+        #expect(wrong.outputs.filter { $0.stage == .graph && $0.failure != nil }.map(\.name) == ["state"])
     }
 
     @Test("Inputs with numbers of their own are no samples")

@@ -4,8 +4,8 @@ import Tensors
 
 /// Silero VAD at 16 kHz: whether someone speaks in 512 samples of audio.
 ///
-/// Inputs: `frame` F32[batch, 576], the last 64 samples of the frame before (zeros at first) and 512 new ones; `state`
-/// F32[2, batch, 128], zeros at first. Outputs: `prob` F32[batch, 1] and the next `state`.
+/// Input: `frame` F32[batch, 576], the last 64 samples of the frame before (zeros at first) and 512 new ones. Output:
+/// `prob` F32[batch, 1]. State: `state` F32[2, batch, 128], zeros at first.
 struct SileroVAD: ModelFamily {
     static let modelTypes = ["silero_vad"]
     static let architectures = ["SileroVAD"]
@@ -21,10 +21,10 @@ struct SileroVAD: ModelFamily {
             var layers = LayerBuilder(
                 builder: ProgramBuilder(name: part, dimensions: [.init("batch", usual: [1])]), names: names)
             let frame = layers.builder.input("frame", TensorType(.float32, ["batch", 576]))
-            let state = layers.builder.input("state", TensorType(.float32, [2, "batch", 128]))
+            let state = layers.builder.state("state", TensorType(.float32, [2, "batch", 128]))
             let next = try Self.state(after: try Self.features(frame, in: &layers), state, in: &layers)
             layers.builder.output("prob", try Self.probability(next, in: &layers))
-            layers.builder.output("state", next)
+            layers.builder.update("state", to: next)
             names = layers.names
             return try layers.builder.finish()
         }

@@ -1,5 +1,6 @@
 import ByteIO
 import Foundation
+import Programs
 public import Tensors
 
 /// Inputs and outputs of the framework that a model comes from: a safetensors file with `in.NAME`, `out.NAME`, and
@@ -70,9 +71,8 @@ public struct Golden: Sendable {
 
     /// One for each sample, in the order of their numbers; the golden itself when its names have no numbers.
     var samples: [Golden] {
-        func number(_ name: String) -> Int? { name.split(separator: ".").dropFirst().last.flatMap { Int($0) } }
         // A number on inputs alone is part of their names (`codes.0`, `codes.1`).
-        let numbers = Set((Array(inputs.keys) + outputs.keys).map(number))
+        let numbers = Set((Array(inputs.keys) + outputs.keys).map(\.sampleNumber))
         guard suffix.isEmpty, !numbers.contains(nil) else { return [self] }
         return numbers.compactMap(\.self).sorted().map { sample in
             var golden = self

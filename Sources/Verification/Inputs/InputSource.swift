@@ -28,6 +28,14 @@ public enum InputSource: Sendable {
     }
 }
 
+/// What a function starts a run with.
+struct FunctionFeed {
+    /// By name, all of the function's.
+    var inputs: [String: HostTensor] = [:]
+    /// By name; those that are missing start as the function says.
+    var states: [String: HostTensor] = [:]
+}
+
 /// The inputs of a run, checked against a function's ports.
 struct InputMatcher {
     /// By name, without a prefix.
@@ -47,26 +55,36 @@ struct InputMatcher {
         ) { first, _ in first }
     }
 
-    /// The function's inputs out of the file; nil when one is missing or of another shape or kind of type.
-    func inputs(for function: CompiledFunction) -> [String: HostTensor]? {
-        var result: [String: HostTensor] = [:]
+    /// The function's inputs out of the file, and what those of its states start as that the file names; nil when an input
+    /// is missing, or one is of another shape or kind of type.
+    func feed(for function: CompiledFunction) -> FunctionFeed? {
+        var feed = FunctionFeed()
         for port in function.inputs {
-            guard let stored = tensors[port.name], stored.shape == port.shape else { return nil }
-            let tensor = HostTensor(stored)
-            switch (port.elementType, tensor.elementType) {
-            case (.bool, .bool), (.int64, .int64), (.float32, .float32): result[port.name] = tensor
-            case (.int64, .bool): result[port.name] = HostTensor(tensor.integers, tensor.shape)
-            case (.bool, .int64): result[port.name] = HostTensor(tensor.flags, tensor.shape)
-            default: return nil
-            }
+            guard let tensor = tensor(for: port) else { return nil }
+            feed.inputs[port.name] = tensor
         }
-        return result
+        for state in function.states where tensors[state.name] != nil {
+            guard let tensor = tensor(for: state.port) else { return nil }
+            feed.states[state.name] = tensor
+        }
+        return feed
+    }
+
+    private func tensor(for port: CompiledFunction.Port) -> HostTensor? {
+        guard let stored = tensors[port.name], stored.shape == port.shape else { return nil }
+        let tensor = HostTensor(stored)
+        return switch (port.elementType, tensor.elementType) {
+        case (.bool, .bool), (.int64, .int64), (.float32, .float32): tensor
+        case (.int64, .bool): HostTensor(tensor.integers, tensor.shape)
+        case (.bool, .int64): HostTensor(tensor.flags, tensor.shape)
+        default: nil
+        }
     }
 
     /// - Throws: `RequestError` with exit status 3 that names the shapes of both sides.
-    func functions(of program: CompiledProgram) throws -> [(function: Int, inputs: [String: HostTensor])] {
+    func functions(of program: CompiledProgram) throws -> [(function: Int, feed: FunctionFeed)] {
         let fitting = program.functions.indices.compactMap { index in
-            inputs(for: program.functions[index]).map { (function: index, inputs: $0) }
+            feed(for: program.functions[index]).map { (function: index, feed: $0) }
         }
         guard fitting.isEmpty else { return fitting }
         let offered = program.functions.map { "\($0.name): \($0.inputs.map(\.description).joined(separator: ", "))" }

@@ -12,6 +12,8 @@ import Tensors
 ///   0 and 1 along its last axis: the first of several rows is full, the others are padded at the end and at the start
 ///   by turns, by a drawn length; every row keeps at least one 1. A single row is padded at the end and keeps at least half.
 /// - Any other float input is close to standard normal: the sum of four uniform numbers, which is exact in float32.
+///
+/// States are drawn as inputs are, so that what a function makes of them shows too.
 public struct SeededInputs: Sendable {
     /// How a report names the generator.
     public static let generator = "SplitMix64, counter-based"
@@ -19,17 +21,20 @@ public struct SeededInputs: Sendable {
 
     public init(seed: UInt64) { self.seed = seed }
 
-    func inputs(for function: FrozenProgram) -> [String: HostTensor] {
+    func feed(for function: FrozenProgram) -> FunctionFeed {
         let limits = indexLimits(of: function.program)
-        var result: [String: HostTensor] = [:]
-        for input in function.program.inputs {
-            let type = function.program.type(of: input.value)
-            result[input.name] = draw(
-                Stream(seed: seed, name: input.name), name: input.name, elementType: type.elementType,
-                shape: function.shape(of: input.value), limit: limits[input.value])
+        func drawn(_ name: String, _ value: Value) -> HostTensor {
+            draw(
+                Stream(seed: seed, name: name), name: name, elementType: function.program.type(of: value).elementType,
+                shape: function.shape(of: value), limit: limits[value])
         }
-        return result
+        var feed = FunctionFeed()
+        for input in function.program.inputs { feed.inputs[input.name] = drawn(input.name, input.value) }
+        for state in function.program.states { feed.states[state.name] = drawn(state.name, state.value) }
+        return feed
     }
+
+    func inputs(for function: FrozenProgram) -> [String: HostTensor] { feed(for: function).inputs }
 
     private func draw(
         _ stream: Stream, name: String, elementType: ElementType, shape: Shape, limit: Int?

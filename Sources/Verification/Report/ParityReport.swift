@@ -92,7 +92,9 @@ public struct ParityReport: Sendable {
 
     /// Lists what a golden file holds and a function does not take or give.
     mutating func addUnread(_ golden: Golden, of function: CompiledFunction) {
-        let (taken, given) = (Set(function.inputs.map(\.name)), Set(function.outputs.map(\.name)))
+        let (taken, given) = (
+            Set(function.inputs.map(\.name) + function.states.map(\.name)), Set(function.results.map(\.name))
+        )
         for name in golden.inputs.keys.sorted() where !taken.contains(name) {
             notCompared.append(
                 .init(

@@ -12,7 +12,7 @@ struct SelfTestBench {
     private let lossy: Set<String>
     /// The function that runs: the first that the model has.
     private let function: Int
-    private let inputs: [String: HostTensor]
+    private let feed: FunctionFeed
     private let frozen: FrozenProgram
     private let original: ReferenceValues
     private let storedOutputs: [String: HostTensor]
@@ -34,18 +34,18 @@ struct SelfTestBench {
         }
         self.function = function
         self.frozen = frozen
-        inputs = SeededInputs(seed: seed).inputs(for: frozen)
+        feed = SeededInputs(seed: seed).feed(for: frozen)
         let run = FunctionRun(
-            index: function, function: program.functions[function], inputs: inputs, golden: nil, frozen: frozen,
+            index: function, function: program.functions[function], feed: feed, golden: nil, frozen: frozen,
             runner: PackageRunner(program, threads: threads), stored: StoredWeights(program.weights), lossy: lossy)
         original = try run.originalValues(of: frozen, keepingUpTo: 2 << 30)
-        outputs = try run.runner.run(function, inputs: inputs)
+        outputs = try run.runner.run(function, feed)
         storedOutputs = run.lossyWeights.isEmpty ? original.outputs : try run.storedOutputs(of: frozen)
     }
 
     private func run(of program: CompiledProgram) -> FunctionRun {
         FunctionRun(
-            index: function, function: program.functions[function], inputs: inputs, golden: nil, frozen: frozen,
+            index: function, function: program.functions[function], feed: feed, golden: nil, frozen: frozen,
             runner: PackageRunner(program, threads: threads), stored: StoredWeights(program.weights), lossy: lossy)
     }
 
@@ -102,7 +102,7 @@ struct SelfTestBench {
         for changed in fault.inject(into: own, weights: program.weights).prefix(Self.candidates) {
             var faulty = program
             faulty.functions[function] = changed
-            guard try PackageRunner(faulty, threads: threads).run(function, inputs: inputs) != outputs else { continue }
+            guard try PackageRunner(faulty, threads: threads).run(function, feed) != outputs else { continue }
             caught = try runtimeObjections(to: faulty, operators: true)
             break
         }
@@ -120,7 +120,7 @@ struct SelfTestBench {
             let findings = try OperatorStage(run: run, budget: nil).findings(against: original)
             caught[.operators] = findings.lazy.compactMap { row in row.failure.map { "\(row.label): \($0)" } }.first
         }
-        let stage = OutputStage(run: run, budget: nil, actual: try run.runner.run(function, inputs: inputs))
+        let stage = OutputStage(run: run, budget: nil, actual: try run.runner.run(function, feed))
         let result = stage.graph(storedOutputs: storedOutputs)
         caught[.graph] = result.outputs.lazy.compactMap { row in row.failure.map { "\(row.name): \($0)" } }.first
         return caught

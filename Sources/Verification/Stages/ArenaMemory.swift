@@ -9,14 +9,16 @@ struct ArenaMemory {
     private let states: [ByteBuffer]
     let inputs: [HostTensor]
 
-    /// States start as the function says.
-    init(_ function: CompiledFunction, inputs: [HostTensor]) {
+    /// - Parameter values: what states start as, by name; the others start as the function says.
+    init(_ function: CompiledFunction, inputs: [HostTensor], states values: [String: HostTensor]) throws {
         arena = ByteBuffer(count: function.arenaBytes)
         states = function.states.map { ByteBuffer(count: $0.shape.count * $0.elementType.byteCount) }
         self.inputs = inputs
         for (state, buffer) in zip(function.states, states) {
-            HostTensor(state.initial, filling: TensorType(state.elementType, shape: state.shape))
-                .stored(name: state.name).bytes.withBytes { buffer.bytes.copyMemory(from: $0) }
+            let type = TensorType(state.elementType, shape: state.shape)
+            let value = values[state.name] ?? HostTensor(state.initial, filling: type)
+            guard value.type == type else { throw outside("state \"\(state.name)\" is to start as \(value.type)") }
+            value.stored(name: state.name).bytes.withBytes { buffer.bytes.copyMemory(from: $0) }
         }
     }
 

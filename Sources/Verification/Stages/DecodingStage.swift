@@ -3,7 +3,7 @@ import Programs
 import Runtime
 import Tensors
 
-/// S2 to S4 of a decoder with a golden: the blocks of a `DecodingPlan` by the package, by the reference meaning with the
+/// S2 to S4 of a decoder with a golden: the blocks of a `GoldenDecoding` by the package, by the reference meaning with the
 /// stored weights, and with the original ones.
 struct DecodingStage {
     struct Result {
@@ -32,7 +32,7 @@ struct DecodingStage {
     }
 
     func run() throws -> Result {
-        let plan = try DecodingPlan(program, golden: golden)
+        let plan = try GoldenDecoding(program, golden: golden)
         var result = Result()
         if options.stages.contains(.operators) { try compareOperators(plan, &result) }
         guard !options.stages.isDisjoint(with: [.graph, .outputs]) else { return result }
@@ -47,7 +47,7 @@ struct DecodingStage {
             result.notCompared.append(
                 .init(stage: .outputs, name: "out.\(name)", reason: "no block of the package gives it"))
         }
-        let used = Set(plan.sequences.joined().map(\.function))
+        let used = Set(plan.sequences.joined().map(\.step.function))
         for (index, function) in program.functions.enumerated() where !used.contains(index) {
             result.notCompared.append(
                 .init(stage: .outputs, name: function.name, reason: "the golden has no block for it"))
@@ -55,18 +55,21 @@ struct DecodingStage {
         return result
     }
 
-    private func functionRun(_ block: DecodingPlan.Block) -> FunctionRun {
+    private func functionRun(_ block: GoldenDecoding.Block) -> FunctionRun {
         FunctionRun(
-            index: block.function, function: program.functions[block.function], inputs: block.inputs, golden: golden,
-            frozen: model?.functions[block.function], runner: runner, stored: stored, lossy: lossy)
+            index: block.step.function, function: program.functions[block.step.function],
+            feed: FunctionFeed(
+                inputs: block.step.inputs.mapValues { HostTensor($0) },
+                states: block.step.states.reduce(into: [:]) { $0[$1.name] = HostTensor($1) }),
+            golden: golden, frozen: model?.functions[block.step.function], runner: runner, stored: stored, lossy: lossy)
     }
 
     /// Each function once, on its first block.
-    private func compareOperators(_ plan: DecodingPlan, _ result: inout Result) throws {
+    private func compareOperators(_ plan: GoldenDecoding, _ result: inout Result) throws {
         var seen: Set<Int> = []
-        for block in plan.sequences.joined() where seen.insert(block.function).inserted {
+        for block in plan.sequences.joined() where seen.insert(block.step.function).inserted {
             let run = functionRun(block)
-            guard block.carried.isEmpty else {
+            guard block.step.carried.isEmpty else {
                 result.notCompared.append(
                     .init(
                         stage: .operators, name: run.function.name, reason: "its inputs are what another function gives"
@@ -92,20 +95,22 @@ struct DecodingStage {
         var ofStored: HostTensor?
     }
 
-    private func values(of sequence: [DecodingPlan.Block]) throws -> [Row] {
+    private func values(of sequence: [GoldenDecoding.Block]) throws -> [Row] {
         let session = try Session(program, threads: options.threads)
         var (originalStates, storedStates): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
         var rows: [Row] = []
         /// What all blocks so far have given, by output: the package, the original model, that with the stored weights.
-        var (made, originalMade, storedMade): ([String: HostTensor], [String: HostTensor], [String: HostTensor]) =
-            ([:], [:], [:])
+        var made: [String: StoredTensor] = [:]
+        var (originalMade, storedMade): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
         for block in sequence {
             let run = functionRun(block)
             func inputs(_ made: [String: HostTensor]) -> [String: HostTensor] {
-                block.inputs.merging(block.carried.compactMapValues { made[$0] }) { own, _ in own }
+                block.step.inputs(carrying: made) { HostTensor($0) }
             }
-            let given = inputs(made).map { ($0.key, $0.value.stored(name: $0.key)) }
-            let actual = try session.run(block.function, Dictionary(uniqueKeysWithValues: given))
+            for state in block.step.states {
+                (originalStates[state.name], storedStates[state.name]) = (HostTensor(state), HostTensor(state))
+            }
+            let actual = try session.run(block.step, carrying: made)
             var (original, ofStored): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
             if let frozen = run.frozen {
                 original = byName(try frozen.evaluate(inputs(originalMade), states: &originalStates))
@@ -116,7 +121,7 @@ struct DecodingStage {
                         try frozen.evaluate(inputs(storedMade), states: &storedStates, constant: run.storedValue))
                 }
             }
-            for tensor in actual { made[tensor.name] = HostTensor(tensor) }
+            for tensor in actual { made[tensor.name] = tensor }
             originalMade.merge(original) { $1 }
             storedMade.merge(ofStored) { $1 }
             rows += actual.map {
@@ -125,7 +130,7 @@ struct DecodingStage {
                     ofStored: ofStored[$0.name])
             }
             guard let prefix = block.states else { continue }
-            rows += session.states.copy().map {
+            rows += run.function.changedStates.compactMap(session.states.value).map {
                 Row(
                     name: prefix + $0.name, run: run, actual: HostTensor($0), original: originalStates[$0.name],
                     ofStored: storedStates[$0.name])

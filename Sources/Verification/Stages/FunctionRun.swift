@@ -1,5 +1,6 @@
 import ByteIO
 import Programs
+import Runtime
 import Tensors
 import WeightCompression
 
@@ -7,7 +8,7 @@ import WeightCompression
 struct FunctionRun {
     let index: Int
     let function: CompiledFunction
-    let inputs: [String: HostTensor]
+    let feed: FunctionFeed
     /// The golden that the inputs are from, one sample of it.
     let golden: Golden?
     /// The model's function with the same extents; nil without a model.
@@ -16,6 +17,11 @@ struct FunctionRun {
     let stored: StoredWeights
     /// Names of the weights that differ from the checkpoint's after decoding.
     let lossy: Set<String>
+
+    var inputs: [String: HostTensor] { feed.inputs }
+
+    /// What a run gives: the outputs, and the states that it changes and that are no outputs.
+    var results: [CompiledFunction.Port] { function.results }
 
     /// What is put after the names of outputs: the number of the sample.
     var suffix: String { golden?.suffix ?? "" }
@@ -55,21 +61,40 @@ extension FunctionRun {
         let wanted = Set(function.calls.map(\.label))
         var values = ReferenceValues()
         var kept = 0
-        let outputs = try frozen.evaluate(
-            inputs,
+        values.outputs = try frozen.results(
+            of: feed,
             observe: { node, results in
                 let bytes = results.reduce(0) { $0 + $1.shape.count * $1.elementType.byteCount }
                 guard wanted.contains(node.label), kept + bytes <= byteLimit else { return }
                 kept += bytes
                 values.byLabel[node.label] = results
             })
-        values.outputs = Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }
         return values
     }
 
     /// The reference meaning with the weights as they are stored.
     func storedOutputs(of frozen: FrozenProgram) throws -> [String: HostTensor] {
-        let outputs = try frozen.evaluate(inputs, constant: storedValue)
-        return Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }
+        try frozen.results(of: feed, constant: storedValue)
+    }
+}
+
+extension CompiledFunction {
+    /// What a run gives: the outputs, and the states that it changes and that are no outputs.
+    var results: [Port] {
+        let given = outputs.map { Port(name: $0.name, elementType: $0.operand.elementType, shape: $0.operand.shape) }
+        let names = Set(given.map(\.name))
+        return given + changedStates.map(\.port).filter { !names.contains($0.name) }
+    }
+}
+
+extension FrozenProgram {
+    /// What a run by the reference meaning gives, as `CompiledFunction.results` has it.
+    fileprivate func results(
+        of feed: FunctionFeed, constant: (Program.Constant) throws -> HostTensor = { HostTensor($0.tensor) },
+        observe: (Program.Node, [HostTensor]) throws -> Void = { _, _ in }
+    ) throws -> [String: HostTensor] {
+        var states = feed.states
+        let outputs = try evaluate(feed.inputs, states: &states, constant: constant, observe: observe)
+        return Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }.merging(states) { own, _ in own }
     }
 }

@@ -11,7 +11,7 @@ struct OperatorStage {
     /// - Parameter reference: the model's values with the original weights.
     func findings(against reference: ReferenceValues) throws -> [OperatorFinding] {
         var findings = try isolated(against: reference)
-        _ = try run.runner.run(run.index, inputs: run.inputs) { call, results in
+        _ = try run.runner.run(run.index, run.feed) { call, results in
             guard findings.indices.contains(call), let expected = reference.byLabel[findings[call].label] else {
                 return
             }
@@ -28,7 +28,7 @@ struct OperatorStage {
     /// Each call alone: the plan is walked with original weights by the reference meaning, and the kernel gets the same
     /// inputs.
     private func isolated(against reference: ReferenceValues) throws -> [OperatorFinding] {
-        let original = try ReferencePlan(run.function, inputs: run.inputs, weight: originalWeight)
+        let original = try ReferencePlan(run.function, run.feed, weight: originalWeight)
         return try run.function.calls.enumerated().map { index, call in
             let inputs = try original.inputs(of: call)
             let expected = try call.operation.evaluate(inputs)

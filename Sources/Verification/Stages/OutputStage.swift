@@ -45,7 +45,7 @@ struct OutputStage {
                 result.outputs[index].labels = LabelScore(values.floats, original: original.floats, labels: labels)
             }
         }
-        for port in run.function.outputs {
+        for port in run.results {
             guard let expected = expected[port.name], let reference = originalOutputs[port.name],
                 expected.shape == reference.shape
             else { continue }
@@ -60,7 +60,7 @@ struct OutputStage {
         tolerance: (String) -> Tolerance
     ) -> Result {
         var result = Result()
-        for port in run.function.outputs {
+        for port in run.results {
             let name = "\(run.function.name) \(port.name)\(run.suffix)"
             guard let values = actual[port.name] else {
                 result.notCompared.append(.init(stage: stage, name: name, reason: "the run gave no such output"))

@@ -9,20 +9,19 @@ struct ReferencePlan {
     /// The weights that results are made with.
     private let weight: (Int) throws -> HostTensor
 
-    /// - Parameter inputs: by name, all of the function's.
-    init(_ function: CompiledFunction, inputs: [String: HostTensor], weight: @escaping (Int) throws -> HostTensor)
+    init(_ function: CompiledFunction, _ feed: FunctionFeed, weight: @escaping (Int) throws -> HostTensor)
         throws
     {
         self.function = function
         self.weight = weight
-        memory = ArenaMemory(
+        memory = try ArenaMemory(
             function,
             inputs: try function.inputs.map { port in
-                guard let tensor = inputs[port.name] else {
+                guard let tensor = feed.inputs[port.name] else {
                     throw OperatorError("there is no input \"\(port.name)\"")
                 }
                 return tensor
-            })
+            }, states: feed.states)
     }
 
     /// The values that a call reads, its weights from `weight` or the plan's own.

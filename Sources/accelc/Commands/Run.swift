@@ -6,69 +6,140 @@ import Tensors
 
 enum RunCommand: Command {
     static let name = "run"
-    static let summary = "run a function of a package on inputs from a safetensors file"
+    static let summary = "run the functions of a package on tensors of a safetensors file"
     static let package = Positional("PACKAGE", "a package (folder or zip)")
     static let inputs = Option(
-        "inputs", .file("FILE"), "a safetensors file with a tensor for each input, called NAME or in.NAME",
-        isRequired: true)
+        "inputs", .file("FILE"),
+        "a safetensors file with a tensor for each input, called NAME or in.NAME", isRequired: true)
     static let outputs = Option("outputs", .file("FILE"), "the safetensors file to write the outputs to")
+    static let generate = Option(
+        "generate", .integer(1...1_000_000), "after the sequence go on with so many tokens, each the likeliest one")
+    static let states = Option(
+        "save-states", .file("FILE"), "the safetensors file to write what the states hold at the end to")
     static let function = Option(
-        "function", .text("NAME"), "the function to run; the one whose inputs fit where this is left out")
-    static let times = Option("repeat", .integer(1...1_000_000), "run so many times", default: "1")
+        "function", .text("NAME"),
+        "the function to run, of a decoder the one for the first block; the one whose inputs fit where this is left out"
+    )
+    static let times = Option("repeat", .integer(1...1_000_000), "run so many times, each from the start", default: "1")
     static let time = Option("time", .flag, "print how long loading and running took, and the peak memory")
+    static let notes = """
+        A tensor of FILE that is called as a state is what the state starts as; without one it starts
+        as the package says.
+
+        Tensors NAME.0, NAME.1, ... are steps: the function runs once for each number, in their order,
+        and keeps its states.
+
+        A decoder takes a whole sequence of tokens, I64[batch,tokens], in blocks: the longest function
+        that the tokens fill first, then shorter ones, such as steps of one token, over the cache that
+        they share. Tensors for further inputs are the same for each block; "position" is the place of
+        the first token, 0 where it is left out. An encoder whose inputs are in FILE runs first.
+        Outputs have the rows of all tokens; --generate adds "generated" I64[batch,N].
+        """
     static let positionals = [package]
-    static let options = [inputs, outputs, function, times, time, CommonOptions.json]
+    static let options = [inputs, outputs, generate, states, function, times, time, CommonOptions.json]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let inputFile = try arguments.required(inputs)
         let inputs = FunctionInputs(try SafetensorsFile(inputFile).tensors, file: inputFile)
 
         var timing = Timing()
-        let (package, executor) = try timing.load {
+        let (package, plan, session) = try timing.load {
             let package = try AcceleratorPackage(at: try arguments.required(Self.package))
-            let index = try inputs.choosing(from: package.program.functions, named: arguments[function])
-            return (package, try Executor(package.program, function: index, threads: console.threads))
+            let plan = try RunPlan(
+                package.program, inputs, function: arguments[function], generating: arguments.integer(generate) ?? 0)
+            let session = try Session(package.program, threads: console.threads)
+            for step in plan.steps { _ = try session.executor(of: step.function) }
+            return (package, plan, session)
         }
-        let values = try inputs.checked(for: executor.function)
-        var results: [StoredTensor] = []
-        let progress = console.progress("running", total: arguments.integer(times))
-        for number in 1...(arguments.integer(times) ?? 1) {
-            progress.step("run \(number)")
-            results = try timing.run { try executor.run(values) }
+        var result = RunPlan.Result()
+        let times = arguments.integer(times) ?? 1
+        let progress = console.progress("running", total: times * plan.runs)
+        for number in 1...times {
+            session.states.reset()
+            result = try timing.run {
+                try plan.run(in: session, keepsOutputs: number == times) { progress.step("run \($0)") }
+            }
         }
-        if let path = arguments[outputs] { try SafetensorsWriter.write(results, to: path) }
+        let made = result.outputs + (result.generated.map { [$0] } ?? [])
+        if let path = arguments[outputs] { try SafetensorsWriter.write(made, to: path) }
+        if let path = arguments[states] { try SafetensorsWriter.write(session.states.copy(), to: path) }
 
         if arguments.has(CommonOptions.json) {
-            console.print(document(package, executor.function, results, timing))
+            console.print(document(package, result, timing))
         } else {
-            console.summary(text(executor.function, results, arguments.has(time) ? timing : nil))
+            console.summary(text(package.program, result, arguments.has(time) ? timing : nil))
         }
         return .success
     }
 
-    private static func text(_ function: CompiledFunction, _ results: [StoredTensor], _ timing: Timing?) -> String {
-        let lines = ["\(function.name)"] + results.map { "  out  \($0.name) \($0.elementType.rawValue)\($0.shape)" }
-        return (lines + (timing.map { [$0.text] } ?? [])).joined(separator: "\n")
+    private static func text(_ program: CompiledProgram, _ result: RunPlan.Result, _ timing: Timing?) -> String {
+        var lines: [String] = []
+        for group in result.runs.chunked(by: \.function) {
+            let name = program.functions[group[0].function].name
+            lines.append(group.count == 1 ? name : "\(name), \(group.count) times")
+        }
+        lines += result.outputs.map { "  out  \($0.name) \($0.elementType.rawValue)\($0.shape)" }
+        if let generated = result.generated {
+            let (width, tokens) = (generated.shape.dimensions[1], generated.integers())
+            for row in 0..<generated.shape.dimensions[0] {
+                let text = tokens[row * width..<(row + 1) * width].map { "\($0)" }.joined(separator: " ")
+                lines.append("  generated  \(text)")
+            }
+        }
+        if let timing {
+            lines.append(timing.text)
+            if let text = timing.text(ofBlocks: result.runs.filter { $0.places != nil }.map(\.duration)) {
+                lines.append(text)
+            }
+        }
+        return lines.joined(separator: "\n")
     }
 
     private static func document(
-        _ package: AcceleratorPackage, _ function: CompiledFunction, _ results: [StoredTensor], _ timing: Timing
+        _ package: AcceleratorPackage, _ result: RunPlan.Result, _ timing: Timing
     ) -> JSON {
         [
             "package": .string(package.path), "digest": .string(package.digest.description),
-            "function": .string(function.name),
+            "functions": .array(
+                result.runs.chunked(by: \.function).map { group in
+                    [
+                        "name": .string(package.program.functions[group[0].function].name),
+                        "runs": .integer(Int64(group.count)),
+                    ]
+                }),
             "outputs": .array(
-                results.map {
+                result.outputs.map {
                     [
                         "name": .string($0.name), "dtype": .string($0.elementType.rawValue),
                         "shape": .array($0.shape.dimensions.map { .integer(Int64($0)) }),
                     ]
                 }),
+            "generated": result.generated.map { generated in
+                let width = max(generated.shape.dimensions[1], 1)
+                let tokens = generated.integers().map { JSON.integer($0) }
+                return .array(
+                    stride(from: 0, to: tokens.count, by: width).map { .array(Array(tokens[$0..<$0 + width])) })
+            } ?? .null,
             "runs": .integer(Int64(timing.runs.count)),
             "load_ms": .number(timing.milliseconds(timing.loading)),
             "best_ms": .number(timing.milliseconds(timing.best)),
             "median_ms": .number(timing.milliseconds(timing.median)),
+            "block_ms": .array(
+                result.runs.filter { $0.places != nil }.map { .number(timing.milliseconds($0.duration)) }),
             "peak_memory_bytes": .integer(Int64(Timing.peakMemory)),
         ]
+    }
+}
+
+extension Array {
+    /// Neighbours of one key together.
+    fileprivate func chunked<Key: Equatable>(by key: (Element) -> Key) -> [[Element]] {
+        reduce(into: []) { groups, element in
+            if let last = groups.last?.last, key(last) == key(element) {
+                groups[groups.count - 1].append(element)
+            } else {
+                groups.append([element])
+            }
+        }
     }
 }

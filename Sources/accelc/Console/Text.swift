@@ -29,6 +29,9 @@ enum Text {
         value.isInfinite ? (value < 0 ? "-inf" : "inf") : String(format: "%.\(digits)f", value)
     }
 
+    /// As short as it can be: 0, -1.5.
+    static func number(_ value: Double) -> String { Int(exactly: value).map { "\($0)" } ?? "\(value)" }
+
     /// e.g. `22,713,216`
     static func grouped(_ number: Int) -> String {
         var digits = Array(String(number.magnitude))

@@ -67,7 +67,7 @@ extension Inspection {
             "function \(function.name): \(Text.count(function.calls.count, "call")), arena \(Text.bytes(function.arenaBytes))"
         ]
         lines += function.inputs.map { "  in   \($0.name) \($0.typeText)" }
-        lines += function.states.map { "  state \($0.name) \($0.typeText), \(JSON.number($0.initial).text()) at first" }
+        lines += function.states.map { "  state \($0.name) \($0.typeText), \(Text.number($0.initial)) at first" }
         lines += function.outputs.map { "  out  \($0.name) \($0.operand.elementType.rawValue)\($0.operand.shape)" }
         return lines.joined(separator: "\n")
     }

@@ -44,4 +44,12 @@ struct Timing {
         let times = figures.map { "\($0) \(Text.decimals(milliseconds($1), 3)) ms" }.joined(separator: ", ")
         return "  \(times) of \(Text.count(runs.count, "run")), peak memory \(Text.bytes(Self.peakMemory))"
     }
+
+    /// Of a decoder's blocks: the first, which is the prefill, and the others, which are steps; nil when there is but one.
+    func text(ofBlocks blocks: [Duration]) -> String? {
+        guard let first = blocks.first, blocks.count > 1 else { return nil }
+        let steps = blocks.dropFirst().sorted()
+        return "  first block \(Text.decimals(milliseconds(first), 3)) ms, "
+            + "then \(Text.decimals(milliseconds(steps[steps.count / 2]), 3)) ms a block (median of \(steps.count))"
+    }
 }

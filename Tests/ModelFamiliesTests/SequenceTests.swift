@@ -1,0 +1,262 @@
+import ByteIO
+import ModelFamilies
+import Programs
+import Runtime
+import Tensors
+import TestSupport
+import Testing
+import WeightCompression
+
+/// A model with one part's functions frozen for blocks of several lengths over one cache.
+private struct BlockModel {
+    let program: CompiledProgram
+    let frozen: [FrozenProgram]
+
+    init(_ programs: [Program], _ numbers: [String: Int], blocks: [Int], cache: Int) throws {
+        frozen = try programs.freezing(
+            blocks.map { ShapeBindings(numbers.merging(["tokens": $0, "cache": cache]) { own, _ in own }) })
+        program = try CompressedProgram(functions: frozen, weights: []).compiled()
+    }
+
+    /// The name of the decoder's function for blocks of a length.
+    func function(_ block: Int) -> String? {
+        program.functions.first { $0.bindings.numbers["tokens"] == block }?.name
+    }
+
+    /// All logits that a plan for the tensors of a file makes, which has these blocks.
+    func logits(_ tensors: [StoredTensor], blocks: [Int]) throws -> HostTensor {
+        let plan = try RunPlan(
+            program, FunctionInputs(tensors, file: "tokens"), function: blocks.first.flatMap(function))
+        #expect(plan.steps.compactMap { $0.places?.count } == blocks)
+        let outputs = try plan.run(in: Session(program, threads: 2)).outputs
+        return HostTensor(try #require(outputs.first { $0.name == "logits" }))
+    }
+}
+
+private func largestDifference(_ left: HostTensor, _ right: HostTensor) -> Double {
+    guard left.shape == right.shape else { return .infinity }
+    return zip(left.floats, right.floats).reduce(0) {
+        let difference = abs(Double($1.0) - Double($1.1))
+        return difference.isFinite ? max($0, difference) : .infinity
+    }
+}
+
+private func tokens(_ rows: Int, _ count: Int, below limit: UInt64, seed: UInt64 = 5) -> StoredTensor {
+    var generator = SeededGenerator(seed: seed)
+    let integers = (0..<rows * count).map { _ in Int64(UInt64.random(in: 0..<limit, using: &generator)) }
+    return StoredTensor(name: "input_ids", integers: integers, shape: [rows, count])
+}
+
+@Suite("Sequences through functions that share states")
+struct SequenceTests {
+    static let cases = DecoderCase.all.map(\.files) + WhisperTests.cases
+
+    @Test("a prefill and steps equal the full forward within 4 times the framework's noise", arguments: cases)
+    func prefillAndSteps(subject: ParityCase) throws {
+        let (golden, facts) = (try subject.golden(), try subject.facts())
+        let ids = try #require(golden["in.input_ids"] ?? golden["in.decoder_input_ids"])
+        let (batch, count) = (ids.shape.dimensions[0], ids.shape.dimensions[1])
+        let (prefill, cache) = (try facts["prefill"].int(), try facts["kv_len"].int())
+        var numbers = ["batch": batch]
+        numbers["frames"] = golden["in.input_features"]?.shape.dimensions[2]
+        // So long that the rest has to go in steps.
+        let first = max(prefill, count / 2 + 1)
+        let model = try BlockModel(
+            try subject.model().programs, numbers, blocks: [count, first, 1], cache: max(cache, count))
+        let whole = try model.logits(golden.tensors, blocks: [count])
+        let stepped = try model.logits(golden.tensors, blocks: [first] + Array(repeating: 1, count: count - first))
+        #expect(whole.shape.dimensions[1] == count)
+        let noise = try facts["fp32_noise"]["logits_full"]["max_abs_fp32_vs_64"].double()
+        #expect(largestDifference(whole, stepped) <= 4 * noise)
+    }
+
+    /// In units of the logits' root mean square. Rows are computed alike in blocks of any length here, to the last bit; a
+    /// kernel for single rows may add in another order.
+    private static let longTolerance = 1e-5
+
+    @Test(
+        "300 steps of one token equal the full forward, with windows and without",
+        arguments: ["llama_llama3", "mistral_window", "gemma3_old"])
+    func threeHundredSteps(fixture: String) throws {
+        let model = try BlockModel(
+            try ParityCase(folder: Fixtures.path(fixture)).model().programs, ["batch": 1], blocks: [300, 1], cache: 300)
+        let ids = tokens(1, 300, below: 47)
+        let whole = try model.logits([ids], blocks: [300])
+        let stepped = try model.logits([ids], blocks: Array(repeating: 1, count: 300))
+        let rms = (whole.floats.reduce(0) { $0 + Double($1) * Double($1) } / Double(whole.floats.count)).squareRoot()
+        #expect(rms > 0.1)
+        #expect(largestDifference(whole, stepped) <= Self.longTolerance * rms)
+        // Steps that forget what was before them are far from it.
+        let session = try Session(model.program)
+        let plan = try #require(DecodingPlan(model.program, ["input_ids": ids]))
+        let last = try #require(plan.steps(inBlocksOf: Array(repeating: 1, count: 300))?.last)
+        let alone = HostTensor(try session.run(last, carrying: [:])[0])
+        #expect(alone.floats != Array(stepped.floats.suffix(47)))
+    }
+
+    @Test("a decode that is copied at a place goes on from there as often as it is restored, bit for bit")
+    func branches() throws {
+        let model = try BlockModel(
+            try ParityCase(folder: Fixtures.path("qwen3_small")).model().programs, ["batch": 1], blocks: [4, 1],
+            cache: 16)
+        let session = try Session(model.program, threads: 2)
+        let plans = try [5, 6].map { seed in
+            try #require(DecodingPlan(model.program, ["input_ids": tokens(1, 12, below: 47, seed: seed)]))
+        }
+        let steps = try plans.map { try #require($0.steps(inBlocksOf: [4] + Array(repeating: 1, count: 8))) }
+        func run(_ steps: ArraySlice<RunStep>) throws -> [HostTensor] {
+            try steps.map { HostTensor(try session.run($0, carrying: [:])[0]) }
+        }
+        let beginning = try run(steps[0][..<4])
+        let branch = session.states.copy()
+        #expect(branch.map(\.name) == ["k.0", "k.1", "v.0", "v.1"])
+        let first = try run(steps[0][4...])
+        try session.states.restore(branch)
+        let other = try run(steps[1][4...])
+        #expect(first != other)
+        try session.states.restore(branch)
+        #expect(try run(steps[0][4...]) == first)
+
+        // A step that is refused, for its place or its token, changes nothing.
+        try session.states.restore(branch)
+        let step = try #require(steps[0].last)
+        for (name, number) in [("position", 16), ("input_ids", 47)] {
+            var inputs = step.inputs
+            inputs[name] = inputs[name].map { StoredTensor(name: name, integers: [Int64(number)], shape: $0.shape) }
+            #expect(throws: ShapeError.self) { try session.run(step.function, inputs) }
+        }
+        #expect(session.states.copy().map { HostTensor($0) } == branch.map { HostTensor($0) })
+        #expect(try run(steps[0][4...]) == first)
+
+        // Reset, and all is as at first; so in a new session that is given the branch.
+        session.states.reset()
+        #expect(try run(steps[0][..<4]) == beginning)
+        let later = try Session(model.program, threads: 1)
+        try later.states.set(branch)
+        #expect(try steps[0][4...].map { HostTensor(try later.run($0, carrying: [:])[0]) } == first)
+    }
+
+    @Test("generated tokens are those whose logits are largest in the full forward, row by row")
+    func generation() throws {
+        let model = try BlockModel(
+            try ParityCase(folder: Fixtures.path("llama_llama3")).model().programs, ["batch": 2], blocks: [12, 6, 1],
+            cache: 20)
+        let prompt = tokens(2, 7, below: 47)
+        let plan = try RunPlan(model.program, FunctionInputs([prompt], file: "tokens"), generating: 5)
+        // The longest block that fits, and steps.
+        #expect(plan.steps.map { $0.places } == [0..<6, 6..<7])
+        let result = try plan.run(in: Session(model.program))
+        let generated = try #require(result.generated)
+        #expect(generated.shape == [2, 5] && result.outputs[0].shape == [2, 11, 47])
+
+        let (given, chosen) = (prompt.integers(), generated.integers())
+        var rows: [[Int64]] = []
+        for row in 0..<2 { rows.append(Array(given[row * 7..<row * 7 + 7]) + Array(chosen[row * 5..<row * 5 + 5])) }
+        let inputs: [String: HostTensor] = [
+            "input_ids": HostTensor(rows[0] + rows[1], [2, 12]), "position": HostTensor([0] as [Int64], [1]),
+        ]
+        let floats: [Float] = try model.frozen[0].evaluate(inputs)[0].tensor.floats
+        for row in 0..<2 {
+            for place in 6..<11 {
+                let start = (row * 12 + place) * 47
+                let logits: [Float] = Array(floats[start..<start + 47])
+                let largest: Int? = logits.indices.max { logits[$0] < logits[$1] }
+                #expect(largest == Int(rows[row][place + 1]))
+            }
+        }
+        #expect(Set(generated.integers()).count > 1)
+    }
+
+    @Test("a sequence goes on where another ended, from its states and at its place")
+    func continuation() throws {
+        let model = try BlockModel(
+            try ParityCase(folder: Fixtures.path("qwen3_small")).model().programs, ["batch": 1], blocks: [4, 1],
+            cache: 16)
+        let ids = tokens(1, 10, below: 47)
+        func part(_ range: Range<Int>) -> StoredTensor {
+            StoredTensor(name: "input_ids", integers: Array(ids.integers()[range]), shape: [1, range.count])
+        }
+        let whole = try model.logits([ids], blocks: [4, 4, 1, 1])
+        let session = try Session(model.program)
+        _ = try RunPlan(model.program, FunctionInputs([part(0..<5)], file: "tokens")).run(in: session)
+        let position = StoredTensor(name: "position", integers: [5], shape: [1])
+        let rest = try model.logits([part(5..<10), position] + session.states.copy(), blocks: [4, 1])
+        #expect(largestDifference(rest, HostTensor(Array(whole.floats.suffix(5 * 47)), [1, 5, 47])) <= 1e-5)
+    }
+}
+
+@Suite("Sequences that cannot go through a package")
+struct SequenceRefusalTests {
+    private static func refusal(
+        _ fixture: String, _ numbers: [String: Int], blocks: [Int], cache: Int, _ tensors: [StoredTensor],
+        function: String? = nil, generating: Int = 0
+    ) throws -> String {
+        let model = try BlockModel(
+            try ParityCase(folder: Fixtures.path(fixture)).model().programs, numbers, blocks: blocks, cache: cache)
+        let error = #expect(throws: RequestError.self) {
+            try RunPlan(
+                model.program, FunctionInputs(tensors, file: "f"), function: function, generating: generating)
+        }
+        return error?.description ?? ""
+    }
+
+    @Test("a cache that is too short, and blocks that do not add up, are refused with what there is")
+    func blocks() throws {
+        let ids = tokens(1, 9, below: 47)
+        let short = try Self.refusal("qwen3_small", ["batch": 1], blocks: [4, 1], cache: 8, [ids])
+        #expect(short.contains("the 9 tokens") && short.contains("blocks of 4 or 1 into a cache of 8"), "\(short)")
+        let generated = try Self.refusal(
+            "qwen3_small", ["batch": 1], blocks: [4, 1], cache: 12, [ids], generating: 5)
+        #expect(generated.contains("need 13 places"), "\(generated)")
+        let odd = try Self.refusal("qwen3_small", ["batch": 1], blocks: [4], cache: 16, [ids])
+        #expect(odd.contains("blocks of 4 into a cache of 16"), "\(odd)")
+        let unsteady = try Self.refusal("qwen3_small", ["batch": 1], blocks: [9], cache: 16, [ids], generating: 2)
+        #expect(unsteady.contains("convert with --shape ...,tokens=1"), "\(unsteady)")
+        let negative = StoredTensor(name: "position", integers: [-1], shape: [1])
+        #expect(
+            try Self.refusal("qwen3_small", ["batch": 1], blocks: [1], cache: 16, [ids, negative]).contains("negative"))
+        let far = StoredTensor(name: "position", integers: [.max], shape: [1])
+        #expect(try Self.refusal("qwen3_small", ["batch": 1], blocks: [1], cache: 16, [ids, far]).contains("places"))
+    }
+
+    @Test("tensors that nothing reads, and states of another shape, are refused")
+    func tensors() throws {
+        let ids = tokens(1, 9, below: 47)
+        let state = StoredTensor(name: "k.0", floats: [1], shape: [1])
+        let wrong = try Self.refusal("qwen3_small", ["batch": 1], blocks: [1], cache: 16, [ids, state])
+        #expect(wrong.contains("\"k.0\": expected F32[1,2,16,12], found F32[1]"), "\(wrong)")
+        let unknown = StoredTensor(name: "positoin", integers: [0], shape: [1])
+        #expect(
+            try Self.refusal("qwen3_small", ["batch": 1], blocks: [1], cache: 16, [ids, unknown])
+                .contains("did you mean \"position\"?"))
+    }
+
+    @Test("a decoder whose states of the encoder nothing sets does not run on zeros")
+    func encoder() throws {
+        let numbers = ["batch": 1, "frames": 26]
+        let ids = tokens(1, 5, below: 47).renamed("decoder_input_ids")
+        let without = try Self.refusal("whisper_small", numbers, blocks: [4, 1], cache: 14, [ids])
+        #expect(
+            without.contains("reads the state \"cross_k.0\", which nothing sets")
+                && without.contains("\"input_features\" F32[1,10,26]"), "\(without)")
+        let long = StoredTensor(
+            name: "input_features", floats: [Float](repeating: 0, count: 500), shape: [1, 10, 50])
+        let wrong = try Self.refusal("whisper_small", numbers, blocks: [4, 1], cache: 14, [ids, long])
+        #expect(wrong.contains("expected F32[1,10,26], found F32[1,10,50]"), "\(wrong)")
+    }
+
+    @Test("cross keys and values may be given in the encoder's place, and stay as they are while steps go by")
+    func given() throws {
+        let golden = try SafetensorsFile(Fixtures.path("whisper_small/golden.safetensors"))
+        let model = try BlockModel(
+            try ParityCase(folder: Fixtures.path("whisper_small")).model().programs, ["batch": 1, "frames": 26],
+            blocks: [9, 1], cache: 14)
+        let cross = golden.tensors.filter { $0.name.hasPrefix("out.cross_") }.map {
+            $0.renamed(String($0.name.dropFirst(4)))
+        }
+        let ids = try #require(golden["in.decoder_input_ids"]).renamed("decoder_input_ids")
+        let logits = try model.logits([ids] + cross, blocks: [9, 1, 1, 1])
+        let expected = HostTensor(try #require(golden["out.logits_full"]))
+        #expect(largestDifference(logits, expected) <= 2e-5)
+    }
+}
