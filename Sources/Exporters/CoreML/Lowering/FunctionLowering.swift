@@ -53,6 +53,11 @@ struct FunctionLowering {
                     "\(function.functionName) keeps the state \"\(state.name)\", which Core ML can from iOS 18 on: use --target iOS18"
                 )
             }
+            guard state.initial == 0 else {
+                throw RequestError(
+                    "\(function.functionName): the state \"\(state.name)\" starts as \(state.initial), but Core ML's states start as zeros",
+                    status: .unavailable)
+            }
             let type = MILTensorType(.float16, extents(state.value, program))
             let operand = MILOperand(name: builder.unique(state.name), type: type, isConstant: false)
             inputs.append(MILNamed(operand.name, .state(type)))
