@@ -12,19 +12,55 @@ public enum Codecs {
         AffineCodec.self,
         NF4Codec.self,
         PaletteCodec.self,
+        SparseCodec.self,
+        OutlierCodec.self,
     ]
 
-    /// Reads a specification such as `palette:bits=4,group=16`.
+    /// Codecs around each other, at most.
+    private static let greatestDepth = 3
+
+    /// Reads a specification such as `palette:bits=4,group=16`, or one around another: `sparse:target=0.5+int8`.
     /// - Throws: `RequestError` for an unknown codec, option, or value, with those it takes.
     public static func codec(_ specification: String) throws -> any WeightCodec {
-        let parts = specification.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        let name = String(parts[0])
-        guard let type = all.first(where: { $0.name == name }) else {
+        let layers = specification.split(separator: "+", omittingEmptySubsequences: false).map(String.init)
+        guard layers.count <= greatestDepth else {
+            throw RequestError("\(specification): at most \(greatestDepth) schemes go around each other")
+        }
+        var inner: CodecOptionValues?
+        for (index, layer) in layers.enumerated().reversed() {
+            inner = try values(layer, around: inner)
+            guard index == layers.count - 1 || type(named: layer).map({ $0.takesInner }) ?? false else {
+                let around = all.filter { $0.takesInner }.map { $0.name }.joined(separator: ", ")
+                throw RequestError("\(specification): \(layer) takes no scheme within it (there is \(around))")
+            }
+        }
+        guard let values = inner else { throw RequestError("there is no compression \"\"") }
+        return try codec(values)
+    }
+
+    /// The codec that `values` are the options of.
+    static func codec(_ values: CodecOptionValues) throws -> any WeightCodec {
+        guard let type = all.first(where: { $0.name == values.codec }) else {
+            throw RequestError("there is no compression \"\(values.codec)\"")
+        }
+        return try type.init(values)
+    }
+
+    private static func type(named layer: String) -> (any WeightCodec.Type)? {
+        let name = layer.prefix { $0 != ":" }
+        return all.first { $0.name == name }
+    }
+
+    /// The options of one codec, `palette:bits=4,group=16`.
+    private static func values(_ specification: String, around inner: CodecOptionValues?) throws -> CodecOptionValues {
+        guard let type = type(named: specification) else {
             let names = all.map { $0.name }
+            let name = String(specification.prefix { $0 != ":" })
             let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
             throw RequestError(
                 "there is no compression \"\(name)\" (there is \(names.joined(separator: ", ")))\(hint)")
         }
+        let parts = specification.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         var given: [String: String] = [:]
         for option in parts.count == 2 ? parts[1].split(separator: ",", omittingEmptySubsequences: false) : [] {
             let sides = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -35,6 +71,6 @@ public enum Codecs {
                 throw RequestError("\(specification): \(sides[0]) is given twice")
             }
         }
-        return try type.init(CodecOptionValues(type, given))
+        return try CodecOptionValues(type, given, around: inner)
     }
 }

@@ -25,6 +25,15 @@ public struct CompressedTensor: Sendable {
                 file: file, place: .tensor(name, index: nil),
                 reason: "\(codec.specification) of \(shape) has \(wanted) bytes, found \(sections.map(\.count)) bytes")
         }
+        if let defect = codec.defect(in: sections, shape: shape) {
+            throw FormatError(
+                file: file, place: .tensor(name, index: nil), reason: "\(codec.specification): \(defect)")
+        }
+        self.init(name: name, elementType: elementType, shape: shape, codec: codec, checked: sections)
+    }
+
+    /// - Parameter sections: known to be those of the codec for this shape.
+    init(name: String, elementType: ElementType, shape: Shape, codec: any WeightCodec, checked sections: [ByteView]) {
         self.name = name
         self.elementType = elementType
         self.shape = shape
@@ -38,6 +47,10 @@ public struct CompressedTensor: Sendable {
     public static func compressing(
         _ source: StoredTensor, with codec: any WeightCodec, given statistics: ActivationStatistics? = nil, threads: Int
     ) throws -> (tensor: CompressedTensor, distortion: Distortion) {
+        if let objection = codec.objection(elementType: source.elementType, shape: source.shape) {
+            throw source.error("cannot be stored as \(codec.specification): \(objection)")
+        }
+        let codec = try codec.settled(for: source)
         let layout = try codec.agreedSections(
             elementType: source.elementType, shape: source.shape, name: source.name, file: source.file)
         let buffers = layout.map { ByteBuffer(count: $0.byteCount) }

@@ -1,3 +1,4 @@
+public import ByteIO
 public import Tensors
 
 /// A way to store a weight. A weight of shape [d0, d1, ...] is seen as a matrix: d0 rows (output channels) of
@@ -9,6 +10,8 @@ public protocol WeightCodec: Sendable {
     static var name: String { get }
     /// The options it takes, with their defaults. Drives parsing, help, and errors.
     static var options: [CodecOption] { get }
+    /// A specification may name another codec after a `+`, which stores what this one leaves.
+    static var takesInner: Bool { get }
     /// - Throws: `RequestError` for options that do not go together.
     init(_ values: CodecOptionValues) throws
 
@@ -16,6 +19,11 @@ public protocol WeightCodec: Sendable {
     var values: CodecOptionValues { get }
     /// Why this codec cannot store such a tensor, e.g. "a vector has no channels to share a scale"; nil when it can.
     func objection(elementType: ElementType, shape: Shape) -> String?
+    /// This codec with what the options leave to the weight filled in; what is stored names it.
+    func settled(for source: StoredTensor) throws -> any WeightCodec
+    /// Why sections of the right sizes cannot be those of a weight, e.g. an index beyond its row; nil where any bytes
+    /// decode to something.
+    func defect(in sections: [ByteView], shape: Shape) -> String?
     /// The byte sections that a stored weight consists of, in order.
     func sections(elementType: ElementType, shape: Shape) -> [SectionLayout]
     /// Ranges of rows that are encoded independently of each other, in order, covering all rows.
@@ -61,6 +69,9 @@ public struct SectionLayout: Equatable, Sendable {
 }
 
 extension WeightCodec {
+    public static var takesInner: Bool { false }
+    public func settled(for source: StoredTensor) throws -> any WeightCodec { self }
+    public func defect(in sections: [ByteView], shape: Shape) -> String? { nil }
     public func encode(
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?, threads: Int,
         into sections: [UnsafeMutableRawBufferPointer]

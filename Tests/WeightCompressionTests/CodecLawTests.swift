@@ -36,12 +36,12 @@ struct CodecLawTests {
                 for row in 0..<source.shape.rows {
                     let columns = source.shape.columns
                     let part = [Float](unsafeUninitializedCapacity: columns) { target, count in
-                        codec.decode(row..<row + 1, of: weight, into: target)
+                        weight.codec.decode(row..<row + 1, of: weight, into: target)
                         count = columns
                     }
                     #expect(part == Array(decoded[row * columns..<(row + 1) * columns]), comment)
                 }
-                let violation = codec.violation(0..<source.shape.rows, of: weight, source: source)
+                let violation = weight.codec.violation(0..<source.shape.rows, of: weight, source: source)
                 #expect(violation == nil, "\(codec.specification) of \(source.name): \(String(describing: violation))")
             }
         }
@@ -86,7 +86,7 @@ struct CodecLawTests {
                 #expect(codec.units(shape: source.shape).flatMap { Array($0) } == Array(0..<source.shape.rows))
                 if EveryCodec.overflows(codec, source) { continue }
                 let weight = try CompressedTensor.compressing(source, with: codec, threads: 1).tensor
-                let layout = codec.sections(elementType: source.elementType, shape: source.shape)
+                let layout = weight.codec.sections(elementType: source.elementType, shape: source.shape)
                 #expect(weight.sections.map(\.count) == layout.map(\.byteCount))
                 #expect(weight.byteCount == layout.reduce(0) { $0 + $1.byteCount })
             }
@@ -101,7 +101,7 @@ struct CodecLawTests {
                 do {
                     let weight = try CompressedTensor.compressing(source, with: codec, threads: 1).tensor
                     #expect(!weight.floats().contains { !$0.isFinite }, comment)
-                    let violation = codec.violation(0..<source.shape.rows, of: weight, source: source)
+                    let violation = weight.codec.violation(0..<source.shape.rows, of: weight, source: source)
                     #expect(violation == nil, comment)
                 } catch let error as FormatError {
                     #expect(EveryCodec.hasHalves(codec) || codec is BFloat16Codec, comment)
@@ -148,12 +148,40 @@ struct CodecLawTests {
                     }?.offset
                     guard let worse else { continue }
                     changes += 1
-                    let violation = codec.violation(0..<source.shape.rows, of: changed, source: source)
+                    let violation = changed.codec.violation(0..<source.shape.rows, of: changed, source: source)
                     #expect(violation?.index == worse, "\(codec.specification) of \(source.name)")
                 }
             }
         }
         #expect(changes > 20)
+    }
+
+    @Test("any bytes of the right sizes are refused or decode to something", arguments: names)
+    func anyBytes(name: String) throws {
+        var generator = SeededGenerator(seed: 8)
+        for codec in CodecCase.options(of: name) {
+            for source in OddTensor.matrices.prefix(12).map(\.tensor) {
+                let layout = codec.sections(elementType: source.elementType, shape: source.shape)
+                for isSmall in [false, true] {
+                    let sections = layout.map { section in
+                        ByteView(
+                            (0..<section.byteCount).map { _ in
+                                UInt8.random(in: 0...(isSmall ? 1 : 255), using: &generator)
+                            })
+                    }
+                    let weight: CompressedTensor
+                    do {
+                        weight = try CompressedTensor(
+                            name: "any", elementType: source.elementType, shape: source.shape, codec: codec,
+                            sections: sections)
+                    } catch is FormatError {
+                        continue
+                    }
+                    #expect(weight.floats().count == source.shape.count)
+                    _ = codec.violation(0..<source.shape.rows, of: weight, source: source)
+                }
+            }
+        }
     }
 
     @Test("the bytes do not depend on the number of threads", arguments: names)

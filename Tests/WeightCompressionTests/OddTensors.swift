@@ -102,12 +102,35 @@ struct OddTensor: Sendable, CustomTestStringConvertible {
 enum EveryCodec {
     static let all: [any WeightCodec] = Codecs.all.flatMap { type -> [any WeightCodec] in
         var texts = [[String]()]
-        for option in type.options {
-            let values = option.allowed + (option.takesInteger ? ["1", "2", "16"] : [])
+        for option in type.options where !option.isFilledIn {
+            let values = option.allowed + samples(option.free)
             texts = texts.flatMap { given in values.map { given + ["\(option.name)=\($0)"] } }
         }
-        return texts.compactMap {
-            try? Codecs.codec($0.isEmpty ? type.name : "\(type.name):\($0.joined(separator: ","))")
+        // Of very many combinations a seventh, by a stride that goes through the values of every option.
+        if texts.count > 96 { texts = stride(from: 0, to: texts.count, by: 7).map { texts[$0] } }
+        let inner = type.takesInner ? within.map { "+\($0)" } : [""]
+        return texts.flatMap { options in
+            inner.compactMap { inner in
+                try? Codecs.codec(
+                    (options.isEmpty ? type.name : "\(type.name):\(options.joined(separator: ","))") + inner)
+            }
+        }
+    }
+
+    /// What codecs that take another are tried around.
+    private static let within = [
+        "float32", "float16", "int8", "int4:scales=float32", "palette:bits=2", "palette:bits=4,group=16",
+        "outliers:share=0.05+int8", "sparse:pattern=1:3+int8",
+    ]
+
+    private static func samples(_ free: CodecOption.Free?) -> [String] {
+        switch free {
+        case .integer: ["1", "2", "16"]
+        case .count: ["0", "7"]
+        case .share: ["0.5", "0.05"]
+        case .number: ["0.5"]
+        case .pattern: ["2:4"]
+        case nil: []
         }
     }
 

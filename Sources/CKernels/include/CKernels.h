@@ -81,6 +81,10 @@ void ck_decode_palette8(const uint8_t *codes, const float table[256], float *tar
 /// target[i] = scale * (codes[i] - zero).
 void ck_decode_int8(const int8_t *codes, float scale, float zero, float *target, size_t count);
 
+/// target[i] = the next of `values` where bit i of `mask` is set (the lowest bit of a byte first), else 0. Reads as many
+/// values as there are bits set among the first `count`.
+void ck_expand_mask(const float *values, const uint8_t *mask, float *target, size_t count);
+
 // ---- optimal partitions --------------------------------------------------------------------------------------
 
 /// Cuts n sorted weighted points into runs so that the squared error about each run's mean plus `penalty` for each run is

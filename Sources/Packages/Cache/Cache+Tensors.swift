@@ -15,6 +15,9 @@ extension Cache {
                 throw CacheMiss(.malformedRecord("it is not that of a tensor"))
             }
             let content = try folder.verifiedBlob(file)
+            guard let codec = try? codec.settled(for: source) else {
+                throw CacheMiss(.malformedRecord("its source cannot be stored so"))
+            }
             let tensor = try CompressedTensor.joined(
                 content, name: source.name, elementType: source.elementType, shape: source.shape, codec: codec)
             noteUse(of: key)

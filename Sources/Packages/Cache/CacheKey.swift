@@ -53,7 +53,10 @@ public struct CacheKey: Hashable, Sendable {
                 Field("numerics version", "\(numericsVersion)"),
                 Field("element type", elementType.rawValue),
                 Field("shape", shape.description),
-                Field("codec", "\(codec.name):\(options.joined(separator: ","))"),
+                Field(
+                    "codec",
+                    (["\(codec.name):\(options.joined(separator: ","))"] + codec.values.inner.map(\.fullSpecification))
+                        .joined(separator: "+")),
                 Field("content", content.description),
             ])
     }

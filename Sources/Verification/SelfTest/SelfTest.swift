@@ -49,7 +49,7 @@ public struct SelfTest: Sendable {
             let hasTwin = weights.contains { $0.hasLayout(of: weight) }
             return ((weight.shape.rank > 1 ? 0 : 2) + (hasTwin ? 0 : 1), weight.shape.count)
         }
-        let byCodec = Dictionary(grouping: weights, by: \.codec.specification)
+        let byCodec = Dictionary(grouping: weights, by: \.codec.values.request)
         return byCodec.keys.sorted().compactMap { codec in
             byCodec[codec]?.map { (rank: rank($0), weight: $0) }.min { $0.rank < $1.rank }?.weight
         }

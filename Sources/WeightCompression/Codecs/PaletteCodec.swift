@@ -14,7 +14,7 @@ public struct PaletteCodec: WeightCodec {
         CodecOption(
             "bits", allowed: ["1", "2", "3", "4", "6", "8"], default: "4", isAlwaysNamed: true, help: "bits of a code"),
         CodecOption(
-            "group", allowed: ["tensor"], takesInteger: true, default: "tensor",
+            "group", allowed: ["tensor"], free: .integer, default: "tensor",
             help: "output channels that share a table; the last group may be smaller"),
         CodecOption(
             "scale", allowed: ["none", "channel"], default: "none",

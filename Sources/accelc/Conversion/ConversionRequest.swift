@@ -76,9 +76,9 @@ struct ConversionRequest {
     /// The codecs and their options, for help.
     static var schemes: String {
         let rows = Codecs.all.flatMap { codec in
-            [("  \(codec.name)", "")]
-                + codec.options.map { option in
-                    let values = option.allowed + (option.takesInteger ? ["N"] : [])
+            [("  \(codec.name)\(codec.takesInner ? "+SPEC" : "")", "")]
+                + codec.options.filter { !$0.isFilledIn }.map { option in
+                    let values = option.allowed + (option.free.map { [$0.placeholder] } ?? [])
                     return (
                         "    \(option.name)=\(values.joined(separator: "|"))",
                         "\(option.help) (default: \(option.defaultValue))"

@@ -20,7 +20,7 @@ struct PackageCoverage {
 
     /// A row for each scheme.
     var schemes: String {
-        let codecs = Dictionary(grouping: entries) { $0.tensor.codec.specification }
+        let codecs = Dictionary(grouping: entries) { $0.tensor.codec.values.request }
         let rows = codecs.sorted { $0.key < $1.key }.map { codec, entries in
             [codec] + Self.figures(entries)
         }

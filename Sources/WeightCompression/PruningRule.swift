@@ -1,0 +1,69 @@
+/// Which weights become zero.
+enum PruningRule: Sendable {
+    /// This share of all, the smallest in magnitude.
+    case target(Double)
+    /// Those smaller in magnitude.
+    case threshold(Double)
+    /// All but the `keep` largest of every `of` neighbours in a row.
+    case pattern(keep: Int, of: Int)
+
+    /// How many it keeps at most, of rows of `columns`.
+    func kept(rows: Int, columns: Int) -> Int {
+        switch self {
+        case .target(let share): rows * columns - Int(Double(rows * columns) * share)
+        case .threshold: rows * columns
+        case .pattern(let keep, let size): rows * (columns / size * keep + min(keep, columns % size))
+        }
+    }
+
+    /// Those that it keeps. A zero is never kept.
+    func mask(_ floats: [Float], columns: Int) -> [Bool] {
+        var mask: [Bool]
+        switch self {
+        case .target: mask = largestMagnitudes(kept(rows: 1, columns: floats.count), of: floats)
+        case .threshold(let least): mask = floats.map { Double(abs($0)) >= least }
+        case .pattern(let keep, let size):
+            mask = [Bool](repeating: false, count: floats.count)
+            for row in stride(from: 0, to: floats.count, by: max(columns, 1)) {
+                for start in stride(from: row, to: row + columns, by: size) {
+                    let group = start..<min(start + size, row + columns)
+                    let order = group.sorted { (abs(floats[$1]), $0) < (abs(floats[$0]), $1) }
+                    for index in order.prefix(keep) { mask[index] = true }
+                }
+            }
+        }
+        for index in mask.indices where floats[index] == 0 { mask[index] = false }
+        return mask
+    }
+
+    /// The first element in `range` (whole rows) that `mask` keeps or prunes against the rule, with the reason.
+    /// - Parameter isShort: fewer are kept than the rule allows.
+    func violation(
+        _ mask: [Bool], of floats: [Float], columns: Int, in range: Range<Int>, isShort: Bool
+    ) -> (index: Int, reason: String)? {
+        if let zero = range.first(where: { mask[$0] && floats[$0] == 0 }) { return (zero, "is zero, but kept") }
+        switch self {
+        case .target:
+            var least = Float.infinity
+            for index in floats.indices where mask[index] { least = min(least, abs(floats[index])) }
+            if isShort { least = 0 }
+            return range.first { !mask[$0] && abs(floats[$0]) > least }.map { ($0, "is pruned before a smaller one") }
+        case .threshold(let least):
+            return range.first { mask[$0] != (Double(abs(floats[$0])) >= least && floats[$0] != 0) }
+                .map { ($0, mask[$0] ? "is kept below the threshold" : "is pruned above the threshold") }
+        case .pattern(let keep, let size):
+            for row in stride(from: range.lowerBound, to: range.upperBound, by: max(columns, 1)) {
+                for start in stride(from: row, to: row + columns, by: size) {
+                    let group = start..<min(start + size, row + columns)
+                    let kept = group.filter { mask[$0] }
+                    guard kept.count <= keep else { return (kept[keep], "is kept, one too many of its group") }
+                    let least = kept.count < keep ? 0 : kept.map { abs(floats[$0]) }.min() ?? 0
+                    if let index = group.first(where: { !mask[$0] && abs(floats[$0]) > least }) {
+                        return (index, "is pruned before a smaller one of its group")
+                    }
+                }
+            }
+            return nil
+        }
+    }
+}
