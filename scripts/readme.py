@@ -20,9 +20,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOOL = ROOT / ".build" / "release" / "accelc"
 FIXTURES = ROOT / "Tests" / "Fixtures"
 MODEL = "all-MiniLM-L6-v2"
-SCHEMES = """float32 float16 bfloat16 int8 int4:block=16 int4:block=32 int4:block=64 palette:bits=8,group=16
+SCHEMES = """float32 float16 bfloat16 int8 int4:block=16 int4:block=32 int4:block=64 nf4 affine:bits=4 palette:bits=8,group=16
     palette:bits=6,group=16 palette:bits=4,group=4 palette:bits=4,group=16 palette:bits=4 palette:bits=3,group=16
-    palette:bits=2,group=16 palette:bits=1,group=16""".split()
+    palette:bits=2,group=16 palette:bits=1,group=16 vector:bits=8,size=4 outliers:share=0.005+int4
+    sparse:target=0.5+int8 sparse:pattern=2:4+palette:bits=4""".split()
 CONVERT = f"convert {MODEL} --shape batch=1,sequence=128 --compress palette:bits=4,group=16 -o minilm.accelpkg"
 
 

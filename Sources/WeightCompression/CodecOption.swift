@@ -122,6 +122,9 @@ public struct CodecOptionValues: Hashable, Sendable {
         values = Dictionary(uniqueKeysWithValues: options.map { ($0.name, $0.defaultValue) })
     }
 
+    /// These and those within, from outside in.
+    public var layers: [CodecOptionValues] { [self] + inner.flatMap(\.layers) }
+
     /// The value of an option that the codec lists; empty for another.
     public subscript(option: String) -> String { values[option] ?? "" }
     /// The value as a number; nil when it is a word.
@@ -151,6 +154,10 @@ public struct CodecOptionValues: Hashable, Sendable {
     /// With every option written out, for keys and provenance.
     public var fullSpecification: String {
         ([text(of: options)] + inner.map(\.fullSpecification)).joined(separator: "+")
+    }
+    /// The same but for what an encoder fills in for each weight, for keys of what is still to be encoded.
+    public var fullRequest: String {
+        ([text(of: options.filter { !$0.isFilledIn })] + inner.map(\.fullRequest)).joined(separator: "+")
     }
     /// As it was asked for: without what an encoder filled in for one weight.
     public var request: String {

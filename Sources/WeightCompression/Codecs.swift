@@ -12,6 +12,7 @@ public enum Codecs {
         AffineCodec.self,
         NF4Codec.self,
         PaletteCodec.self,
+        VectorCodec.self,
         SparseCodec.self,
         OutlierCodec.self,
     ]

@@ -149,16 +149,7 @@ extension AffineForm {
 extension PaletteCodec {
     public func form(of weight: CompressedTensor) -> WeightForm? {
         let shape = weight.shape
-        let tables = weight.sections[1].withBytes { bytes in
-            (0..<units(shape: shape).count).map { group in
-                (0..<size).map { entry in
-                    let index = group * size + entry
-                    return entryType == .float16
-                        ? Half.value(bytes.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self))
-                        : bytes.loadUnaligned(fromByteOffset: index * 4, as: Float.self)
-                }
-            }
-        }
+        let tables = units(shape: shape).indices.map { entries(of: weight, group: $0) }
         let scales: [Float]? =
             hasScales
             ? weight.sections[2].withBytes { bytes in

@@ -29,6 +29,7 @@ struct CacheKeyTests {
             { $0.shape = [8, 4] },
             { $0.shape = [32] }, { $0.codec = "float32" }, { $0.codec = "palette:bits=4,group=16" },
             { $0.codec = "palette:bits=4,group=32" }, { $0.codec = "palette:bits=3,group=16" },
+            { $0.codec = "sparse+int8" }, { $0.codec = "sparse+int4" }, { $0.codec = "sparse:threshold=0.1+int4" },
             { $0.numericsVersion = 2 },
         ]
         let keys = try changes.map { change in

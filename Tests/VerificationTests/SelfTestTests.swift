@@ -12,8 +12,13 @@ struct SelfTestTests {
     static let codecs: [String] = [
         "float32", "float16", "bfloat16", "palette:bits=4", "palette:bits=4,group=8", "palette:bits=3,group=16",
         "palette:bits=8", "palette:bits=6,scale=channel", "palette:bits=4,entries=float16", "palette:bits=2",
+        "palette:bits=4,entries=int8", "palette:bits=6,group=8,entries=int8",
         "palette:bits=1",
         "int8", "int8:axis=tensor", "int8:mode=asymmetric", "int4", "int4:block=32", "int4:mode=asymmetric",
+        "int4:fit=absmax", "affine:bits=4", "affine:bits=3,scales=float32", "nf4", "vector:bits=8,size=2",
+        "vector:bits=4,size=4", "sparse:target=0.5+float16", "sparse:target=0.25+palette:bits=8",
+        "sparse:pattern=2:4+int8", "sparse:threshold=0.02+int4", "outliers:share=0.02+int4",
+        "outliers:share=0.02,values=float32+palette:bits=4",
     ].filter { name in Codecs.all.contains { $0.name == name.prefix { $0 != ":" } } }
 
     @Test(
@@ -31,8 +36,21 @@ struct SelfTestTests {
         ] {
             #expect(applied.contains(fault), "\(fault) did not apply to \(codec)")
         }
-        #expect(applied.contains("swap nibbles") == (codec.hasPrefix("int4") || codec.contains("bits=4")))
+        // A sparse weight has fewer codes than weights, and a vector's are of several.
+        if !codec.hasPrefix("sparse"), !codec.hasPrefix("vector") {
+            let hasNibbles = ["int4", "nf4", "bits=4"].contains { codec.contains($0) }
+            #expect(applied.contains("swap nibbles") == hasNibbles)
+        }
+        #expect(applied.contains("shift a bias") == codec.hasPrefix("affine"))
+        #expect(applied.contains("scale an outlier") == codec.hasPrefix("outliers"))
+        #expect(applied.contains("move a weight") == (codec.hasPrefix("sparse") || codec.hasPrefix("outliers")))
         #expect(applied.contains("shift a zero point") == codec.contains("asymmetric"))
+    }
+
+    @Test("every codec of the registry is among those whose faults are tried")
+    func registry() {
+        let tried = Set(Self.codecs.map { $0.prefix { $0 != ":" && $0 != "+" } })
+        #expect(Codecs.all.allSatisfy { tried.contains($0.name.prefix { _ in true }) || $0.name == "stored" })
     }
 
     @Test("A package that is wrong from the start is a false alarm, and the self test fails")

@@ -143,6 +143,7 @@ enum EveryCodec {
             switch layer.prefix(while: { $0 != ":" }) {
             case "float16": true
             case "palette": layer.contains("scale=none") && layer.contains("entries=float16")
+            case "vector": layer.contains("entries=float16")
             case "nf4", "affine": layer.contains("scales=float16")
             default: layer.contains("values=float16")
             }

@@ -105,6 +105,11 @@ void ck_count_halves(const void *values, size_t count, uint32_t counts[1 << 16])
 /// lowest bits; the bits after the last are zero. Entries of the table are below 2^bits.
 void ck_look_up_halves(const void *values, size_t count, const uint8_t table[1 << 16], int bits, uint8_t *codes);
 
+/// codes[p] = the number of the nearest of `k` entries (a multiple of 16, at most 256) to point p, by sums of squares in
+/// float32; the first of equal ones. Points and entries have `size` values; those of entries lie by place: entries[j * k + c].
+void ck_nearest_vectors(const float *points, size_t count, size_t size, const float *entries, size_t k,
+                        uint8_t *codes);
+
 // ---- scales --------------------------------------------------------------------------------------------------
 
 /// For each of 16 scales, whose inverses are given, with x = value / scale and q = x rounded to an integer from `low` to

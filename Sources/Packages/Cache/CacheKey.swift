@@ -45,18 +45,14 @@ public struct CacheKey: Hashable, Sendable {
         tensor content: Digest, elementType: ElementType, shape: Shape, codec: any WeightCodec,
         numericsVersion: Int = Tool.numericsVersion
     ) {
-        // Every option, defaults too: a default may change between versions.
-        let options = type(of: codec).options.map { "\($0.name)=\(codec.values[$0.name])" }.sorted()
         self.init(
             kind: .tensor,
             fields: [
                 Field("numerics version", "\(numericsVersion)"),
                 Field("element type", elementType.rawValue),
                 Field("shape", shape.description),
-                Field(
-                    "codec",
-                    (["\(codec.name):\(options.joined(separator: ","))"] + codec.values.inner.map(\.fullSpecification))
-                        .joined(separator: "+")),
+                // Every option, defaults too: a default may change between versions.
+                Field("codec", codec.values.fullRequest),
                 Field("content", content.description),
             ])
     }

@@ -24,6 +24,8 @@ import WeightCompression
 /// | int4, blocks of 32 | 16.3 | 8.9 |
 /// | palette, 3, 2, 1 bits | 10.7, 6.8, 3.3 | -2.2, -5.5, -7.1 |
 ///
+/// What pruning loses depends on how much is pruned, so "sparse" is a limit of its own, whatever stores the rest.
+///
 /// From 3 bits down the outputs are none of the model's any more; those limits only catch what blows up.
 public struct SchemeTolerance: Sendable {
     /// What is stored, e.g. `4 bits`.
@@ -44,6 +46,7 @@ public struct SchemeTolerance: Sendable {
         SchemeTolerance(scheme: "float32", bits: 32, weight: 140, output: rounding),
         SchemeTolerance(scheme: "float16", bits: 16, weight: 30, output: 45),
         SchemeTolerance(scheme: "bfloat16", bits: 16, weight: 48, output: 30),
+        SchemeTolerance(scheme: "sparse", bits: .infinity, weight: 0.3, output: -12),
         SchemeTolerance(scheme: "int8 with one scale", bits: .infinity, weight: 2, output: 2),
         SchemeTolerance(scheme: "8 bits", bits: 8, weight: 15, output: 15),
         SchemeTolerance(scheme: "6 bits", bits: 6, weight: 12, output: 10),
@@ -59,7 +62,8 @@ public struct SchemeTolerance: Sendable {
         let codeBytes = (layouts.first { $0.name == "codes" } ?? layouts.first)?.byteCount ?? 0
         let codes = Double(codeBytes * 8) / Double(max(weight.shape.count, 1))
         let isWhole = weight.codec.name == "int8" && weight.codec.values["axis"] == "tensor"
-        let name = isWhole ? "int8 with one scale" : weight.codec.name
+        let isSparse = weight.codec.values.layers.contains { $0.codec == "sparse" }
+        let name = isSparse ? "sparse" : isWhole ? "int8 with one scale" : weight.codec.name
         return table.first { $0.scheme == name } ?? table.first { codes >= $0.bits } ?? table[0]
     }
 }

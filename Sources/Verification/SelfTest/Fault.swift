@@ -64,13 +64,17 @@ struct StoredBytes {
     /// Bits of a code, to the nearest whole number.
     var codeBits: Int { shape.columns == 0 ? 0 : (8 * rowBytes + shape.columns / 2) / shape.columns }
 
+    /// The value of an option of the codec, or of one within it.
+    func option(_ name: String) -> String? { codec.values.layers.lazy.map { $0[name] }.first { !$0.isEmpty } }
+
     /// The type of the numbers in a section; nil when they are no floating-point numbers.
     func numbers(in section: String) -> ElementType? {
         switch section {
-        case "scales": codec.values["scales"] == "float16" ? .float16 : .float32
-        case "palettes": codec.values["entries"] == "float16" ? .float16 : .float32
+        case "scales", "biases": option("scales") == "float16" ? .float16 : .float32
+        case "palettes": option("entries") == "float16" ? .float16 : .float32
+        case "outliers": option("values") == "float16" ? .float16 : .float32
         case "values":
-            switch codec.name {
+            switch codec.values.layers.last?.codec {
             case "float32": .float32
             case "float16": .float16
             case "bfloat16": .bfloat16

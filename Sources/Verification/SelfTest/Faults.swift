@@ -2,7 +2,7 @@
 enum Faults {
     static let weights: [any WeightFault] = [
         ScaledChannel(), SwappedNibbles(), ShiftedZeroPoint(), RotatedRow(), TransposedBlock(), DroppedRow(),
-        FlippedBit(), SwappedWeights(), StaleWeight(), RenamedWeight(),
+        FlippedBit(), ShiftedBias(), MovedWeight(), ScaledOutlier(), SwappedWeights(), StaleWeight(), RenamedWeight(),
     ]
     static let plans: [any PlanFault] = [WrongWeight(), WrongValue(), LostActivation()]
 }

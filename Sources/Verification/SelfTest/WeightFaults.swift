@@ -9,7 +9,9 @@ struct ScaledChannel: WeightFault {
     func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
         if let changed = weight.scaled("scales", 0..<1, by: 1.1) { return [changed] }
         if let index = weight.index(of: "palettes"), let type = weight.numbers(in: "palettes") {
-            let entries = weight.codec.values.integer("bits").map { 1 << $0 }
+            // Integer entries come after their scale.
+            let entries =
+                weight.option("entries") == "int8" ? 1 : weight.option("bits").flatMap { Int($0) }.map { 1 << $0 }
             let all = weight.sections[index].count / type.byteCount
             return weight.scaled("palettes", 0..<min(entries ?? all, all), by: 1.1).map { [$0] }
         }

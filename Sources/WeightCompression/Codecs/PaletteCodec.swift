@@ -6,7 +6,8 @@ public import Tensors
 /// output channels. The tables are the optimum (exact k-means), so no other table of that size has less squared error.
 ///
 /// Sections: `codes` (rows one after the other, each from a byte boundary, lowest bits first), `palettes` (2^bits
-/// ascending entries for each group; entries that are not needed repeat the last), and for `scale=channel` `scales`
+/// ascending entries for each group; entries that are not needed repeat the last; with `entries=int8` a float32 before them,
+/// which they are multiplied by), and for `scale=channel` `scales`
 /// (float32, one a row; the entries are then of rows divided by their scale).
 public struct PaletteCodec: WeightCodec {
     public static let name = "palette"
@@ -20,8 +21,10 @@ public struct PaletteCodec: WeightCodec {
             "scale", allowed: ["none", "channel"], default: "none",
             help: "channel: each output channel is divided by its largest magnitude first"),
         CodecOption(
-            "entries", allowed: ["float32", "float16"], default: "float32",
-            help: "type of the tables; float16 halves them at a relative error of 2^-12 in each entry"),
+            "entries", allowed: ["float32", "float16", "int8"], default: "float32",
+            help:
+                "type of the tables; float16 halves them at a relative error of 2^-12 in each entry; int8: with a scale "
+                + "for each table"),
     ]
 
     public let values: CodecOptionValues
@@ -36,7 +39,11 @@ public struct PaletteCodec: WeightCodec {
         bits = values.integer("bits") ?? 4
         group = values.integer("group")
         hasScales = values["scale"] == "channel"
-        entryType = values["entries"] == "float16" ? .float16 : .float32
+        switch values["entries"] {
+        case "float16": entryType = .float16
+        case "int8": entryType = .int8
+        default: entryType = .float32
+        }
     }
 
     public func objection(elementType: ElementType, shape: Shape) -> String? {
@@ -55,7 +62,8 @@ public struct PaletteCodec: WeightCodec {
     }
 
     var size: Int { 1 << bits }
-    private var bytesPerPalette: Int { size * entryType.byteCount }
+    /// Integers come after their scale, a float32.
+    private var bytesPerPalette: Int { size * entryType.byteCount + (entryType == .int8 ? 4 : 0) }
     func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: bits) }
     func groupIndex(_ row: Int) -> Int { group.map { row / $0 } ?? 0 }
 
@@ -168,13 +176,21 @@ public struct PaletteCodec: WeightCodec {
     }
 
     /// As they are stored: rounded, filled up to the table's size.
-    private func rounded(_ centers: [Double]) -> [Float] {
+    private func rounded(_ centers: [Double], scale: Float) -> [Float] {
         var entries = centers.map { center in
-            entryType == .float32 ? Float(center) : Half.rounded(Float(center))
+            switch entryType {
+            case .float16: Half.rounded(Float(center))
+            case .int8: scale * Self.integer(center, scale)
+            default: Float(center)
+            }
         }
         let last = entries.last ?? 0
         entries.append(contentsOf: repeatElement(last, count: size - entries.count))
         return entries
+    }
+
+    private static func integer(_ center: Double, _ scale: Float) -> Float {
+        Float(min(max((center / Double(scale)).rounded(.toNearestOrEven), -127), 127))
     }
 
     /// Stores a group's table and returns it as it is stored.
@@ -182,18 +198,24 @@ public struct PaletteCodec: WeightCodec {
     func store(
         _ centers: [Double], group index: Int, in section: UnsafeMutableRawBufferPointer, of source: StoredTensor
     ) throws -> [Float] {
-        let entries = rounded(centers)
+        let largest = Float(centers.map { abs($0) }.max() ?? 0)
+        var scale = largest == 0 ? 1 : max(largest / 127, .leastNonzeroMagnitude)
+        while !(scale * 127).isFinite, largest.isFinite { scale = scale.nextDown }
+        let entries = rounded(centers, scale: scale)
         if let large = entries.firstIndex(where: { !$0.isFinite }) {
             let center = centers[min(large, centers.count - 1)]
             throw source.error(
                 "needs a palette entry of \(Float(center)), beyond float16; store it with entries=float32")
         }
         let start = index * bytesPerPalette
+        if entryType == .int8 { section.storeBytes(of: scale, toByteOffset: start, as: Float.self) }
         for (place, entry) in entries.enumerated() {
-            if entryType == .float32 {
-                section.storeBytes(of: entry, toByteOffset: start + place * 4, as: Float.self)
-            } else {
-                section.storeBytes(of: Half.bits(entry), toByteOffset: start + place * 2, as: UInt16.self)
+            switch entryType {
+            case .float16: section.storeBytes(of: Half.bits(entry), toByteOffset: start + place * 2, as: UInt16.self)
+            case .int8:
+                let integer = Int8(Self.integer(Double(entry), scale))
+                section.storeBytes(of: integer, toByteOffset: start + 4 + place, as: Int8.self)
+            default: section.storeBytes(of: entry, toByteOffset: start + place * 4, as: Float.self)
             }
         }
         return entries
@@ -202,10 +224,13 @@ public struct PaletteCodec: WeightCodec {
     func entries(of weight: CompressedTensor, group index: Int) -> [Float] {
         let start = index * bytesPerPalette
         return weight.sections[1].withBytes { section in
-            (0..<size).map { place in
-                entryType == .float32
-                    ? section.loadUnaligned(fromByteOffset: start + place * 4, as: Float.self)
-                    : Half.value(section.loadUnaligned(fromByteOffset: start + place * 2, as: UInt16.self))
+            let scale = entryType == .int8 ? section.loadUnaligned(fromByteOffset: start, as: Float.self) : 1
+            return (0..<size).map { place in
+                switch entryType {
+                case .float16: Half.value(section.loadUnaligned(fromByteOffset: start + place * 2, as: UInt16.self))
+                case .int8: scale * Float(section.loadUnaligned(fromByteOffset: start + 4 + place, as: Int8.self))
+                default: section.loadUnaligned(fromByteOffset: start + place * 4, as: Float.self)
+                }
             }
         }
     }
