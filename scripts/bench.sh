@@ -93,6 +93,22 @@ for scheme in float32 float16 int8 palette:bits=4,group=16; do
     done
 done
 
+# Steps of one token, with 300 places of the cache filled.
+numpy=.build/peers-venv/bin/python
+[ -x "$numpy" ] || numpy=python3
+if "$numpy" -c "import numpy" 2>/dev/null; then
+    "$numpy" scripts/real_sizes.py "$scratch" --only-make llama-360m >"$scratch/log"
+    for scheme in float16 int8 int4:block=32 palette:bits=4,group=16; do
+        "$accelc" convert "$scratch/llama-360m" --shape batch=1,tokens=1,cache=1024 --compress "$scheme" --no-cache --quiet -o "$scratch/run.accelpkg"
+        times=$("$accelc" run "$scratch/run.accelpkg" --inputs "$scratch/llama-360m.step.safetensors" --repeat 30 --time)
+        best=$(sed -n 's/.*best \([0-9.]*\) ms.*/\1/p' <<<"$times")
+        printf '%-44s %8s ms   %s tokens/s\n' "step $scheme, llama of 362 M weights" "$best" "$(awk "BEGIN {printf \"%.1f\", 1000 / $best}")"
+        rm -rf "$scratch/run.accelpkg"
+    done
+else
+    echo "steps of one token: numpy is not here"
+fi
+
 if has coremltools; then
     "$python" scripts/peers/coreml_speed.py "$accelc" "$(dirname "$model")" "$rounds"
 else

@@ -2,7 +2,7 @@
 
 usage: real_sizes.py FOLDER [MODEL...]     (default: whisper-small phi-3-mini; wants numpy, and 30 GB in FOLDER for both)
        real_sizes.py FOLDER --only-make [MODEL...]
-Models that FOLDER has already are taken as they are. Private memory is sampled and therefore Linux only (/proc).
+The third model, llama-360m, is what scripts/bench.sh takes steps of one token with. Models that FOLDER has already are taken as they are. Private memory is sampled and therefore Linux only (/proc).
 """
 
 import concurrent.futures
@@ -207,6 +207,15 @@ def measured(command):
     return time.monotonic() - start, peak
 
 
+def write_step(path):
+    """What a step of one token takes: `run --inputs`."""
+    header = {"input_ids": {"dtype": "I64", "shape": [1, 1], "data_offsets": [0, 8]},
+              "position": {"dtype": "I64", "shape": [1], "data_offsets": [8, 16]}}
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text + (17).to_bytes(8, "little") + (300).to_bytes(8, "little"))
+
+
 def bytes_in(folder):
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
@@ -232,6 +241,8 @@ def main(folder, names, only_make):
     for name in names or MODELS:
         if not (folder / name).exists():
             make(folder / name, name)
+        if name != "whisper-small":
+            write_step(folder / f"{name}.step.safetensors")
         if not only_make:
             for row in rows(folder / name, name):
                 print(row, flush=True)
