@@ -59,10 +59,4 @@ enum Lowerings {
     static let preciseDecompositions: Set<String> = [
         RMSNorm.name, GroupNorm.name, InstanceNorm.name, L2Norm.name, LayerNorm.name,
     ]
-
-    /// What becomes of an operator for a target, for any inputs: `native`, `decomposed`, or nil where it depends on a
-    /// newer target.
-    static func kind(of type: any Operator.Type, for target: CoreMLTarget) -> Bool {
-        byName[type.name].map { $0.since <= target } ?? false
-    }
 }

@@ -16,37 +16,16 @@ extension Lowerings {
                     && abs(attention.scale * Double(x[0].extents[3]).squareRoot() - 1) < 1e-6
             }
         ) { _, x, builder in
-            x.count == 4
-                ? builder.result(
-                    "scaled_dot_product_attention",
-                    [
-                        "query": .operand(x[0]), "key": .operand(x[1]), "value": .operand(x[2]),
-                        "attn_mask": .operand(x[3]),
-                    ])
-                : builder.result(
-                    "scaled_dot_product_attention",
-                    ["query": .operand(x[0]), "key": .operand(x[1]), "value": .operand(x[2])])
+            builder.result(
+                "scaled_dot_product_attention",
+                [
+                    "query": .operand(x[0]), "key": .operand(x[1]), "value": .operand(x[2]),
+                    "attn_mask": .optional(x.dropFirst(3).first),
+                ])
         },
         Lowering(Conv.self, fits: { _, x in x.dropFirst().allSatisfy(\.isConstant) }) { conv, x, builder in
-            let window = conv.window
-            let pad = zip(window.before, window.after).flatMap { [$0, $1] }
-            return x.count == 3
-                ? builder.result(
-                    "conv",
-                    [
-                        "x": .operand(x[0]), "weight": .operand(x[1]), "bias": .operand(x[2]),
-                        "strides": .value(MILValue(window.strides)), "pad_type": "custom",
-                        "pad": .value(MILValue(pad)), "dilations": .value(MILValue(window.dilations)),
-                        "groups": .value(MILValue(conv.groups)),
-                    ])
-                : builder.result(
-                    "conv",
-                    [
-                        "x": .operand(x[0]), "weight": .operand(x[1]),
-                        "strides": .value(MILValue(window.strides)), "pad_type": "custom",
-                        "pad": .value(MILValue(pad)), "dilations": .value(MILValue(window.dilations)),
-                        "groups": .value(MILValue(conv.groups)),
-                    ])
+            let pad = zip(conv.window.before, conv.window.after).flatMap { [$0, $1] }
+            return sliding("conv", x, conv.window, pad: pad, groups: conv.groups, &builder)
         },
         Lowering(
             ConvTranspose.self,
@@ -56,28 +35,25 @@ extension Lowerings {
                     && zip(conv.window.after, conv.outputPadding).allSatisfy { $0 >= $1 }
             }
         ) { conv, x, builder in
-            let window = conv.window
-            let after = zip(window.after, conv.outputPadding).map { $0 - $1 }
-            let pad = zip(window.before, after).flatMap { [$0, $1] }
-            return x.count == 3
-                ? builder.result(
-                    "conv_transpose",
-                    [
-                        "x": .operand(x[0]), "weight": .operand(x[1]), "bias": .operand(x[2]),
-                        "strides": .value(MILValue(window.strides)), "pad_type": "custom",
-                        "pad": .value(MILValue(pad)), "dilations": .value(MILValue(window.dilations)),
-                        "groups": .value(MILValue(conv.groups)),
-                    ])
-                : builder.result(
-                    "conv_transpose",
-                    [
-                        "x": .operand(x[0]), "weight": .operand(x[1]),
-                        "strides": .value(MILValue(window.strides)), "pad_type": "custom",
-                        "pad": .value(MILValue(pad)), "dilations": .value(MILValue(window.dilations)),
-                        "groups": .value(MILValue(conv.groups)),
-                    ])
+            let after = zip(conv.window.after, conv.outputPadding).map { $0 - $1 }
+            let pad = zip(conv.window.before, after).flatMap { [$0, $1] }
+            return sliding("conv_transpose", x, conv.window, pad: pad, groups: conv.groups, &builder)
         },
     ]
+
+    /// A kernel that slides over the spatial axes.
+    private static func sliding(
+        _ operation: String, _ x: [MILOperand], _ window: Window, pad: [Int], groups: Int,
+        _ builder: inout MILBuilder
+    ) -> MILOperand {
+        builder.result(
+            operation,
+            [
+                "x": .operand(x[0]), "weight": .operand(x[1]), "bias": .optional(x.dropFirst(2).first),
+                "strides": .value(MILValue(window.strides)), "pad_type": "custom", "pad": .value(MILValue(pad)),
+                "dilations": .value(MILValue(window.dilations)), "groups": .value(MILValue(groups)),
+            ])
+    }
 
     /// Core ML's `linear` wants a constant weight and at most three axes.
     @Sendable private static func linear(
@@ -96,11 +72,8 @@ extension Lowerings {
         let rows = x.extents.dropLast().reduce(1, *)
         let flat = isDeep ? builder.reshaped(x, [rows, x.extents[x.type.rank - 1]]) : x
         let flatExtents = isDeep ? [rows, weight.extents[0]] : extents
-        let product =
-            bias.map { bias in
-                builder.step(
-                    "linear", ["x": .operand(flat), "weight": .operand(weight), "bias": .operand(bias)], flatExtents)
-            } ?? builder.step("linear", ["x": .operand(flat), "weight": .operand(weight)], flatExtents)
+        let product = builder.step(
+            "linear", ["x": .operand(flat), "weight": .operand(weight), "bias": .optional(bias)], flatExtents)
         return builder.reshaped(product, extents)
     }
 

@@ -33,17 +33,12 @@ extension Lowerings {
         },
         Lowering(Softmax.self) { _, x, builder in builder.result("softmax", ["x": .operand(x[0]), "axis": -1]) },
         Lowering(LayerNorm.self, isPrecise: { $0.epsilon < leastHalf }) { norm, x, builder in
-            let axes = MILParameter.value(MILValue([-1]))
-            let epsilon = builder.number(norm.epsilon)
-            return x.count == 3
-                ? builder.result(
-                    "layer_norm",
-                    [
-                        "x": .operand(x[0]), "axes": axes, "gamma": .operand(x[1]), "beta": .operand(x[2]),
-                        "epsilon": epsilon,
-                    ])
-                : builder.result(
-                    "layer_norm", ["x": .operand(x[0]), "axes": axes, "gamma": .operand(x[1]), "epsilon": epsilon])
+            builder.result(
+                "layer_norm",
+                [
+                    "x": .operand(x[0]), "axes": .value(MILValue([-1])), "gamma": .operand(x[1]),
+                    "beta": .optional(x.dropFirst(2).first), "epsilon": builder.number(norm.epsilon),
+                ])
         },
     ]
 

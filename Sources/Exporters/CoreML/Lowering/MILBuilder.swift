@@ -14,6 +14,8 @@ struct MILOperand: Hashable, Sendable {
 /// What a parameter of an operation can be given.
 enum MILParameter {
     case operand(MILOperand)
+    /// One that may be left out.
+    case optional(MILOperand?)
     case operands([MILOperand])
     case value(MILValue)
 }
@@ -106,9 +108,10 @@ struct MILBuilder {
     }
 
     private mutating func bindings(_ parameters: KeyValuePairs<String, MILParameter>) -> [MILNamed<[MILBinding]>] {
-        parameters.map { parameter, argument in
+        parameters.compactMap { parameter, argument in
             switch argument {
             case .operand(let operand): MILNamed(parameter, [.name(operand.name)])
+            case .optional(let operand): operand.map { MILNamed(parameter, [.name($0.name)]) }
             case .operands(let operands): MILNamed(parameter, operands.map { .name($0.name) })
             case .value(let value): MILNamed(parameter, [.name(constant(value, "\(label)_\(parameter)").name)])
             }
