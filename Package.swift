@@ -34,13 +34,14 @@ let package = Package(
         .executable(name: "accelc", targets: ["accelc"]),
         .library(name: "AccelPackage", targets: ["Packages", "Runtime"]),
         .library(
-            name: "AccelToolchain", targets: ["Verification", "Exporters", "Packages", "Runtime", "ModelFamilies"]),
+            name: "AccelToolchain", targets: ["Verification", "Calibration", "Exporters", "Packages", "Runtime", "ModelFamilies"]),
     ],
     targets: [
         layer(
-            "accelc", over: ["Verification", "Exporters", "Packages", "Runtime", "ModelFamilies", "Programs"],
+            "accelc", over: ["Verification", "Calibration", "Exporters", "Packages", "Runtime", "ModelFamilies", "Programs"],
             kind: .executable),
         layer("Verification", over: ["Runtime", "Packages", "Exporters", "Programs"]),
+        layer("Calibration", over: ["Runtime", "Programs"]),
         layer("Exporters", over: ["Programs", "WeightCompression"]),
         layer("Packages", over: ["Programs", "WeightCompression"]),
         layer("Runtime", over: ["Programs", "WeightCompression", "CKernels"]),
@@ -59,6 +60,7 @@ let package = Package(
         layer("WeightCompressionTests", over: ["WeightCompression", "TestSupport"], kind: .test),
         layer("ProgramsTests", over: ["Programs", "TestSupport"], kind: .test),
         layer("ModelFamiliesTests", over: ["Runtime", "ModelFamilies", "TestSupport"], kind: .test),
+        layer("CalibrationTests", over: ["Calibration", "ModelFamilies", "TestSupport"], kind: .test),
         layer("RuntimeTests", over: ["Runtime", "TestSupport"], kind: .test),
         layer("ExportersTests", over: ["Exporters", "TestSupport"], kind: .test),
         layer("PackagesTests", over: ["Packages", "TestSupport"], kind: .test),

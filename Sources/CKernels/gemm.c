@@ -10,6 +10,8 @@
 
 size_t ck_panel_width(void) { return PANEL_WIDTH; }
 
+#define REAL float
+#define WIDTH PANEL_WIDTH
 #if CK_X86
 
 #define NAME(x) x##_avx512
@@ -36,6 +38,8 @@ size_t ck_panel_width(void) { return PANEL_WIDTH; }
 #include "gemm_body.h"
 
 #endif
+#undef REAL
+#undef WIDTH
 
 static void panel_scalar(const float *a, size_t lda, size_t m, size_t k, const float *panel, const float *bias,
                          float *c, size_t ldc, size_t columns) {
@@ -88,4 +92,61 @@ void ck_gemm_panel(const float *a, size_t lda, size_t m, size_t k, const float *
         narrow_panel(whole, a, lda, m, k, panel, bias, c, ldc, columns);
     else
         whole(a, lda, m, k, panel, bias, c, ldc);
+}
+
+// ---- float64 -------------------------------------------------------------------------------------------------
+
+#define REAL double
+#define WIDTH (PANEL_WIDTH / 2)
+#if CK_X86
+
+#define NAME(x) x##_f64_avx512
+#define TARGET CK_TARGET_AVX512
+#define LANES 8
+#define VECTORS 2
+#define ROWS 14
+#include "gemm_body.h"
+
+#define NAME(x) x##_f64_avx2
+#define TARGET CK_TARGET_AVX2
+#define LANES 4
+#define VECTORS 2
+#define ROWS 6
+#include "gemm_body.h"
+
+#elif CK_ARM
+
+#define NAME(x) x##_f64_neon
+#define TARGET
+#define LANES 2
+#define VECTORS 4
+#define ROWS 6
+#include "gemm_body.h"
+
+#endif
+
+size_t ck_panel_width_f64(void) { return WIDTH; }
+
+void ck_gemm_panel_f64(const double *a, size_t lda, size_t m, size_t k, const double *panel, double *c, size_t ldc) {
+    switch (ck_current_isa()) {
+#if CK_X86
+    case CK_AVX512: panel_f64_avx512(a, lda, m, k, panel, 0, c, ldc); return;
+    case CK_AVX2: panel_f64_avx2(a, lda, m, k, panel, 0, c, ldc); return;
+#elif CK_ARM
+    case CK_NEON: panel_f64_neon(a, lda, m, k, panel, 0, c, ldc); return;
+#endif
+    default: break;
+    }
+    for (size_t row = 0; row < m; row++) {
+        for (size_t column = 0; column < WIDTH; column++) {
+            double total = 0;
+            for (size_t from = 0; from < k; from += K_BLOCK) {
+                size_t end = k - from < K_BLOCK ? k : from + K_BLOCK;
+                double sum = 0;
+                for (size_t i = from; i < end; i++) sum = __builtin_fma(a[row * lda + i], panel[i * WIDTH + column], sum);
+                total += sum;
+            }
+            c[row * ldc + column] = total;
+        }
+    }
 }

@@ -1,16 +1,17 @@
 // The matrix product for one instruction set. Included once for each, with these defined:
 //   NAME(x)   the function's name for this set      TARGET    its target attribute
-//   LANES     floats in a vector                    VECTORS   vectors in a row of the tile
+//   LANES     numbers in a vector                   VECTORS   vectors in a row of the tile
 //   ROWS      rows of the tile (its ROWS * VECTORS sums stay in registers)
+//   REAL      float or double                       WIDTH     columns of a panel
 //
 // Every set adds up the same products in the same order with one rounding each (fused multiply-add), so all of them
 // give the same bits.
 
-typedef float NAME(vector) __attribute__((ext_vector_type(LANES), aligned(4)));
+typedef REAL NAME(vector) __attribute__((ext_vector_type(LANES), aligned(sizeof(REAL))));
 
 /// c[rows, VECTORS * LANES] = (first ? start or 0 : c) + a[rows, depth] x b[depth, panel width]
-TARGET CK_INLINE void NAME(tile)(const float *a, size_t lda, size_t depth, const float *b, const float *start,
-                                 int first, float *c, size_t ldc, const int rows) {
+TARGET CK_INLINE void NAME(tile)(const REAL *a, size_t lda, size_t depth, const REAL *b, const REAL *start,
+                                 int first, REAL *c, size_t ldc, const int rows) {
     NAME(vector) sum[ROWS][VECTORS];
 #pragma clang loop unroll(full)
     for (int r = 0; r < rows; r++) {
@@ -27,7 +28,7 @@ TARGET CK_INLINE void NAME(tile)(const float *a, size_t lda, size_t depth, const
 #pragma clang loop unroll(full)
             for (int v = 0; v < VECTORS; v++) sum[r][v] = __builtin_elementwise_fma(x, row[v], sum[r][v]);
         }
-        b += PANEL_WIDTH;
+        b += WIDTH;
     }
 #pragma clang loop unroll(full)
     for (int r = 0; r < rows; r++) {
@@ -44,8 +45,8 @@ TARGET CK_INLINE void NAME(tile)(const float *a, size_t lda, size_t depth, const
     }
 }
 
-TARGET static void NAME(tile_of)(const float *a, size_t lda, size_t depth, const float *b, const float *start,
-                                 int first, float *c, size_t ldc, size_t rows) {
+TARGET static void NAME(tile_of)(const REAL *a, size_t lda, size_t depth, const REAL *b, const REAL *start,
+                                 int first, REAL *c, size_t ldc, size_t rows) {
     switch (rows) {
 #define CASE(n) \
     case n: NAME(tile)(a, lda, depth, b, start, first, c, ldc, n < ROWS ? n : ROWS); return;
@@ -57,16 +58,16 @@ TARGET static void NAME(tile_of)(const float *a, size_t lda, size_t depth, const
     }
 }
 
-TARGET static void NAME(panel)(const float *a, size_t lda, size_t m, size_t k, const float *panel, const float *bias,
-                               float *c, size_t ldc) {
+TARGET static void NAME(panel)(const REAL *a, size_t lda, size_t m, size_t k, const REAL *panel, const REAL *bias,
+                               REAL *c, size_t ldc) {
     // Tiles of nearly equal height: 128 rows are 13 + 13 + ... + 12, not 9 * 14 + 2.
     size_t tiles = (m + ROWS - 1) / ROWS;
     for (size_t from = 0; from < k || from == 0; from += K_BLOCK) {
         size_t depth = k - from < K_BLOCK ? k - from : K_BLOCK;
         for (size_t tile = 0, row = 0; tile < tiles; tile++) {
             size_t rows = (m - row + (tiles - tile) - 1) / (tiles - tile);
-            for (size_t column = 0; column < PANEL_WIDTH; column += VECTORS * LANES)
-                NAME(tile_of)(a + row * lda + from, lda, depth, panel + from * PANEL_WIDTH + column,
+            for (size_t column = 0; column < WIDTH; column += VECTORS * LANES)
+                NAME(tile_of)(a + row * lda + from, lda, depth, panel + from * WIDTH + column,
                               bias ? bias + column : bias, from == 0, c + row * ldc + column, ldc, rows);
             row += rows;
         }

@@ -10,6 +10,10 @@ public struct CompressedWeight: Sendable {
     public let reason: String?
     /// The operators that read it.
     public let readers: [String]
+
+    public init(tensor: CompressedTensor, distortion: Distortion, reason: String? = nil, readers: [String]) {
+        (self.tensor, self.distortion, self.reason, self.readers) = (tensor, distortion, reason, readers)
+    }
 }
 
 /// Frozen functions that share one set of stored weights.
@@ -30,6 +34,10 @@ public struct PlannedWeight: Sendable {
     /// The operators that read it.
     public let readers: [String]
     public let choice: Recipe.Choice
+
+    public init(source: StoredTensor, readers: [String], choice: Recipe.Choice) {
+        (self.source, self.readers, self.choice) = (source, readers, choice)
+    }
 }
 
 extension Recipe {
@@ -55,36 +63,53 @@ extension Recipe {
 
     /// Stores every weight that `functions` read, each once. Threads share out the tensors of a batch, the largest first,
     /// and the units of each tensor; the result does not depend on how many there are.
-    /// - Parameter store: takes each finished weight, and may return the same one kept elsewhere (a cached file), so that
-    ///   memory does not grow with the model. `nil` from `stored` means: not there yet, compress it.
+    /// - Parameters:
+    ///   - store: takes each finished weight, and may return the same one kept elsewhere (a cached file), so that
+    ///     memory does not grow with the model. `nil` from `stored` means: not there yet, compress it.
+    ///   - calibrating: makes the weights whose codecs want to know their inputs, by name, once the others are stored.
+    ///     One that it leaves out is stored without.
     public func compressing(
         _ functions: [FrozenProgram], threads: Int,
         stored: (StoredTensor, any WeightCodec) throws -> (CompressedTensor, Distortion)? = { _, _ in nil },
         store: (StoredTensor, CompressedTensor, Distortion) throws -> CompressedTensor = { _, tensor, _ in tensor },
+        calibrating: ([PlannedWeight], _ stored: [CompressedTensor]) throws -> [String: CompressedWeight] = { _, _ in
+            [:]
+        },
         progress: (_ tensor: StoredTensor) throws -> Void = { _ in }
     ) throws -> CompressedProgram {
+        let plan = plan(for: functions)
         var weights: [CompressedWeight] = []
-        for batch in Self.batches(plan(for: functions)) {
-            let found = try batch.map { try stored($0.source, $0.choice.codec) }
-            let largestFirst = batch.indices.sorted {
-                (batch[$1].source.shape.count, $0) < (batch[$0].source.shape.count, $1)
+        func compress(_ plan: [PlannedWeight]) throws {
+            for batch in Self.batches(plan) {
+                let found = try batch.map { try stored($0.source, $0.choice.codec) }
+                let largestFirst = batch.indices.sorted {
+                    (batch[$1].source.shape.count, $0) < (batch[$0].source.shape.count, $1)
+                }
+                let unordered = try Parallel.map(batch.count, threads: threads) { place in
+                    let index = largestFirst[place]
+                    return try found[index]
+                        ?? CompressedTensor.compressing(
+                            batch[index].source, with: batch[index].choice.codec, threads: threads)
+                }
+                let made = zip(largestFirst, unordered).sorted { $0.0 < $1.0 }.map(\.1)
+                for (index, planned) in batch.enumerated() {
+                    try progress(planned.source)
+                    var (tensor, distortion) = made[index]
+                    if found[index] == nil { tensor = try store(planned.source, tensor, distortion) }
+                    weights.append(
+                        CompressedWeight(
+                            tensor: tensor, distortion: distortion, reason: planned.choice.reason,
+                            readers: planned.readers)
+                    )
+                }
             }
-            let unordered = try Parallel.map(batch.count, threads: threads) { place in
-                let index = largestFirst[place]
-                return try found[index]
-                    ?? CompressedTensor.compressing(
-                        batch[index].source, with: batch[index].choice.codec, threads: threads)
-            }
-            let made = zip(largestFirst, unordered).sorted { $0.0 < $1.0 }.map(\.1)
-            for (index, planned) in batch.enumerated() {
-                try progress(planned.source)
-                var (tensor, distortion) = made[index]
-                if found[index] == nil { tensor = try store(planned.source, tensor, distortion) }
-                weights.append(
-                    CompressedWeight(
-                        tensor: tensor, distortion: distortion, reason: planned.choice.reason, readers: planned.readers)
-                )
-            }
+        }
+        try compress(plan.filter { $0.choice.codec.method == .nearest })
+        let wanting = plan.filter { $0.choice.codec.method != .nearest }
+        if !wanting.isEmpty {
+            let made = try calibrating(wanting, weights.map(\.tensor))
+            weights += wanting.compactMap { made[$0.source.name] }
+            try compress(wanting.filter { made[$0.source.name] == nil }.map(\.withoutStatistics))
         }
         weights.sort { $0.tensor.name < $1.tensor.name }
         return CompressedProgram(functions: functions, weights: weights)
@@ -109,6 +134,12 @@ extension Recipe {
 }
 
 extension PlannedWeight {
+    fileprivate var withoutStatistics: PlannedWeight {
+        PlannedWeight(
+            source: source, readers: readers,
+            choice: Recipe.Choice(codec: choice.codec.dataFree, reason: choice.reason))
+    }
+
     /// The same values stored the same way.
     fileprivate func isEqual(to other: PlannedWeight) -> Bool {
         source.elementType == other.source.elementType && source.shape == other.source.shape

@@ -1,7 +1,7 @@
 import ByteIO
 public import Programs
 public import Tensors
-import WeightCompression
+public import WeightCompression
 
 /// Runs one function of a compiled program on this processor.
 ///
@@ -13,8 +13,8 @@ import WeightCompression
 public final class Executor {
     public let function: CompiledFunction
     private let workers: Workers
-    private let memory: FunctionMemory
-    private let calls: [(prepared: PreparedCall, kernel: any Kernel)]
+    var memory: FunctionMemory
+    private(set) var calls: [(prepared: PreparedCall, kernel: any Kernel)]
     private let outputs: [(name: String, memory: OperandMemory)]
     /// The calls after these cannot fail: they only copy into states.
     private let callsThatMayFail: Int
@@ -51,9 +51,7 @@ public final class Executor {
         self.memory = memory
         workers = Workers(count: threads)
         calls = try function.calls.map { call in
-            let prepared = PreparedCall(
-                operation: call.operation, label: call.label, inputs: try call.inputs.map(memory.operand),
-                outputs: try call.outputs.map(memory.operand))
+            let prepared = try PreparedCall(call, in: memory)
             return (prepared, Kernels.kernel(for: prepared))
         }
         outputs = try function.outputs.map { ($0.name, try memory.operand($0.operand)) }
@@ -70,10 +68,7 @@ public final class Executor {
     public func run(
         _ inputs: [String: StoredTensor], observe: ((Step) throws -> Void)? = nil
     ) throws -> [StoredTensor] {
-        try function.check(inputs)
-        for (index, port) in function.inputs.enumerated() {
-            if let tensor = inputs[port.name] { memory.setInput(index, to: tensor) }
-        }
+        try start(with: inputs)
         durations.removeAll(keepingCapacity: true)
         let clock = ContinuousClock()
         let fallible = observe == nil ? callsThatMayFail : calls.count
@@ -93,7 +88,38 @@ public final class Executor {
             journal.undo()
             throw error
         }
-        return outputs.map { $0.memory.stored(name: $0.name) }
+        return results
+    }
+
+    /// Takes over the inputs of a run whose calls `step` makes one by one.
+    /// - Throws: `RequestError` for an input of a wrong name, type or shape.
+    public func start(with inputs: [String: StoredTensor]) throws {
+        try function.check(inputs)
+        for (index, port) in function.inputs.enumerated() {
+            if let tensor = inputs[port.name] { memory.setInput(index, to: tensor) }
+        }
+    }
+
+    /// Makes one call on what lies in memory. All calls in order are a run.
+    public func step(_ index: Int) throws {
+        guard calls.indices.contains(index) else {
+            throw RequestError("there is no call \(index); \(function.name) has \(calls.count)")
+        }
+        try run(index)
+    }
+
+    /// What the function returns, after its last call.
+    public var results: [StoredTensor] { outputs.map { $0.memory.stored(name: $0.name) } }
+
+    /// From now on, calls read `tensor` in place of the weight of that index.
+    /// - Throws: `FormatError` when it has another shape.
+    public func replace(weight index: Int, by tensor: CompressedTensor) throws {
+        try memory.replace(weight: index, by: tensor)
+        for (place, call) in function.calls.enumerated()
+        where call.inputs.contains(where: { $0.storage == .weight(index) }) {
+            let prepared = try PreparedCall(call, in: memory)
+            calls[place] = (prepared, Kernels.kernel(for: prepared))
+        }
     }
 
     /// Runs one call alone on given values. Those of inputs that are weights in the function are passed over: the call

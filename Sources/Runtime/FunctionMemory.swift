@@ -6,8 +6,8 @@ import WeightCompression
 /// The memory of a function that runs: arena, inputs, and the weights that are small enough to stay decoded.
 struct FunctionMemory {
     private let function: CompiledFunction
-    private let weights: [CompressedTensor]
-    private let arena: ByteBuffer
+    private var weights: [CompressedTensor]
+    let arena: ByteBuffer
     private let inputs: [ByteBuffer]
     private let states: [ByteBuffer]
     /// By the weight's index.
@@ -54,6 +54,16 @@ struct FunctionMemory {
             }
         }
         return buffer
+    }
+
+    /// - Throws: `FormatError` when the tensor has another shape than the weight.
+    mutating func replace(weight index: Int, by tensor: CompressedTensor) throws {
+        guard weights.indices.contains(index), weights[index].shape == tensor.shape else {
+            throw FormatError(
+                file: function.name, reason: "\(tensor.name) of \(tensor.shape) takes the place of no weight")
+        }
+        weights[index] = tensor
+        if resident[index] != nil { resident[index] = Self.decoded(tensor) }
     }
 
     /// Copies an input that has been checked.

@@ -8,6 +8,15 @@ struct PreparedCall: Sendable {
     let outputs: [OperandMemory]
 }
 
+extension PreparedCall {
+    /// - Throws: `FormatError` when an operand lies outside of its storage.
+    init(_ call: KernelCall, in memory: FunctionMemory) throws {
+        self.init(
+            operation: call.operation, label: call.label, inputs: try call.inputs.map(memory.operand),
+            outputs: try call.outputs.map(memory.operand))
+    }
+}
+
 /// A fast way to compute a call. A conforming type is one file in `Kernels/` and one line in `Kernels.swift`.
 ///
 /// A kernel agrees with the operator's reference meaning to float32 rounding, and its result does not depend on the

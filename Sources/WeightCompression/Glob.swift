@@ -9,6 +9,11 @@ struct Glob: Sendable {
     }
     private var parts: [Part] = []
 
+    /// A pattern that only `text` matches.
+    static func literal(_ text: String) -> String {
+        text.map { "*?[".contains($0) ? "[\($0)]" : "\($0)" }.joined()
+    }
+
     /// nil when a bracket stays open or a range runs backwards.
     init?(_ pattern: String) {
         var rest = pattern[...]

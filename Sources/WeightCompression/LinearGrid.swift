@@ -61,7 +61,10 @@ struct LinearGridSearch: Sendable {
 
     /// Where the codes reach further below zero than above, both signs of the scale are tried and the one of less squared
     /// error taken. With `fit` absmax no value is more than half a step off.
-    func grid(for values: UnsafeBufferPointer<Float>) throws(Overflow) -> LinearGrid {
+    /// - Parameter weights: of the squared errors, as many as values; nil for 1.
+    func grid(
+        for values: UnsafeBufferPointer<Float>, weights: UnsafePointer<Float>? = nil
+    ) throws(Overflow) -> LinearGrid {
         let (low, high) = extremes(values)
         let grid = try grid(low: low, high: high)
         guard isSymmetric else { return fit == .mse ? shrunk(grid, for: values) : grid }
@@ -70,7 +73,7 @@ struct LinearGridSearch: Sendable {
             mirrored = try self.grid(low: -high, high: -low)
             if mirrored.scale != grid.scale { mirrored.scale = -mirrored.scale }
         }
-        if fit == .mse { return refined((grid, mirrored), for: values) }
+        if fit == .mse { return refined((grid, mirrored), for: values, weights: weights) }
         guard mirrored != grid, let start = values.baseAddress else { return grid }
         let (error, other) = (
             grid.squaredError(start, values.count, within: codes),

@@ -2,7 +2,7 @@ import CKernels
 
 /// Ascending entries, and the search for the nearest one.
 struct Palette {
-    private let entries: [Float]
+    let entries: [Float]
     /// Between entries i and i + 1: x belongs to i + 1 or later exactly when x > bounds[i]. The largest float32 that is
     /// not above the middle, so that comparing float32 values is exact.
     let bounds: [Float]
@@ -57,5 +57,12 @@ struct Palette {
         guard entries.indices.contains(Int(code)) else { return false }
         let distance = abs(Double(x) - Double(entries[Int(code)]))
         return entries.allSatisfy { abs(Double(x) - Double($0)) >= distance }
+    }
+
+    /// The same for `code` or one of those at most `reach` codes from it.
+    func isNear(_ code: UInt8, to value: Float, scale: Float, reach: Int) -> Bool {
+        guard entries.indices.contains(Int(code)) else { return false }
+        let near = max(0, Int(code) - reach)...min(entries.count - 1, Int(code) + reach)
+        return near.contains { isNearest(UInt8($0), to: value, scale: scale) }
     }
 }

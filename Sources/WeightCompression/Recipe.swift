@@ -27,9 +27,25 @@ public struct Recipe: Sendable {
             self.codec = codec
         }
 
+        /// For one weight alone.
+        public init(weight name: String, codec: any WeightCodec) throws {
+            try self.init(match: Glob.literal(name), codec: codec)
+        }
+
         func fits(_ tensor: StoredTensor, readBy operators: [String]) -> Bool {
             glob?.matches(tensor.name) ?? true && `operator`.map(operators.contains) ?? true
                 && tensor.shape.count >= atLeast ?? 0
+        }
+    }
+
+    /// Where the statistics are that codecs with a method are to be given.
+    public struct StatisticsReference: Equatable, Sendable {
+        /// Seen from the recipe's folder.
+        public let file: String
+        /// `TreeDigest` of the file.
+        public let digest: Digest
+        public init(file: String, digest: Digest) {
+            (self.file, self.digest) = (file, digest)
         }
     }
 
@@ -37,14 +53,24 @@ public struct Recipe: Sendable {
         public let codec: any WeightCodec
         /// Why the weight is not stored as the recipe's codec would; nil when it is.
         public let reason: String?
+
+        public init(codec: any WeightCodec, reason: String?) {
+            (self.codec, self.reason) = (codec, reason)
+        }
     }
 
     public var defaultCodec: any WeightCodec
     public var rules: [Rule]
+    /// nil: codecs with a method want samples.
+    public var statistics: StatisticsReference?
+    /// The weights whose inputs samples tell of. A codec that wants to know a weight's inputs stores other weights as it
+    /// does without. nil: not yet known, every codec stands as it was asked for.
+    public var calibratedWeights: Set<String>?
 
     public init(default codec: any WeightCodec, rules: [Rule] = []) {
         self.defaultCodec = codec
         self.rules = rules
+        statistics = nil
     }
 
     /// `{"default": SPEC, "rules": [{"match": ..., "operator": ..., "atLeast": ..., "compress": SPEC}]}`, as
@@ -56,7 +82,15 @@ public struct Recipe: Sendable {
                 throw field.error(error.description)
             }
         }
-        try document.refuseMembers(otherThan: ["default", "rules"])
+        try document.refuseMembers(otherThan: ["default", "rules", "statistics"])
+        if document["statistics"].exists {
+            let reference = document["statistics"]
+            try reference.refuseMembers(otherThan: ["file", "digest"])
+            guard let digest = Digest(hexadecimal: try reference["digest"].string()) else {
+                throw reference["digest"].error("is no digest of 64 hexadecimal digits")
+            }
+            statistics = StatisticsReference(file: try reference["file"].string(), digest: digest)
+        }
         defaultCodec = try codec(document["default"])
         rules =
             try document["rules"].exists
@@ -76,27 +110,35 @@ public struct Recipe: Sendable {
 
     /// The whole recipe with every option of its codecs written out; equal recipes give equal bytes.
     public var json: JSON {
-        .object([
-            .init("default", .string(defaultCodec.values.fullSpecification)),
-            .init(
-                "rules",
-                .array(
-                    rules.map { rule in
-                        .object(
-                            [
-                                rule.match.map { .init("match", .string($0)) },
-                                rule.operator.map { .init("operator", .string($0)) },
-                                rule.atLeast.map { .init("atLeast", .integer(Int64($0))) },
-                                .init("compress", .string(rule.codec.values.fullSpecification)),
-                            ].compactMap { $0 })
-                    })),
-        ])
+        .object(
+            [
+                .init("default", .string(defaultCodec.values.fullSpecification)),
+                .init(
+                    "rules",
+                    .array(
+                        rules.map { rule in
+                            .object(
+                                [
+                                    rule.match.map { .init("match", .string($0)) },
+                                    rule.operator.map { .init("operator", .string($0)) },
+                                    rule.atLeast.map { .init("atLeast", .integer(Int64($0))) },
+                                    .init("compress", .string(rule.codec.values.fullSpecification)),
+                                ].compactMap { $0 })
+                        })),
+            ]
+                + (statistics.map {
+                    [.init("statistics", ["file": .string($0.file), "digest": .string($0.digest.description)])]
+                } ?? []))
     }
+
+    /// Whether a codec wants to know the weights' inputs.
+    public var wantsCalibration: Bool { ([defaultCodec] + rules.map(\.codec)).contains { $0.method != .nearest } }
 
     /// The codec for a weight that `operators` read. A weight that the chosen codec objects to is stored as it is in the
     /// checkpoint, with the reason.
     public func choice(for tensor: StoredTensor, readBy operators: [String]) -> Choice {
-        let codec = rules.first { $0.fits(tensor, readBy: operators) }?.codec ?? defaultCodec
+        var codec = rules.first { $0.fits(tensor, readBy: operators) }?.codec ?? defaultCodec
+        if let calibratedWeights, !calibratedWeights.contains(tensor.name) { codec = codec.dataFree }
         guard let objection = codec.objection(elementType: tensor.elementType, shape: tensor.shape) else {
             return Choice(codec: codec, reason: nil)
         }

@@ -11,7 +11,8 @@ struct DecoderCase: CustomTestStringConvertible, Sendable {
     let files: ParityCase
     var testDescription: String { files.testDescription }
 
-    static let all = ParityCase.all(["llama_", "mistral", "qwen2", "qwen3", "phi3_", "gemma_", "gemma3_"]).map(DecoderCase.init)
+    static let all = ParityCase.all(["llama_", "mistral", "qwen2", "qwen3", "phi3_", "gemma_", "gemma3_"]).map(
+        DecoderCase.init)
 
     enum Way: CaseIterable { case reference, executor }
 

@@ -14,11 +14,12 @@ struct CacheKeyTests {
         var elementType = ElementType.float32
         var shape: Shape = [4, 8]
         var codec = "float16"
+        var statistics: Digest?
         var numericsVersion = 1
         func key() throws -> CacheKey {
             CacheKey(
                 tensor: content, elementType: elementType, shape: shape, codec: try Codecs.codec(codec),
-                numericsVersion: numericsVersion)
+                statistics: statistics, numericsVersion: numericsVersion)
         }
     }
 
@@ -30,7 +31,8 @@ struct CacheKeyTests {
             { $0.shape = [32] }, { $0.codec = "float32" }, { $0.codec = "palette:bits=4,group=16" },
             { $0.codec = "palette:bits=4,group=32" }, { $0.codec = "palette:bits=3,group=16" },
             { $0.codec = "sparse+int8" }, { $0.codec = "sparse+int4" }, { $0.codec = "sparse:threshold=0.1+int4" },
-            { $0.numericsVersion = 2 },
+            { $0.numericsVersion = 2 }, { $0.statistics = SHA256.digest(of: "s") },
+            { $0.statistics = SHA256.digest(of: "t") },
         ]
         let keys = try changes.map { change in
             var inputs = TensorInputs()

@@ -136,6 +136,11 @@ void ck_pack_panel_transposed(const float *w, size_t stride, size_t columns, siz
 void ck_gemm_panel(const float *a, size_t lda, size_t m, size_t k, const float *panel, const float *bias,
                    float *c, size_t ldc, size_t columns);
 
+/// Columns of a panel in float64.
+size_t ck_panel_width_f64(void);
+/// C[0..<m, 0..<width] = A (row stride lda) x panel, in float64; as `ck_gemm_panel`, for whole panels [k][width].
+void ck_gemm_panel_f64(const double *a, size_t lda, size_t m, size_t k, const double *panel, double *c, size_t ldc);
+
 // ---- products with one vector ----------------------------------------------------------------------------------
 // A row's sum does not depend on the rows beside it; all sets give the same bits.
 

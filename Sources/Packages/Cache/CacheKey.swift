@@ -40,10 +40,11 @@ public struct CacheKey: Hashable, Sendable {
     /// The result of compressing one tensor.
     /// - Parameters:
     ///   - content: `TreeDigest` of the tensor's bytes. Its name and file do not matter.
+    ///   - statistics: digest of what the codec was told of the weight's inputs; nil: nothing.
     ///   - numericsVersion: for tests.
     public init(
         tensor content: Digest, elementType: ElementType, shape: Shape, codec: any WeightCodec,
-        numericsVersion: Int = Tool.numericsVersion
+        statistics: Digest? = nil, numericsVersion: Int = Tool.numericsVersion
     ) {
         self.init(
             kind: .tensor,
@@ -54,7 +55,7 @@ public struct CacheKey: Hashable, Sendable {
                 // Every option, defaults too: a default may change between versions.
                 Field("codec", codec.values.fullRequest),
                 Field("content", content.description),
-            ])
+            ] + (statistics.map { [Field("statistics", $0.description)] } ?? []))
     }
 
     /// The result of a whole conversion.

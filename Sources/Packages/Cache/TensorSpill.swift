@@ -1,4 +1,4 @@
-import ByteIO
+public import ByteIO
 public import Tensors
 public import WeightCompression
 
@@ -63,17 +63,26 @@ public struct KeptTensors: Sendable {
 
     public func stored(
         _ source: StoredTensor, _ codec: any WeightCodec
+    ) throws -> (CompressedTensor, Distortion)? { try stored(source, codec, nil) }
+
+    public func store(
+        _ source: StoredTensor, _ tensor: CompressedTensor, _ distortion: Distortion
+    ) throws -> CompressedTensor { try store(source, tensor, distortion, nil) }
+
+    /// - Parameter statistics: digest of what the codec is told of the weight's inputs.
+    public func stored(
+        _ source: StoredTensor, _ codec: any WeightCodec, _ statistics: Digest?
     ) throws -> (CompressedTensor, Distortion)? {
-        guard let cache, let key = key(source, codec),
+        guard let cache, let key = key(source, codec, statistics),
             case .success(let found) = cache.tensor(for: key, source: source, codec: codec)
         else { return nil }
         return (found.tensor, found.distortion)
     }
 
     public func store(
-        _ source: StoredTensor, _ tensor: CompressedTensor, _ distortion: Distortion
+        _ source: StoredTensor, _ tensor: CompressedTensor, _ distortion: Distortion, _ statistics: Digest?
     ) throws -> CompressedTensor {
-        if let cache, let key = key(source, tensor.codec),
+        if let cache, let key = key(source, tensor.codec, statistics),
             let kept = cache.store(tensor, distortion, for: key, model: model)
         {
             return kept
@@ -81,10 +90,11 @@ public struct KeptTensors: Sendable {
         return try spill.keep(tensor)
     }
 
-    private func key(_ source: StoredTensor, _ codec: any WeightCodec) -> CacheKey? {
+    private func key(_ source: StoredTensor, _ codec: any WeightCodec, _ statistics: Digest?) -> CacheKey? {
         digests.map { digests in
             CacheKey(
-                tensor: digests.digest(of: source), elementType: source.elementType, shape: source.shape, codec: codec)
+                tensor: digests.digest(of: source), elementType: source.elementType, shape: source.shape, codec: codec,
+                statistics: statistics)
         }
     }
 }

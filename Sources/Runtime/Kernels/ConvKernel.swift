@@ -8,13 +8,13 @@ struct ConvKernel: Kernel {
     static let operators: [any Operator.Type] = [Conv.self]
     /// Rows of the weight that stay in the cache while they meet several panels.
     private static let rowsAtOnce = 128
-    private let source: OperandMemory
+    let source: OperandMemory
     private let weight: WholeWeight
     private let bias: ChannelBias
     private let target: OperandMemory
-    private let windows: ConvWindows
-    private let batch: Int
-    private let groups: Int
+    let windows: ConvWindows
+    let batch: Int
+    let groups: Int
     /// Output channels of a group.
     private let rows: Int
 
@@ -45,7 +45,7 @@ struct ConvKernel: Kernel {
         }
     }
 
-    private func input(of group: Int) -> UnsafePointer<Float>? {
+    func input(of group: Int) -> UnsafePointer<Float>? {
         source.contiguousFloats.map { UnsafePointer($0) + group * windows.channels * windows.inputPositions }
     }
 

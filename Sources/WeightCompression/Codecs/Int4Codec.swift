@@ -21,6 +21,7 @@ public struct Int4Codec: WeightCodec {
             help: "symmetric codes: 7: -7 to 7; 8: -8 to 7, with the better sign of the scale"),
         CodecOption("scales", allowed: ["float16", "float32"], default: "float16", help: "type of the scales"),
         ScaleFit.option(default: .mse),
+        CalibrationMethod.option,
     ]
 
     public let values: CodecOptionValues
@@ -65,9 +66,13 @@ public struct Int4Codec: WeightCodec {
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
+        if method == .gptq, let statistics {
+            return try encoding(unit, of: source, feedingBackBy: statistics, into: sections)
+        }
         let columns = source.shape.columns
         let (size, blocks) = (blockSize(source.shape), blocksPerRow(source.shape))
-        let rows = LinearRows(source, search)
+        let importance = method == .weighted ? statistics?.importance : nil
+        let rows = importance == nil ? LinearRows(source, search) : nil
         var distortion = Distortion()
         try withUnsafeTemporaryAllocation(of: Float.self, capacity: max(columns, 1)) { stored in
             try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: columns + blocks + 1) { codes in
@@ -83,7 +88,7 @@ public struct Int4Codec: WeightCodec {
                         for block in 0..<blocks {
                             let part = block * size..<min((block + 1) * size, columns)
                             let grid = try source.grid(
-                                search, for: UnsafeBufferPointer(rebasing: row[part]),
+                                search, for: UnsafeBufferPointer(rebasing: row[part]), weights: importance?[part],
                                 firstIndex: index * columns + part.lowerBound)
                             search.scaleType.store(grid.scale, in: sections[1], at: index * blocks + block)
                             zeros[block] = UInt8(truncatingIfNeeded: grid.zero)
@@ -164,7 +169,7 @@ public struct Int4Codec: WeightCodec {
                     for column in 0..<columns {
                         if column % size == 0 { grid = self.grid(of: weight, row: index, block: column / size) }
                         let code = Nibbles.signed(codes, from: index * Nibbles.byteCount(columns), at: column)
-                        if let reason = search.violation(of: row[column], code: code, on: grid) {
+                        if let reason = search.violation(of: row[column], code: code, on: grid, reach: reach) {
                             return (index * columns + column, reason)
                         }
                     }

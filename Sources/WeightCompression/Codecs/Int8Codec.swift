@@ -19,6 +19,7 @@ public struct Int8Codec: WeightCodec {
         // A scale serves a whole channel, so float32 costs some hundredths of a bit a weight, and fits weights of any size.
         CodecOption("scales", allowed: ["float32", "float16"], default: "float32", help: "type of the scales"),
         ScaleFit.option(default: .absmax),
+        CalibrationMethod.option,
     ]
 
     public let values: CodecOptionValues
@@ -57,12 +58,16 @@ public struct Int8Codec: WeightCodec {
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
+        if method == .gptq, let statistics {
+            return try encoding(unit, of: source, feedingBackBy: statistics, into: sections)
+        }
         let columns = source.shape.columns
+        let importance = method == .weighted && isPerChannel ? statistics?.importance : nil
         var distortion = Distortion()
         let shared = isPerChannel ? nil : try sharedGrid(of: source)
         if let shared { store(shared, in: sections, at: 0) }
         guard let codes = sections[0].baseAddress?.assumingMemoryBound(to: UInt8.self) else { return distortion }
-        let rows = LinearRows(source, search)
+        let rows = importance == nil ? LinearRows(source, search) : nil
         try withUnsafeTemporaryAllocation(of: Float.self, capacity: max(columns, 1)) { stored in
             for index in unit {
                 let codes = codes + index * columns
@@ -73,7 +78,10 @@ public struct Int8Codec: WeightCodec {
                 }
                 try source.forEachFiniteRow(index..<index + 1) { index, row in
                     let grid =
-                        try shared ?? source.grid(search, for: UnsafeBufferPointer(row), firstIndex: index * columns)
+                        try shared
+                        ?? source.grid(
+                            search, for: UnsafeBufferPointer(row), weights: importance?[...],
+                            firstIndex: index * columns)
                     if isPerChannel { store(grid, in: sections, at: index) }
                     guard let values = row.baseAddress, let back = stored.baseAddress else { return }
                     grid.encode(values, columns, within: search.codes, codes: codes, stored: back)
@@ -84,7 +92,7 @@ public struct Int8Codec: WeightCodec {
         return distortion
     }
 
-    private func sharedGrid(of source: StoredTensor) throws -> LinearGrid {
+    func sharedGrid(of source: StoredTensor) throws -> LinearGrid {
         if search.fit == .mse {
             let values = try [Float](unsafeUninitializedCapacity: source.shape.count) { target, count in
                 count = source.shape.count
@@ -100,7 +108,7 @@ public struct Int8Codec: WeightCodec {
         do { return try search.grid(low: low, high: high) } catch { throw source.error(error, index: nil) }
     }
 
-    private func store(_ grid: LinearGrid, in sections: [UnsafeMutableRawBufferPointer], at index: Int) {
+    func store(_ grid: LinearGrid, in sections: [UnsafeMutableRawBufferPointer], at index: Int) {
         search.scaleType.store(grid.scale, in: sections[1], at: index)
         if !isSymmetric { sections[2][index] = UInt8(truncatingIfNeeded: grid.zero) }
     }
@@ -137,7 +145,7 @@ public struct Int8Codec: WeightCodec {
                     source.readFloats(index * columns..<(index + 1) * columns, into: row)
                     for column in 0..<columns {
                         let code = Int(Int8(bitPattern: codes[index * columns + column]))
-                        if let reason = search.violation(of: row[column], code: code, on: grid) {
+                        if let reason = search.violation(of: row[column], code: code, on: grid, reach: reach) {
                             return (index * columns + column, reason)
                         }
                     }
@@ -150,9 +158,11 @@ public struct Int8Codec: WeightCodec {
 
 extension LinearGridSearch {
     /// Why `code` cannot be the nearest to `value`; nil when it can.
-    func violation(of value: Float, code: Int, on grid: LinearGrid) -> String? {
+    /// - Parameter reach: how many codes further than the nearest it may lie.
+    func violation(of value: Float, code: Int, on grid: LinearGrid, reach: Int = 0) -> String? {
         guard codes.contains(code) else { return "has the code \(code), outside of \(codes)" }
         let steps = grid.steps(from: code, to: value)
+        if reach > 0 { return feedbackViolation(steps, code: code, reach: reach) }
         if fit == .mse, code == codes.lowerBound && steps < 0 || code == codes.upperBound && steps > 0 { return nil }
         // Not "steps > ...": a scale that is no number is a violation too.
         return abs(steps) <= LinearGrid.halfStep
@@ -163,9 +173,13 @@ extension LinearGridSearch {
 extension StoredTensor {
     /// The grid for values that start at element `firstIndex`.
     func grid(
-        _ search: LinearGridSearch, for values: UnsafeBufferPointer<Float>, firstIndex: Int
+        _ search: LinearGridSearch, for values: UnsafeBufferPointer<Float>, weights: ArraySlice<Float>? = nil,
+        firstIndex: Int
     ) throws -> LinearGrid {
-        do { return try search.grid(for: values) } catch let overflow {
+        do {
+            guard let weights else { return try search.grid(for: values) }
+            return try weights.withUnsafeBufferPointer { try search.grid(for: values, weights: $0.baseAddress) }
+        } catch let overflow as LinearGridSearch.Overflow {
             let largest = values.indices.max { abs(values[$0]) < abs(values[$1]) } ?? 0
             throw error(overflow, index: firstIndex + largest)
         }

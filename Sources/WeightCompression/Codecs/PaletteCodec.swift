@@ -25,6 +25,7 @@ public struct PaletteCodec: WeightCodec {
             help:
                 "type of the tables; float16 halves them at a relative error of 2^-12 in each entry; int8: with a scale "
                 + "for each table"),
+        CalibrationMethod.option,
     ]
 
     public let values: CodecOptionValues
@@ -62,6 +63,8 @@ public struct PaletteCodec: WeightCodec {
     }
 
     var size: Int { 1 << bits }
+    /// How many codes further than the nearest one error feedback may go: never over more than a quarter of the table.
+    private var reach: Int { method == .gptq ? max(1, min(3, size / 8)) : 0 }
     /// Integers come after their scale, a float32.
     private var bytesPerPalette: Int { size * entryType.byteCount + (entryType == .int8 ? 4 : 0) }
     func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: bits) }
@@ -78,14 +81,25 @@ public struct PaletteCodec: WeightCodec {
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?, threads: Int,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
-        if let distortion = try encodingHalves(unit, of: source, threads: threads, into: sections) { return distortion }
+        let statistics = method == .nearest ? nil : statistics
+        if statistics == nil,
+            let distortion = try encodingHalves(unit, of: source, threads: threads, into: sections)
+        {
+            return distortion
+        }
         var scales: [Float] = []
         let centers: [Double]
-        if hasScales {
-            try source.forEachFiniteRow(unit) { _, row in scales.append(Self.scale(row)) }
-            centers = try weightedCenters(unit, of: source, scales: scales)
-            sections[2].withMemoryRebound(to: Float.self) { target in
-                for (index, row) in unit.enumerated() { target[row] = scales[index] }
+        let factor = method == .gptq ? statistics?.factor(FeedbackOrder(group: 1), threads: 1) : nil
+        if hasScales || statistics != nil {
+            if hasScales { try source.forEachFiniteRow(unit) { _, row in scales.append(Self.scale(row)) } }
+            centers = try weightedCenters(
+                unit, of: source, scales: scales,
+                importance: factor.map { $0.byColumn(ActivationStatistics.floored($0.pivots)) }
+                    ?? statistics?.importance)
+            if hasScales {
+                sections[2].withMemoryRebound(to: Float.self) { target in
+                    for (index, row) in unit.enumerated() { target[row] = scales[index] }
+                }
             }
         } else {
             centers = try self.centers(unit, of: source, threads: threads)
@@ -94,7 +108,17 @@ public struct PaletteCodec: WeightCodec {
         let (blocks, rowScales) = (source.rowBlocks(of: 1 << 17, in: unit), scales)
         guard let target = sections[0].baseAddress.map(SharedBytes.init) else { return Distortion() }
         let parts = try Parallel.map(blocks.count, threads: threads) { index in
-            try encode(blocks[index], of: source, with: palette, into: target) {
+            if let factor {
+                let (rows, first) = (blocks[index], unit.lowerBound)
+                let scales = hasScales ? rowScales[rows.lowerBound - first..<rows.upperBound - first] : []
+                var grid = PaletteFeedbackGrid(palette, reach: reach, scales: Array(scales))
+                return try source.feedingBack(rows: rows, by: factor, on: &grid) { row, codes in
+                    BitPacking.pack(
+                        UnsafeBufferPointer(start: codes, count: source.shape.columns), bits: bits,
+                        into: (target.start + row * bytesPerRow(source.shape)).assumingMemoryBound(to: UInt8.self))
+                }
+            }
+            return try encode(blocks[index], of: source, with: palette, into: target) {
                 hasScales ? rowScales[$0 - unit.lowerBound] : 1
             }
         }
@@ -153,20 +177,22 @@ public struct PaletteCodec: WeightCodec {
         return largest > 0 ? largest : 1
     }
 
-    /// Centers of the rows divided by their scales. An error in a divided value counts scale^2 in the weight itself.
+    /// Centers of the rows divided by their scales. An error in a divided value counts scale^2 in the weight itself, and
+    /// that as much as its column is important.
     private func weightedCenters(
-        _ unit: Range<Int>, of source: StoredTensor, scales: [Float]
+        _ unit: Range<Int>, of source: StoredTensor, scales: [Float], importance: [Float]?
     ) throws -> [Double] {
         let columns = source.shape.columns
         return try withPoints(unit.count * columns) { points in
             try source.readFinite(source.elements(ofRows: unit), into: points)
-            for index in points.indices { points[index] /= scales[index / columns] }
+            if hasScales { for index in points.indices { points[index] /= scales[index / columns] } }
             let order = RadixSort.order(UnsafeBufferPointer(points))
             // Squares of scales far apart must neither vanish nor overflow beside each other.
             let largest = Double(scales.max() ?? 1)
             let weights = order.map { index in
-                let ratio = Double(scales[Int(index) / columns]) / largest
-                return max(ratio * ratio, 1e-60)
+                let (row, column) = Int(index).quotientAndRemainder(dividingBy: columns)
+                let ratio = hasScales ? Double(scales[row]) / largest : 1
+                return max(ratio * ratio, 1e-60) * Double(importance?[column] ?? 1)
             }
             let sorted = order.map { points[Int($0)] }
             return sorted.withUnsafeBufferPointer { sorted in
@@ -303,10 +329,15 @@ public struct PaletteCodec: WeightCodec {
             withUnsafeTemporaryAllocation(of: Float.self, capacity: max(columns, 1)) { values in
                 source.readFloats(row * columns..<(row + 1) * columns, into: values)
                 forEachCode(row, of: weight) { codes in
-                    found = (0..<columns).first { !palette.isNearest(codes[$0], to: values[$0], scale: scale) }
+                    found = (0..<columns).first {
+                        !palette.isNear(codes[$0], to: values[$0], scale: scale, reach: reach)
+                    }
                 }
             }
-            if let found { return (row * columns + found, "has a code that is not the nearest entry's") }
+            if let found {
+                let place = reach == 0 ? "the nearest entry's" : "within \(reach) of the nearest entry's"
+                return (row * columns + found, "has a code that is not \(place)")
+            }
         }
         return nil
     }

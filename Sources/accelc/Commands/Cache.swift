@@ -94,7 +94,7 @@ enum CacheCommand: Command {
         let checkpoint = try Checkpoint(model: request.model, configuration: request.configuration)
         let model = try Families.matching(checkpoint.configuration).model(for: checkpoint, parts: request.parts)
         let digests = try ModelDigests(checkpoint, cache: cache, threads: console.threads)
-        let explanation = cache.explain(CacheKey(request, digests, try request.freezing(model.programs)))
+        let explanation = cache.explain(try CacheKey(request, digests, try request.freezing(model.programs)))
         let differences: [JSON] = explanation.differences.map {
             ["field": .string($0.field), "earlier": .string($0.earlier), "now": .string($0.now)]
         }

@@ -34,9 +34,12 @@ enum CacheOutcome: String {
 
 extension CacheKey {
     /// Names the package that a request makes of a model.
-    init(_ request: ConversionRequest, _ digests: ModelDigests, _ functions: [FrozenProgram]) {
+    init(_ request: ConversionRequest, _ digests: ModelDigests, _ functions: [FrozenProgram]) throws {
+        let samples = try request.samples.map { TreeDigest.digest(of: try MappedFile($0).bytes) }
         self.init(
             sources: digests.sources, parts: request.parts, shapes: functions.map(\.functionName),
-            recipe: request.recipe.json)
+            recipe: request.recipe.json,
+            options: (samples.map { [(ModelCalibration.calibrate.name, $0.description)] } ?? [])
+                + (request.budget.map { [("target", $0.text)] } ?? []))
     }
 }

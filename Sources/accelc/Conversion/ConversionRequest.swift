@@ -29,7 +29,9 @@ struct ConversionRequest {
         affectsOutput: true)
     static let strict = Option(
         "strict", .flag, "refuse, instead of warning, when a tensor stays unused or a weight uncompressed")
-    static let options = [parts, shape, shapeFrom, compress, recipe, configuration, strict]
+    static let options =
+        [parts, shape, shapeFrom, compress, recipe, ModelCalibration.calibrate, configuration, strict]
+        + BudgetRequest.options
 
     let model: String
     let configuration: String?
@@ -37,6 +39,11 @@ struct ConversionRequest {
     let shapes: [ShapeBindings]
     let shapeFiles: [String]
     let recipe: Recipe
+    /// Where the recipe was read from.
+    let recipeFile: String?
+    let budget: BudgetRequest?
+    /// A file of sample inputs.
+    let samples: String?
     let isStrict: Bool
 
     init(_ arguments: Arguments) throws {
@@ -45,7 +52,13 @@ struct ConversionRequest {
         parts = arguments.all(Self.parts).flatMap { $0.split(separator: ",").map(String.init) }
         shapes = try arguments.all(Self.shape).map { try ShapeBindings(parsing: $0) }
         shapeFiles = arguments.all(Self.shapeFrom)
-        recipe = try Self.recipe(arguments)
+        budget = try BudgetRequest(arguments)
+        let recipe = try Self.recipe(arguments)
+        // A target on its own chooses for all weights.
+        let isFree = budget != nil && arguments[Self.recipe] == nil && !recipe.defaultCodec.hasMethod
+        self.recipe = isFree ? Recipe(default: try Codecs.codec("palette:bits=4")) : recipe
+        recipeFile = arguments[Self.recipe]
+        samples = arguments[ModelCalibration.calibrate]
         isStrict = arguments.has(Self.strict)
     }
 

@@ -1,0 +1,150 @@
+import ByteIO
+import Programs
+import Runtime
+import Tensors
+import WeightCompression
+
+/// All samples of a part under way at once: each chunk has an executor of its own, and all come to a weight before any
+/// goes past it. So a weight's inputs are seen for all samples while only what is live at one place is in memory, and
+/// the weight can change before any sample is multiplied with it.
+final class SampleRun {
+    /// The weights that vectors are multiplied with, in the order in which the model gets to them. One may come again.
+    let weights: [String]
+    private let executors: [Executor]
+    /// By chunk, the calls of `weights`.
+    private let calls: [[Int]]
+    private let counts: [[Bool]?]
+    private let inputs: [[String: StoredTensor]]
+    private let threads: Int
+    /// By the weight's index in each chunk's program, the name.
+    private let weightNames: [[String]]
+
+    init(_ samples: CalibrationSamples, threads: Int) throws {
+        self.threads = threads
+        let recipe = Recipe(default: try Codecs.codec("stored"))
+        var (executors, names): ([Executor], [[String]]) = ([], [])
+        for chunk in samples.chunks {
+            let frozen = try samples.part.freezing(chunk.bindings)
+            let program = try recipe.compressing([frozen], threads: threads).compiled()
+            names.append(program.weights.map(\.name))
+            executors.append(try Executor(program))
+        }
+        self.executors = executors
+        weightNames = names
+        let calls = executors.map { executor in
+            executor.function.calls.indices.filter { executor.function.calls[$0].multipliedWeight != nil }
+        }
+        let sequences = zip(executors, zip(calls, names)).map { executor, found in
+            found.0.compactMap { executor.function.calls[$0].multipliedWeight.map { found.1[$0] } }
+        }
+        self.calls = calls
+        let weights = sequences.first ?? []
+        self.weights = weights
+        counts = samples.chunks.map(\.counts)
+        inputs = samples.chunks.map { chunk in
+            Dictionary(uniqueKeysWithValues: chunk.inputs.map { ($0.key, $0.value.stored(name: $0.key)) })
+        }
+        guard sequences.allSatisfy({ $0 == weights }) else {
+            throw RequestError(
+                "samples of different lengths take different ways through the model; give them one length")
+        }
+        try restart()
+    }
+
+    /// Runs all samples from weight `start` (nil: from the beginning) up to weight `end` (nil: to the end).
+    func run(from start: Int?, to end: Int?) throws {
+        nonisolated(unsafe) let executors = executors
+        let calls = calls
+        try Parallel.forEach(executors.count, threads: threads) { chunk in
+            let first = start.map { calls[chunk][$0] } ?? 0
+            let last = end.map { calls[chunk][$0] } ?? executors[chunk].function.calls.count
+            for call in first..<last { try executors[chunk].step(call) }
+        }
+    }
+
+    /// The statistics of what a weight is about to be multiplied with; nil where no vector was seen.
+    func statistics(of weight: Int) -> ActivationStatistics? {
+        guard let executor = executors.first else { return nil }
+        let sums = MomentSums(columns: executor.function.calls[calls[0][weight]].inputs[1].shape.columns)
+        for (chunk, executor) in executors.enumerated() {
+            let call = calls[chunk][weight]
+            // A mask of another length than the input, as after a convolution, tells nothing of its positions.
+            let shape = executor.function.calls[call].inputs[0].shape
+            let mask = shape.dimensions.dropLast().reduce(1, *) == counts[chunk]?.count ? counts[chunk] : nil
+            executor.forEachVector(ofCall: call) { vector, place in
+                if mask?[place] ?? true { sums.add(vector, threads: threads) }
+            }
+        }
+        return sums.statistics(threads: threads)
+    }
+
+    /// Whether a weight is multiplied with the very vectors that the one before it was.
+    func sharesInput(withWeightBefore weight: Int) -> Bool {
+        guard weight > 0, let function = executors.first?.function else { return false }
+        let (before, now) = (calls[0][weight - 1], calls[0][weight])
+        let operand = function.calls[now].inputs[0]
+        guard function.calls[before].operation is Linear, function.calls[now].operation is Linear,
+            function.calls[before].inputs[0] == operand
+        else { return false }
+        return !function.calls[before..<now].flatMap(\.outputs).contains { $0.overlaps(operand) }
+    }
+
+    /// Gives all samples their inputs again, for another run from the beginning.
+    func restart() throws {
+        for (executor, inputs) in zip(executors, inputs) { try executor.start(with: inputs) }
+    }
+
+    /// What is in memory where the samples are. Not the states of a decoder.
+    func snapshot() -> [ArenaSnapshot] { executors.map { $0.snapshot() } }
+    func restore(_ snapshots: [ArenaSnapshot]) {
+        for (executor, snapshot) in zip(executors, snapshots) { executor.restore(snapshot) }
+    }
+
+    /// The outputs after a run to the end, by chunk.
+    func outputs() -> [[StoredTensor]] { executors.map(\.results) }
+
+    /// How far outputs are from those of a reference run: the sum over the float outputs of squared error by energy.
+    /// Positions that a mask hides do not count.
+    func error(of outputs: [[StoredTensor]], from reference: [[StoredTensor]]) -> Double {
+        var sums: [String: (error: Double, energy: Double)] = [:]
+        for (chunk, (found, wanted)) in zip(outputs, reference).enumerated() {
+            for (output, exact) in zip(found, wanted) where exact.elementType == .float32 {
+                let (values, targets) = (output.floats(), exact.floats())
+                let extents = exact.shape.dimensions
+                var mask = counts[chunk]
+                let places = extents.count > 2 ? extents[0] * extents[1] : 0
+                if mask?.count != places { mask = nil }
+                let width = max(1, targets.count / max(places, 1))
+                var (error, energy) = sums[exact.name] ?? (0, 0)
+                for index in targets.indices where mask?[index / width] ?? true {
+                    let difference = Double(values[index]) - Double(targets[index])
+                    error += difference * difference
+                    energy += Double(targets[index]) * Double(targets[index])
+                }
+                sums[exact.name] = (error, energy)
+            }
+        }
+        return sums.sorted { $0.key < $1.key }.reduce(0) { $0 + $1.value.error / max($1.value.energy, 1e-30) }
+            / Double(max(sums.count, 1))
+    }
+
+    /// From now on all samples are multiplied with `tensor`, in place of the weight of its name.
+    func replace(_ tensor: CompressedTensor) throws {
+        for (executor, names) in zip(executors, weightNames) {
+            guard let index = names.firstIndex(of: tensor.name) else { continue }
+            try executor.replace(weight: index, by: tensor)
+        }
+    }
+}
+
+extension Operand {
+    /// Whether both may have a byte in common.
+    fileprivate func overlaps(_ other: Operand) -> Bool {
+        guard case .arena(let start) = storage, case .arena(let otherStart) = other.storage else {
+            return storage == other.storage
+        }
+        return start < otherStart + other.extent && otherStart < start + extent
+    }
+
+    private var extent: Int { ((layout.lastElement ?? 0) + 1) * elementType.byteCount }
+}

@@ -1,0 +1,75 @@
+/// Bits a weight against SQNR for the choices that a target had: estimates as a line, measurements as dots.
+public struct ParetoChart: Sendable {
+    public struct Point: Sendable {
+        public let bits: Double
+        public let sqnr: Double
+        public let isMeasured: Bool
+        public init(bits: Double, sqnr: Double, isMeasured: Bool) {
+            (self.bits, self.sqnr, self.isMeasured) = (bits, sqnr, isMeasured)
+        }
+    }
+    private let points: [Point]
+    private let chosen: Point
+
+    public init(points: [Point], chosen: (bits: Double, sqnr: Double)) {
+        self.points = points.filter { $0.bits.isFinite && $0.sqnr.isFinite }
+        self.chosen = Point(bits: chosen.bits, sqnr: chosen.sqnr, isMeasured: true)
+    }
+
+    public var svg: String {
+        let values = points.map(\.sqnr) + [chosen.sqnr, 0]
+        let low = ((values.min() ?? 0) / 10).rounded(.down) * 10
+        let high = max(low + 20, ((values.max() ?? 0) / 10).rounded(.up) * 10)
+        let most = max(1, (points.map(\.bits) + [chosen.bits]).max() ?? 1).rounded(.up)
+        let (width, height, left, bottom) = (960.0, 320.0, 48.0, 32.0)
+        func x(_ bits: Double) -> Double { left + bits / most * (width - left - 12) }
+        func y(_ sqnr: Double) -> Double { 14 + (high - sqnr) / (high - low) * (height - 14 - bottom) }
+        var marks = ""
+        for value in stride(from: low, through: high, by: high - low > 50 ? 20 : 10) {
+            marks += XML.element(
+                "path",
+                [("class", "grid"), ("d", "M\(XML.number(left)) \(XML.number(y(value)))H\(XML.number(width - 12))")])
+            marks += XML.element(
+                "text", [("class", "axis end"), ("x", XML.number(left - 6)), ("y", XML.number(y(value) + 4))],
+                "\(Int(value)) dB")
+        }
+        for bits in stride(from: 0, through: Int(most), by: most > 8 ? 4 : 1) {
+            marks += XML.element(
+                "text", [("class", "axis middle"), ("x", XML.number(x(Double(bits)))), ("y", XML.number(height - 12))],
+                "\(bits) bits")
+        }
+        let line = points.filter { !$0.isMeasured }.map { "\(XML.number(x($0.bits))) \(XML.number(y($0.sqnr)))" }
+        if !line.isEmpty {
+            marks += XML.element("path", [("class", "propagated"), ("d", "M" + line.joined(separator: "L"))])
+        }
+        for point in points.filter(\.isMeasured) + [chosen] {
+            let isChosen = point.bits == chosen.bits && point.sqnr == chosen.sqnr
+            marks += XML.element(
+                "circle",
+                [
+                    ("class", "injected"), ("cx", XML.number(x(point.bits))), ("cy", XML.number(y(point.sqnr))),
+                    ("r", isChosen ? "6" : "3.5"),
+                ])
+        }
+        return XML.element(
+            "svg",
+            [
+                ("xmlns", "http://www.w3.org/2000/svg"), ("viewBox", "0 0 \(XML.number(width)) \(XML.number(height))"),
+                ("role", "img"), ("aria-label", "SQNR of the outputs against bits a weight"),
+            ], marks)
+    }
+
+    /// A page of its own, without references to anything outside of it.
+    public func page(title: String) -> String {
+        """
+        <!DOCTYPE html>
+        <html lang="en"><head><meta charset="utf-8"><title>\(XML.escaped(title))</title><style>\(PageStyle.text)</style></head>
+        <body><main><h1>\(XML.escaped(title))</h1>
+        <p class="soft">SQNR of the outputs over the samples against bits a weight. The line adds up what each weight costs
+        alone; dots were measured with all weights stored so, the large one is the plan.</p>
+        \(svg)
+        </main></body></html>
+
+        """
+    }
+}

@@ -1,0 +1,114 @@
+import ByteIO
+import Calibration
+import Packages
+import Programs
+import Tensors
+import WeightCompression
+
+/// What a conversion knows of the inputs of weights: samples to run the model over, or statistics of an earlier run.
+struct ModelCalibration {
+    static let calibrate = Option(
+        "calibrate", .file("FILE"),
+        "sample inputs (safetensors), for targets and for schemes with method=weighted or gptq: the inputs of every "
+            + "weight are seen in a run over them", affectsOutput: true)
+
+    let samples: [CalibrationSamples]
+    /// By the weight's name; takes the place of samples.
+    private(set) var statistics: [String: ActivationStatistics] = [:]
+    let threads: Int
+
+    /// - Throws: `RequestError` when the recipe or a target wants samples and there are none, or the other way round.
+    init(_ request: ConversionRequest, parts: [Program], threads: Int) throws {
+        self.threads = threads
+        let recipe = request.recipe
+        guard let path = request.samples else {
+            samples = []
+            if let reference = recipe.statistics {
+                statistics = try Self.statistics(reference, besides: request.recipeFile)
+            } else if request.budget != nil {
+                throw RequestError("a target is measured on samples; give some with --calibrate FILE")
+            } else if recipe.wantsCalibration {
+                throw RequestError(
+                    "method=weighted and method=gptq want to know the inputs of weights; give samples with --calibrate FILE"
+                )
+            }
+            return
+        }
+        guard recipe.wantsCalibration || request.budget != nil else {
+            throw RequestError(
+                "nothing uses the samples of --calibrate \(path); choose a scheme with method=gptq or method=weighted")
+        }
+        let tensors = try SafetensorsFile(path).tensors
+        samples = try parts.compactMap { try CalibrationSamples(tensors, for: $0, file: path) }
+        guard !samples.isEmpty else {
+            let inputs = parts.flatMap { $0.inputs.map(\.name) }
+            throw RequestError(
+                "\(path) holds no tensor that is an input of the model (\(inputs.joined(separator: ", ")))")
+        }
+    }
+
+    /// What a plan has measured.
+    init(statistics: [String: ActivationStatistics], threads: Int) {
+        (samples, self.statistics, self.threads) = ([], statistics, threads)
+    }
+
+    private static func statistics(
+        _ reference: Recipe.StatisticsReference, besides recipe: String?
+    ) throws -> [String: ActivationStatistics] {
+        let folder = recipe.flatMap(Files.parentFolder) ?? "."
+        let path = reference.file.hasPrefix("/") ? reference.file : "\(folder)/\(reference.file)"
+        guard TreeDigest.digest(of: try MappedFile(path).bytes) == reference.digest else {
+            throw FormatError(
+                file: path, reason: "is not the file of statistics that \(recipe ?? "the recipe") was made with")
+        }
+        return try StatisticsFile.read(path)
+    }
+
+    /// The recipe, with the codecs of weights whose inputs are not known as they are without statistics.
+    func resolving(_ recipe: Recipe) -> Recipe {
+        var recipe = recipe
+        recipe.calibratedWeights = samples.reduce(into: Set(statistics.keys)) {
+            $0.formUnion($1.part.multipliedWeights)
+        }
+        return recipe
+    }
+
+    /// Makes the weights whose codecs want to know their inputs.
+    func compressing(
+        _ plan: [PlannedWeight], stored: [CompressedTensor], keptIn kept: KeptTensors,
+        progress: (StoredTensor) throws -> Void
+    ) throws -> [String: CompressedWeight] {
+        func compress(
+            _ weight: PlannedWeight, _ statistics: ActivationStatistics
+        ) throws -> (CompressedTensor, Distortion) {
+            try progress(weight.source)
+            let (digest, codec) = (statistics.digest, weight.choice.codec)
+            guard statistics.columns == weight.source.shape.columns else {
+                throw weight.source.error(
+                    "has \(weight.source.shape.columns) columns, but statistics of \(statistics.columns)")
+            }
+            if let known = try kept.stored(weight.source, codec, digest) { return known }
+            let (tensor, distortion) = try CompressedTensor.compressing(
+                weight.source, with: codec, given: statistics, threads: threads)
+            return (try kept.store(weight.source, tensor, distortion, digest), distortion)
+        }
+        var made: [String: (CompressedTensor, Distortion)] = [:]
+        if samples.isEmpty {
+            for weight in plan {
+                if let known = statistics[weight.source.name] { made[weight.source.name] = try compress(weight, known) }
+            }
+        } else {
+            made = try SequentialCompression(samples, threads: threads).run(plan, stored: stored, compress: compress)
+                .mapValues { ($0.tensor, $0.distortion) }
+        }
+        return Dictionary(
+            uniqueKeysWithValues: plan.compactMap { weight in
+                made[weight.source.name].map { tensor, distortion in
+                    (
+                        weight.source.name,
+                        CompressedWeight(tensor: tensor, distortion: distortion, readers: weight.readers)
+                    )
+                }
+            })
+    }
+}

@@ -1,0 +1,158 @@
+import ByteIO
+import CKernels
+import TestSupport
+import Testing
+
+@testable import Tensors
+@testable import WeightCompression
+
+/// Inputs whose elements go together, some of them large, one never seen.
+struct SampleInputs {
+    let vectors: [[Float]]
+    var columns: Int { vectors[0].count }
+
+    init(_ count: Int, columns: Int, seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let mixing = (0..<columns * 5).map { _ in Float.random(in: -1...1, using: &generator) }
+        vectors = (0..<count).map { _ in
+            let causes = (0..<5).map { _ in Float.random(in: -1...1, using: &generator) }
+            return (0..<columns).map { column in
+                if column == columns - 1 { return 0 }
+                let common = (0..<5).reduce(Float(0)) { $0 + causes[$1] * mixing[column * 5 + $1] }
+                let size: Float = column % 11 == 0 ? 8 : 1
+                return size * (common + 0.3 * Float.random(in: -1...1, using: &generator))
+            }
+        }
+    }
+
+    func statistics(threads: Int = 1) throws -> ActivationStatistics {
+        let sums = MomentSums(columns: columns)
+        for vector in vectors { sums.add(vector, threads: threads) }
+        return try #require(sums.statistics(threads: threads))
+    }
+
+    /// Squared error of a weight's outputs over the vectors.
+    func outputError(of weight: CompressedTensor, from source: StoredTensor) -> Double {
+        let (stored, original) = (weight.floats(), source.floats())
+        var sum = 0.0
+        for vector in vectors {
+            for row in 0..<source.shape.rows {
+                var error = 0.0
+                for column in 0..<columns {
+                    let place = row * columns + column
+                    error += Double(vector[column]) * (Double(stored[place]) - Double(original[place]))
+                }
+                sum += error * error
+            }
+        }
+        return sum
+    }
+}
+
+@Suite("What is known of a weight's inputs", .serialized)
+struct FeedbackTests {
+    @Test("moments are means of products, with the same bits on every set and any number of threads")
+    func moments() throws {
+        let inputs = SampleInputs(451, columns: 70, seed: 3)
+        let known = try inputs.statistics()
+        for (row, column) in [(0, 0), (5, 3), (69, 69), (68, 0), (33, 11)] {
+            let exact = inputs.vectors.reduce(0.0) { $0 + Double($1[row]) * Double($1[column]) } / 451
+            #expect(abs(Double(known.moments[row * 70 + column]) - exact) <= 1e-5)
+            #expect(known.moments[row * 70 + column] == known.moments[column * 70 + row])
+        }
+        #expect(try inputs.statistics(threads: 2).moments == known.moments)
+        defer { _ = ck_limit_isa(CK_AVX512) }
+        for set in [CK_SCALAR, CK_AVX2] {
+            _ = ck_limit_isa(set)
+            #expect(try inputs.statistics().moments == known.moments)
+        }
+    }
+
+    @Test("the factor is that of the moments", arguments: [1, 16, 37, 100])
+    func factor(columns: Int) throws {
+        let statistics = try SampleInputs(200, columns: columns, seed: 9).statistics()
+        let factor = statistics.factor(FeedbackOrder(group: 4), threads: 2)
+        #expect(Set(factor.order).count == columns)
+        let width = FeedbackFactor.width
+        func upper(_ row: Int, _ column: Int) -> Double {
+            var value: Float = 0
+            if row <= column { factor.withPanel(column / width) { value = $0[row * width + column % width] } }
+            return Double(value)
+        }
+        let squares = statistics.meanSquares.reduce(0) { $0 + Double($1) } / Double(columns)
+        for row in 0..<columns {
+            for column in row..<columns {
+                let product = (column..<columns).reduce(0.0) {
+                    $0 + upper(row, $1) * Double(factor.pivots[$1]) * upper(column, $1)
+                }
+                var moment = Double(
+                    statistics.moments[Int(factor.order[row]) * columns + Int(factor.order[column])])
+                if row == column { moment += FeedbackFactor.damping * (squares > 0 ? squares : 1) }
+                #expect(abs(product - moment) <= 1e-4 * max(squares, 1))
+            }
+        }
+    }
+
+    static let schemes = [
+        "int4:block=16", "int4", "int4:block=64", "int4:block=channel,scales=float32", "int4:mode=asymmetric",
+        "int8", "int8:axis=tensor", "palette:bits=4", "palette:bits=3,group=5", "palette:bits=2,scale=channel",
+        "palette:bits=8,entries=float16",
+    ]
+
+    @Test("weighted codes lose less in the outputs than the nearest, gptq's less still", arguments: schemes)
+    func outputs(scheme: String) throws {
+        let source = StoredTensor(name: "w", floats: OddTensor.normal(40 * 72, seed: 4), shape: [40, 72])
+        let inputs = SampleInputs(300, columns: 72, seed: 5)
+        let statistics = try inputs.statistics()
+        let errors = try ["nearest", "weighted", "gptq"].map { method in
+            let codec = try Codecs.codec("\(scheme)\(scheme.contains(":") ? "," : ":")method=\(method)")
+            let weight = try CompressedTensor.compressing(source, with: codec, given: statistics, threads: 1).tensor
+            return inputs.outputError(of: weight, from: source)
+        }
+        #expect(errors[1] <= errors[0] * 1.02)
+        #expect(errors[2] < 0.7 * errors[0])
+    }
+
+    @Test("the bytes depend neither on threads nor on the instruction set", arguments: schemes)
+    func bytes(scheme: String) throws {
+        let source = StoredTensor(name: "w", floats: OddTensor.normal(70 * 45, seed: 6), shape: [70, 45])
+        let inputs = SampleInputs(100, columns: 45, seed: 7)
+        func sections(threads: Int) throws -> [[UInt8]] {
+            let codec = try Codecs.codec("\(scheme)\(scheme.contains(":") ? "," : ":")method=gptq")
+            return try CompressedTensor.compressing(
+                source, with: codec, given: inputs.statistics(threads: threads), threads: threads
+            ).tensor.sections.map { $0.withBytes(Array.init) }
+        }
+        let known = try sections(threads: 1)
+        #expect(try sections(threads: 2) == known)
+        defer { _ = ck_limit_isa(CK_AVX512) }
+        for set in [CK_SCALAR, CK_AVX2] {
+            _ = ck_limit_isa(set)
+            #expect(try sections(threads: 1) == known)
+        }
+    }
+
+    @Test("stored codes prove themselves whatever the weights, and another weight's do not", arguments: schemes)
+    func proof(scheme: String) throws {
+        for odd in OddTensor.matrices where odd.tensor.shape.columns > 1 {
+            let source = odd.tensor
+            let statistics = try SampleInputs(20, columns: source.shape.columns, seed: 8).statistics()
+            for method in ["weighted", "gptq"] {
+                let codec = try Codecs.codec("\(scheme)\(scheme.contains(":") ? "," : ":")method=\(method)")
+                if EveryCodec.overflows(codec, source) { continue }
+                let (weight, distortion) = try CompressedTensor.compressing(
+                    source, with: codec, given: statistics, threads: 1)
+                let violation = codec.violation(0..<source.shape.rows, of: weight, source: source)
+                #expect(violation == nil, "\(codec.specification) of \(source.name): \(String(describing: violation))")
+                #expect(distortion.squaredError.isFinite)
+            }
+        }
+        let source = StoredTensor(name: "w", floats: OddTensor.normal(16 * 32, seed: 1), shape: [16, 32])
+        let other = StoredTensor(name: "w", floats: OddTensor.normal(16 * 32, seed: 2), shape: [16, 32])
+        let codec = try Codecs.codec("\(scheme)\(scheme.contains(":") ? "," : ":")method=gptq")
+        let weight = try CompressedTensor.compressing(
+            other, with: codec, given: SampleInputs(20, columns: 32, seed: 8).statistics(), threads: 1
+        ).tensor
+        #expect(codec.violation(0..<16, of: weight, source: source) != nil)
+    }
+}
