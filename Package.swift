@@ -34,11 +34,13 @@ let package = Package(
         .executable(name: "accelc", targets: ["accelc"]),
         .library(name: "AccelPackage", targets: ["Packages", "Runtime"]),
         .library(
-            name: "AccelToolchain", targets: ["Verification", "Calibration", "Exporters", "Packages", "Runtime", "ModelFamilies"]),
+            name: "AccelToolchain",
+            targets: ["Verification", "Calibration", "Exporters", "Packages", "Runtime", "ModelFamilies"]),
     ],
     targets: [
         layer(
-            "accelc", over: ["Verification", "Calibration", "Exporters", "Packages", "Runtime", "ModelFamilies", "Programs"],
+            "accelc",
+            over: ["Verification", "Calibration", "Exporters", "Packages", "Runtime", "ModelFamilies", "Programs"],
             kind: .executable),
         layer("Verification", over: ["Runtime", "Packages", "Exporters", "Programs"]),
         layer("Calibration", over: ["Runtime", "Programs"]),
