@@ -54,9 +54,14 @@ extension LayeredCodec {
     }
 
     /// The options' codec within.
+    /// - Throws: `RequestError` for a codec that asks for statistics: those of all columns say nothing of the ones left.
     static func inner(of values: CodecOptionValues) throws -> (any WeightCodec, CodecOptionValues) {
         let within = values.inner.first ?? CodecOptionValues(defaultsOf: Float16Codec.self)
-        return (try Codecs.codec(within), values.replacing(inner: within))
+        let codec = try Codecs.codec(within)
+        guard codec.method == .nearest else {
+            throw RequestError("\(name): \(codec.specification) within it cannot be calibrated; leave method out")
+        }
+        return (codec, values.replacing(inner: within))
     }
 }
 
