@@ -51,6 +51,16 @@ def noise(outputs, references):
     }
 
 
+def make_all(names, make):
+    """Makes each fixture by `make`, which returns its bytes, and prints them."""
+    total = 0
+    for name in names:
+        size = make(name)
+        total += size
+        print(f"{name:20} {size:8} bytes")
+    print(f"{'all':20} {total:8} bytes")
+
+
 def shapes(tensors):
     return {name: [str(t.dtype).removeprefix("torch."), list(t.shape)] for name, t in tensors.items()}
 

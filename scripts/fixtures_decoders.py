@@ -196,14 +196,5 @@ def make(name):
     return sum(p.stat().st_size for p in folder.iterdir())
 
 
-def main(names):
-    total = 0
-    for name in names or FIXTURE:
-        size = make(name)
-        total += size
-        print(f"{name:20} {size:8} bytes")
-    print(f"{'all':20} {total:8} bytes")
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    cases.make_all(sys.argv[1:] or FIXTURE, make)

@@ -75,18 +75,6 @@ CK_TARGET_AVX512 CK_INLINE void lookup_avx512(const uint8_t *codes, const float 
 #define LOOKUP(codes, table, even, odd) lookup_avx512(codes, table, (float *)&even, (float *)&odd)
 #include "dot_body.h"
 
-#define CHOOSE(kernel, ...)                                      \
-    switch (ck_current_isa()) {                                  \
-    case CK_AVX512: kernel##_avx512(__VA_ARGS__); return;        \
-    case CK_AVX2: kernel##_avx2(__VA_ARGS__); return;            \
-    default: kernel##_plain(__VA_ARGS__);                        \
-    }
-
-#else
-
-// NEON belongs to the plain compilation on ARM.
-#define CHOOSE(kernel, ...) kernel##_plain(__VA_ARGS__);
-
 #endif
 
 void ck_split_pairs(const float *x, size_t count, float *target) {
@@ -95,20 +83,20 @@ void ck_split_pairs(const float *x, size_t count, float *target) {
 }
 
 void ck_dot(const float *x, const float *w, size_t stride, size_t rows, size_t count, float *target) {
-    CHOOSE(dot, x, w, stride, rows, count, target)
+    CK_CHOOSE(dot, x, w, stride, rows, count, target);
 }
 
 void ck_dot_int8(const float *x, const int8_t *codes, size_t stride, size_t rows, size_t count, const float *zeros,
                  float *target) {
-    CHOOSE(dot_int8, x, codes, stride, rows, count, zeros, target)
+    CK_CHOOSE(dot_int8, x, codes, stride, rows, count, zeros, target);
 }
 
 void ck_dot_codes4(const float *pairs, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                    const float table[16], const float *scales, size_t blocks, size_t block, float *target) {
-    CHOOSE(dot_codes4, pairs, codes, stride, rows, count, table, scales, blocks, block, target)
+    CK_CHOOSE(dot_codes4, pairs, codes, stride, rows, count, table, scales, blocks, block, target);
 }
 
 void ck_weighted_sum(const float *weights, const float *rows, size_t stride, size_t count, size_t columns,
                      float *target) {
-    CHOOSE(weighted_sum, weights, rows, stride, count, columns, target)
+    CK_CHOOSE(weighted_sum, weights, rows, stride, count, columns, target);
 }

@@ -24,6 +24,17 @@
 /// for each line of memory leave too few reads under way otherwise.
 #define prefetch_ahead(p) __builtin_prefetch((const char *)(p) + 2048)
 
+/// Calls the form of a kernel for the instruction set in use: `_plain`, `_avx2` or `_avx512`.
+#if CK_X86
+#define CK_CHOOSE(kernel, ...)                                         \
+    (ck_current_isa() == CK_AVX512 ? kernel##_avx512(__VA_ARGS__)      \
+     : ck_current_isa() == CK_AVX2 ? kernel##_avx2(__VA_ARGS__)        \
+                                   : kernel##_plain(__VA_ARGS__))
+#else
+// NEON belongs to the plain compilation on ARM.
+#define CK_CHOOSE(kernel, ...) kernel##_plain(__VA_ARGS__)
+#endif
+
 // The columns of a panel: two AVX-512 vectors; narrower sets take a panel in several columns of tiles.
 #define PANEL_WIDTH 32
 

@@ -122,13 +122,6 @@ static double exact_squares(const uint8_t *p, ck_type type, size_t count, float 
 #include "quantize_body.h"
 #include "nibbles_body.h"
 
-#define CHOOSE(kernel, ...)                                            \
-    (ck_current_isa() == CK_AVX512 ? kernel##_avx512(__VA_ARGS__)      \
-     : ck_current_isa() == CK_AVX2 ? kernel##_avx2(__VA_ARGS__)        \
-                                   : kernel##_plain(__VA_ARGS__))
-
-#else
-#define CHOOSE(kernel, ...) kernel##_plain(__VA_ARGS__)
 #endif
 
 /// The float whose bits, made to rise with it, are `x`.
@@ -140,7 +133,7 @@ static float unordered(int32_t x, ck_type type) {
 
 int ck_extremes(const void *values, ck_type type, size_t count, float *low, float *high) {
     int least, most;
-    CHOOSE(extremes, values, type, count, &least, &most);
+    CK_CHOOSE(extremes, values, type, count, &least, &most);
     // Positive infinity; the bits of the negative one are those below -1 - infinity.
     const int infinity = type == CK_F32 ? 0x7F800000 : type == CK_F16 ? 0x7C00 : 0x7F80;
     if (most >= infinity || least <= -1 - infinity) return 0;
@@ -168,14 +161,14 @@ static void add_errors(const error_sums *sums, ck_errors *errors) {
 void ck_quantize_bytes(const void *values, ck_type type, size_t count, float scale, uint8_t *codes,
                        ck_errors *errors) {
     error_sums sums = {0, 0, 0};
-    CHOOSE(bytes, values, type, count, scale, codes, &sums);
+    CK_CHOOSE(bytes, values, type, count, scale, codes, &sums);
     add_errors(&sums, errors);
 }
 
 int ck_quantize_nibbles(const void *values, ck_type type, size_t count, size_t block, int reach, int half_scales,
                         uint8_t *codes, uint8_t *scales, ck_errors *errors) {
     error_sums sums = {0, 0, 0};
-    if (!CHOOSE(nibbles, values, type, count, block, reach, half_scales, codes, scales, &sums)) return 0;
+    if (!CK_CHOOSE(nibbles, values, type, count, block, reach, half_scales, codes, scales, &sums)) return 0;
     add_errors(&sums, errors);
     return 1;
 }

@@ -18,39 +18,27 @@
 #define TARGET CK_TARGET_AVX512
 #include "rows_body.h"
 
-#define CHOOSE(kernel, ...)                                      \
-    switch (ck_current_isa()) {                                  \
-    case CK_AVX512: kernel##_avx512(__VA_ARGS__); return;        \
-    case CK_AVX2: kernel##_avx2(__VA_ARGS__); return;            \
-    default: kernel##_plain(__VA_ARGS__);                        \
-    }
-
-#else
-
-// NEON belongs to the plain compilation on ARM.
-#define CHOOSE(kernel, ...) kernel##_plain(__VA_ARGS__);
-
 #endif
 
-void ck_gelu_erf(float *x, size_t count) { CHOOSE(gelu_erf, x, count) }
-void ck_gelu_tanh(float *x, size_t count) { CHOOSE(gelu_tanh, x, count) }
-void ck_gelu_quick(float *x, size_t count) { CHOOSE(gelu_quick, x, count) }
-void ck_tanh(float *x, size_t count) { CHOOSE(tanh, x, count) }
-void ck_sigmoid(float *x, size_t count) { CHOOSE(sigmoid, x, count) }
-void ck_silu(float *x, size_t count) { CHOOSE(silu, x, count) }
-void ck_exp(float *x, size_t count) { CHOOSE(exp, x, count) }
-void ck_sin(float *x, size_t count) { CHOOSE(sin, x, count) }
-void ck_cos(float *x, size_t count) { CHOOSE(cos, x, count) }
-void ck_softmax(float *row, size_t count) { CHOOSE(softmax, row, count) }
+void ck_gelu_erf(float *x, size_t count) { CK_CHOOSE(gelu_erf, x, count); }
+void ck_gelu_tanh(float *x, size_t count) { CK_CHOOSE(gelu_tanh, x, count); }
+void ck_gelu_quick(float *x, size_t count) { CK_CHOOSE(gelu_quick, x, count); }
+void ck_tanh(float *x, size_t count) { CK_CHOOSE(tanh, x, count); }
+void ck_sigmoid(float *x, size_t count) { CK_CHOOSE(sigmoid, x, count); }
+void ck_silu(float *x, size_t count) { CK_CHOOSE(silu, x, count); }
+void ck_exp(float *x, size_t count) { CK_CHOOSE(exp, x, count); }
+void ck_sin(float *x, size_t count) { CK_CHOOSE(sin, x, count); }
+void ck_cos(float *x, size_t count) { CK_CHOOSE(cos, x, count); }
+void ck_softmax(float *row, size_t count) { CK_CHOOSE(softmax, row, count); }
 
 void ck_layer_norm(const float *x, const float *gain, const float *shift, double epsilon, float *target, size_t count) {
-    CHOOSE(layer_norm, x, gain, shift, epsilon, target, count)
+    CK_CHOOSE(layer_norm, x, gain, shift, epsilon, target, count);
 }
 
 void ck_rms_norm(const float *x, const float *gain, double epsilon, float *target, size_t count) {
-    CHOOSE(rms_norm, x, gain, epsilon, target, count)
+    CK_CHOOSE(rms_norm, x, gain, epsilon, target, count);
 }
 
 void ck_rope(const float *x, const float *cos, const float *sin, size_t half, float *target, size_t width) {
-    CHOOSE(rope, x, cos, sin, half, target, width)
+    CK_CHOOSE(rope, x, cos, sin, half, target, width);
 }

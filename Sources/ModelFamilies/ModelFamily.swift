@@ -60,6 +60,10 @@ extension ModelFamily {
         for part in parts where !self.parts.contains(part) {
             throw RequestError("there is no part \"\(part)\" (the model has: \(self.parts.joined(separator: ", ")))")
         }
+        let quantized = checkpoint.configuration["quantization_config"].exists
+        try checkpoint.configuration.refuse([
+            ("quantization_config", quantized, "a checkpoint that is quantised already")
+        ])
         var names = TensorNames(checkpoint)
         names.standsInForMissing = standsInForMissing
         let wanted = parts.isEmpty ? defaultParts : self.parts.filter(parts.contains)

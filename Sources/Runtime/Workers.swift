@@ -34,6 +34,16 @@ final class Workers {
         }
     }
 
+    /// Calls `body` with ranges that cover `0..<rows`, each with about `elements` elements in rows of `width`.
+    func forEachRows(
+        _ rows: Int, width: Int, elements: Int = 1 << 13, _ body: @Sendable (Range<Int>) -> Void
+    ) {
+        let rowsAtOnce = max(1, elements / max(width, 1))
+        forEach((rows + rowsAtOnce - 1) / rowsAtOnce) { piece, _ in
+            body(piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, rows))
+        }
+    }
+
     /// Memory of one worker; only the piece that the worker is at uses it.
     private struct Scratch: @unchecked Sendable {
         private var buffer = ByteBuffer(count: 64)

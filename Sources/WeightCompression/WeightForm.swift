@@ -50,10 +50,10 @@ public struct PackedCodes: Sendable {
     public let columns: Int
 
     /// All codes, one after the other, as they are stored (not sign-extended).
-    var integers: [Int] {
+    var unpacked: [UInt8] {
         let perRow = BitPacking.byteCount(columns, bits: bits)
-        var codes = [UInt8](repeating: 0, count: rows * columns)
-        codes.withUnsafeMutableBufferPointer { codes in
+        return [UInt8](unsafeUninitializedCapacity: rows * columns) { codes, count in
+            codes.initialize(repeating: 0)
             bytes.withBytes { source in
                 guard let start = source.baseAddress else { return }
                 for row in 0..<rows {
@@ -62,27 +62,15 @@ public struct PackedCodes: Sendable {
                         into: UnsafeMutableBufferPointer(rebasing: codes[row * columns..<(row + 1) * columns]))
                 }
             }
+            count = rows * columns
         }
-        return codes.map(Int.init)
     }
 
     /// All codes as one stream of bits, rows not padded.
     public var stream: ByteView {
-        let perRow = BitPacking.byteCount(columns, bits: bits)
         if columns * bits % 8 == 0 { return bytes }
         let target = ByteBuffer(count: BitPacking.byteCount(rows * columns, bits: bits))
-        let all = [UInt8](unsafeUninitializedCapacity: rows * columns) { codes, count in
-            bytes.withBytes { source in
-                for row in 0..<rows {
-                    guard let start = source.baseAddress else { break }
-                    BitPacking.unpack(
-                        (start + row * perRow).assumingMemoryBound(to: UInt8.self), bits: bits,
-                        into: UnsafeMutableBufferPointer(rebasing: codes[row * columns..<(row + 1) * columns]))
-                }
-            }
-            count = rows * columns
-        }
-        all.withUnsafeBufferPointer { codes in
+        unpacked.withUnsafeBufferPointer { codes in
             guard let start = target.bytes.baseAddress else { return }
             BitPacking.pack(codes, bits: bits, into: start.assumingMemoryBound(to: UInt8.self))
         }
@@ -138,8 +126,8 @@ extension AffineForm {
         }
         zeros =
             hasZeros
-            ? PackedCodes(bits: bits, bytes: weight.sections[2], rows: scaleRows, columns: blocks).integers
-                .map { $0 >= 1 << (bits - 1) ? $0 - 1 << bits : $0 } : nil
+            ? PackedCodes(bits: bits, bytes: weight.sections[2], rows: scaleRows, columns: blocks).unpacked
+                .map { Int($0) >= 1 << (bits - 1) ? Int($0) - 1 << bits : Int($0) } : nil
         self.scaleRows = scaleRows
         self.block = block
         self.scaleType = scaleType == .float16 ? .float16 : .float32

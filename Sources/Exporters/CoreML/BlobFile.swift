@@ -64,25 +64,18 @@ struct BlobFile {
 }
 
 extension MILDataType {
+    /// The types that blob files can hold, in the order in which they number them from 1 on.
+    private static let blobTypes: [MILDataType] = [
+        .float16, .float32, .uint8, .int8, .bfloat16, .int16, .uint16, .int4, .uint1, .uint2, .uint4, .uint3, .uint6,
+        .int32, .uint32,
+    ]
+
     /// The number that blob files use for it; 0 for what they cannot hold.
-    var blobCode: Int {
-        switch self {
-        case .float16: 1
-        case .float32: 2
-        case .uint8: 3
-        case .int8: 4
-        case .bfloat16: 5
-        case .int16: 6
-        case .uint16: 7
-        case .int4: 8
-        case .uint1: 9
-        case .uint2: 10
-        case .uint4: 11
-        case .uint3: 12
-        case .uint6: 13
-        case .int32: 14
-        case .uint32: 15
-        default: 0
-        }
+    var blobCode: Int { (Self.blobTypes.firstIndex(of: self) ?? -1) + 1 }
+
+    /// The type that blob files number so.
+    init?(blobCode: Int) {
+        guard Self.blobTypes.indices.contains(blobCode - 1) else { return nil }
+        self = Self.blobTypes[blobCode - 1]
     }
 }

@@ -13,7 +13,7 @@ public struct CoreMLExporter: Exporter {
         help: "what the model computes in; float16 keeps float32 where sums or angles need it")
     static let layout = ExportOption(
         "layout", allowed: ["plain", "ane"],
-        help: "ane: for the Neural Engine, nothing in float32, and a report of what keeps an operator off it")
+        help: "ane: nothing is computed in float32, which the Neural Engine has not")
     static let fallback = ExportOption(
         "allow-fallback", allowed: [],
         help: "write a weight as plain numbers, and say so, where the target cannot express its form")

@@ -62,7 +62,6 @@ struct BertConfiguration {
         try config.refuse([
             ("is_decoder", try config["is_decoder"].bool(default: false), "BERT as a decoder"),
             ("add_cross_attention", try config["add_cross_attention"].bool(default: false), "cross attention"),
-            ("quantization_config", config["quantization_config"].exists, "a checkpoint that is quantised already"),
             (
                 "pruned_heads", try config["pruned_heads"].exists && !config["pruned_heads"].members().isEmpty,
                 "pruned heads"

@@ -57,11 +57,6 @@ struct DecoderConfiguration {
     init(_ config: JSONField, of architectures: [String], defaults: Defaults = Defaults()) throws {
         let architecture = try Self.architecture(config, among: architectures)
         isBare = architecture.hasSuffix("Model")
-        if config["quantization_config"].exists {
-            throw RequestError(
-                "\(config.file), field quantization_config: a checkpoint that is quantised already is not supported",
-                status: .unavailable)
-        }
         width = try config["hidden_size"].int(in: 1...1 << 16)
         heads = try config["num_attention_heads"].int(in: 1...1 << 12)
         keyHeads = try config["num_key_value_heads"].int(in: 1...1 << 12, default: defaults.keyHeads ?? heads)

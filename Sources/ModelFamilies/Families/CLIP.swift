@@ -16,9 +16,6 @@ struct CLIP: ModelFamily {
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         _ = try file.architecture(default: Architecture.model)
-        try file.refuse([
-            ("quantization_config", file["quantization_config"].exists, "a checkpoint that is quantised already")
-        ])
         let projection = try file["projection_dim"].int(in: 1...1 << 16, default: 512)
         let vision = try CLIPVisionTower(file["vision_config"], prefix: "vision_model.")
         let text = try CLIPTextTower(file["text_config"], prefix: "text_model.")

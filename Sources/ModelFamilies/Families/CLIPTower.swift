@@ -27,9 +27,6 @@ struct CLIPTower: ModelFamily {
         guard architecture.readsText == isText else {
             throw file["architectures"].error("\(architecture.rawValue) does not go with this model_type")
         }
-        try file.refuse([
-            ("quantization_config", file["quantization_config"].exists, "a checkpoint that is quantised already")
-        ])
         names.prefixes = [isText ? "text_model." : "vision_model."]
         names.explain("positions 0, 1, 2, ..., which need no table") { $0 == "embeddings.position_ids" }
         names.explain("\(architecture.rawValue) does not read it") { $0.hasSuffix("_projection.weight") }

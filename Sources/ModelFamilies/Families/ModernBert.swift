@@ -99,9 +99,6 @@ struct ModernBertConfiguration {
         tiesHead = try config["tie_word_embeddings"].bool(default: true)
         poolsMean = try config["classifier_pooling"].exists && config["classifier_pooling"].string() == "mean"
         labels = try config.labelCount()
-        try config.refuse([
-            ("quantization_config", config["quantization_config"].exists, "a checkpoint that is quantised already")
-        ])
     }
 
     private static func base(

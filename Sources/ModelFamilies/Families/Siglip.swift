@@ -16,9 +16,6 @@ struct Siglip: ModelFamily {
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         _ = try file.architecture(default: Architecture.model)
-        try file.refuse([
-            ("quantization_config", file["quantization_config"].exists, "a checkpoint that is quantised already")
-        ])
         let vision = try SiglipVisionTower(file["vision_config"], prefix: "vision_model.")
         guard vision.hasHead else { throw file["vision_config"]["vision_use_head"].error("images have no embedding") }
         let text = try SiglipTextTower(file["text_config"], prefix: "text_model.")

@@ -16,9 +16,6 @@ struct SiglipVision: ModelFamily {
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         _ = try file.architecture(default: Architecture.model)
-        try file.refuse([
-            ("quantization_config", file["quantization_config"].exists, "a checkpoint that is quantised already")
-        ])
         let tower = try SiglipVisionTower(file, prefix: "")
         names.prefixes = ["vision_model."]
         names.explain("positions 0, 1, 2, ..., which need no table") { $0 == "embeddings.position_ids" }

@@ -23,9 +23,6 @@ struct ViT: ModelFamily {
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         let architecture = try file.architecture(default: Architecture.model)
-        try file.refuse([
-            ("quantization_config", file["quantization_config"].exists, "a checkpoint that is quantised already")
-        ])
         let patches = try ImagePatches(file, patch: 16)
         let length = patches.count + 1
         var encoder = try EncoderLayers(

@@ -42,10 +42,9 @@ struct BinaryKernel: Kernel {
 
     private func combine<Function: PairFunction>(_ function: Function.Type, on workers: Workers) {
         let width = xRows.width
-        let rowsAtOnce = max(1, (1 << 13) / max(width, 1))
-        workers.forEach((xRows.count + rowsAtOnce - 1) / rowsAtOnce) { piece, _ in
+        workers.forEachRows(xRows.count, width: width) { rows in
             guard let xStart = x.floats, let yStart = y.floats, let target = target.contiguousFloats else { return }
-            for row in piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, xRows.count) {
+            for row in rows {
                 let (x, y) = (xStart + xRows.start(of: row), yStart + yRows.start(of: row))
                 let out = target + row * width
                 switch (xRows.step, yRows.step) {

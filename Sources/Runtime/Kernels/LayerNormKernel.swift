@@ -25,14 +25,13 @@ struct LayerNormKernel: Kernel {
     func run(on workers: Workers) {
         let width = gain.shape.count
         let rows = width == 0 ? 0 : source.shape.count / width
-        let rowsAtOnce = max(1, (1 << 13) / max(width, 1))
-        workers.forEach((rows + rowsAtOnce - 1) / rowsAtOnce) { piece, _ in
+        workers.forEachRows(rows, width: width) { rows in
             guard let source = source.contiguousFloats, let target = target.contiguousFloats,
                 let gain = gain.contiguousFloats
             else { return }
             zeros.withUnsafeBufferPointer { zeros in
                 let shift = shift?.contiguousFloats.map { UnsafePointer($0) } ?? zeros.baseAddress
-                for row in piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, rows) {
+                for row in rows {
                     ck_layer_norm(source + row * width, gain, shift, epsilon, target + row * width, width)
                 }
             }

@@ -20,12 +20,11 @@ struct RMSNormKernel: Kernel {
     func run(on workers: Workers) {
         let width = gain.shape.count
         let rows = width == 0 ? 0 : source.shape.count / width
-        let rowsAtOnce = max(1, (1 << 13) / max(width, 1))
-        workers.forEach((rows + rowsAtOnce - 1) / rowsAtOnce) { piece, _ in
+        workers.forEachRows(rows, width: width) { rows in
             guard let source = source.contiguousFloats, let target = target.contiguousFloats,
                 let gain = gain.contiguousFloats
             else { return }
-            for row in piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, rows) {
+            for row in rows {
                 ck_rms_norm(source + row * width, gain, epsilon, target + row * width, width)
             }
         }

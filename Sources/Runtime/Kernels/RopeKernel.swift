@@ -24,12 +24,11 @@ struct RopeKernel: Kernel {
     }
 
     func run(on workers: Workers) {
-        let rowsAtOnce = max(1, (1 << 12) / width)
-        workers.forEach((angles.count + rowsAtOnce - 1) / rowsAtOnce) { piece, _ in
+        workers.forEachRows(angles.count, width: width, elements: 1 << 12) { rows in
             guard let source = source.contiguousFloats, let target = target.contiguousFloats,
                 let cos = cos.contiguousFloats, let sin = sin.contiguousFloats
             else { return }
-            for row in piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, angles.count) {
+            for row in rows {
                 let angle = angles.start(of: row)
                 ck_rope(source + row * width, cos + angle, sin + angle, half, target + row * width, width)
             }

@@ -15,10 +15,9 @@ struct SoftmaxKernel: Kernel {
     func run(on workers: Workers) {
         let width = source.shape.dimensions.last ?? 1
         let rows = width == 0 ? 0 : source.shape.count / width
-        let rowsAtOnce = max(1, (1 << 13) / max(width, 1))
-        workers.forEach((rows + rowsAtOnce - 1) / rowsAtOnce) { piece, _ in
+        workers.forEachRows(rows, width: width) { rows in
             guard let source = source.contiguousFloats, let target = target.contiguousFloats else { return }
-            for row in piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, rows) {
+            for row in rows {
                 (target + row * width).update(from: source + row * width, count: width)
                 ck_softmax(target + row * width, width)
             }

@@ -24,13 +24,12 @@ struct WeightViewKernel: Kernel {
 
     func run(on workers: Workers) {
         let columns = weight.shape.columns
-        let rowsAtOnce = max(1, (1 << 13) / columns)
-        workers.forEach((rows.count + rowsAtOnce - 1) / rowsAtOnce) { piece, _ in
+        workers.forEachRows(rows.count, width: columns) { part in
             guard let target = target.contiguousFloats else { return }
-            let start = piece * rowsAtOnce
-            let count = min(rowsAtOnce, rows.count - start)
-            let part = UnsafeMutableBufferPointer(start: target + start * columns, count: count * columns)
-            weight.codec.decode(rows.lowerBound + start..<rows.lowerBound + start + count, of: weight, into: part)
+            weight.codec.decode(
+                rows.lowerBound + part.lowerBound..<rows.lowerBound + part.upperBound, of: weight,
+                into: UnsafeMutableBufferPointer(
+                    start: target + part.lowerBound * columns, count: part.count * columns))
         }
     }
 }

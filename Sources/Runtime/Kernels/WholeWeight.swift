@@ -22,13 +22,11 @@ struct WholeWeight: Sendable {
         guard case .weight(let stored) = operand.place else { return }
         if Self.inPlace(stored, body) { return }
         let (rows, columns) = (stored.shape.rows, stored.shape.columns)
-        let rowsAtOnce = max(1, (1 << 14) / max(columns, 1))
         let decoded = ByteBuffer(count: max(1, rows * columns) * MemoryLayout<Float>.stride)
         guard let start = decoded.bytes.baseAddress?.assumingMemoryBound(to: Float.self) else { return }
         // Each piece writes rows of its own.
         nonisolated(unsafe) let target = start
-        workers.forEach((rows + rowsAtOnce - 1) / rowsAtOnce) { piece, _ in
-            let range = piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, rows)
+        workers.forEachRows(rows, width: columns, elements: 1 << 14) { range in
             stored.codec.decode(
                 range, of: stored,
                 into: UnsafeMutableBufferPointer(

@@ -1,9 +1,6 @@
 import ByteIO
-import ModelFamilies
 import Packages
 import Programs
-import Tensors
-import WeightCompression
 
 /// The whole of the tool in a straight line: each call is one layer.
 enum ConvertCommand: Command {
@@ -21,46 +18,25 @@ enum ConvertCommand: Command {
         let request = try ConversionRequest(arguments)
         let output = try PackageOutput(arguments)
 
-        let checkpoint = try Checkpoint(model: request.model, configuration: request.configuration)
-        let family = try Families.matching(checkpoint.configuration)
-        let model = try family.model(for: checkpoint, parts: request.parts)
-        let frozen = try request.freezing(model.programs)
-        var calibration = try ModelCalibration(
-            request, parts: model.programs, threads: console.threads)
-        var recipe = calibration.resolving(request.recipe)
-        let plan = recipe.plan(for: frozen)
-        try request.check(model.unused, plan)
+        var model = try RequestedModel(request, threads: console.threads)
 
         let cache = CacheChoice.cache(arguments, console)
         // Without a cache nothing depends on them yet: they are computed beside the compression.
-        let known = try cache.map { try ModelDigests(checkpoint, cache: $0, threads: console.threads) }
-        let key = try known.map { try CacheKey(request, $0, frozen) }
+        let known = try cache.map { try ModelDigests(model.checkpoint, cache: $0, threads: console.threads) }
+        let key = try known.map { try CacheKey(request, $0, model.functions) }
         // A plan is made anew each time: it is written beside the package.
         let outcome = try request.budget == nil ? output.take(key, from: cache) : cache == nil ? .off : .miss
         if outcome != .hit {
-            if let budget = request.budget {
-                let folder = arguments[BudgetRequest.plan] ?? "\(output.path).plan"
-                (recipe, calibration) = try budget.solve(recipe, frozen, calibration, folder: folder)
-            }
+            try model.meetTarget(writingPlanTo: arguments[BudgetRequest.plan] ?? "\(output.path).plan")
+            let plan = model.plan
             let draft = try output.draft(weights: plan.map(\.source.name))
             let kept = KeptTensors(
                 cache: cache, digests: known, output: output.path, draft: draft, model: request.model)
-            let progress = console.progress("compressing", total: plan.count)
-            let threads = console.threads
-            let (compressed, digests) = try Parallel.alongside(
-                threads: threads, { try known ?? ModelDigests(checkpoint, cache: nil, threads: threads) }
-            ) {
-                try recipe.compressing(
-                    frozen, threads: threads, stored: kept.stored, store: kept.store,
-                    calibrating: { plan, stored in
-                        try calibration.compressing(plan, stored: stored, keptIn: kept) { progress.step($0.name) }
-                    },
-                    progress: { progress.step($0.name) })
-            }
+            let (compressed, digests) = try model.compressed(
+                keptIn: kept, digests: known, progress: console.progress("compressing", total: plan.count))
             let compiled = try compressed.compiled()
             let contents = try PackageContents(
-                compiled, of: compressed, model: model, family: family, checkpoint: checkpoint, digests: digests,
-                recipe: recipe.json)
+                compiled, of: compressed, from: model, digests: digests)
             try digests.requireUnchanged()
             try output.write(contents, as: draft, keptIn: cache, as: key, model: request.model)
         }

@@ -28,26 +28,19 @@ extension ExportedModel {
     static func model(
         _ request: ConversionRequest, _ arguments: Arguments, _ console: Console, output: String
     ) throws -> ExportedModel {
-        let checkpoint = try Checkpoint(model: request.model, configuration: request.configuration)
-        let family = try Families.matching(checkpoint.configuration)
-        let model = try family.model(for: checkpoint, parts: request.parts)
-        let frozen = try request.freezing(model.programs)
-        let plan = request.recipe.plan(for: frozen)
-        try request.check(model.unused, plan)
-
+        var model = try RequestedModel(request, threads: console.threads)
+        try model.meetTarget(writingPlanTo: arguments[BudgetRequest.plan] ?? "\(output).plan")
         let cache = CacheChoice.cache(arguments, console)
-        let digests = try ModelDigests(checkpoint, cache: cache, threads: console.threads)
-        let kept = KeptTensors(cache: cache, digests: digests, output: output, model: request.model)
-        let progress = console.progress("compressing", total: plan.count)
-        let compressed = try request.recipe.compressing(
-            frozen, threads: console.threads, stored: kept.stored, store: kept.store,
-            progress: { progress.step($0.name) })
+        let known = try cache.map { try ModelDigests(model.checkpoint, cache: $0, threads: console.threads) }
+        let kept = KeptTensors(cache: cache, digests: known, output: output, model: request.model)
+        let (compressed, digests) = try model.compressed(
+            keptIn: kept, digests: known, progress: console.progress("compressing", total: model.plan.count))
         try digests.requireUnchanged()
         return ExportedModel(
-            program: compressed, family: type(of: family).modelTypes.first ?? "",
+            program: compressed, family: type(of: model.family).modelTypes.first ?? "",
             provenance: [
-                ("accelc.version", Tool.version), ("accelc.recipe", request.recipe.json.text()),
-                ("accelc.shapes", frozen.map(\.functionName).joined(separator: " ")),
+                ("accelc.version", Tool.version), ("accelc.recipe", model.recipe.json.text()),
+                ("accelc.shapes", model.functions.map(\.functionName).joined(separator: " ")),
             ] + digests.sources.map { ("accelc.source.\($0.name)", $0.digest.description) })
     }
 }

@@ -24,7 +24,7 @@ enum MILParameter {
 struct MILBuilder {
     private(set) var operations: [MILOperation] = []
     private var names: Set<String> = []
-    private var constants: [String: MILOperand] = [:]
+    private var constants: [MILValue: MILOperand] = [:]
     /// What the operations that follow are called.
     var label = ""
     /// What floating-point results are computed in.
@@ -55,12 +55,11 @@ struct MILBuilder {
         return name.first.map { $0.isNumber } ?? true ? "_\(name)" : name
     }
 
-    /// A small constant; equal ones of a node once.
+    /// A small constant; equal ones once.
     mutating func constant(_ value: MILValue, _ name: String) -> MILOperand {
-        let key = "\(value)"
-        if let known = constants[key] { return known }
+        if let known = constants[value] { return known }
         let operand = declare(name, value)
-        constants[key] = operand
+        constants[value] = operand
         return operand
     }
 

@@ -1,6 +1,6 @@
 /// A constant in a program's text: small ones lie in the text itself, weights in the blob file.
-public struct MILValue: Equatable, Sendable {
-    public enum Content: Equatable, Sendable {
+public struct MILValue: Hashable, Sendable {
+    public enum Content: Hashable, Sendable {
         case floats([Float])
         case doubles([Double])
         case integers([Int32])

@@ -59,15 +59,3 @@ struct BlobReader: Sendable {
         return Entry(dataType: type, elements: used / bits, bytes: bytes[start..<start + byteCount])
     }
 }
-
-extension MILDataType {
-    /// The type that blob files number so.
-    init?(blobCode: Int) {
-        let types: [MILDataType] = [
-            .float16, .float32, .uint8, .int8, .bfloat16, .int16, .uint16, .int4, .uint1, .uint2, .uint4, .uint3,
-            .uint6, .int32, .uint32,
-        ]
-        guard (1...types.count).contains(blobCode) else { return nil }
-        self = types[blobCode - 1]
-    }
-}

@@ -1,0 +1,59 @@
+import ByteIO
+import ModelFamilies
+import Packages
+import Programs
+import Tensors
+import WeightCompression
+
+/// The model that a request names, frozen as it asks, and how its weights are to be stored: what commands that convert
+/// begin with.
+struct RequestedModel {
+    let request: ConversionRequest
+    let checkpoint: Checkpoint
+    let family: any ModelFamily
+    let model: FamilyModel
+    let functions: [FrozenProgram]
+    private(set) var recipe: Recipe
+    private var calibration: ModelCalibration
+    private let threads: Int
+
+    init(_ request: ConversionRequest, threads: Int) throws {
+        self.request = request
+        self.threads = threads
+        checkpoint = try Checkpoint(model: request.model, configuration: request.configuration)
+        family = try Families.matching(checkpoint.configuration)
+        model = try family.model(for: checkpoint, parts: request.parts)
+        functions = try request.freezing(model.programs)
+        calibration = try ModelCalibration(request, parts: model.programs, threads: threads)
+        recipe = calibration.resolving(request.recipe)
+        try request.check(model.unused, plan)
+    }
+
+    /// How each weight will be stored.
+    var plan: [PlannedWeight] { recipe.plan(for: functions) }
+
+    /// Where the request has a target: chooses the scheme of each weight, and writes the choice to `folder`.
+    mutating func meetTarget(writingPlanTo folder: String) throws {
+        guard let budget = request.budget else { return }
+        (recipe, calibration) = try budget.solve(recipe, functions, calibration, folder: folder)
+    }
+
+    /// Compresses every weight, but for those that are kept from before.
+    /// - Parameter digests: of the model's files; nil: nothing depends on them yet, they are computed beside this.
+    func compressed(
+        keptIn kept: KeptTensors, digests: ModelDigests?, progress: ProgressBar
+    ) throws -> (program: CompressedProgram, digests: ModelDigests) {
+        let (checkpoint, threads) = (checkpoint, threads)
+        let (compressed, digests) = try Parallel.alongside(
+            threads: threads, { try digests ?? ModelDigests(checkpoint, cache: nil, threads: threads) }
+        ) {
+            try recipe.compressing(
+                functions, threads: threads, stored: kept.stored, store: kept.store,
+                calibrating: { plan, stored in
+                    try calibration.compressing(plan, stored: stored, keptIn: kept) { progress.step($0.name) }
+                },
+                progress: { progress.step($0.name) })
+        }
+        return (compressed, digests)
+    }
+}
