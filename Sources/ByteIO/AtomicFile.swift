@@ -119,11 +119,10 @@ final class TemporaryFile {
 
     func commit() throws {
         try flush()
-        guard !isSynced || fsync(descriptor.number) == 0, descriptor.close(), rename(temporary, path) == 0 else {
-            throw failure()
-        }
+        guard !isSynced || fsync(descriptor.number) == 0, descriptor.close(),
+            TemporaryPaths.publish(temporary, as: path)
+        else { throw failure() }
         committed = true
-        TemporaryPaths.remove(temporary)
         if isSynced { syncFolder(Files.parentFolder(of: path) ?? "/") }
     }
 

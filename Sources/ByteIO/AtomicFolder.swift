@@ -47,23 +47,17 @@ private final class TemporaryFolder {
 
     func commit() throws {
         guard syncTree(temporary) else { throw failure() }
-        // A rename replaces nothing but an empty folder: an old one steps aside first, and comes back on failure.
+        // A rename replaces nothing but an empty folder.
         var old: String?
         if Files.kindWithoutFollowing(path) == .folder {
-            let aside = try TemporaryPaths.sibling(of: path)
-            guard rename(path, aside) == 0 else { throw failure() }
-            old = aside
-        }
-        guard rename(temporary, path) == 0 else {
-            let error = failure()
-            if let old { rename(old, path) }
-            throw error
+            old = TemporaryPaths.publish(temporary, inPlaceOf: path, aside: try TemporaryPaths.sibling(of: path))
+            guard old != nil else { throw failure() }
+        } else if !TemporaryPaths.publish(temporary, as: path) {
+            throw failure()
         }
         finished = true
-        TemporaryPaths.remove(temporary)
         syncFolder(Files.parentFolder(of: path) ?? "/")
         if let old {
-            TemporaryPaths.insert(old)
             try Files.removeTree(old)
             TemporaryPaths.remove(old)
         }

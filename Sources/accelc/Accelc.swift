@@ -7,7 +7,7 @@ import Foundation
 struct Accelc {
     static func main() {
         ProcessMemory.returnLargeBlocks()
-        Signals.install()
+        Interruption.onSignals()
         let console = Console()
         let status = run(Array(CommandLine.arguments.dropFirst()), console)
         exit(console.finish(status).rawValue)
@@ -31,6 +31,7 @@ struct Accelc {
                 return .success
             }
             let arguments = try Arguments(rest, for: command)
+            arguments.seconds(CommonOptions.timeout).map(Interruption.after)
             try console.configure(arguments)
             return try command.run(arguments, console)
         } catch let error as any ReportedError {

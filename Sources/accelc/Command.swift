@@ -33,7 +33,9 @@ enum CommonOptions {
     static let threads = Option(
         "threads", .integer(1...1024), "how many threads to work on; no output depends on it (default: one a processor)"
     )
-    static let all = [quiet, progress, threads]
+    static let timeout = Option(
+        "timeout", .seconds, "end with exit status 130 after this time, with nothing half-written left")
+    static let all = [quiet, progress, threads, timeout]
 
     /// For the commands that can print one JSON document instead of text.
     static let json = Option("json", .flag, "print one JSON document on standard output instead of text")

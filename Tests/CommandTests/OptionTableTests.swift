@@ -33,6 +33,7 @@ struct OptionTableTests {
             switch option.kind {
             case .flag: Issue.record("--\(option.name) is a flag with a default")
             case .integer(let range): #expect(Int(value).map(range.contains) == true, "\(option.name)")
+            case .seconds: #expect((Double(value) ?? 0) > 0, "\(option.name)")
             case .words(let words): #expect(words.contains(value), "\(option.name)")
             case .text, .file, .folder: #expect(!value.isEmpty, "\(option.name)")
             }

@@ -71,6 +71,8 @@ void ck_sha256_blocks_two(uint32_t first[8], const uint8_t *bytes, uint32_t seco
 
 /// Lets the system start to bring a file's bytes to the disk, without waiting, where it can be asked to.
 void ck_start_writing(int descriptor);
+// Lets two paths of one file system change places in one step. Returns 0, or -1 with errno where that is not possible.
+int ck_exchange(const char *left, const char *right);
 
 // ---- decoding of compressed weights --------------------------------------------------------------------------
 

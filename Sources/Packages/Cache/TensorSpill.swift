@@ -34,9 +34,8 @@ public final class TensorSpill: Sendable {
         let path = "\(folder)/.accelc-\(name).tensor"
         var file = try AtomicFile(replacing: path, mode: 0o600, isSynced: false)
         for part in tensor.joinedParts { try file.write(part) }
-        try file.commit()
-        defer { try? Files.removeTree(path) }
-        return try tensor.replacingSections(by: try MappedFile(path).bytes)
+        // Not committed: the file is gone at once, its map stays.
+        return try tensor.replacingSections(by: try file.mapped())
     }
 }
 

@@ -1,6 +1,7 @@
 import ByteIO
 import Packages
 import Programs
+import Tensors
 
 /// The whole of the tool in a straight line: each call is one layer.
 enum ConvertCommand: Command {

@@ -61,6 +61,7 @@ struct BudgetRequest {
     func solve(
         _ recipe: Recipe, _ functions: [FrozenProgram], _ calibration: ModelCalibration, folder: String
     ) throws -> (recipe: Recipe, calibration: ModelCalibration) {
+        let written = try PlanFolder(folder)
         let planned = recipe.plan(for: functions)
         let chosen = planned.filter { $0.choice.reason == nil && $0.choice.codec.hasMethod }
         guard !chosen.isEmpty else {
@@ -80,14 +81,14 @@ struct BudgetRequest {
         let solver = BudgetSolver(calibration.samples, weights: chosen, stored: stored, threads: calibration.threads)
         let (plan, front) = try solver.solve(goal)
         let statistics = plan.statistics.filter { plan.codecs[$0.key]?.method == .gptq }
-        let file = try PlanFolder(folder).write(plan, front, statistics: statistics, target: text)
+        let file = try written.write(plan, front, statistics: statistics, target: text)
         var solved = Recipe(
             default: recipe.defaultCodec,
             rules: try plan.codecs.sorted { $0.key < $1.key }.map {
                 try Recipe.Rule(weight: $0.key, codec: $0.value)
             } + recipe.rules)
         solved.statistics = file
-        try PlanFolder(folder).write(solved)
+        try written.finish(solved)
         let known = ModelCalibration(statistics: statistics, threads: calibration.threads)
         return (known.resolving(solved), known)
     }

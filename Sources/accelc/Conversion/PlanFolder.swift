@@ -4,18 +4,29 @@ import Verification
 import WeightCompression
 
 /// A plan on disk: `recipe.json` and `statistics.safetensors` make the package again; `front.json` and `report.html`
-/// tell what there was to choose from.
-struct PlanFolder {
-    let path: String
-    init(_ path: String) { self.path = path }
+/// tell what there was to choose from. The folder appears whole or not at all.
+struct PlanFolder: ~Copyable {
+    private static let names = ["front.json", "recipe.json", "report.html", "statistics.safetensors"]
+    private let folder: AtomicFolder
+
+    /// - Throws: `RequestError` when something stands at `path` that is no earlier plan.
+    init(_ path: String) throws {
+        if Files.kindWithoutFollowing(path) == .folder {
+            guard try Files.list(path).allSatisfy(Self.names.contains) else {
+                throw RequestError(
+                    "\(path) holds more than an earlier plan; remove it or name another folder by --plan")
+            }
+        }
+        Files.parentFolder(of: path).map { try? Files.makeFolder($0) }
+        folder = try AtomicFolder(replacing: path)
+    }
 
     /// - Returns: what the recipe says of the file of statistics.
     func write(
         _ plan: BudgetPlan, _ front: [ParetoPoint], statistics: [String: ActivationStatistics], target: String
     ) throws -> Recipe.StatisticsReference {
-        try Files.makeFolder(path)
         let name = "statistics.safetensors"
-        try StatisticsFile.write(statistics, to: "\(path)/\(name)")
+        try StatisticsFile.write(statistics, to: "\(folder.path)/\(name)")
         let points: [JSON] = front.map {
             [
                 "bytes": .integer(Int64($0.bytes)), "bits_per_weight": .number($0.bits), "sqnr": .number($0.sqnr),
@@ -32,13 +43,17 @@ struct PlanFolder {
             chosen: (plan.bits, plan.sqnr))
         try write(chart.page(title: "Plan for \(target)"), to: "report.html")
         return Recipe.StatisticsReference(
-            file: name, digest: TreeDigest.digest(of: try MappedFile("\(path)/\(name)").bytes))
+            file: name, digest: TreeDigest.digest(of: try MappedFile("\(folder.path)/\(name)").bytes))
     }
 
-    func write(_ recipe: Recipe) throws { try write(recipe.json.text(pretty: true), to: "recipe.json") }
+    /// Writes the recipe, and gives the folder its name.
+    consuming func finish(_ recipe: Recipe) throws {
+        try write(recipe.json.text(pretty: true), to: "recipe.json")
+        try folder.commit()
+    }
 
     private func write(_ text: String, to name: String) throws {
-        var file = try AtomicFile(replacing: "\(path)/\(name)")
+        var file = try AtomicFile(replacing: "\(folder.path)/\(name)")
         try file.write(text)
         try file.commit()
     }

@@ -38,6 +38,12 @@ struct Arguments: Sendable {
 
     func integer(_ option: Option) -> Int? { self[option].flatMap { Int($0) } }
 
+    /// The value of an option that is a time.
+    func seconds(_ option: Option) -> Double? { self[option].flatMap { Double($0) } }
+
+    /// Thirty years: longer times do not fit clocks.
+    private static let longestSeconds = 1e9
+
     /// The value of an option that the table requires.
     func required(_ option: Option) throws -> String {
         guard let value = self[option] else { throw usage("needs \(option.usage)") }
@@ -123,6 +129,10 @@ extension Arguments {
                 let bounds =
                     range.upperBound == .max ? "from \(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
                 throw usage("takes a whole number (\(bounds)) for --\(option.name), found \"\(value)\"")
+            }
+        case .seconds:
+            guard let number = Double(value), number > 0, number <= Self.longestSeconds else {
+                throw usage("takes a number of seconds above 0 for --\(option.name), found \"\(value)\"")
             }
         case .words(let words):
             guard words.contains(value) else {

@@ -37,7 +37,7 @@ enum CompletionScript {
                 case .words(let values):
                     lines.append("                \(pattern)) words=\"\(values.joined(separator: " "))\" ;;")
                 case .folder: lines.append("                \(pattern)) words= kind=-d ;;")
-                case .file, .text, .integer: lines.append("                \(pattern)) words= ;;")
+                case .file, .text, .integer, .seconds: lines.append("                \(pattern)) words= ;;")
                 }
             }
             lines.append("            esac ;;")
@@ -76,7 +76,7 @@ enum CompletionScript {
                     case .words(let words): return "\(text):value:(\(words.joined(separator: " ")))"
                     case .folder: return "\(text):folder:_files -/"
                     case .file: return "\(text):file:_files"
-                    case .text, .integer: return "\(text):value:"
+                    case .text, .integer, .seconds: return "\(text):value:"
                     }
                 }
             }
@@ -132,7 +132,7 @@ enum CompletionScript {
                 case .words(let words): line += " -x -a '\(words.joined(separator: " "))'"
                 case .folder: line += " -x -a '(__fish_complete_directories)'"
                 case .file: line += " -r -F"
-                case .text, .integer: line += " -x"
+                case .text, .integer, .seconds: line += " -x"
                 }
                 lines.append("\(line) -d '\(fishText(option.help))'")
             }

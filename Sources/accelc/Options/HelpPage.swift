@@ -13,7 +13,8 @@ enum HelpPage {
             \(lines.joined(separator: "\n"))
 
             "accelc COMMAND --help" explains a command. Exit status: 0 success, 1 parity or budget exceeded,
-            2 usage, 3 something needed is missing, 4 corrupt input, 5 internal error, 130 interrupted.
+            2 usage, 3 something needed is missing, 4 corrupt input, 5 internal error, 130 interrupted
+            or out of time.
             """
     }
 

@@ -10,6 +10,8 @@ struct Option: Sendable {
         case file(String)
         case folder(String)
         case integer(ClosedRange<Int>)
+        /// A time: a decimal number above zero.
+        case seconds
         case words([String])
     }
 
@@ -49,6 +51,7 @@ struct Option: Sendable {
         case .flag: nil
         case .text(let word), .file(let word), .folder(let word): word
         case .integer: "N"
+        case .seconds: "SECONDS"
         case .words(let words): words.joined(separator: "|")
         }
     }
