@@ -15,7 +15,8 @@ func layer(
     switch kind {
     case .executable:
         return .executableTarget(
-            name: name, dependencies: dependencies, swiftSettings: swiftSettings, linkerSettings: linkerSettings)
+            name: name, dependencies: dependencies, path: name == "CacheTool" ? "Tests/CacheTool" : nil,
+            swiftSettings: swiftSettings, linkerSettings: linkerSettings)
     case .test:
         return .testTarget(
             name: name, dependencies: dependencies, exclude: exclude, swiftSettings: swiftSettings,
@@ -56,6 +57,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
 
         layer("TestSupport", over: ["Programs"]),
+        layer("CacheTool", over: ["Packages", "TestSupport"], kind: .executable),
         layer("CKernelsTests", over: ["CKernels", "TestSupport"], kind: .test),
         layer("ByteIOTests", over: ["ByteIO", "TestSupport"], kind: .test),
         layer("TensorsTests", over: ["Tensors", "TestSupport"], kind: .test),

@@ -89,3 +89,26 @@ extension Files {
         #endif
     }
 }
+
+extension Files {
+    /// Bytes that may still be written to the file system of an existing path; nil where the system does not tell.
+    public static func freeBytes(at path: String) -> Int? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return overflow ? Int.max : Int(clamping: bytes)
+    }
+
+    /// Brings a file to the disk: out of the system's memory, and with `throughDriveCache` also out of the drive's, where
+    /// the two differ.
+    /// - Returns: false when that is not possible, with the reason in errno.
+    @discardableResult
+    public static func sync(_ path: String, throughDriveCache: Bool = false) -> Bool {
+        let descriptor = FileDescriptor(open(path, O_RDONLY | O_CLOEXEC))
+        guard descriptor.number >= 0 else { return false }
+        #if canImport(Darwin)
+            if throughDriveCache { return fcntl(descriptor.number, F_FULLFSYNC) == 0 }
+        #endif
+        return fsync(descriptor.number) == 0
+    }
+}

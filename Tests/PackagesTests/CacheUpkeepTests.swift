@@ -13,21 +13,28 @@ struct CacheUpkeepTests {
     private func withCache(_ seeds: [UInt64], _ body: (Cache, [CacheKey]) throws -> Void) throws {
         try withTemporaryFolder { folder in
             let start = Int64(Date().timeIntervalSince1970)
-            let cache = Cache(root: "\(folder)/cache", clock: { (start + 7200) * 1_000_000_000 })
+            func cache() -> Cache { Cache(root: "\(folder)/cache", clock: { (start + 7200) * 1_000_000_000 }) }
             let codec = try Codecs.codec("float32")
-            let keys = try seeds.enumerated().map { index, seed in
-                let source = TinyModel(seed: seed).tensors[0]
-                let key = CacheKey(
-                    tensor: TreeDigest.digest(of: source.bytes), elementType: .float32, shape: source.shape,
-                    codec: codec)
-                let made = try CompressedTensor.compressing(source, with: codec, threads: 1)
-                _ = try #require(cache.store(made.tensor, made.distortion, for: key, model: "tiny \(seed)"))
-                try FileManager.default.setAttributes(
-                    [.modificationDate: Date(timeIntervalSince1970: Double(start) + Double(index) * 60)],
-                    ofItemAtPath: cache.folder.recordPath(key.digest))
-                return key
-            }
-            try body(cache, keys)
+            let keys = try store(seeds, in: cache(), codec, start)
+            // Another value: the one that stored them leases them.
+            try body(cache(), keys)
+        }
+    }
+
+    private func store(
+        _ seeds: [UInt64], in cache: Cache, _ codec: any WeightCodec, _ start: Int64
+    ) throws -> [CacheKey] {
+        try seeds.enumerated().map { index, seed in
+            let source = TinyModel(seed: seed).tensors[0]
+            let key = CacheKey(
+                tensor: TreeDigest.digest(of: source.bytes), elementType: .float32, shape: source.shape,
+                codec: codec)
+            let made = try CompressedTensor.compressing(source, with: codec, threads: 1)
+            _ = try #require(cache.store(made.tensor, made.distortion, for: key, model: "tiny \(seed)"))
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: Double(start) + Double(index) * 60)],
+                ofItemAtPath: cache.folder.recordPath(key.digest))
+            return key
         }
     }
 

@@ -2,10 +2,12 @@ public import ByteIO
 
 extension Cache {
     /// The record of a package from an earlier conversion, when all its files are there; their bytes are not read.
-    public func package(for key: CacheKey) -> Result<CacheRecord, CacheMiss> {
+    public func package(for key: CacheKey) -> Result<CacheRecord, CacheMiss> { package(for: key.digest) }
+
+    func package(for key: Digest) -> Result<CacheRecord, CacheMiss> {
         do throws(CacheMiss) {
             if let objection = readingObjection { throw objection }
-            let record = try folder.record(key.digest)
+            let record = try folder.record(key)
             guard record.package != nil, record.files.contains(where: { $0.path == PackageFormat.manifestName }) else {
                 throw CacheMiss(.malformedRecord("it is not that of a package"))
             }
@@ -21,6 +23,7 @@ extension Cache {
     /// - Returns: the package digest, or why there is none.
     /// - Throws: `RequestError` when `path` cannot be written.
     public func place(_ key: CacheKey, at path: String, asArchive: Bool = false) throws -> Result<Digest, CacheMiss> {
+        lease(key.digest)
         let record: CacheRecord
         switch package(for: key) {
         case .success(let found): record = found
@@ -51,7 +54,7 @@ extension Cache {
         } else {
             try target.commit()
         }
-        noteUse(of: key)
+        noteUse(of: key.digest)
         return .success(package)
     }
 
@@ -62,6 +65,7 @@ extension Cache {
     /// - Parameter model: what to call it in lists.
     public func store(packageAt path: String, for key: CacheKey, model: String) {
         _ = writing { folder in
+            lease(key.digest)
             let package = try AcceleratorPackage(at: path)
             let names = [PackageFormat.manifestName] + package.manifest.files.map(\.name)
             let files = try names.map { name in

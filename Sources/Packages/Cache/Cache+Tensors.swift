@@ -10,6 +10,7 @@ extension Cache {
     ) -> Result<(tensor: CompressedTensor, distortion: Distortion), CacheMiss> {
         do throws(CacheMiss) {
             if let objection = readingObjection { throw objection }
+            lease(key.digest)
             let record = try folder.record(key.digest)
             guard let distortion = record.distortion, let file = record.files.first else {
                 throw CacheMiss(.malformedRecord("it is not that of a tensor"))
@@ -20,7 +21,7 @@ extension Cache {
             }
             let tensor = try CompressedTensor.joined(
                 content, name: source.name, elementType: source.elementType, shape: source.shape, codec: codec)
-            noteUse(of: key)
+            noteUse(of: key.digest)
             return .success((tensor, distortion))
         } catch {
             return .failure(error)
@@ -37,6 +38,7 @@ extension Cache {
             return nil
         }
         return writing { folder in
+            lease(key.digest)
             var file = try folder.putBlob(tensor.joinedParts)
             file.path = "sections"
             try folder.putRecord(

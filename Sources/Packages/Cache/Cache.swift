@@ -7,6 +7,7 @@ import Synchronization
 public final class Cache: Sendable {
     public var root: String { folder.root }
     let folder: CacheFolder
+    let patience: CachePatience
     private let clock: @Sendable () -> Int64
     private let warn: @Sendable (String) -> Void
     private let state = Mutex(State())
@@ -16,15 +17,21 @@ public final class Cache: Sendable {
         var hasWarned = false
         /// Why nothing more is written.
         var failure: String?
+        /// nil: not asked for yet; the lease within is nil where there can be none.
+        var lease: CacheLease??
     }
 
     /// - Parameters:
+    ///   - durability: what is left of new results after a power cut.
+    ///   - patience: with other processes that make the same.
     ///   - clock: nanoseconds since 1970; for tests.
     ///   - warn: gets a sentence when the cache cannot be written, once.
     public init(
-        root: String, clock: (@Sendable () -> Int64)? = nil, warn: @escaping @Sendable (String) -> Void = { _ in }
+        root: String, durability: CacheDurability = .none, patience: CachePatience = .usual,
+        clock: (@Sendable () -> Int64)? = nil, warn: @escaping @Sendable (String) -> Void = { _ in }
     ) {
-        folder = CacheFolder(root: root)
+        folder = CacheFolder(root: root, durability: durability)
+        self.patience = patience
         self.clock = clock ?? { Int64(Date().timeIntervalSince1970 * 1e9) }
         self.warn = warn
     }
@@ -58,6 +65,9 @@ public final class Cache: Sendable {
                 state.withLock { $0.isPrepared = true }
             }
             return try body(folder)
+        } catch is CacheMiss {
+            // A clean-up was faster: the cache is as good as before.
+            return nil
         } catch {
             report("the cache at \(root) is not written to: \(error)")
             state.withLock { $0.failure = "\(error)" }
@@ -74,9 +84,20 @@ public final class Cache: Sendable {
         if isFirst { warn(sentence) }
     }
 
+    /// Says that a record is about to be used or made: clean-ups leave it while this value lives.
+    func lease(_ key: Digest) {
+        let lease = state.withLock { state in
+            if let lease = state.lease { return lease }
+            let lease = folder.objection() == nil ? CacheLease(folder) : nil
+            state.lease = .some(lease)
+            return lease
+        }
+        lease?.add(key)
+    }
+
     /// Marks a record as used, at most once an hour.
-    func noteUse(of key: CacheKey) {
-        let path = folder.recordPath(key.digest)
+    func noteUse(of key: Digest) {
+        let path = folder.recordPath(key)
         guard let identity = Files.identity(of: path), now - identity.modifiedNanoseconds > 3600 * 1_000_000_000 else {
             return
         }

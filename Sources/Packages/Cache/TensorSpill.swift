@@ -1,5 +1,5 @@
-public import ByteIO
-public import Tensors
+import ByteIO
+import Tensors
 public import WeightCompression
 
 /// Keeps finished tensors in files that have no name any more, so that memory does not grow with the model. They are
@@ -36,64 +36,5 @@ public final class TensorSpill: Sendable {
         for part in tensor.joinedParts { try file.write(part) }
         // Not committed: the file is gone at once, its map stays.
         return try tensor.replacingSections(by: try file.mapped())
-    }
-}
-
-/// Where a conversion finds compressed tensors, and where it puts them:
-///
-///     let kept = KeptTensors(cache: cache, digests: digests, output: path, model: name)
-///     try recipe.compressing(functions, threads: n, stored: kept.stored, store: kept.store)
-public struct KeptTensors: Sendable {
-    private let cache: Cache?
-    private let digests: ModelDigests?
-    private let spill: TensorSpill
-    private let model: String
-
-    /// - Parameters:
-    ///   - digests: of the model's files; nil: nothing is looked up in the cache.
-    ///   - draft: the package that is being made of the tensors.
-    ///   - model: what lists call the model.
-    public init(cache: Cache?, digests: ModelDigests?, output: String, draft: PackageDraft? = nil, model: String) {
-        self.cache = cache
-        self.digests = digests
-        self.model = model
-        spill = TensorSpill(beside: output, draft: draft)
-    }
-
-    public func stored(
-        _ source: StoredTensor, _ codec: any WeightCodec
-    ) throws -> (CompressedTensor, Distortion)? { try stored(source, codec, nil) }
-
-    public func store(
-        _ source: StoredTensor, _ tensor: CompressedTensor, _ distortion: Distortion
-    ) throws -> CompressedTensor { try store(source, tensor, distortion, nil) }
-
-    /// - Parameter statistics: digest of what the codec is told of the weight's inputs.
-    public func stored(
-        _ source: StoredTensor, _ codec: any WeightCodec, _ statistics: Digest?
-    ) throws -> (CompressedTensor, Distortion)? {
-        guard let cache, let key = key(source, codec, statistics),
-            case .success(let found) = cache.tensor(for: key, source: source, codec: codec)
-        else { return nil }
-        return (found.tensor, found.distortion)
-    }
-
-    public func store(
-        _ source: StoredTensor, _ tensor: CompressedTensor, _ distortion: Distortion, _ statistics: Digest?
-    ) throws -> CompressedTensor {
-        if let cache, let key = key(source, tensor.codec, statistics),
-            let kept = cache.store(tensor, distortion, for: key, model: model)
-        {
-            return kept
-        }
-        return try spill.keep(tensor)
-    }
-
-    private func key(_ source: StoredTensor, _ codec: any WeightCodec, _ statistics: Digest?) -> CacheKey? {
-        digests.map { digests in
-            CacheKey(
-                tensor: digests.digest(of: source), elementType: source.elementType, shape: source.shape, codec: codec,
-                statistics: statistics)
-        }
     }
 }

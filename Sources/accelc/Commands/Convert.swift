@@ -26,7 +26,9 @@ enum ConvertCommand: Command {
         let known = try cache.map { try ModelDigests(model.checkpoint, cache: $0, threads: console.threads) }
         let key = try known.map { try CacheKey(request, $0, model.functions) }
         // A plan is made anew each time: it is written beside the package.
-        let outcome = try request.budget == nil ? output.take(key, from: cache) : cache == nil ? .off : .miss
+        let (outcome, claim) =
+            try request.budget == nil ? output.take(key, from: cache) : (cache == nil ? .off : .miss, nil)
+        defer { withExtendedLifetime(claim) {} }
         if outcome != .hit {
             try model.meetTarget(writingPlanTo: arguments[BudgetRequest.plan] ?? "\(output.path).plan")
             let plan = model.plan
@@ -40,6 +42,7 @@ enum ConvertCommand: Command {
                 compiled, of: compressed, from: model, digests: digests)
             try digests.requireUnchanged()
             try output.write(contents, as: draft, keptIn: cache, as: key, model: request.model)
+            cache?.tidy()
         }
 
         let summary = try ConversionSummary(of: output.path, cache: outcome, seconds: start.secondsToNow)

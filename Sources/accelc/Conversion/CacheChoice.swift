@@ -13,13 +13,18 @@ enum CacheChoice {
             + "platform's folder for caches)")
     static let none = Option(
         "no-cache", .flag, "neither look for earlier results nor keep new ones", excludes: ["cache"])
-    static let options = [folder, none]
+    static let durability = Option(
+        "cache-durability", .words(CacheDurability.allCases.map(\.rawValue)),
+        "what is left of new results after a power cut: perhaps nothing, all that the drive was given, or all (a damaged "
+            + "result is never used)", default: CacheDurability.none.rawValue)
+    static let options = [folder, none, durability]
 
     /// nil where it is switched off, or where there is no place for one.
     static func cache(_ arguments: Arguments, _ console: Console) -> Cache? {
+        let durability = arguments[durability].flatMap(CacheDurability.init)
         guard !arguments.has(none), let root = arguments[folder] ?? Cache.defaultRoot() else { return nil }
         let isQuiet = console.isQuiet
-        return Cache(root: root, warn: { if !isQuiet { Console.warn($0) } })
+        return Cache(root: root, durability: durability ?? .none, warn: { if !isQuiet { Console.warn($0) } })
     }
 }
 

@@ -24,13 +24,16 @@ struct PackageOutput {
         }
     }
 
-    /// Puts the package there, where an earlier conversion has made it.
-    func take(_ key: CacheKey?, from cache: Cache?) throws -> CacheOutcome {
-        guard let cache, let key else { return .off }
-        switch try cache.place(key, at: path, asArchive: isArchive) {
-        case .success: return .hit
-        case .failure: return .miss
+    /// Puts the package there, where an earlier conversion has made it, or another process is about to.
+    /// - Returns: with a miss the claim to be held while the package is made.
+    func take(_ key: CacheKey?, from cache: Cache?) throws -> (CacheOutcome, CacheClaim?) {
+        guard let cache, let key else { return (.off, nil) }
+        func isPlaced() throws -> Bool {
+            if case .success = try cache.place(key, at: path, asArchive: isArchive) { true } else { false }
         }
+        if try isPlaced() { return (.hit, nil) }
+        let claim = cache.claim(key)
+        return try claim.hasWaited && isPlaced() ? (.hit, nil) : (.miss, claim)
     }
 
     /// Where the package is made.

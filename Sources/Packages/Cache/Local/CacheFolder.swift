@@ -1,27 +1,45 @@
 import ByteIO
 
+/// What is left of a result that was stored just before a power cut. Whatever is chosen, a damaged result is a miss.
+public enum CacheDurability: String, CaseIterable, Sendable {
+    /// Perhaps nothing.
+    case none
+    /// All of it, where the drive keeps what it has been given.
+    case fsync
+    /// All of it; asks the drive to empty its own cache, where the system knows the difference.
+    case full
+}
+
 /// The cache's files. Content-addressed blobs and records that name them; a record is written after its blobs, so what
 /// a reader finds is whole, or is missing something and counts for nothing.
 ///
-/// Nothing is synced to the disk: after a power cut a file may be short or zeroed, but every content is verified when it
-/// is first used after a start of the system.
+/// Unless `durability` asks for more, nothing is synced to the disk: after a power cut a file may be short or zeroed, but
+/// every content is verified when it is first used after a start of the system.
 struct CacheFolder: Sendable {
     /// A new layout gets a new folder beside this one, and leaves it alone.
     static let layout = 1
     static let layoutName = "v\(layout)"
 
     let root: String
-    private var top: String { "\(root)/\(Self.layoutName)" }
+    var durability = CacheDurability.none
+    private var isSynced: Bool { durability != .none }
+    var top: String { "\(root)/\(Self.layoutName)" }
 
     var blobsPath: String { "\(top)/cas" }
     var recordsPath: String { "\(top)/ac" }
     var memosPath: String { "\(top)/memo" }
     var verifiedPath: String { "\(top)/verified" }
     var quarantinePath: String { "\(top)/quarantine" }
+    var packagesPath: String { "\(top)/packages" }
+    var locksPath: String { "\(top)/lock" }
+    var leasesPath: String { "\(top)/lease" }
 
     func blobPath(_ digest: Digest) -> String { Self.path(blobsPath, digest) }
     func recordPath(_ key: Digest) -> String { Self.path(recordsPath, key) }
     func memoPath(_ name: Digest) -> String { Self.path(memosPath, name) }
+    /// A package in one folder, for others to open in place.
+    func packagePath(_ key: Digest) -> String { Self.path(packagesPath, key) }
+    func lockPath(_ key: Digest) -> String { Self.path(locksPath, key) }
 
     private static func path(_ folder: String, _ digest: Digest) -> String {
         let name = digest.description
@@ -74,9 +92,9 @@ struct CacheFolder: Sendable {
         let digest = hash.finalize()
         let size = parts.reduce(0) { $0 + $1.count }
         let path = blobPath(digest)
-        if !hasBlob(path, size: size) {
+        if !hasBlob(path, digest, size: size) {
             try Files.makeFolder(Files.parentFolder(of: path) ?? root)
-            var file = try AtomicFile(replacing: path, mode: 0o444, isSynced: false)
+            var file = try AtomicFile(replacing: path, mode: 0o444, isSynced: isSynced)
             for part in parts { try file.write(part) }
             try file.commit()
         }
@@ -88,34 +106,43 @@ struct CacheFolder: Sendable {
         let content = try MappedFile(source).bytes
         let digest = SHA256.digest(of: content)
         let path = blobPath(digest)
-        if !hasBlob(path, size: content.count) {
+        if !hasBlob(path, digest, size: content.count) {
             try Files.makeFolder(Files.parentFolder(of: path) ?? root)
-            let partial = try "\(Files.parentFolder(of: path) ?? root)/.\(Self.randomName()).partial"
-            try Files.copy(source, to: partial, mode: 0o444, isSynced: false)
-            try Files.rename(partial, to: path)
+            let partial = "\(Files.parentFolder(of: path) ?? root)/.\(randomName()).partial"
+            do {
+                try Files.copy(source, to: partial, mode: 0o444, isSynced: isSynced)
+                try Files.rename(partial, to: path)
+            } catch {
+                try? Files.removeTree(partial)
+                throw error
+            }
+            if isSynced { Files.sync(Files.parentFolder(of: path) ?? root) }
         }
         return CacheRecord.File(path: "", digest: digest, byteCount: content.count)
     }
 
-    private static func randomName() throws -> String {
+    func randomName() -> String {
         (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
     }
 
-    /// Whether the blob is there already; it counts as used now, so that it is not collected before its record is there.
-    private func hasBlob(_ path: String, size: Int) -> Bool {
-        guard Files.kindWithoutFollowing(path) == .file, Files.identity(of: path)?.size == Int64(size) else {
-            return false
-        }
+    /// Whether the blob is there already, and sound: a power cut may have left one of zeros, that no record names. It counts
+    /// as used now, so that it is not collected before its record is there.
+    private func hasBlob(_ path: String, _ digest: Digest, size: Int) -> Bool {
         Files.touch(path)
-        return true
+        return (try? verifiedBlob(CacheRecord.File(path: "", digest: digest, byteCount: size))) != nil
     }
 
     func putRecord(_ record: CacheRecord) throws {
         let path = recordPath(record.key.digest)
         try Files.makeFolder(Files.parentFolder(of: path) ?? root)
-        var file = try AtomicFile(replacing: path, isSynced: false)
+        // All that is in the drive's cache goes to the disk with one request: the blobs before their record.
+        if durability == .full {
+            for file in record.files { Files.sync(blobPath(file.digest), throughDriveCache: true) }
+        }
+        var file = try AtomicFile(replacing: path, isSynced: isSynced)
         try file.write(record.encoded)
         try file.commit()
+        if durability == .full { Files.sync(path, throughDriveCache: true) }
     }
 
     func record(_ key: Digest) throws(CacheMiss) -> CacheRecord {
@@ -129,71 +156,6 @@ struct CacheFolder: Sendable {
         }
         guard record.key.digest == key else { throw CacheMiss(.malformedRecord("it is the record of another key")) }
         return record
-    }
-
-    /// Maps a blob of the right size. Its bytes are not read.
-    func blob(_ file: CacheRecord.File) throws(CacheMiss) -> ByteView {
-        let path = blobPath(file.digest)
-        guard Files.kindWithoutFollowing(path) == .file, let content = try? MappedFile(path).bytes else {
-            throw CacheMiss(.missingBlob(file.digest))
-        }
-        guard content.count == file.byteCount else {
-            throw CacheMiss(.wrongSize(file.digest, expected: file.byteCount, found: content.count))
-        }
-        return content
-    }
-
-    /// Maps a blob and compares its bytes with its name; a large one at the first use since the system was started.
-    /// A blob that has changed goes into quarantine.
-    func verifiedBlob(_ file: CacheRecord.File) throws(CacheMiss) -> ByteView {
-        let content = try blob(file)
-        if file.byteCount > Self.alwaysVerifiedBytes, isVerified(file.digest) { return content }
-        guard SHA256.digest(of: content) == file.digest else {
-            quarantine(blobPath(file.digest), reason: "its bytes do not have the digest that is its name")
-            throw CacheMiss(.wrongBytes(file.digest))
-        }
-        if file.byteCount > Self.alwaysVerifiedBytes { noteVerified(file.digest) }
-        return content
-    }
-
-    /// Blobs up to this size are verified at each use.
-    private static let alwaysVerifiedBytes = 1 << 20
-
-    private func notePath(_ digest: Digest) -> String? {
-        Files.bootIdentifier.map { "\(verifiedPath)/\($0)/\(digest)" }
-    }
-
-    private func noteText(_ digest: Digest) -> String? {
-        Files.identity(of: blobPath(digest)).map {
-            "\($0.device) \($0.inode) \($0.size) \($0.modifiedNanoseconds)"
-        }
-    }
-
-    private func isVerified(_ digest: Digest) -> Bool {
-        guard let path = notePath(digest), let text = noteText(digest), let note = try? MappedFile(path).bytes else {
-            return false
-        }
-        return note.withBytes { String(decoding: $0, as: UTF8.self) } == text
-    }
-
-    private func noteVerified(_ digest: Digest) {
-        guard let path = notePath(digest), let text = noteText(digest) else { return }
-        // A note that cannot be written costs a verification later.
-        try? Files.makeFolder(Files.parentFolder(of: path) ?? root)
-        guard var file = try? AtomicFile(replacing: path, isSynced: false) else { return }
-        guard (try? file.write(text)) != nil else { return }
-        try? file.commit()
-    }
-
-    /// Takes a damaged file out of use, and says why beside it.
-    func quarantine(_ path: String, reason: String) {
-        try? Files.makeFolder(quarantinePath)
-        let target = "\(quarantinePath)/\(String(UInt64.random(in: .min ... .max), radix: 16))-\(Files.name(of: path))"
-        guard (try? Files.rename(path, to: target)) != nil else { return }
-        let document: JSON = ["file": .string(path), "reason": .string(reason)]
-        guard var note = try? AtomicFile(replacing: "\(target).json", isSynced: false) else { return }
-        guard (try? note.write(document.text() + "\n")) != nil else { return }
-        try? note.commit()
     }
 
     /// The files of a folder of two-digit folders: their digests, sorted; and the paths of what should not be there.

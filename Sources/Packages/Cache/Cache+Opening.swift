@@ -1,0 +1,77 @@
+public import ByteIO
+
+/// A package that lies in the cache, to be opened where it is. Clean-ups leave it alone while this value lives.
+public final class CachedPackage: Sendable {
+    public let path: String
+    public let package: AcceleratorPackage
+    /// Has the lease.
+    private let cache: Cache
+
+    init(_ path: String, in cache: Cache) throws {
+        self.path = path
+        package = try AcceleratorPackage(at: path)
+        self.cache = cache
+    }
+}
+
+extension Cache {
+    /// Opens a package from an earlier conversion in place: its files have no other copies, where the file system has links.
+    /// - Parameter key: as `cache get` and `cache list` print it.
+    /// - Throws: `RequestError` when the cache cannot be written.
+    public func open(_ key: Digest) throws -> Result<CachedPackage, CacheMiss> {
+        lease(key)
+        let record: CacheRecord
+        switch package(for: key) {
+        case .success(let found): record = found
+        case .failure(let miss): return .failure(miss)
+        }
+        do {
+            let path = folder.packagePath(key)
+            if Files.kindWithoutFollowing(path) == .folder {
+                if record.files.allSatisfy({ isSound($0, in: path) }), let opened = try? CachedPackage(path, in: self) {
+                    noteUse(of: key)
+                    return .success(opened)
+                }
+                try Files.removeTree(path)
+            }
+            for file in record.files { _ = try folder.verifiedBlob(file) }
+            try folder.link(record.files, into: path)
+            noteUse(of: key)
+            return .success(try CachedPackage(path, in: self))
+        } catch let miss as CacheMiss {
+            return .failure(miss)
+        }
+    }
+
+    /// Opens it for whoever is told its path: clean-ups leave it alone for an hour.
+    public func openLasting(_ key: Digest) throws -> Result<CachedPackage, CacheMiss> {
+        let opened = try open(key)
+        if case .success = opened { try CacheLease.leave(key, in: folder) }
+        return opened
+    }
+
+    private func isSound(_ file: CacheRecord.File, in path: String) -> Bool {
+        let path = "\(path)/\(file.path)"
+        guard Files.kindWithoutFollowing(path) == .file, let content = try? MappedFile(path).bytes else { return false }
+        return content.count == file.byteCount && folder.isSound(content, file.digest, at: path)
+    }
+}
+
+extension CacheFolder {
+    /// Makes a folder of blobs under their files' names. One that is there already stays.
+    func link(_ files: [CacheRecord.File], into path: String) throws {
+        let partial = "\(Files.parentFolder(of: path) ?? root)/.\(randomName()).partial"
+        do {
+            for file in files {
+                let name = "\(partial)/\(file.path)"
+                try Files.makeFolder(Files.parentFolder(of: name) ?? partial)
+                try Files.copy(blobPath(file.digest), to: name, mode: 0o444, mayLink: true, isSynced: false)
+            }
+            try Files.rename(partial, to: path)
+        } catch {
+            try? Files.removeTree(partial)
+            // Another process may have been faster with the same.
+            guard Files.kindWithoutFollowing(path) == .folder else { throw error }
+        }
+    }
+}

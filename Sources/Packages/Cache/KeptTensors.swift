@@ -1,0 +1,76 @@
+public import ByteIO
+import Synchronization
+public import Tensors
+public import WeightCompression
+
+/// Where a conversion finds compressed tensors, and where it puts them:
+///
+///     let kept = KeptTensors(cache: cache, digests: digests, output: path, model: name)
+///     try recipe.compressing(functions, threads: n, stored: kept.stored, store: kept.store)
+///
+/// A large tensor that is not there is claimed until it is stored, so that other processes take it over instead of making
+/// it too. Nobody waits who holds a claim himself: two could wait for each other.
+public final class KeptTensors: Sendable {
+    /// The bytes of a source from which on waiting may be worth it.
+    private static let claimedBytes = 1 << 18
+    private let claims = Mutex<[Digest: CacheClaim]>([:])
+    private let cache: Cache?
+    private let digests: ModelDigests?
+    private let spill: TensorSpill
+    private let model: String
+
+    /// - Parameters:
+    ///   - digests: of the model's files; nil: nothing is looked up in the cache.
+    ///   - draft: the package that is being made of the tensors.
+    ///   - model: what lists call the model.
+    public init(cache: Cache?, digests: ModelDigests?, output: String, draft: PackageDraft? = nil, model: String) {
+        self.cache = cache
+        self.digests = digests
+        self.model = model
+        spill = TensorSpill(beside: output, draft: draft)
+    }
+
+    public func stored(
+        _ source: StoredTensor, _ codec: any WeightCodec
+    ) throws -> (CompressedTensor, Distortion)? { try stored(source, codec, nil) }
+
+    public func store(
+        _ source: StoredTensor, _ tensor: CompressedTensor, _ distortion: Distortion
+    ) throws -> CompressedTensor { try store(source, tensor, distortion, nil) }
+
+    /// - Parameter statistics: digest of what the codec is told of the weight's inputs.
+    public func stored(
+        _ source: StoredTensor, _ codec: any WeightCodec, _ statistics: Digest?
+    ) throws -> (CompressedTensor, Distortion)? {
+        guard let cache, let key = key(source, codec, statistics) else { return nil }
+        func find() -> (CompressedTensor, Distortion)? {
+            try? cache.tensor(for: key, source: source, codec: codec).get()
+        }
+        if let found = find() { return found }
+        guard source.bytes.count >= Self.claimedBytes else { return nil }
+        let isFree = claims.withLock(\.isEmpty)
+        guard let claim = isFree ? cache.claim(key) : cache.claimAtOnce(key) else { return nil }
+        // Whoever had it before may have stored the tensor since.
+        if let found = find() { return found }
+        claims.withLock { $0[key.digest] = claim }
+        return nil
+    }
+
+    public func store(
+        _ source: StoredTensor, _ tensor: CompressedTensor, _ distortion: Distortion, _ statistics: Digest?
+    ) throws -> CompressedTensor {
+        if let cache, let key = key(source, tensor.codec, statistics) {
+            defer { claims.withLock { _ = $0.removeValue(forKey: key.digest) } }
+            if let kept = cache.store(tensor, distortion, for: key, model: model) { return kept }
+        }
+        return try spill.keep(tensor)
+    }
+
+    private func key(_ source: StoredTensor, _ codec: any WeightCodec, _ statistics: Digest?) -> CacheKey? {
+        digests.map { digests in
+            CacheKey(
+                tensor: digests.digest(of: source), elementType: source.elementType, shape: source.shape, codec: codec,
+                statistics: statistics)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import ByteIO
+import Foundation
+import Synchronization
+
+/// The right to make a result, while other processes that want the same wait for it. It ends with the value. Nothing
+/// depends on it but time: two that make the same result make the same bytes.
+public final class CacheClaim: Sendable {
+    /// Whether another process was waited for: it may have made the result.
+    public let hasWaited: Bool
+    /// nil: the result is made without anybody knowing, because locks do not work here or the other took too long.
+    private let lock: FileLock?
+    private let heartbeat: Heartbeat?
+
+    init(_ lock: FileLock?, hasWaited: Bool) {
+        self.lock = lock
+        self.hasWaited = hasWaited
+        heartbeat = lock.map(Heartbeat.init)
+    }
+
+    public var isShared: Bool { lock != nil }
+}
+
+/// How long a process waits for another that makes the same.
+public struct CachePatience: Sendable {
+    public var total: Duration
+    /// A holder that has shown no sign of life for this long is not waited for.
+    public var silence: Duration
+    public static let usual = CachePatience(total: .seconds(600), silence: .seconds(6 * Heartbeat.seconds))
+
+    public init(total: Duration, silence: Duration) {
+        self.total = total
+        self.silence = silence
+    }
+}
+
+extension Cache {
+    /// Waits until no other process makes the result, and claims it.
+    public func claim(_ key: CacheKey) -> CacheClaim {
+        let start = ContinuousClock.now
+        var pause = Duration.milliseconds(5)
+        var hasWaited = false
+        while true {
+            switch attempt(key) {
+            case .locked(let lock): return CacheClaim(lock, hasWaited: hasWaited)
+            case .unsupported: return CacheClaim(nil, hasWaited: hasWaited)
+            case .busy: break
+            }
+            if start.duration(to: .now) > patience.total || isSilent(key) { return CacheClaim(nil, hasWaited: true) }
+            hasWaited = true
+            Thread.sleep(forTimeInterval: pause / .seconds(1))
+            pause = min(pause * 2, .milliseconds(200))
+        }
+    }
+
+    /// Claims a result unless another process makes it right now.
+    func claimAtOnce(_ key: CacheKey) -> CacheClaim? {
+        if case .locked(let lock) = attempt(key) { return CacheClaim(lock, hasWaited: false) }
+        return nil
+    }
+
+    private func attempt(_ key: CacheKey) -> FileLock.Attempt {
+        let path = folder.lockPath(key.digest)
+        guard readingObjection == nil, let parent = Files.parentFolder(of: path),
+            (try? Files.makeFolder(parent)) != nil
+        else { return .unsupported }
+        return FileLock.attempt(path)
+    }
+
+    private func isSilent(_ key: CacheKey) -> Bool {
+        guard let identity = Files.identity(of: folder.lockPath(key.digest)) else { return false }
+        return .nanoseconds(now - identity.modifiedNanoseconds) > patience.silence
+    }
+}
