@@ -11,6 +11,9 @@ public protocol Exporter: Sendable {
     /// - Parameter values: by the option's name, those given.
     /// - Throws: `RequestError` for values that do not go together.
     init(_ values: ExportOptionValues) throws
+    /// Refuses, before any weight is compressed, what the format cannot express.
+    /// - Throws: `RequestError` naming the operator or tensor, with what to do.
+    func check(_ functions: [FrozenProgram], _ plan: [PlannedWeight]) throws
     /// Writes the model; what stands at `path` is replaced whole or not at all.
     /// - Throws: `RequestError` naming the operator or tensor that the format cannot express, with what to do.
     func export(_ model: ExportedModel, to path: String) throws -> ExportReport

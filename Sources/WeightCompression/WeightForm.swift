@@ -2,11 +2,13 @@ public import ByteIO
 public import Tensors
 
 /// What a stored weight consists of, whatever codec made it: for those who write it in another container.
-public enum WeightForm: Sendable {
+public indirect enum WeightForm: Sendable {
     /// Plain elements of a type, row-major.
     case values(ElementType, ByteView)
     case affine(AffineForm)
     case palette(PaletteForm)
+    case vectors(VectorForm)
+    case sparse(SparseForm)
 }
 
 /// `scale * (code - zero)`, with a scale for each block of columns of each row, or of all rows.
@@ -18,6 +20,8 @@ public struct AffineForm: Sendable {
     public let scales: [Float]
     /// Integers, one for each scale; nil where all are 0.
     public let zeros: [Int]?
+    /// Zeros that are no integers, instead of `zeros`.
+    public var offsets: [Float]?
     public let scaleRows: Int
     /// Columns that share a scale; the last block of a row may be smaller.
     public let block: Int
@@ -32,6 +36,28 @@ public struct PaletteForm: Sendable {
     public let tables: [[Float]]
     public let rowsPerTable: Int
     public let scales: BlockScales?
+    /// The tables as integers, each with a factor, where they are stored so.
+    public var integers: (entries: [[Int]], scales: [Float])?
+}
+
+/// An entry of a table for each `size` neighbours of a row.
+public struct VectorForm: Sendable {
+    /// Of each row, as many as it has vectors.
+    public let codes: PackedCodes
+    /// 2^bits vectors each, one table for each `rowsPerTable` rows; the last may serve fewer.
+    public let tables: [[Float]]
+    public let size: Int
+    public let rowsPerTable: Int
+}
+
+/// Zeros but for the weights that a mask keeps.
+public struct SparseForm: Sendable {
+    /// A bit for each weight.
+    public let mask: PackedCodes
+    /// How many weights are kept.
+    public let count: Int
+    /// A matrix that starts with the kept weights, row-major; what follows them says nothing.
+    public let kept: WeightForm
 }
 
 /// A scale for each block of columns of each row.
@@ -64,6 +90,33 @@ public struct PackedCodes: Sendable {
             }
             count = rows * columns
         }
+    }
+
+    /// The same codes in more bits each.
+    public func widened(to bits: Int) -> PackedCodes {
+        if bits == self.bits { return self }
+        let perRow = BitPacking.byteCount(columns, bits: bits)
+        let target = ByteBuffer(count: rows * perRow)
+        unpacked.withUnsafeBufferPointer { codes in
+            guard let start = target.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+            for row in 0..<rows {
+                BitPacking.pack(
+                    UnsafeBufferPointer(rebasing: codes[row * columns..<(row + 1) * columns]), bits: bits,
+                    into: start + row * perRow)
+            }
+        }
+        return PackedCodes(bits: bits, bytes: ByteView(target), rows: rows, columns: columns)
+    }
+
+    /// The first `count` codes as one stream of bits; the bits after the last are zero.
+    public func stream(first count: Int) -> ByteView {
+        let whole = stream
+        let length = min(BitPacking.byteCount(count, bits: bits), whole.count)
+        let target = ByteBuffer(count: length)
+        whole.withBytes { target.bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<length])) }
+        let used = count * bits % 8
+        if used > 0, length > 0 { target.bytes[length - 1] &= UInt8(1 << used) - 1 }
+        return ByteView(target)
     }
 
     /// All codes as one stream of bits, rows not padded.
@@ -147,6 +200,18 @@ extension PaletteCodec {
             PaletteForm(
                 codes: PackedCodes(bits: bits, bytes: weight.sections[0], rows: shape.rows, columns: shape.columns),
                 tables: tables, rowsPerTable: group ?? max(shape.rows, 1),
-                scales: scales.map { BlockScales(values: $0, block: max(shape.columns, 1)) }))
+                scales: scales.map { BlockScales(values: $0, block: max(shape.columns, 1)) },
+                integers: entryType == .int8 ? integers(of: weight) : nil))
+    }
+
+    private func integers(of weight: CompressedTensor) -> (entries: [[Int]], scales: [Float]) {
+        let perTable = 4 + size
+        return weight.sections[1].withBytes { section in
+            let starts = units(shape: weight.shape).indices.map { $0 * perTable }
+            let entries = starts.map { start in
+                (0..<size).map { Int(section.loadUnaligned(fromByteOffset: start + 4 + $0, as: Int8.self)) }
+            }
+            return (entries, starts.map { section.loadUnaligned(fromByteOffset: $0, as: Float.self) })
+        }
     }
 }

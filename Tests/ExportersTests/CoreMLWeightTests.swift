@@ -49,7 +49,7 @@ struct CoreMLWeightTests {
                 "w_plain 16.0: fp16",
                 "w_scaled_palettized_pcs 15.33: palette, 4 bits, 40 tables of (affine, fp16, 40 fp16 scales)",
                 "w_sparse_int8_sparsified 5.6: sparse of (affine, int8, 24 fp16 scales)",
-                "w_sparse_pal_sparsified 3.73: sparse of (palette, 2 bits, 1 table)",
+                "w_sparse_pal_sparsified 1.87: sparse of (palette, 2 bits, 1 table)",
                 "w_sparse_sparsified 7.4: sparse",
                 "w_sparse_sparsified 7.4: sparse",
                 "w_vector_in_palettized 1.03: palette, 2 bits, 2 tables of vectors of 4",

@@ -11,11 +11,13 @@ import WeightCompression
 struct LoweringRoundTripTests {
     /// Writes the program, reads it back, runs it, and compares the outputs with the reference meaning.
     private func noise(
-        _ function: FrozenProgram, _ inputs: [String: HostTensor], _ target: CoreMLTarget, _ floatType: MILDataType
+        _ function: FrozenProgram, _ inputs: [String: HostTensor], _ target: CoreMLTarget, _ floatType: MILDataType,
+        layout: CoreMLOptions.Layout = .plain
     ) throws -> Float? {
         let exporter = try CoreMLExporter(
             ExportOptionValues(words: [
                 "target": target.rawValue, "precision": floatType == .float32 ? "float32" : "float16",
+                "layout": layout.rawValue,
             ]))
         return try withTemporaryFolder { folder in
             let path = "\(folder)/x.mlpackage"
@@ -57,6 +59,14 @@ struct LoweringRoundTripTests {
         guard !["floor", "modulo", "compare", "cast", "argmax"].contains(sample.operation.name) else { return }
         let inputs = try sample.inputsByName()
         guard let noise = try noise(try sample.function(), inputs, .iOS18, .float16) else { return }
+        #expect(noise <= 0x1p-7, "\(noise)")
+    }
+
+    @Test("Laid out for the Neural Engine, within float16's rounding", arguments: samples)
+    func neuralEngine(sample: OperatorSample) throws {
+        guard !["floor", "modulo", "compare", "cast", "argmax"].contains(sample.operation.name) else { return }
+        let inputs = try sample.inputsByName()
+        guard let noise = try noise(try sample.function(), inputs, .iOS18, .float16, layout: .ane) else { return }
         #expect(noise <= 0x1p-7, "\(noise)")
     }
 }

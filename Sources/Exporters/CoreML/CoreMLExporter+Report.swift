@@ -18,6 +18,9 @@ extension CoreMLExporter {
                 "operators: \(Self.list(counts.native))",
             ] + (counts.decomposed.isEmpty ? [] : ["decomposed: \(Self.list(counts.decomposed))"])
             + (counts.precise.isEmpty ? [] : ["in float32: \(Self.list(counts.precise))"])
+            + counts.joined.sorted { $0.key < $1.key }.map {
+                "in parts: \($0.key) as \($0.value.joined(separator: ", "))"
+            } + (choices.layout == .ane ? model.program.functions.flatMap(Self.neuralEngine) : [])
         let warnings =
             fallbacks.map { "weight \"\($0)\" is written as plain numbers: \($1)" }
             + weights.clamped.sorted().map { "table \"\($0)\": what exceeds float16 became 30000 or -30000" }
@@ -29,6 +32,11 @@ extension CoreMLExporter {
                 "operators": Self.json(counts.native),
                 "decomposed": Self.json(counts.decomposed),
                 "float32": Self.json(counts.precise),
+                "parts": .object(
+                    counts.joined.sorted { $0.key < $1.key }.map {
+                        .init($0.key, .array($0.value.map { .string($0) }))
+                    }),
+                "neural_engine": .array(choices.layout == .ane ? model.program.functions.map(Self.obstacles) : []),
                 "weights": .array(
                     outcomes.map { name, outcome in
                         .object(
@@ -39,6 +47,28 @@ extension CoreMLExporter {
                             ] + (outcome.fallback.map { [.init("fallback", .string($0))] } ?? []))
                     }),
             ])
+    }
+
+    /// What is known to keep operations off the Neural Engine.
+    private static func neuralEngine(_ function: MILFunction) -> [String] {
+        let (count, obstacles) = NeuralEngineObstacle.all(in: function)
+        let off = obstacles.reduce(0) { $0 + $1.names.count }
+        return ["Neural Engine: nothing known keeps off \(count - off) of \(count) operations of \(function.name)"]
+            + obstacles.map { "  off it: \($0.names.count) \($0.what.operation): \($0.what.reason)" }
+    }
+
+    private static func obstacles(_ function: MILFunction) -> JSON {
+        let (count, obstacles) = NeuralEngineObstacle.all(in: function)
+        return [
+            "function": .string(function.name), "operations": .integer(Int64(count)),
+            "off": .array(
+                obstacles.map { obstacle in
+                    [
+                        "operation": .string(obstacle.what.operation), "reason": .string(obstacle.what.reason),
+                        "values": .array(obstacle.names.map { .string($0) }),
+                    ]
+                }),
+        ]
     }
 
     private static func list(_ counts: [String: Int]) -> String {

@@ -1,5 +1,5 @@
 import ByteIO
-import Programs
+public import Programs
 
 /// Writes a Core ML package (`.mlpackage`, an ML Program), with no tool of Apple's.
 public struct CoreMLExporter: Exporter {
@@ -13,13 +13,13 @@ public struct CoreMLExporter: Exporter {
         help: "what the model computes in; float16 keeps float32 where sums or angles need it")
     static let layout = ExportOption(
         "layout", allowed: ["plain", "ane"],
-        help: "ane: nothing is computed in float32, which the Neural Engine has not")
+        help: "ane: (batch, channels, 1, positions), as the Neural Engine wants it, and a report of what keeps off it")
     static let fallback = ExportOption(
         "allow-fallback", allowed: [],
         help: "write a weight as plain numbers, and say so, where the target cannot express its form")
     public static let options = [target, precision, layout, fallback]
 
-    private let choices: CoreMLOptions
+    let choices: CoreMLOptions
 
     public init(_ values: ExportOptionValues) throws {
         choices = CoreMLOptions(
@@ -27,38 +27,61 @@ public struct CoreMLExporter: Exporter {
             floatType: values.word(Self.precision) == "float32" ? .float32 : .float16,
             layout: CoreMLOptions.Layout(rawValue: values.word(Self.layout)) ?? .plain,
             allowsFallback: values.has(Self.fallback))
-        if choices.keepsHalves, choices.floatType == .float32 {
+        if choices.layout == .ane, choices.floatType == .float32 {
             throw RequestError("the Neural Engine computes in float16: leave --precision out with --layout ane")
         }
     }
 
+    init(_ choices: CoreMLOptions) { self.choices = choices }
+
+    public func check(_ functions: [FrozenProgram], _ plan: [PlannedWeight]) throws {
+        _ = try lowered(functions, WeightLowering(asking: plan, options: choices))
+    }
+
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
         let functions = model.program.functions
+        let all = try lowered(functions, WeightLowering(model.program.weights, options: choices))
+        let written = CoreMLModel(
+            specificationVersion: choices.target.specificationVersion,
+            metadata: CoreMLModel.Metadata(
+                description: "\(model.family): \(functions.map(\.functionName).joined(separator: ", "))",
+                other: (model.provenance.map { MILNamed($0.key, $0.text) } + all.joined).sorted { $0.name < $1.name }),
+            interfaces: all.interfaces, program: MILProgram(functions: all.functions))
+        let encoded = written.encoded
+        try CoreMLPackageWriter.write(encoded, all.weights.blobs, to: path)
+        return report(encoded.count + all.weights.blobs.byteCount, written, all.weights, all.counts)
+    }
+
+    /// Functions in MIL, over one set of weights.
+    private struct Lowered {
+        var functions: [MILFunction] = []
+        var interfaces: [CoreMLModel.Interface] = []
+        var counts = LoweringCounts()
+        /// Metadata of outputs that are given in parts.
+        var joined: [MILNamed<String>] = []
+        var weights: WeightLowering
+    }
+
+    private func lowered(_ functions: [FrozenProgram], _ weights: WeightLowering) throws -> Lowered {
         guard functions.count == 1 || choices.target >= .iOS18 else {
             throw RequestError(
                 "the model has \(functions.count) functions, and a Core ML package can have several from iOS 18 on: "
                     + "use --target iOS18, or --part and one --shape")
         }
-        var weights = WeightLowering(model.program.weights, options: choices)
-        var (program, interfaces, counts) = (MILProgram(functions: []), [CoreMLModel.Interface](), LoweringCounts())
+        var result = Lowered(weights: weights)
         for (index, function) in functions.enumerated() {
-            let lowering = FunctionLowering(try function.foldingTables(), weights: weights, options: choices)
+            let lowering = FunctionLowering(try function.foldingTables(), weights: result.weights, options: choices)
             let name = functions.count == 1 ? "main" : Self.name(of: function, index: index, among: functions)
             let lowered = try lowering.lowered(named: name)
-            weights = lowered.weights
-            program.functions.append(lowered.function)
-            interfaces.append(lowered.interface)
-            counts.merge(lowered.counts)
+            result.weights = lowered.weights
+            result.functions.append(lowered.function)
+            result.interfaces.append(lowered.interface)
+            result.counts.merge(lowered.counts)
+            result.joined += lowered.counts.joined.map {
+                MILNamed(CoreMLModel.partsKey(of: $0.key, in: name), $0.value.joined(separator: " "))
+            }
         }
-        let written = CoreMLModel(
-            specificationVersion: choices.target.specificationVersion,
-            metadata: CoreMLModel.Metadata(
-                description: "\(model.family): \(functions.map(\.functionName).joined(separator: ", "))",
-                other: model.provenance.map { MILNamed($0.key, $0.text) }),
-            interfaces: interfaces, program: program)
-        let encoded = written.encoded
-        try CoreMLPackageWriter.write(encoded, weights.blobs, to: path)
-        return report(encoded.count + weights.blobs.byteCount, written, weights, counts)
+        return result
     }
 
     /// A name that Core ML takes, unique among the functions.

@@ -67,3 +67,18 @@ public struct CoreMLModel: Equatable, Sendable {
         self.program = program
     }
 }
+
+extension CoreMLModel {
+    /// The metadata entry that lists the outputs which are the parts of `output`, along its last axis.
+    static func partsKey(of output: String, in function: String) -> String { "accelc.parts.\(function).\(output)" }
+
+    /// By the name of each output that a function gives in parts: the parts' names.
+    func parts(of function: String) -> [String: [String]] {
+        let prefix = Self.partsKey(of: "", in: function)
+        return Dictionary(
+            metadata.other.filter { $0.name.hasPrefix(prefix) }.map {
+                (String($0.name.dropFirst(prefix.count)), $0.content.split(separator: " ").map(String.init))
+            }
+        ) { first, _ in first }
+    }
+}

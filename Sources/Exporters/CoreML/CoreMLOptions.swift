@@ -10,15 +10,20 @@ struct CoreMLOptions: Sendable {
     let layout: Layout
     /// A weight in a form that the target cannot express is written as plain numbers.
     let allowsFallback: Bool
+    /// The most elements that an axis of a tensor of the Neural Engine's has.
+    var longestAxis = 16384
 
-    /// Nothing is computed in float32: the Neural Engine has float16 only.
-    var keepsHalves: Bool { layout == .ane }
+    /// What sums and norms want is computed in float16 all the same: the Neural Engine has nothing else.
+    var keepsHalves: Bool { layout == .ane && floatType == .float16 }
 
     /// The operator with what it cannot say in float16 replaced by the nearest that it can: an epsilon that would be 0.
     func adapted(_ operation: any Operator) -> any Operator {
-        guard keepsHalves, floatType == .float16, let norm = operation as? LayerNorm, norm.epsilon < 0x1p-14 else {
-            return operation
+        let least = 0x1p-14
+        guard keepsHalves else { return operation }
+        switch operation {
+        case let norm as LayerNorm: return LayerNorm(epsilon: max(norm.epsilon, least))
+        case let norm as RMSNorm: return RMSNorm(epsilon: max(norm.epsilon, least))
+        default: return operation
         }
-        return LayerNorm(epsilon: 0x1p-14)
     }
 }

@@ -52,6 +52,22 @@ public struct AffineCodec: WeightCodec {
 
     public func units(shape: Shape) -> [Range<Int>] { shape.rowBlocks(of: 1 << 18) }
 
+    /// A bias is a zero that is no integer: `scale * (code - offset)`. Where the scale is 0, all weights of the block are
+    /// the bias, which then is the scale of a code one above the offset.
+    public func form(of weight: CompressedTensor) -> WeightForm? {
+        let shape = weight.shape
+        let count = shape.rows * blocks.perRow(shape)
+        let biases = weight.sections[2].withBytes { bytes in (0..<count).map { search.type.load(bytes, at: $0) } }
+        var scales = weight.sections[1].withBytes { bytes in (0..<count).map { search.type.load(bytes, at: $0) } }
+        let offsets = scales.indices.map { scales[$0] == 0 ? -1 : -biases[$0] / scales[$0] }
+        for index in scales.indices where scales[index] == 0 { scales[index] = biases[index] }
+        return .affine(
+            AffineForm(
+                codes: PackedCodes(bits: bits, bytes: weight.sections[0], rows: shape.rows, columns: shape.columns),
+                isSigned: false, scales: scales, zeros: nil, offsets: offsets, scaleRows: shape.rows,
+                block: blocks.size(shape), scaleType: search.type == .float16 ? .float16 : .float32))
+    }
+
     public func encode(
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
         into sections: [UnsafeMutableRawBufferPointer]

@@ -128,6 +128,16 @@ public struct SparseCodec: LayeredCodec {
         return distortion
     }
 
+    public func form(of weight: CompressedTensor) -> WeightForm? {
+        let shape = weight.shape
+        guard let inner = innerWeight(of: weight).form else { return nil }
+        return .sparse(
+            SparseForm(
+                mask: PackedCodes(
+                    bits: 1, bytes: masks(weight.sections, shape).mask, rows: shape.rows, columns: shape.columns),
+                count: kept(shape), kept: inner))
+    }
+
     public func defect(in sections: [ByteView], shape: Shape) -> String? {
         let (mask, starts) = masks(sections, shape)
         let bytes = bytesPerRow(shape)

@@ -48,6 +48,19 @@ public struct VectorCodec: WeightCodec {
         ]
     }
 
+    public func form(of weight: CompressedTensor) -> WeightForm? {
+        let shape = weight.shape
+        let tables = units(shape: shape).indices.map { index in
+            weight.sections[1].withBytes { bytes in
+                (0..<entryCount).map { type.load(bytes, at: index * entryCount + $0) }
+            }
+        }
+        return .vectors(
+            VectorForm(
+                codes: PackedCodes(bits: bits, bytes: weight.sections[0], rows: shape.rows, columns: perRow(shape)),
+                tables: tables, size: size, rowsPerTable: group ?? max(shape.rows, 1)))
+    }
+
     public func units(shape: Shape) -> [Range<Int>] {
         let step = min(group ?? shape.rows, max(shape.rows, 1))
         return stride(from: 0, to: shape.rows, by: step).map { $0..<min($0 + step, shape.rows) }

@@ -28,7 +28,7 @@ enum ExportCommand: Command {
         let model =
             AcceleratorPackage.looksLikePackage(at: request.model)
             ? try ExportedModel.package(request, arguments)
-            : try ExportedModel.model(request, arguments, console, output: output)
+            : try ExportedModel.model(request, arguments, console, for: exporter, output: output)
         let report = try exporter.export(model, to: output)
 
         let seconds = start.secondsToNow

@@ -24,12 +24,14 @@ extension ExportedModel {
             provenance: [("accelc.package", package.digest.description), ("accelc.version", Tool.version)])
     }
 
-    /// A model's functions, with its weights compressed as asked for.
+    /// A model's functions, with its weights compressed as asked for, unless the format cannot express them.
     static func model(
-        _ request: ConversionRequest, _ arguments: Arguments, _ console: Console, output: String
+        _ request: ConversionRequest, _ arguments: Arguments, _ console: Console, for exporter: any Exporter,
+        output: String
     ) throws -> ExportedModel {
         var model = try RequestedModel(request, threads: console.threads)
         try model.meetTarget(writingPlanTo: arguments[BudgetRequest.plan] ?? "\(output).plan")
+        try exporter.check(model.functions, model.plan)
         let cache = CacheChoice.cache(arguments, console)
         let known = try cache.map { try ModelDigests(model.checkpoint, cache: $0, threads: console.threads) }
         let kept = KeptTensors(cache: cache, digests: known, output: output, model: request.model)

@@ -4,29 +4,28 @@ import Tensors
 
 /// Turns one frozen function into MIL.
 struct FunctionLowering {
-    /// Where a value of the program comes from.
-    private enum Source {
-        case constant(Program.Constant)
-        case operand(MILOperand)
-    }
-    private struct Converted: Hashable {
+    struct Converted: Hashable {
         let name: String
         let type: MILDataType
+        var layout: ChannelsLayout?
     }
 
     private let function: FrozenProgram
-    private let options: CoreMLOptions
-    private var weights: WeightLowering
-    private var builder: MILBuilder
-    /// What has been converted to another type, or decompressed.
-    private var converted: [Converted: MILOperand] = [:]
-    private(set) var counts = LoweringCounts()
+    let options: CoreMLOptions
+    var weights: WeightLowering
+    var builder: MILBuilder
+    /// What has been converted to another type or layout, or decompressed.
+    var converted: [Converted: MILOperand] = [:]
+    private var counts = LoweringCounts()
+    /// The labels of the nodes that compute with places.
+    private let places: Set<String>
 
     init(_ function: FrozenProgram, weights: WeightLowering, options: CoreMLOptions) {
         self.function = function
         self.options = options
         self.weights = weights
         builder = MILBuilder(floatType: options.floatType)
+        places = options.floatType == .float16 ? PlaceArithmetic.nodes(of: function.program) : []
     }
 
     /// - Throws: `RequestError` naming the operator or tensor that the target cannot express.
@@ -34,7 +33,7 @@ struct FunctionLowering {
         function: MILFunction, interface: CoreMLModel.Interface, weights: WeightLowering, counts: LoweringCounts
     ) {
         let program = function.program
-        var sources: [Value: Source] = [:]
+        var sources: [Value: LoweredValue] = [:]
         for constant in program.constants { sources[constant.value] = .constant(constant) }
         var inputs: [MILNamed<MILType>] = []
         var interface = CoreMLModel.Interface(function: name, inputs: [], outputs: [])
@@ -73,18 +72,32 @@ struct FunctionLowering {
         }
         for (output, name) in zip(program.outputs, outputNames) {
             let type = outside(program.type(of: output.value).elementType)
-            builder.label = name
-            let inner = try operand(output.value, sources, as: nil)
-            let result =
-                inner.type.dataType == type
-                ? builder.apply("identity", ["x": .operand(inner)], inner.type, named: name)
-                : builder.cast(inner, to: type, named: name)
-            interface.outputs.append(CoreMLModel.Feature(name, result.type))
+            guard case .pieces(let pieces)? = sources[output.value] else {
+                let inner = try operand(output.value, sources, as: nil)
+                interface.outputs.append(CoreMLModel.Feature(name, result(inner, type, named: name)))
+                continue
+            }
+            let names = pieces.indices.map { builder.unique("\(name)_\($0)") }
+            for (piece, part) in zip(pieces, names) {
+                builder.label = part
+                interface.outputs.append(CoreMLModel.Feature(part, result(builder.plain(piece), type, named: part)))
+            }
+            counts.joined[name] = names
         }
         let lowered = MILFunction(
             name: name, inputs: inputs, opset: options.target.opset, operations: builder.operations,
-            outputs: outputNames)
+            outputs: interface.outputs.map(\.name))
         return (lowered, interface, weights, counts)
+    }
+
+    /// The operation that gives an output its name.
+    private mutating func result(_ inner: MILOperand, _ type: MILDataType, named name: String) -> MILTensorType {
+        builder.label = name
+        let operand =
+            inner.type.dataType == type
+            ? builder.apply("identity", ["x": .operand(inner)], inner.type, named: name)
+            : builder.cast(inner, to: type, named: name)
+        return operand.type
     }
 
     private func extents(_ value: Value, _ program: Program) -> [Int] {
@@ -104,8 +117,8 @@ struct FunctionLowering {
 
     /// Lowers the nodes of `program` in order; those that the table has nothing for by their decomposition.
     private mutating func lower(
-        _ program: Program, _ sources: inout [Value: Source], precisely: Bool,
-        after: (Value, [Value: Source], inout FunctionLowering) throws -> Void = { _, _, _ in }
+        _ program: Program, _ sources: inout [Value: LoweredValue], precisely: Bool,
+        after: (Value, [Value: LoweredValue], inout FunctionLowering) throws -> Void = { _, _, _ in }
     ) throws {
         for node in program.nodes {
             let types = node.outputs.map { program.type(of: $0) }
@@ -118,17 +131,29 @@ struct FunctionLowering {
     }
 
     private mutating func lower(
-        _ node: Program.Node, _ types: [TensorType], _ inputs: [Source?], _ program: Program, precisely: Bool
-    ) throws -> [Source] {
+        _ node: Program.Node, _ types: [TensorType], _ inputs: [LoweredValue?], _ program: Program, precisely: Bool
+    ) throws -> [LoweredValue] {
         let subject = "\(node.operation.name) \"\(node.label)\""
         let native = Lowerings.byName[node.operation.name].flatMap { $0.since <= options.target ? $0 : nil }
-        let isPrecise =
-            precisely || native?.isPrecise(node.operation) ?? false
+        let wantsPrecision =
+            native?.isPrecise(node.operation) ?? false
             || native == nil && Lowerings.preciseDecompositions.contains(node.operation.name)
+        let isPrecise = precisely || places.contains(node.label) || wantsPrecision && !options.keepsHalves
         let outer = builder.floatType
-        builder.floatType = isPrecise && !options.keepsHalves ? .float32 : options.floatType
+        builder.floatType = isPrecise ? .float32 : options.floatType
         defer { builder.floatType = outer }
         builder.label = node.label
+        if options.layout == .ane, !isPrecise, types.count == 1, let rule = ChannelsRule.byName[node.operation.name] {
+            let call = ChannelsCall(
+                operation: options.adapted(node.operation), inputs: inputs.compactMap(\.self),
+                extents: node.inputs.map { extents($0, program) }, result: types[0].shape?.dimensions ?? [],
+                resultType: inside(types[0].elementType, builder.floatType))
+            if let result = try rule.apply(call, &self) {
+                counts.native[node.operation.name, default: 0] += 1
+                return [result]
+            }
+            builder.label = node.label
+        }
         if let native {
             let operands = try zip(node.inputs, inputs).map { value, source in
                 try operand(source, as: inside(program.type(of: value).elementType, builder.floatType), node.label)
@@ -151,7 +176,7 @@ struct FunctionLowering {
         }
         for (index, value) in made.enumerated() { parts.output("\(index)", value) }
         let decomposition = try parts.finish()
-        var sources: [Value: Source] = [:]
+        var sources: [Value: LoweredValue] = [:]
         for (input, source) in zip(decomposition.inputs, inputs) { sources[input.value] = source }
         for constant in decomposition.constants { sources[constant.value] = .constant(constant) }
         counts.decomposed[node.operation.name, default: 0] += 1
@@ -159,15 +184,26 @@ struct FunctionLowering {
         return decomposition.outputs.compactMap { sources[$0.value] }
     }
 
-    private mutating func operand(_ value: Value, _ sources: [Value: Source], as type: MILDataType?) throws
+    private mutating func operand(_ value: Value, _ sources: [Value: LoweredValue], as type: MILDataType?) throws
         -> MILOperand
     {
         try operand(sources[value], as: type, "value")
     }
 
-    /// The operand of a type: converted, or made of a constant. No type: that of floating point, or its own.
-    private mutating func operand(_ source: Source?, as type: MILDataType?, _ label: String) throws -> MILOperand {
+    /// The operand of a type, with the axes of the program: converted, or made of a constant. No type: that of floating
+    /// point, or its own.
+    mutating func operand(_ source: LoweredValue?, as type: MILDataType?, _ label: String) throws -> MILOperand {
         switch source {
+        case .channels(let value):
+            let key = Converted(name: "\(value.operand.name) \(value.extents)", type: value.operand.type.dataType)
+            builder.label = "\(value.operand.name)_plain"
+            let plain = converted[key] ?? builder.plain(value)
+            converted[key] = plain
+            return try operand(.operand(plain), as: type, label)
+        case .pieces(let pieces):
+            let parts = try pieces.map { try operand(.channels($0), as: type, label) }
+            builder.label = "\(label)_joined"
+            return builder.joined(parts, axis: parts[0].extents.count - 1)
         case .operand(let operand):
             guard let type, type != operand.type.dataType else { return operand }
             let key = Converted(name: operand.name, type: type)
@@ -191,7 +227,7 @@ struct FunctionLowering {
     }
 }
 
-/// How many operators became what.
+/// What became of a function's operators and outputs.
 public struct LoweringCounts: Equatable, Sendable {
     /// By the operator's name: said by Core ML's own operations.
     public internal(set) var native: [String: Int] = [:]
@@ -199,10 +235,13 @@ public struct LoweringCounts: Equatable, Sendable {
     public internal(set) var decomposed: [String: Int] = [:]
     /// Of these, computed in float32 in a float16 model.
     public internal(set) var precise: [String: Int] = [:]
+    /// Outputs that are given in parts of their last axis: the names of the parts by the output's.
+    public internal(set) var joined: [String: [String]] = [:]
 
     mutating func merge(_ other: LoweringCounts) {
         native.merge(other.native, uniquingKeysWith: +)
         decomposed.merge(other.decomposed, uniquingKeysWith: +)
         precise.merge(other.precise, uniquingKeysWith: +)
+        joined.merge(other.joined) { first, _ in first }
     }
 }

@@ -78,12 +78,20 @@ struct MILBuilder {
         _ type: String, _ name: String, _ result: MILTensorType, inputs: [MILNamed<[MILBinding]>] = [],
         attributes: [MILNamed<MILValue>] = []
     ) -> MILOperand {
-        let name = unique(name)
+        decompress(type, [(name, result)], inputs: inputs, attributes: attributes)[0]
+    }
+
+    /// The same with several results.
+    mutating func decompress(
+        _ type: String, _ results: [(name: String, type: MILTensorType)], inputs: [MILNamed<[MILBinding]>] = [],
+        attributes: [MILNamed<MILValue>] = []
+    ) -> [MILOperand] {
+        let operands = results.map { MILOperand(name: unique($0.name), type: $0.type, isConstant: true) }
         operations.append(
             MILOperation(
-                type, inputs: inputs, outputs: [MILNamed(name, .tensor(result))],
-                attributes: [MILNamed("name", MILValue(name))] + attributes))
-        return MILOperand(name: name, type: result, isConstant: true)
+                type, inputs: inputs, outputs: operands.map { MILNamed($0.name, .tensor($0.type)) },
+                attributes: [MILNamed("name", MILValue(operands.last?.name ?? type))] + attributes))
+        return operands
     }
 
     mutating func apply(
@@ -97,6 +105,19 @@ struct MILBuilder {
                 type, inputs: inputs, outputs: [MILNamed(name, .tensor(result))],
                 attributes: [MILNamed("name", MILValue(name))]))
         return MILOperand(name: name, type: result, isConstant: false)
+    }
+
+    /// An operation with several results.
+    mutating func apply(
+        _ type: String, _ parameters: KeyValuePairs<String, MILParameter>, _ results: [MILTensorType]
+    ) -> [MILOperand] {
+        let inputs = bindings(parameters)
+        let names = results.map { _ in unique(label.isEmpty ? type : label) }
+        operations.append(
+            MILOperation(
+                type, inputs: inputs, outputs: zip(names, results).map { MILNamed($0, .tensor($1)) },
+                attributes: [MILNamed("name", MILValue(names.first ?? type))]))
+        return zip(names, results).map { MILOperand(name: $0, type: $1, isConstant: false) }
     }
 
     /// An operation with no result.

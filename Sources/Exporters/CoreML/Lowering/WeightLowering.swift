@@ -6,52 +6,130 @@ import WeightCompression
 /// Writes weights and tables: small ones into the program, the others into the blob file, each once for all functions.
 struct WeightLowering {
     let tensors: [String: CompressedTensor]
+    /// Weights that are not compressed yet, where only it is asked whether they can be written.
+    private let planned: [String: PlannedWeight]
+    private var probes: [String: WeightForm?] = [:]
     let options: CoreMLOptions
     var blobs = BlobFile()
-    /// What became of the weights, by name.
-    private(set) var outcomes: [String: WeightOutcome] = [:]
+    /// What became of the parts of each weight, by its name and their first row; all of it is one part at row 0.
+    private var written: [String: [Int: WeightOutcome]] = [:]
     private(set) var clamped: Set<String> = []
 
     init(_ weights: [CompressedWeight], options: CoreMLOptions) {
         tensors = Dictionary(uniqueKeysWithValues: weights.map { ($0.tensor.name, $0.tensor) })
+        planned = [:]
+        self.options = options
+    }
+
+    /// To ask whether weights can be written before they are compressed; nothing can be written with it.
+    init(asking plan: [PlannedWeight], options: CoreMLOptions) {
+        tensors = [:]
+        planned = Dictionary(plan.map { ($0.source.name, $0) }) { first, _ in first }
         self.options = options
     }
 
     /// The operand for a constant of the program.
     /// - Throws: `RequestError` naming the tensor whose form the target has no words for; `FormatError` for a weight that
     ///   does not fit float16.
+    /// - Parameter view: nil for all of it, with its own extents.
     mutating func lowered(
-        _ constant: Program.Constant, as type: MILDataType, in builder: inout MILBuilder
+        _ constant: Program.Constant, as type: MILDataType, _ view: ConstantView? = nil, in builder: inout MILBuilder
     ) throws -> MILOperand {
         let name = constant.tensor.name
+        if constant.isWeight, let plan = planned[name] { return try asked(plan, type, view, in: &builder) }
         guard constant.isWeight, let weight = tensors[name] else {
-            return try table(constant.tensor, as: type, in: &builder)
+            return try table(constant.tensor, as: type, view, in: &builder)
         }
-        var place = WeightPlace(name: name, extents: weight.shape.dimensions, type: type)
+        let first = view?.rows?.lowerBound ?? 0
+        var place = WeightPlace(
+            name: view?.rows.map { "\(name) \($0.lowerBound)" } ?? name,
+            extents: view?.extents ?? weight.shape.dimensions, type: type)
+        func note(_ place: WeightPlace) {
+            written[name, default: [:]][first] = WeightOutcome(
+                form: place.form, byteCount: max(written[name]?[first]?.byteCount ?? 0, place.byteCount),
+                count: place.extents.reduce(1, *), fallback: place.fallback)
+        }
         if type.isFloatingPoint {
             do {
-                let operand = try compressed(weight.form, &place, in: &builder)
+                let operand = try compressed(form(of: weight, view?.rows), &place, in: &builder)
                 if let operand {
-                    let known = outcomes[name]
-                    outcomes[name] = WeightOutcome(
-                        form: place.form, byteCount: max(known?.byteCount ?? 0, place.byteCount),
-                        count: weight.shape.count, fallback: nil)
+                    note(place)
                     return operand
                 }
             } catch let gap as FormGap {
-                guard options.allowsFallback else {
-                    throw RequestError(
-                        "weight \"\(name)\" as \(weight.codec.specification) cannot be written for "
-                            + "\(options.target.rawValue): \(gap.reason); \(gap.alternative), or add --allow-fallback")
-                }
+                guard options.allowsFallback else { throw refusal(of: name, weight.codec, gap) }
                 place.fallback = gap.reason
             }
         }
-        let operand = try dense(weight, place, in: &builder)
-        outcomes[name] = WeightOutcome(
-            form: "const", byteCount: weight.shape.count * (type.bits ?? 32) / 8, count: weight.shape.count,
-            fallback: place.fallback)
+        let operand = try dense(weight, view, place, in: &builder)
+        place.form = "const"
+        place.byteCount = place.extents.reduce(1, *) * (type.bits ?? 32) / 8
+        note(place)
         return operand
+    }
+
+    private func refusal(of name: String, _ codec: any WeightCodec, _ gap: FormGap) -> RequestError {
+        RequestError(
+            "weight \"\(name)\" as \(codec.specification) cannot be written for "
+                + "\(options.target.rawValue): \(gap.reason); \(gap.alternative), or add --allow-fallback")
+    }
+
+    /// What would become of a weight that is not compressed yet, by that of a few rows of zeros.
+    private mutating func asked(
+        _ plan: PlannedWeight, _ type: MILDataType, _ view: ConstantView?, in builder: inout MILBuilder
+    ) throws -> MILOperand {
+        let (codec, shape) = (plan.choice.codec.dataFree, plan.source.shape)
+        let extents = view?.extents ?? shape.dimensions
+        let groups = codec.values.layers.compactMap { $0.integer("group") }
+        let rows = min(shape.rows, (groups.max() ?? 1) + 1)
+        let probe = shape.rank < 2 ? shape : Shape([rows] + shape.dimensions.dropFirst())
+        let key = "\(codec.specification) \(probe)"
+        if probes[key] == nil {
+            let zeros = StoredTensor(
+                name: plan.source.name, elementType: .float32, shape: probe,
+                bytes: ByteView(ByteBuffer(count: probe.count * 4)))
+            probes[key] = .some((try? CompressedTensor.compressing(zeros, with: codec, threads: 1))?.tensor.form)
+        }
+        let result = builder.declare(plan.source.name, MILValue(MILTensorType(type, extents), .blob(offset: 0)))
+        guard type.isFloatingPoint, !options.allowsFallback, let known = probes[key] else { return result }
+        var place = WeightPlace(
+            name: plan.source.name, extents: shape.rank < 2 ? extents : [rows] + extents.dropFirst(), type: type)
+        var (scratch, scratchBuilder) = (self, MILBuilder(floatType: type))
+        do {
+            _ = try scratch.compressed(known, &place, in: &scratchBuilder)
+        } catch let gap as FormGap {
+            throw refusal(of: plan.source.name, codec, gap)
+        }
+        return result
+    }
+
+    /// What became of the weights, by name.
+    var outcomes: [String: WeightOutcome] {
+        written.mapValues { parts in
+            let first = parts[0] ?? parts.values.first
+            return WeightOutcome(
+                form: first?.form ?? "const", byteCount: parts.values.reduce(0) { $0 + $1.byteCount },
+                count: parts.values.reduce(0) { $0 + $1.count }, fallback: parts.values.compactMap(\.fallback).first)
+        }
+    }
+
+    /// Rows of a constant, in as few parts as there are with `longest` rows at most, each of whole groups of its tables.
+    func parts(of constant: Program.Constant, rows: Int, atMost longest: Int) -> [Range<Int>] {
+        var unit = 1
+        if constant.isWeight, case .palette(let palette)? = tensors[constant.tensor.name]?.form,
+            palette.tables.count > 1
+        {
+            unit = palette.rowsPerTable
+        }
+        let count = (rows + longest - 1) / max(longest, 1)
+        guard count > 1, unit <= longest else { return [0..<rows] }
+        let size = min(((rows + count - 1) / count + unit - 1) / unit * unit, longest / unit * unit)
+        return stride(from: 0, to: rows, by: size).map { $0..<min($0 + size, rows) }
+    }
+
+    private func form(of weight: CompressedTensor, _ rows: Range<Int>?) -> WeightForm? {
+        guard let rows, let form = weight.form else { return weight.form }
+        return form.rows(rows, of: weight.shape.dimensions.first ?? 1)
     }
 
     private mutating func compressed(
@@ -62,32 +140,40 @@ struct WeightLowering {
         case .values: nil
         case .affine(let affine): try self.affine(affine, &place, in: &builder)
         case .palette(let palette): try self.palette(palette, &place, in: &builder)
+        case .vectors(let vectors): try self.vectors(vectors, &place, in: &builder)
+        case .sparse(let sparse): try self.sparse(sparse, &place, in: &builder)
         }
     }
 
     /// All elements, as a constant of `place.type`.
     private mutating func dense(
-        _ weight: CompressedTensor, _ place: WeightPlace, in builder: inout MILBuilder
+        _ weight: CompressedTensor, _ view: ConstantView?, _ place: WeightPlace, in builder: inout MILBuilder
     ) throws -> MILOperand {
         guard place.type.isFloatingPoint else {
             let stored = StoredTensor(
                 name: weight.name, elementType: weight.elementType, shape: weight.shape, bytes: weight.sections[0])
-            return try table(stored, as: place.type, in: &builder)
+            return try table(stored, as: place.type, view, in: &builder)
         }
         let stored: ElementType = place.type == .float16 ? .float16 : .float32
         let value = value(place.name, place.type, place.extents) {
-            if case .values(stored, let bytes)? = weight.form { return bytes }
-            return try StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape).bytes(as: stored)
+            let all: ByteView
+            if case .values(stored, let bytes)? = weight.form {
+                all = bytes
+            } else {
+                all = try StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape)
+                    .bytes(as: stored)
+            }
+            return try view.map { try $0.part(of: all, rows: weight.shape.dimensions.first ?? 1) } ?? all
         }
         return builder.declare(place.name, try value())
     }
 
     /// A table that the tool made, or a weight of integers.
     private mutating func table(
-        _ tensor: StoredTensor, as type: MILDataType, in builder: inout MILBuilder
+        _ tensor: StoredTensor, as type: MILDataType, _ view: ConstantView?, in builder: inout MILBuilder
     ) throws -> MILOperand {
         let host = HostTensor(tensor)
-        let extents = tensor.shape.dimensions
+        let extents = view?.extents ?? tensor.shape.dimensions
         guard type.isFloatingPoint else {
             let content: MILValue.Content =
                 type == .bool ? .flags(host.flags) : .integers(host.integers.map(Int32.init(clamping:)))
@@ -102,10 +188,11 @@ struct WeightLowering {
                 clamped.insert(tensor.name)
             }
         }
-        let content = ByteView(floats)
+        let all = ByteView(floats)
+        let content = try view.map { try $0.part(of: all, rows: tensor.shape.dimensions.first ?? 1) } ?? all
         let key = "\(tensor.name) \(SHA256.digest(of: content))"
         let value = value(key, type, extents) {
-            try StoredTensor(name: tensor.name, elementType: .float32, shape: tensor.shape, bytes: content)
+            try StoredTensor(name: tensor.name, elementType: .float32, shape: Shape(extents), bytes: content)
                 .bytes(as: type == .float16 ? .float16 : .float32)
         }
         return builder.declare(tensor.name, try value())
@@ -133,6 +220,23 @@ struct WeightLowering {
     }
 }
 
+/// Another look at a constant: some of its rows, under other extents.
+struct ConstantView: Hashable {
+    let extents: [Int]
+    /// nil: all of them.
+    let rows: Range<Int>?
+
+    /// The bytes of the rows.
+    func part(of all: ByteView, rows count: Int) throws -> ByteView {
+        guard let rows else { return all }
+        guard count > 0, rows.upperBound <= count else {
+            throw RequestError("a constant of \(count) rows has no rows \(rows)", status: .internalFailure)
+        }
+        let row = all.count / count
+        return all[rows.lowerBound * row..<rows.upperBound * row]
+    }
+}
+
 /// A weight on its way into the program.
 struct WeightPlace {
     let name: String
@@ -147,6 +251,14 @@ struct WeightPlace {
 
     var rows: Int { extents.first ?? 1 }
     var columns: Int { extents.dropFirst().reduce(1, *) }
+
+    /// The extents as the operations of iOS 16 want them.
+    var shapeValue: MILValue {
+        let bytes = extents.flatMap { extent in
+            (0..<4).map { UInt8(truncatingIfNeeded: UInt32(truncatingIfNeeded: extent) >> UInt32($0 * 8)) }
+        }
+        return MILValue(MILTensorType(.uint32, [extents.count]), .bytes(bytes))
+    }
 }
 
 /// A stored form that a target has no words for.

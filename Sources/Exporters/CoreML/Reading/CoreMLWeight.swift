@@ -79,10 +79,16 @@ extension FunctionConstants {
     /// Bits of all that a constant operation is stored as, those of the operations that feed it included.
     fileprivate func storedBits(_ operation: MILOperation) -> Int {
         if operation.type == "const" { return operation["val"].map(Self.bits) ?? 0 }
+        // An operation of two results, a mask and what it keeps, is stored once.
+        var feeding: Set<String> = []
         return bindings(operation).reduce(0) { sum, binding in
             switch binding {
-            case .value(let value): sum + (value.type.rank == 0 && value.type.dataType == .int32 ? 0 : Self.bits(value))
-            case .name(let name): sum + (self.operation(of: name).map(storedBits) ?? 0)
+            case .value(let value):
+                return sum + (value.type.rank == 0 && value.type.dataType == .int32 ? 0 : Self.bits(value))
+            case .name(let name):
+                guard let other = self.operation(of: name), feeding.insert(other.outputs.first?.name ?? name).inserted
+                else { return sum }
+                return sum + storedBits(other)
             }
         }
     }

@@ -22,7 +22,7 @@ extension CoreMLPackage {
     /// Runs a function by the reference meaning of its operations.
     /// - Parameter inputs: by name; their extents choose among the shapes that inputs may have.
     /// - Parameter states: by name; what is missing starts as zeros. They hold what the next run starts with afterwards.
-    /// - Returns: the outputs by name.
+    /// - Returns: the outputs by name; those that are given in parts as a whole too.
     public func run(
         function: String? = nil, inputs: [String: HostTensor], states: inout [String: HostTensor]
     ) throws -> [String: HostTensor] {
@@ -36,6 +36,15 @@ extension CoreMLPackage {
             }
         }
         let outputs = try program.evaluate(inputs, states: &states)
-        return Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }
+        var named = Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }
+        for (name, parts) in model.parts(of: program.program.name) {
+            let tensors = parts.compactMap { named[$0] }
+            guard tensors.count == parts.count, let rank = tensors.first?.shape.rank, rank > 0, named[name] == nil
+            else { throw error(name, "the outputs that are its parts are not there") }
+            let concat = Concat(axis: rank - 1)
+            _ = try concat.outputTypes(tensors.map(\.type))
+            named[name] = try concat.evaluate(tensors)[0]
+        }
+        return named
     }
 }

@@ -1,0 +1,174 @@
+/// How the axes of a value lie in a tensor (B, C, 1, S), which is how the Neural Engine wants them: each of its three
+/// axes is a sequence of the value's, the first the outermost. Axes of one element are in none. Splitting channels into
+/// heads and turning heads and positions about is then only another look at the same tensor.
+struct ChannelsLayout: Hashable, Sendable {
+    var batch: [Int]
+    var channels: [Int]
+    var positions: [Int]
+
+    init(batch: [Int], channels: [Int], positions: [Int]) {
+        (self.batch, self.channels, self.positions) = (batch, channels, positions)
+    }
+
+    /// The last axis as channels, the first as batch, all between as positions.
+    init(of extents: [Int]) {
+        let last = extents.count - 1
+        let others = (0..<max(last, 0)).filter { extents[$0] != 1 }
+        batch = others.filter { $0 == 0 }
+        channels = last >= 0 && extents[last] != 1 ? [last] : []
+        positions = others.filter { $0 > 0 }
+    }
+
+    var axes: [Int] { batch + channels + positions }
+
+    /// Of the tensor that holds a value of the extents `own`.
+    func extents(_ own: [Int]) -> [Int] {
+        func product(_ axes: [Int]) -> Int { axes.reduce(1) { $0 * own[$1] } }
+        return [product(batch), product(channels), 1, product(positions)]
+    }
+
+    private func mapping(_ change: (Int) -> Int) -> ChannelsLayout {
+        ChannelsLayout(batch: batch.map(change), channels: channels.map(change), positions: positions.map(change))
+    }
+
+    /// Of a value with `count` more axes in front.
+    func shifted(by count: Int) -> ChannelsLayout { mapping { $0 + count } }
+
+    /// Of the value whose axis i is this one's axis `permutation[i]`.
+    func transposed(_ permutation: [Int]) -> ChannelsLayout {
+        var places = permutation
+        for (new, old) in permutation.enumerated() { places[old] = new }
+        return mapping { places[$0] }
+    }
+
+    /// Without the axes on which `extents` has one element.
+    func reduced(to extents: [Int]) -> ChannelsLayout {
+        func kept(_ axes: [Int]) -> [Int] { axes.filter { extents[$0] != 1 } }
+        return ChannelsLayout(batch: kept(batch), channels: kept(channels), positions: kept(positions))
+    }
+
+    /// Of a value of `extents` that broadcasts to this one's; nil where it has some axes of a sequence and not others.
+    func broadcasting(_ extents: [Int]) -> ChannelsLayout? {
+        let own = reduced(to: extents)
+        for (all, kept) in [(batch, own.batch), (channels, own.channels), (positions, own.positions)] {
+            guard kept.isEmpty || kept == all else { return nil }
+        }
+        return own
+    }
+
+    /// Of the same elements under other extents; nil where they are not in order in this tensor.
+    func reshaped(from old: [Int], to new: [Int]) -> ChannelsLayout? {
+        guard let groups = Self.groups(old, new) else { return nil }
+        func changed(_ axes: [Int]) -> [Int]? {
+            var (result, rest) = ([Int](), axes[...])
+            while let first = rest.first {
+                guard let group = groups.first(where: { $0.old.first == first }), rest.starts(with: group.old) else {
+                    return nil
+                }
+                result += group.new
+                rest = rest.dropFirst(group.old.count)
+            }
+            return result
+        }
+        guard let batch = changed(batch), let channels = changed(channels), let positions = changed(positions) else {
+            return nil
+        }
+        return ChannelsLayout(batch: batch, channels: channels, positions: positions)
+    }
+
+    /// Runs of axes of more than one element, with as many elements before and after a reshape.
+    private static func groups(_ old: [Int], _ new: [Int]) -> [(old: [Int], new: [Int])]? {
+        guard !old.contains(0), !new.contains(0) else { return nil }
+        var sources = old.indices.filter { old[$0] != 1 }[...]
+        var targets = new.indices.filter { new[$0] != 1 }[...]
+        var groups: [(old: [Int], new: [Int])] = []
+        while let source = sources.popFirst(), let target = targets.popFirst() {
+            var group = (old: [source], new: [target])
+            var (before, after) = (old[source], new[target])
+            while before != after {
+                if before < after {
+                    guard let next = sources.popFirst() else { return nil }
+                    group.old.append(next)
+                    before *= old[next]
+                } else {
+                    guard let next = targets.popFirst() else { return nil }
+                    group.new.append(next)
+                    after *= new[next]
+                }
+            }
+            groups.append(group)
+        }
+        return sources.isEmpty && targets.isEmpty ? groups : nil
+    }
+}
+
+/// A value laid out for the Neural Engine.
+struct ChannelsValue {
+    /// (B, C, 1, S)
+    let operand: MILOperand
+    let layout: ChannelsLayout
+    /// As the program has them.
+    let extents: [Int]
+}
+
+extension MILBuilder {
+    /// The axes in another order: axis i of the result is axis `permutation[i]`.
+    mutating func turned(_ operand: MILOperand, _ permutation: [Int]) -> MILOperand {
+        if permutation == Array(permutation.indices) { return operand }
+        return apply(
+            "transpose", ["x": .operand(operand), "perm": .value(MILValue(permutation))],
+            MILTensorType(operand.type.dataType, permutation.map { operand.extents[$0] }))
+    }
+
+    /// A tensor of the extents `own`, laid out.
+    mutating func laidOut(_ operand: MILOperand, _ own: [Int], _ layout: ChannelsLayout) -> MILOperand {
+        let target = layout.extents(own)
+        if let channel = layout.only, let position = layout.onlyPosition, channel > position {
+            let apart = reshaped(operand, [target[0], target[3], 1, target[1]])
+            return turned(apart, [0, 3, 2, 1])
+        }
+        let apart = reshaped(operand, layout.axes.sorted().map { own[$0] })
+        let order = layout.axes.map { axis in layout.axes.sorted().firstIndex(of: axis) ?? 0 }
+        return reshaped(turned(apart, order), target)
+    }
+
+    /// The value as the program has it.
+    mutating func plain(_ value: ChannelsValue) -> MILOperand {
+        let (layout, own) = (value.layout, value.extents)
+        if let channel = layout.only, let position = layout.onlyPosition, channel > position {
+            return reshaped(turned(value.operand, [0, 3, 2, 1]), own)
+        }
+        let apart = reshaped(value.operand, layout.axes.map { own[$0] })
+        let order = layout.axes.sorted().map { axis in layout.axes.firstIndex(of: axis) ?? 0 }
+        return reshaped(turned(apart, order), own)
+    }
+
+    /// Equal parts of an axis.
+    mutating func split(_ operand: MILOperand, into count: Int, axis: Int) -> [MILOperand] {
+        if count == 1 { return [operand] }
+        var extents = operand.extents
+        extents[axis] /= count
+        return apply(
+            "split",
+            ["x": .operand(operand), "num_splits": .value(MILValue(count)), "axis": .value(MILValue(axis))],
+            [MILTensorType](repeating: MILTensorType(operand.type.dataType, extents), count: count))
+    }
+
+    mutating func joined(_ operands: [MILOperand], axis: Int) -> MILOperand {
+        if operands.count == 1 { return operands[0] }
+        var extents = operands[0].extents
+        extents[axis] = operands.reduce(0) { $0 + $1.extents[axis] }
+        return apply(
+            "concat", ["values": .operands(operands), "axis": .value(MILValue(axis)), "interleave": false],
+            MILTensorType(operands[0].type.dataType, extents))
+    }
+}
+
+extension ChannelsLayout {
+    /// The one axis of channels, where the batch is the first axis or none and there is no other.
+    fileprivate var only: Int? {
+        guard channels.count == 1, batch.isEmpty || batch == [0] else { return nil }
+        return channels[0]
+    }
+    fileprivate var onlyPosition: Int? { positions.count == 1 ? positions[0] : nil }
+}
