@@ -128,7 +128,7 @@ struct WeightFormTests {
     func cutBlocks(block: Int) throws {
         var builder = ProgramBuilder(name: "model")
         let x = builder.input("x", TensorType(.float32, [2, 8, 24]))
-        let numbers = (0..<2 * 8 * 24).map { Float(($0 * 29) % 83 - 41) / 9 }
+        let numbers = (0..<384).map { (index: Int) -> Float in Float(index * 29 % 83 - 41) / 9 }
         let weight = builder.constant(StoredTensor(name: "w", floats: numbers, shape: [2, 8, 24]), isWeight: true)
         builder.output("y", try builder.apply(Add(), [x, weight]))
         let function = try builder.finish().freezing(ShapeBindings())
