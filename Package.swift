@@ -33,7 +33,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .executable(name: "accelc", targets: ["accelc"]),
-        .library(name: "AccelPackage", targets: ["Packages", "Runtime"]),
+        .library(name: "AccelPackage", targets: ["AccelPackage"]),
         .library(
             name: "AccelToolchain",
             targets: ["Verification", "Calibration", "Exporters", "Packages", "Runtime", "ModelFamilies"]),
@@ -43,6 +43,7 @@ let package = Package(
             "accelc",
             over: ["Verification", "Calibration", "Exporters", "Packages", "Runtime", "ModelFamilies", "Programs"],
             kind: .executable),
+        layer("AccelPackage", over: ["Packages", "Runtime"]),
         layer("Verification", over: ["Runtime", "Packages", "Exporters", "Programs"]),
         layer("Calibration", over: ["Runtime", "Programs"]),
         layer("Exporters", over: ["Programs", "WeightCompression"]),
@@ -68,6 +69,7 @@ let package = Package(
         layer("RuntimeTests", over: ["Runtime", "TestSupport"], kind: .test),
         layer("ExportersTests", over: ["Exporters", "TestSupport"], kind: .test),
         layer("PackagesTests", over: ["Packages", "TestSupport"], kind: .test),
+        layer("AccelPackageTests", over: ["AccelPackage", "ModelFamilies", "TestSupport"], kind: .test),
         layer("VerificationTests", over: ["Verification", "ModelFamilies", "TestSupport"], kind: .test),
         layer("CommandTests", over: ["accelc", "TestSupport"], kind: .test, exclude: ["Scripts"]),
     ],

@@ -50,6 +50,20 @@ public final class FileLock: Sendable {
         return .busy
     }
 
+    /// Runs `body` while nobody runs another one under the same path, but for those who are not exclusive either. After some
+    /// seconds of waiting, or where there are no locks, it runs all the same.
+    public static func guarding<Result>(
+        _ path: String, exclusively: Bool, patience: Duration = .seconds(5), _ body: () throws -> Result
+    ) rethrows -> Result {
+        let descriptor = FileDescriptor(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600))
+        let start = ContinuousClock.now
+        while descriptor.number >= 0, flock(descriptor.number, (exclusively ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR, start.duration(to: .now) < patience else { break }
+            usleep(1000)
+        }
+        return try withExtendedLifetime(descriptor) { try body() }
+    }
+
     /// Whether somebody has locked an existing file.
     public static func isHeld(_ path: String) -> Bool {
         let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)

@@ -9,6 +9,8 @@ import Packages
 ///     put-naively ROOT SEED COUNT              the same by a writer that must not be trusted: for control
 ///     check ROOT SEEDS COUNT                   takes out the results of seeds 0..<SEEDS, and reads all against digests
 ///     check-trusting ROOT SEEDS COUNT          the same by a reader that verifies nothing: for control
+///     check-all FOLDER SEEDS COUNT             looks at many caches, without the digests: "name hits misses wrong" each;
+///                                              check-all-trusting: by the other reader
 ///     work ROOT SEED SECONDS COUNT FOLDER      takes out, stores and cleans up at random
 ///
 /// Prints "hits misses wrong damaged"; work: "hits made cleaned twice".
@@ -26,8 +28,18 @@ enum CacheTool {
         case "put-naively":
             try SeededResult(number(3), count: number(4)).storeNaively(in: words[2])
         case "check", "check-trusting":
-            let check = try Check(words[2], seeds: number(3), count: number(4), isTrusting: words[1] != "check")
+            var check = Check()
+            let isTrusting = words[1] != "check"
+            try check.look(at: words[2], seeds: number(3), count: number(4), isTrusting: isTrusting)
+            if !isTrusting { check.damaged = try Cache(root: words[2]).check().count }
             print(check.hits, check.misses, check.wrong, check.damaged)
+        case "check-all", "check-all-trusting":
+            for name in try Files.list(words[2]) {
+                var check = Check()
+                try check.look(
+                    at: "\(words[2])/\(name)", seeds: number(3), count: number(4), isTrusting: words[1] != "check-all")
+                print(name, check.hits, check.misses, check.wrong)
+            }
         case "work":
             var worker = Worker(words[2], seed: number(3), count: number(5), folder: words[6])
             try worker.run(seconds: number(4))
@@ -42,7 +54,7 @@ enum CacheTool {
 struct Check {
     var (hits, misses, wrong, damaged) = (0, 0, 0, 0)
 
-    init(_ root: String, seeds: Int, count: Int, isTrusting: Bool) throws {
+    mutating func look(at root: String, seeds: Int, count: Int, isTrusting: Bool) throws {
         let cache = Cache(root: root)
         for seed in 0..<seeds {
             let result = try SeededResult(seed, count: count)
@@ -52,6 +64,5 @@ struct Check {
             case false?: wrong += 1
             }
         }
-        damaged = isTrusting ? 0 : try cache.check().count
     }
 }

@@ -137,7 +137,7 @@ struct CacheUpkeepTests {
             }
             #expect(cache.explain(key("int8", "batch=1")).text.hasSuffix(": hit\n"))
             let near = cache.explain(key("int4", "batch=8"))
-            #expect(near.differences.map(\.field) == ["shapes", "recipe"])
+            #expect(near.differences.map(\.field) == ["shapes", "recipe.default"])
             #expect(near.differences[0] == .init(field: "shapes", earlier: "batch=1", now: "batch=8"))
             #expect(near.text.contains("  shapes: batch=1 before, batch=8 now\n"))
             let source = cache.explain(key("int8", "batch=1", "v"))

@@ -31,10 +31,18 @@ extension Cache {
 /// Why a conversion finds its result in the cache, or does not.
 public struct CacheExplanation: Sendable {
     /// A field of the key that differs; empty where a side does not have it.
-    public struct Difference: Equatable, Sendable {
+    public struct Difference: Equatable, Sendable, CustomStringConvertible {
         public var field: String
         public var earlier: String
         public var now: String
+
+        public var description: String {
+            switch (earlier, now) {
+            case ("", let now): "\(field): not there before, \(now) now"
+            case (let earlier, ""): "\(field): \(earlier) before, not there now"
+            case (let earlier, let now): "\(field): \(earlier) before, \(now) now"
+            }
+        }
     }
     public let key: CacheKey
     /// nil: it is a hit.
@@ -50,13 +58,7 @@ public struct CacheExplanation: Sendable {
         var lines = ["\(name): miss, because \(miss.reason)"]
         if let nearest {
             lines.append("the nearest earlier \(key.kind.rawValue) is \(nearest.key.digest) of \(nearest.model):")
-            lines += differences.map { difference in
-                switch (difference.earlier, difference.now) {
-                case ("", let now): "  \(difference.field): not there before, \(now) now"
-                case (let earlier, ""): "  \(difference.field): \(earlier) before, not there now"
-                case (let earlier, let now): "  \(difference.field): \(earlier) before, \(now) now"
-                }
-            }
+            lines += differences.map { "  \($0)" }
         } else if miss.reason == .noRecord {
             lines.append("there is no earlier \(key.kind.rawValue) to compare it with")
         }
@@ -75,7 +77,7 @@ extension Cache {
         guard let outcome else { return CacheExplanation(key: key, miss: nil, nearest: nil, differences: []) }
         let others = entries.map(\.record).filter { $0.key.kind == key.kind && $0.key != key }
         // The first of the least different ones is the most recent.
-        let nearest = others.map { ($0, Self.differences($0.key, key)) }.min { $0.1.count < $1.1.count }
+        let nearest = others.map { ($0, $0.key.differences(from: key)) }.min { $0.1.count < $1.1.count }
         return CacheExplanation(
             key: key, miss: outcome, nearest: nearest?.0, differences: nearest?.1 ?? [])
     }
@@ -89,19 +91,57 @@ extension Cache {
             return error
         }
     }
+}
 
-    private static func differences(_ earlier: CacheKey, _ now: CacheKey) -> [CacheExplanation.Difference] {
-        let old = Dictionary(earlier.fields.map { ($0.name, $0.value) }) { first, _ in first }
+extension CacheKey {
+    /// The fields that tell another key from this one, in the order of that key. Of a field that is a JSON document in both it
+    /// is the first place within that differs.
+    public func differences(from now: CacheKey) -> [CacheExplanation.Difference] {
+        let old = Dictionary(fields.map { ($0.name, $0.value) }) { first, _ in first }
         let new = Dictionary(now.fields.map { ($0.name, $0.value) }) { first, _ in first }
-        let gone = earlier.fields.map(\.name).filter { new[$0] == nil }
-        return (now.fields.map(\.name) + gone).filter { old[$0] != new[$0] }.map {
-            CacheExplanation.Difference(field: $0, earlier: old[$0] ?? "", now: new[$0] ?? "")
+        let gone = fields.map(\.name).filter { new[$0] == nil }
+        return (now.fields.map(\.name) + gone).filter { old[$0] != new[$0] }.map { name in
+            func document(_ text: String?) -> JSON? {
+                text.flatMap { $0.hasPrefix("{") ? try? JSON.parse(ByteView(Array($0.utf8)), file: name) : nil }
+            }
+            if let old = document(old[name]), let new = document(new[name]),
+                let place = Self.firstDifference(old, new, at: name)
+            {
+                return place
+            }
+            return CacheExplanation.Difference(field: name, earlier: old[name] ?? "", now: new[name] ?? "")
         }
+    }
+
+    private static func firstDifference(_ old: JSON, _ new: JSON, at place: String) -> CacheExplanation.Difference? {
+        if old == new { return nil }
+        switch (old, new) {
+        case (.object(let left), .object(let right)):
+            for name in left.map(\.key) + right.map(\.key) {
+                let (a, b) = (left.first { $0.key == name }?.value, right.first { $0.key == name }?.value)
+                if a == b { continue }
+                guard let a, let b else {
+                    return .init(field: "\(place).\(name)", earlier: a?.text() ?? "", now: b?.text() ?? "")
+                }
+                return firstDifference(a, b, at: "\(place).\(name)")
+            }
+        case (.array(let left), .array(let right)):
+            for index in 0..<max(left.count, right.count) {
+                let (a, b) = (left.dropFirst(index).first, right.dropFirst(index).first)
+                if a == b { continue }
+                guard let a, let b else {
+                    return .init(field: "\(place)[\(index)]", earlier: a?.text() ?? "", now: b?.text() ?? "")
+                }
+                return firstDifference(a, b, at: "\(place)[\(index)]")
+            }
+        default: break
+        }
+        return .init(field: place, earlier: old.text(), now: new.text())
     }
 }
 
 extension Result {
-    var failure: Failure? {
+    package var failure: Failure? {
         guard case .failure(let failure) = self else { return nil }
         return failure
     }

@@ -19,28 +19,30 @@ extension Cache {
     /// - Parameter key: as `cache get` and `cache list` print it.
     /// - Throws: `RequestError` when the cache cannot be written.
     public func open(_ key: Digest) throws -> Result<CachedPackage, CacheMiss> {
-        lease(key)
-        let record: CacheRecord
-        switch package(for: key) {
-        case .success(let found): record = found
-        case .failure(let miss): return .failure(miss)
-        }
-        do {
-            let path = folder.packagePath(key)
-            if Files.kindWithoutFollowing(path) == .folder {
-                if record.files.allSatisfy({ isSound($0, in: path) }), let opened = try? CachedPackage(path, in: self) {
-                    noteUse(of: key)
-                    return .success(opened)
-                }
-                try Files.removeTree(path)
+        if let miss = obtained(key).failure { return .failure(miss) }
+        // What a clean-up has just removed may have been stored again: it must not be in the middle of it.
+        return try FileLock.guarding(folder.gatePath, exclusively: false) {
+            lease(key)
+            do {
+                return .success(try opened(try package(for: key).get()))
+            } catch let miss as CacheMiss {
+                return .failure(miss)
             }
-            for file in record.files { _ = try folder.verifiedBlob(file) }
-            try folder.link(record.files, into: path)
-            noteUse(of: key)
-            return .success(try CachedPackage(path, in: self))
-        } catch let miss as CacheMiss {
-            return .failure(miss)
         }
+    }
+
+    private func opened(_ record: CacheRecord) throws -> CachedPackage {
+        let path = folder.packagePath(record.key.digest)
+        noteUse(of: record.key.digest)
+        if Files.kindWithoutFollowing(path) == .folder {
+            if record.files.allSatisfy({ isSound($0, in: path) }), let opened = try? CachedPackage(path, in: self) {
+                return opened
+            }
+            try Files.removeTree(path)
+        }
+        for file in record.files { _ = try folder.verifiedBlob(file) }
+        try folder.link(record.files, into: path)
+        return try CachedPackage(path, in: self)
     }
 
     /// Opens it for whoever is told its path: clean-ups leave it alone for an hour.

@@ -4,6 +4,18 @@ extension Cache {
     /// The record of a package from an earlier conversion, when all its files are there; their bytes are not read.
     public func package(for key: CacheKey) -> Result<CacheRecord, CacheMiss> { package(for: key.digest) }
 
+    /// The same, from the server where there is none here.
+    public func obtained(_ key: CacheKey) -> Result<CacheRecord, CacheMiss> { obtained(key.digest) }
+
+    /// The same, leased; from the server where there is none here.
+    func obtained(_ key: Digest) -> Result<CacheRecord, CacheMiss> {
+        lease(key)
+        let found = package(for: key)
+        guard let remote, found.failure != nil, readingObjection == nil else { return found }
+        remote.fetch([key], into: self)
+        return package(for: key)
+    }
+
     func package(for key: Digest) -> Result<CacheRecord, CacheMiss> {
         do throws(CacheMiss) {
             if let objection = readingObjection { throw objection }
@@ -23,9 +35,8 @@ extension Cache {
     /// - Returns: the package digest, or why there is none.
     /// - Throws: `RequestError` when `path` cannot be written.
     public func place(_ key: CacheKey, at path: String, asArchive: Bool = false) throws -> Result<Digest, CacheMiss> {
-        lease(key.digest)
         let record: CacheRecord
-        switch package(for: key) {
+        switch obtained(key.digest) {
         case .success(let found): record = found
         case .failure(let miss): return .failure(miss)
         }
@@ -73,8 +84,9 @@ extension Cache {
                 file.path = name
                 return file
             }
-            try folder.putRecord(
-                CacheRecord(key: key, files: files, model: model, package: package.digest))
+            let record = CacheRecord(key: key, files: files, model: model, package: package.digest)
+            try folder.putRecord(record)
+            remote?.add(record)
         }
     }
 }

@@ -41,8 +41,9 @@ extension Cache {
             lease(key.digest)
             var file = try folder.putBlob(tensor.joinedParts)
             file.path = "sections"
-            try folder.putRecord(
-                CacheRecord(key: key, files: [file], model: model, distortion: distortion))
+            let record = CacheRecord(key: key, files: [file], model: model, distortion: distortion)
+            try folder.putRecord(record)
+            remote?.add(record)
             return try tensor.replacingSections(by: try folder.blob(file))
         }
     }

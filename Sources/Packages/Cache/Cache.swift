@@ -8,6 +8,7 @@ public final class Cache: Sendable {
     public var root: String { folder.root }
     let folder: CacheFolder
     let patience: CachePatience
+    let remote: RemoteCache?
     private let clock: @Sendable () -> Int64
     private let warn: @Sendable (String) -> Void
     private let state = Mutex(State())
@@ -23,15 +24,17 @@ public final class Cache: Sendable {
 
     /// - Parameters:
     ///   - durability: what is left of new results after a power cut.
+    ///   - remote: a server that is asked for what is not here, and gets what is made here.
     ///   - patience: with other processes that make the same.
     ///   - clock: nanoseconds since 1970; for tests.
     ///   - warn: gets a sentence when the cache cannot be written, once.
     public init(
-        root: String, durability: CacheDurability = .none, patience: CachePatience = .usual,
+        root: String, durability: CacheDurability = .none, remote: RemoteCache? = nil, patience: CachePatience = .usual,
         clock: (@Sendable () -> Int64)? = nil, warn: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         folder = CacheFolder(root: root, durability: durability)
         self.patience = patience
+        self.remote = remote
         self.clock = clock ?? { Int64(Date().timeIntervalSince1970 * 1e9) }
         self.warn = warn
     }
@@ -52,10 +55,17 @@ public final class Cache: Sendable {
 
     var now: Int64 { clock() }
 
+    /// A path in the cache's file system at which something may be made that will be kept.
+    public func workPath() throws -> String {
+        try Files.makeFolder(folder.workPath)
+        return "\(folder.workPath)/\(folder.randomName())"
+    }
+
     /// Why nothing can be read from the cache; nil when it can.
     var readingObjection: CacheMiss? { folder.objection().map { CacheMiss(.unusable($0)) } }
 
     /// Runs something that writes to the cache. After a failure nothing more is written: a full disk stays full.
+    @discardableResult
     func writing<Result>(_ body: (CacheFolder) throws -> Result) -> Result? {
         if state.withLock({ $0.failure }) != nil { return nil }
         do {

@@ -15,6 +15,7 @@ public final class KeptTensors: Sendable {
     private static let claimedBytes = 1 << 18
     private let claims = Mutex<[Digest: CacheClaim]>([:])
     private let cache: Cache?
+    private let comparison: CacheComparison?
     private let digests: ModelDigests?
     private let spill: TensorSpill
     private let model: String
@@ -22,12 +23,25 @@ public final class KeptTensors: Sendable {
     /// - Parameters:
     ///   - digests: of the model's files; nil: nothing is looked up in the cache.
     ///   - draft: the package that is being made of the tensors.
+    ///   - comparison: gets told whether what is made is what is kept; everything is made anew then.
     ///   - model: what lists call the model.
-    public init(cache: Cache?, digests: ModelDigests?, output: String, draft: PackageDraft? = nil, model: String) {
+    public init(
+        cache: Cache?, digests: ModelDigests?, output: String, draft: PackageDraft? = nil,
+        comparedIn comparison: CacheComparison? = nil, model: String
+    ) {
+        self.comparison = comparison
         self.cache = cache
         self.digests = digests
         self.model = model
         spill = TensorSpill(beside: output, draft: draft)
+    }
+
+    /// Brings what a server has of these tensors into the cache: in one go, rather than one by one.
+    public func prefetch(_ wanted: [(source: StoredTensor, codec: any WeightCodec)]) {
+        guard let cache, let remote = cache.remote, comparison == nil else { return }
+        let keys = wanted.filter { $0.source.bytes.count >= Self.claimedBytes && $0.codec.method == .nearest }
+            .compactMap { key($0.source, $0.codec, nil)?.digest }
+        remote.fetch(Set(keys).filter { (try? cache.folder.record($0)) == nil }.sorted(), into: cache)
     }
 
     public func stored(
@@ -42,7 +56,7 @@ public final class KeptTensors: Sendable {
     public func stored(
         _ source: StoredTensor, _ codec: any WeightCodec, _ statistics: Digest?
     ) throws -> (CompressedTensor, Distortion)? {
-        guard let cache, let key = key(source, codec, statistics) else { return nil }
+        guard comparison == nil, let cache, let key = key(source, codec, statistics) else { return nil }
         func find() -> (CompressedTensor, Distortion)? {
             try? cache.tensor(for: key, source: source, codec: codec).get()
         }
@@ -61,6 +75,10 @@ public final class KeptTensors: Sendable {
     ) throws -> CompressedTensor {
         if let cache, let key = key(source, tensor.codec, statistics) {
             defer { claims.withLock { _ = $0.removeValue(forKey: key.digest) } }
+            if let comparison, let known = try? cache.tensor(for: key, source: source, codec: tensor.codec).get() {
+                comparison.note(source.name, isSame: known.tensor.sections == tensor.sections)
+                return try spill.keep(tensor)
+            }
             if let kept = cache.store(tensor, distortion, for: key, model: model) { return kept }
         }
         return try spill.keep(tensor)

@@ -1,42 +1,51 @@
 import ByteIO
 import Foundation
-import ModelFamilies
 import Packages
-import Tensors
 
 enum CacheCommand: Command {
     enum Action: String, CaseIterable {
-        case path, list, explain, gc, fsck, clear
+        case path, list, explain, get, prewarm, gc, fsck, clear
     }
 
     static let name = "cache"
     static let summary = "show and tidy the cache of earlier conversions"
     static let action = Positional(
-        "ACTION", "path, list, explain, gc, fsck, or clear", kind: .words(Action.allCases.map(\.rawValue)))
-    static let model = Positional("MODEL", "with explain: the model, as convert takes it", isRequired: false)
+        "ACTION", "path, list, explain, get, prewarm, gc, fsck, or clear", kind: .words(Action.allCases.map(\.rawValue))
+    )
+    static let model = Positional(
+        "MODEL", "with explain and get: the model, as convert takes it; with prewarm: a list", isRequired: false)
+    static let other = Positional("OTHER", "with explain: a second key", kind: .text, isRequired: false)
     static let maximumSize = Option(
         "max-size", .text("SIZE"), "with gc: how much may stay, e.g. 500MB", default: "10GB")
+    static let minimumFree = Option(
+        "min-free", .text("SIZE"), "with gc: how much should be free on the disk afterwards", default: "1GB")
     static let repair = Option("repair", .flag, "with fsck: put what is damaged aside, so that it is made again")
-    static let positionals = [action, model]
+    static let positionals = [action, model, other]
     static let options =
-        [CacheChoice.folder, maximumSize, repair] + ConversionRequest.options.filter(\.affectsOutput)
+        CacheChoice.places + [maximumSize, minimumFree, repair] + ConversionRequest.options.filter(\.affectsOutput)
         + [CommonOptions.json]
     static let notes = """
           path     print where the cache is
           list     print what is in it, the most recently used first
-          explain  with MODEL and options as of convert: why that is a hit or a miss, field by field
+          explain  with MODEL and options as of convert: why that is a hit or a miss, field by field;
+                   with two keys that list prints (or their first digits): the first field that differs
+          get      with MODEL and options as of convert: print the path of the package in the cache, for a
+                   runtime to open there; clean-ups leave it alone for an hour; exit status 3 on a miss
+          prewarm  with a file that has MODEL and options in each line: make what is not there
           gc       remove what has not been used for longest, until the rest fits
           fsck     read every byte against its digest; exit status 1 when something is damaged
           clear    remove everything
         """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
-        guard let cache = CacheChoice.cache(arguments, console) else {
+        guard let cache = try CacheChoice.cache(arguments, console) else {
             throw RequestError("there is no place for a cache; set ACCELC_CACHE or give --cache", status: .unavailable)
         }
         guard let action = Action(rawValue: try arguments.required(action)) else { return .usage }
-        if action != .explain, let model = arguments[model] {
-            throw arguments.usage("\(action.rawValue) does not expect \"\(model)\"")
+        let expected = [.explain: 2, .get: 1, .prewarm: 1][action] ?? 0
+        let words = [arguments[model], arguments[other]].compactMap { $0 }
+        if words.count > expected {
+            throw arguments.usage("\(action.rawValue) does not expect \"\(words[expected])\"")
         }
         let result = try perform(action, on: cache, arguments, console)
         if arguments.has(CommonOptions.json) {
@@ -55,8 +64,13 @@ enum CacheCommand: Command {
         switch action {
         case .path: return (cache.root, ["path": .string(cache.root)], .success)
         case .list: return list(cache)
-        case .explain: return try explain(cache, arguments, console)
-        case .gc: return try collect(cache, try bytes(arguments))
+        case .explain:
+            if let other = arguments[other] { return try compare(cache, try arguments.required(model), other) }
+            return try explain(cache, arguments, console)
+        case .get: return try get(cache, arguments, console)
+        case .prewarm: return try prewarm(cache, ConversionList(try arguments.required(model)), console)
+        case .gc:
+            return try collect(cache, try bytes(maximumSize, arguments), free: try bytes(minimumFree, arguments))
         case .fsck: return try check(cache, repairing: arguments.has(repair), console)
         case .clear:
             try cache.clear()
@@ -91,24 +105,73 @@ enum CacheCommand: Command {
 
     private static func explain(_ cache: Cache, _ arguments: Arguments, _ console: Console) throws -> Result {
         let request = try ConversionRequest(arguments)
-        let checkpoint = try Checkpoint(model: request.model, configuration: request.configuration)
-        let model = try Families.matching(checkpoint.configuration).model(for: checkpoint, parts: request.parts)
-        let digests = try ModelDigests(checkpoint, cache: cache, threads: console.threads)
-        let explanation = cache.explain(try CacheKey(request, digests, try request.freezing(model.programs)))
-        let differences: [JSON] = explanation.differences.map {
-            ["field": .string($0.field), "earlier": .string($0.earlier), "now": .string($0.now)]
-        }
+        let explanation = cache.explain(try .package(request, cache, threads: console.threads))
         let json: JSON = [
             "key": .string(explanation.key.digest.description), "hit": .bool(explanation.miss == nil),
             "reason": explanation.miss.map { .string("\($0.reason)") } ?? .null,
             "nearest": explanation.nearest.map { .string($0.key.digest.description) } ?? .null,
-            "differences": .array(differences),
+            "differences": .array(explanation.differences.map(\.json)),
         ]
         return (String(explanation.text.dropLast()), json, .success)
     }
 
-    private static func collect(_ cache: Cache, _ maximumBytes: Int) throws -> Result {
-        let report = try cache.collect(maximumBytes: maximumBytes)
+    private static func compare(_ cache: Cache, _ first: String, _ second: String) throws -> Result {
+        let keys = try [first, second].map { prefix in
+            guard let entry = cache.entry(prefix) else {
+                throw RequestError(
+                    "no key of the cache begins with \"\(prefix)\", or more than one does; \"accelc cache list\" prints them",
+                    status: .unavailable)
+            }
+            return entry.record.key
+        }
+        guard let difference = keys[0].differences(from: keys[1]).first else {
+            return ("both are \(keys[0].digest)", ["differences": []], .success)
+        }
+        return (difference.description, ["differences": [difference.json]], .success)
+    }
+
+    private static func get(_ cache: Cache, _ arguments: Arguments, _ console: Console) throws -> Result {
+        let key = try CacheKey.package(ConversionRequest(arguments), cache, threads: console.threads)
+        switch try cache.openLasting(key.digest) {
+        case .success(let found):
+            let path = URL(filePath: found.path).standardizedFileURL.path
+            return (
+                path,
+                [
+                    "path": .string(path), "key": .string(key.digest.description),
+                    "digest": .string(found.package.digest.description),
+                ], .success
+            )
+        case .failure(let miss):
+            throw RequestError("the cache does not have this package: \(miss.reason)", status: .unavailable)
+        }
+    }
+
+    private static func prewarm(_ cache: Cache, _ list: ConversionList, _ console: Console) throws -> Result {
+        var lines: [String] = []
+        var documents: [JSON] = []
+        for line in list.lines {
+            do {
+                let request = try ConversionRequest(Arguments([Action.get.rawValue] + line.words, for: Self.self))
+                let output = try PackageOutput(keptIn: cache)
+                let outcome = try ConvertCommand.convert(
+                    request, to: output, cache: cache, comparedIn: nil, plan: "\(output.path).plan", console)
+                let key = try CacheKey.package(request, cache, threads: console.threads)
+                if let miss = cache.package(for: key).failure {
+                    throw RequestError("the package could not be kept: \(miss.reason)", status: .unavailable)
+                }
+                lines.append(
+                    "\(key.digest.description.prefix(12)) \(outcome.rawValue) \(line.words.joined(separator: " "))")
+                documents.append(["key": .string(key.digest.description), "cache": .string(outcome.rawValue)])
+            } catch let error as any ReportedError {
+                throw RequestError("\(list.path), line \(line.number): \(error)", status: error.exitStatus)
+            }
+        }
+        return (lines.joined(separator: "\n"), .array(documents), .success)
+    }
+
+    private static func collect(_ cache: Cache, _ maximumBytes: Int, free: Int) throws -> Result {
+        let report = try cache.collect(maximumBytes: maximumBytes, freeBytes: free)
         let text = """
             removed \(Text.count(report.removedRecords, "result")), \(Text.bytes(report.freedBytes)); \
             kept \(Text.count(report.keptRecords, "result")), \(Text.bytes(report.keptBytes))
@@ -135,11 +198,15 @@ enum CacheCommand: Command {
         )
     }
 
-    private static func bytes(_ arguments: Arguments) throws -> Int {
-        let text = try arguments.required(maximumSize)
+    private static func bytes(_ option: Option, _ arguments: Arguments) throws -> Int {
+        let text = try arguments.required(option)
         guard let bytes = Text.parseBytes(text) else {
-            throw arguments.usage("takes a size such as 500MB or 10GB for --max-size, found \"\(text)\"")
+            throw arguments.usage("takes a size such as 500MB or 10GB for --\(option.name), found \"\(text)\"")
         }
         return bytes
     }
+}
+
+extension CacheExplanation.Difference {
+    fileprivate var json: JSON { ["field": .string(field), "earlier": .string(earlier), "now": .string(now)] }
 }

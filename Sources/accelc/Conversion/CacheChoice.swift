@@ -1,4 +1,5 @@
 import ByteIO
+import Foundation
 import ModelFamilies
 import Packages
 import Programs
@@ -12,19 +13,52 @@ enum CacheChoice {
         "where results of earlier conversions are kept (default: $ACCELC_CACHE, else the "
             + "platform's folder for caches)")
     static let none = Option(
-        "no-cache", .flag, "neither look for earlier results nor keep new ones", excludes: ["cache"])
+        "no-cache", .flag, "neither look for earlier results nor keep new ones", excludes: ["cache", "remote-cache"])
     static let durability = Option(
         "cache-durability", .words(CacheDurability.allCases.map(\.rawValue)),
         "what is left of new results after a power cut: perhaps nothing, all that the drive was given, or all (a damaged "
             + "result is never used)", default: CacheDurability.none.rawValue)
-    static let options = [folder, none, durability]
+    static let verify = Option(
+        "verify-cache", .flag,
+        "make everything anew and compare it with what the cache has; exit status 1 when it differs",
+        excludes: ["no-cache"])
+    static let remote = Option(
+        "remote-cache", .text("URL"),
+        "a cache server, asked for what is not in the cache and told what is made (default: $ACCELC_REMOTE_CACHE; "
+            + "$ACCELC_REMOTE_AUTHORIZATION goes with each request)")
+    static let remoteReadOnly = Option("remote-read-only", .flag, "tell the cache server nothing")
+    /// For commands that look for results.
+    static let places = [folder, remote, remoteReadOnly]
+    /// For commands that make them.
+    static let options = places + [none, durability]
 
     /// nil where it is switched off, or where there is no place for one.
-    static func cache(_ arguments: Arguments, _ console: Console) -> Cache? {
+    static func cache(_ arguments: Arguments, _ console: Console) throws -> Cache? {
         let durability = arguments[durability].flatMap(CacheDurability.init)
         guard !arguments.has(none), let root = arguments[folder] ?? Cache.defaultRoot() else { return nil }
         let isQuiet = console.isQuiet
-        return Cache(root: root, durability: durability ?? .none, warn: { if !isQuiet { Console.warn($0) } })
+        let warn: @Sendable (String) -> Void = { if !isQuiet { Console.warn($0) } }
+        let environment = ProcessInfo.processInfo.environment
+        let address = arguments[remote] ?? environment["ACCELC_REMOTE_CACHE"].flatMap { $0.isEmpty ? nil : $0 }
+        let server = try address.map {
+            try RemoteCache(
+                url: $0, isReadOnly: arguments.has(remoteReadOnly),
+                authorization: environment["ACCELC_REMOTE_AUTHORIZATION"], warn: warn)
+        }
+        return Cache(root: root, durability: durability ?? .none, remote: server, warn: warn)
+    }
+
+    /// What `--verify-cache` has found.
+    static func report(_ comparison: CacheComparison, _ console: Console) -> ExitStatus {
+        let differing = comparison.differing
+        guard !differing.isEmpty else {
+            console.note("compared \(Text.count(comparison.count, "result")) with the cache: the same bytes")
+            return .success
+        }
+        console.error(
+            "\(differing.count) of \(Text.count(comparison.count, "result")) differ from what the cache has: "
+                + differing.prefix(5).joined(separator: ", ") + (differing.count > 5 ? ", ..." : ""))
+        return .exceeded
     }
 }
 

@@ -32,12 +32,13 @@ extension ExportedModel {
         var model = try RequestedModel(request, threads: console.threads)
         try model.meetTarget(writingPlanTo: arguments[BudgetRequest.plan] ?? "\(output).plan")
         try exporter.check(model.functions, model.plan)
-        let cache = CacheChoice.cache(arguments, console)
+        let cache = try CacheChoice.cache(arguments, console)
         let known = try cache.map { try ModelDigests(model.checkpoint, cache: $0, threads: console.threads) }
         let kept = KeptTensors(cache: cache, digests: known, output: output, model: request.model)
         let (compressed, digests) = try model.compressed(
             keptIn: kept, digests: known, progress: console.progress("compressing", total: model.plan.count))
         try digests.requireUnchanged()
+        cache?.finish()
         return ExportedModel(
             program: compressed, family: type(of: model.family).modelTypes.first ?? "",
             provenance: [

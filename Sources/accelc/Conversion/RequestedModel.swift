@@ -44,6 +44,7 @@ struct RequestedModel {
         keptIn kept: KeptTensors, digests: ModelDigests?, progress: ProgressBar
     ) throws -> (program: CompressedProgram, digests: ModelDigests) {
         let (checkpoint, threads) = (checkpoint, threads)
+        kept.prefetch(plan.map { ($0.source, $0.choice.codec) })
         let (compressed, digests) = try Parallel.alongside(
             threads: threads, { try digests ?? ModelDigests(checkpoint, cache: nil, threads: threads) }
         ) {

@@ -34,35 +34,28 @@ extension Cache {
         let present = Self.sizes(of: entries).values.reduce(0, +)
         let limit = min(maximumBytes, max(0, present - missing))
         var report = CleanUp()
-        var (kept, gone): ([CacheEntry], [CacheEntry]) = ([], [])
-        var (needed, isFull): ([Digest: Int], Bool) = ([:], false)
-        // What is leased stays in any case: the rest has to do with what that leaves.
-        let (inUse, others) = (entries.filter { isLeased($0) }, entries.filter { !isLeased($0) })
-        for entry in inUse + others {
-            let added = Self.sizes(of: [entry]).filter { needed[$0.key] == nil }
-            let size = added.values.reduce(0, +)
-            // Once one does not fit, no older one is kept either: age is what counts.
-            isFull = isFull || size > limit - report.keptBytes
-            if isFull, !isLeased(entry) {
-                try Files.removeTree(folder.recordPath(entry.record.key.digest))
-                gone.append(entry)
-            } else {
-                kept.append(entry)
-                needed.merge(added) { first, _ in first }
-                report.keptBytes += size
+        var needed: [Digest: Int] = [:]
+        func keep(_ entry: CacheEntry) {
+            for file in entry.record.files where needed.updateValue(file.byteCount, forKey: file.digest) == nil {
+                report.keptBytes += file.byteCount
             }
+            report.keptRecords += 1
         }
-        report.removedRecords = gone.count
-        report.keptRecords = kept.count
-        // Who leased a record before it went may be opening what it names.
+        // What is leased stays in any case: the rest has to do with what that leaves.
+        entries.filter(isLeased).forEach(keep)
+        var old: [CacheEntry] = []
+        for entry in entries where !isLeased(entry) {
+            let size = Self.sizes(of: [entry]).filter { needed[$0.key] == nil }.values.reduce(0, +)
+            // Once one does not fit, no older one is kept either: age is what counts.
+            if old.isEmpty, size <= limit - report.keptBytes { keep(entry) } else { old.append(entry) }
+        }
+        let (removed, aside) = try removeRecords(old)
+        report.removedRecords = removed.count
+        old.filter { !removed.contains($0.record.key.digest) }.forEach(keep)
+        // Who leased a tensor's record before it went may be opening its content.
         let late = CacheLease.keys(in: folder, now: now)
-        let used = gone.filter { late.contains($0.record.key.digest) }
-        needed.merge(Self.sizes(of: used)) { first, _ in first }
-
-        let packages = Set((kept + used).map(\.record.key.digest))
-        for key in folder.entries(in: folder.packagesPath).digests where !packages.contains(key) {
-            try Files.removeTree(folder.packagePath(key))
-        }
+        needed.merge(Self.sizes(of: old.filter { late.contains($0.record.key.digest) })) { first, _ in first }
+        for path in aside { try Files.removeTree(path) }
         let (digests, strays) = folder.entries(in: folder.blobsPath)
         let oldest = now - Int64(graceSeconds) * 1_000_000_000
         for path in digests.filter({ needed[$0] == nil }).map(folder.blobPath) + strays {
@@ -70,6 +63,23 @@ extension Cache {
         }
         try removeRemains()
         return report
+    }
+
+    /// Removes records, but for those that are leased by now, and the packages in place that have no record.
+    /// - Returns: the keys that are gone; where the packages are now, to be removed.
+    private func removeRecords(_ old: [CacheEntry]) throws -> (keys: Set<Digest>, packages: [String]) {
+        try FileLock.guarding(folder.gatePath, exclusively: true) {
+            let leased = CacheLease.keys(in: folder, now: now)
+            let keys = Set(old.map(\.record.key.digest)).subtracting(leased)
+            for key in keys { try Files.removeTree(folder.recordPath(key)) }
+            let packages = try folder.entries(in: folder.packagesPath).digests.compactMap { key throws -> String? in
+                guard Files.kind(of: folder.recordPath(key)) == nil, !leased.contains(key) else { return nil }
+                let path = try workPath()
+                try Files.rename(folder.packagePath(key), to: path)
+                return path
+            }
+            return (keys, packages)
+        }
     }
 
     private static func sizes(of entries: [CacheEntry]) -> [Digest: Int] {
@@ -103,15 +113,22 @@ extension Cache {
         where isOlder(path, than: day) && !FileLock.isHeld(path) {
             try Files.removeTree(path)
         }
-        for name in (try? Files.list(folder.quarantinePath)) ?? [] {
-            let path = "\(folder.quarantinePath)/\(name)"
-            if isOlder(path, than: 7 * day) { try Files.removeTree(path) }
+        for (place, age) in [(folder.quarantinePath, 7 * day), (folder.workPath, day)] {
+            for path in ((try? Files.list(place)) ?? []).map({ "\(place)/\($0)" }) where isOlder(path, than: age) {
+                try Files.removeTree(path)
+            }
         }
+    }
+
+    /// What is left to be done after a conversion: sends the server what is new, and tidies.
+    public func finish() {
+        remote?.send(from: folder)
+        tidy()
     }
 
     /// A clean-up with the usual limits, where none has been for a day, or the disk is nearly full.
     /// - Parameter maximumBytes: of what stays.
-    public func tidy(maximumBytes: Int = Cache.usualMaximumBytes) {
+    func tidy(maximumBytes: Int = Cache.usualMaximumBytes) {
         let path = "\(folder.top)/tidied"
         let age = Files.identity(of: path).map { now - $0.modifiedNanoseconds } ?? Int64.max
         let isShort = (Files.freeBytes(at: root) ?? .max) < Self.usualFreeBytes

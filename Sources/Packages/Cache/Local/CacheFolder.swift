@@ -31,6 +31,9 @@ struct CacheFolder: Sendable {
     var verifiedPath: String { "\(top)/verified" }
     var quarantinePath: String { "\(top)/quarantine" }
     var packagesPath: String { "\(top)/packages" }
+    /// Locked by whoever opens packages here, and exclusively by who removes them.
+    var gatePath: String { "\(top)/gate" }
+    var workPath: String { "\(top)/tmp" }
     var locksPath: String { "\(top)/lock" }
     var leasesPath: String { "\(top)/lease" }
 
@@ -49,7 +52,8 @@ struct CacheFolder: Sendable {
     /// Makes what tells people and backup programs what this folder is.
     func prepare() throws {
         try Files.makeFolder(top)
-        try writeOnce("\(top)/format.json", #"{"layout":\#(Self.layout),"min_reader":1}"# + "\n")
+        if minimumReader == nil { try Files.removeTree(formatPath) }
+        try writeOnce(formatPath, #"{"layout":\#(Self.layout),"min_reader":1}"# + "\n")
         try writeOnce(
             "\(root)/CACHEDIR.TAG",
             """
@@ -74,16 +78,14 @@ struct CacheFolder: Sendable {
         try file.commit()
     }
 
-    /// Why this tool cannot use what is there; nil when it can.
+    /// Why this tool cannot use what is there; nil when it can. A file that a power cut has emptied says nothing.
     func objection() -> String? {
-        let path = "\(top)/format.json"
-        guard Files.kind(of: path) != nil else { return nil }
-        let minimum = try? JSONField(JSON.read(path), file: path)["min_reader"].int()
-        guard let minimum, minimum <= 1 else {
-            return "\(path) asks for a newer accelc; the cache is left alone"
-        }
-        return nil
+        guard let minimum = minimumReader, minimum > 1 else { return nil }
+        return "\(formatPath) asks for a newer accelc; the cache is left alone"
     }
+
+    private var formatPath: String { "\(top)/format.json" }
+    private var minimumReader: Int? { try? JSONField(JSON.read(formatPath), file: formatPath)["min_reader"].int() }
 
     /// Keeps content, one part after the other.
     func putBlob(_ parts: [ByteView]) throws -> CacheRecord.File {
