@@ -23,7 +23,7 @@ for step; do
     debug) tests debug -Xswiftc -warnings-as-errors -Xcc -Wall -Xcc -Wextra -Xcc -Werror ;;
     release) tests release -c release -Xswiftc -enable-testing -Xswiftc -warnings-as-errors ;;
     address) LSAN_OPTIONS=suppressions=$PWD/scripts/leaks.txt:print_suppressions=0 tests address --sanitize address ;;
-    thread) tests thread --sanitize thread ;;
+    thread) TSAN_OPTIONS=suppressions=$PWD/scripts/races.txt tests thread --sanitize thread ;;
     fuzz) scripts/fuzz.sh 60 ;;
     *)
         echo "check: no step is called '$step'; there are format debug release address thread fuzz" >&2
