@@ -36,7 +36,7 @@ public final class FileLock: Sendable {
     /// Makes the file at `path`, whose folder must exist, and locks it. Never waits.
     public static func attempt(_ path: String) -> Attempt {
         for _ in 0..<100 {
-            let descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            let descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o644)
             guard descriptor >= 0 else { return .unsupported }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 let isBusy = errno == EWOULDBLOCK
@@ -55,7 +55,7 @@ public final class FileLock: Sendable {
     public static func guarding<Result>(
         _ path: String, exclusively: Bool, patience: Duration = .seconds(5), _ body: () throws -> Result
     ) rethrows -> Result {
-        let descriptor = FileDescriptor(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600))
+        let descriptor = FileDescriptor(open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644))
         let start = ContinuousClock.now
         while descriptor.number >= 0, flock(descriptor.number, (exclusively ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR, start.duration(to: .now) < patience else { break }
@@ -64,12 +64,12 @@ public final class FileLock: Sendable {
         return try withExtendedLifetime(descriptor) { try body() }
     }
 
-    /// Whether somebody has locked an existing file.
+    /// Whether somebody has locked an existing file, or may have: it belongs to somebody else.
     public static func isHeld(_ path: String) -> Bool {
-        let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { return false }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return errno != ENOENT }
         defer { close(descriptor) }
-        return flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
+        return flock(descriptor, LOCK_EX | LOCK_NB) != 0
     }
 
     /// Whether a second lock of one file is refused in a folder, as it should be: some network file systems grant all.

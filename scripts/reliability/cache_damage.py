@@ -6,11 +6,14 @@ import os
 import pathlib
 import random
 import shutil
+import tempfile
 
 import common
 from common import SCRATCH, SHORT, Row, check, fresh, put
 
 COUNT = 2_000  # a content of 8 kB
+# Tens of thousands of small files: in memory, where there is a place for that.
+MANY = pathlib.Path(tempfile.mkdtemp(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else SCRATCH))
 
 
 def paths(root):
@@ -29,11 +32,11 @@ def changed(data, random_source):
 def try_many(row, control, changes, one_file):
     """Makes many caches with a changed file each, and has one process look at each. They share nothing."""
     for number, data in enumerate(changes):
-        root = fresh(SCRATCH / "many" / str(number), SCRATCH / "sound")
+        root = fresh(MANY / str(number), SCRATCH / "sound")
         path = one_file(root)
         path.unlink()
         path.write_bytes(data)
-    roots = str(SCRATCH / "many")
+    roots = str(MANY)
     # The one that trusts comes first: the other puts aside what it finds.
     for name, trusting in [(control, True), (row, False)]:
         if name is None:
@@ -50,6 +53,8 @@ def try_many(row, control, changes, one_file):
 def damage():
     sound = SCRATCH / "sound"
     put(sound, 0, count=COUNT)
+    for name in ["README", "CACHEDIR.TAG"]:
+        (sound / name).unlink()
     (sound / "v1/lease").rmdir()
     record, blob = (path.read_bytes() for path in paths(sound))
     source = random.Random(20)
@@ -146,7 +151,7 @@ def power_cuts():
         calls = [line.split("\t") for line in log.read_text().splitlines()]
         replay = Replay(calls, data, str(root))
         for count in [*range(0, len(calls), 6 if SHORT else 1), len(calls)]:
-            for variant in ["names", "zeros", "small", "nothing", "random"] + ([] if SHORT else ["random"] * 3):
+            for variant in ["names", "zeros", "small", "nothing", "random"] + ([] if SHORT else ["random"]):
                 replay.state(count, variant, chance)
                 if durability == "none":
                     control.tell(check(root, 1, trusting=True, count=COUNT)[2] == 0)
@@ -192,6 +197,9 @@ def versions():
     row.print()
 
 
-damage()
-power_cuts()
-versions()
+try:
+    damage()
+    power_cuts()
+    versions()
+finally:
+    shutil.rmtree(MANY, ignore_errors=True)

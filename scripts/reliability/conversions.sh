@@ -57,6 +57,19 @@ for pid in "${pids[@]}"; do wait "$pid" || echo "exit $?" >&2; done
 for ((copy = 1; copy <= copies; copy++)); do diff -r "$SCRATCH/expected.accelpkg" "$SCRATCH/$copy.accelpkg" >&2 || lost=$((lost + 1)); done
 row "conversions at once over one cache: the same bytes" $copies $lost
 
+shared() {
+    "$ACCELC" convert Tests/Fixtures/digits --shape batch=1,sequence=65 --compress palette:bits=4 --cache "$SCRATCH/shared" -o "$SCRATCH/shared$1.accelpkg" \
+        2>/dev/null | head -1
+}
+pids=()
+for ((copy = 1; copy <= copies; copy++)); do
+    shared "$copy" >"$SCRATCH/shared$copy.txt" &
+    pids+=($!)
+done
+for pid in "${pids[@]}"; do wait "$pid" || echo "exit $?" >&2; done
+lost=$((copies - 1 - $(cat "$SCRATCH"/shared*.txt | grep -c "cache hit")))
+row "conversions at once: one makes it, the others take it" $copies $lost
+
 lost=0
 "$ACCELC" cache fsck --cache "$cache" >&2 || lost=1
 row "the cache is whole afterwards" 1 $lost

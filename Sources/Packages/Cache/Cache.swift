@@ -10,7 +10,7 @@ public final class Cache: Sendable {
     let patience: CachePatience
     let remote: RemoteCache?
     private let clock: @Sendable () -> Int64
-    private let warn: @Sendable (String) -> Void
+    let warn: @Sendable (String) -> Void
     private let state = Mutex(State())
 
     private struct State {

@@ -44,7 +44,7 @@ enum ConvertCommand: Command {
         // A plan is made anew each time: it is written beside the package.
         let isAnew = request.budget != nil && output.form != .cached || comparison != nil
         let (outcome, claim) = try isAnew ? (cache == nil ? .off : .miss, nil) : output.take(key, from: cache)
-        defer { withExtendedLifetime(claim) {} }
+        defer { claim?.release() }
         if outcome == .hit { return outcome }
 
         try model.meetTarget(writingPlanTo: planFolder)
@@ -61,6 +61,7 @@ enum ConvertCommand: Command {
         let earlier = comparison.flatMap { _ in key.flatMap { try? cache?.package(for: $0).get().package } }
         let digest = try output.write(contents, as: draft, keptIn: cache, as: key, model: request.model)
         if let earlier { comparison?.note("the package", isSame: earlier == digest) }
+        claim?.release()
         cache?.finish()
         return outcome
     }

@@ -17,7 +17,10 @@ extension Cache {
             let path = folder.blobPath(digest)
             progress(path)
             guard let content = try? MappedFile(path).bytes else {
-                damage.append(Damage(path: path, reason: "cannot be read"))
+                // A clean-up may just have removed it.
+                if Files.kindWithoutFollowing(path) != nil {
+                    damage.append(Damage(path: path, reason: "cannot be read"))
+                }
                 continue
             }
             if SHA256.digest(of: content) != digest {
@@ -35,12 +38,25 @@ extension Cache {
                 where repairing || !broken.contains(folder.blobPath(file.digest)) {
                     _ = try folder.blob(file)
                 }
-            } catch {
+            } catch  where Files.kindWithoutFollowing(path) != nil {
                 damage.append(Damage(path: path, reason: "\(error.reason)"))
                 if repairing { folder.quarantine(path, reason: "\(error.reason)") }
+            } catch {}
+        }
+        for key in folder.entries(in: folder.packagesPath).digests {
+            let path = folder.packagePath(key)
+            guard let record = try? folder.record(key), !record.files.allSatisfy({ isWhole($0, in: path) }) else {
+                continue
             }
+            damage.append(Damage(path: path, reason: "a file in it is not the one that the record names"))
+            if repairing { folder.quarantine(path, reason: "a file in it is not the one that the record names") }
         }
         return damage.sorted { $0.path < $1.path }
+    }
+
+    private func isWhole(_ file: CacheRecord.File, in path: String) -> Bool {
+        guard let content = try? MappedFile("\(path)/\(file.path)").bytes else { return false }
+        return content.count == file.byteCount && SHA256.digest(of: content) == file.digest
     }
 
     /// Removes everything of this layout; other layouts belong to other versions, and stay.

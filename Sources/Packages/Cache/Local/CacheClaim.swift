@@ -7,17 +7,18 @@ import Synchronization
 public final class CacheClaim: Sendable {
     /// Whether another process was waited for: it may have made the result.
     public let hasWaited: Bool
-    /// nil: the result is made without anybody knowing, because locks do not work here or the other took too long.
-    private let lock: FileLock?
-    private let heartbeat: Heartbeat?
+    /// Whether the others know of it; not where locks do not work, or another took too long.
+    public let isShared: Bool
+    private let hold: Mutex<(lock: FileLock, heartbeat: Heartbeat)?>
 
     init(_ lock: FileLock?, hasWaited: Bool) {
-        self.lock = lock
         self.hasWaited = hasWaited
-        heartbeat = lock.map(Heartbeat.init)
+        isShared = lock != nil
+        hold = Mutex(lock.map { ($0, Heartbeat($0)) })
     }
 
-    public var isShared: Bool { lock != nil }
+    /// Lets the others go on now.
+    public func release() { hold.withLock { $0 = nil } }
 }
 
 /// How long a process waits for another that makes the same.
@@ -38,7 +39,7 @@ extension Cache {
     public func claim(_ key: CacheKey) -> CacheClaim {
         let start = ContinuousClock.now
         var pause = Duration.milliseconds(5)
-        var hasWaited = false
+        var (hasWaited, hasSaid) = (false, false)
         while true {
             switch attempt(key) {
             case .locked(let lock): return CacheClaim(lock, hasWaited: hasWaited)
@@ -47,6 +48,10 @@ extension Cache {
             }
             if start.duration(to: .now) > patience.total || isSilent(key) { return CacheClaim(nil, hasWaited: true) }
             hasWaited = true
+            if !hasSaid, start.duration(to: .now) > .seconds(2) {
+                hasSaid = true
+                warn("another process makes the same; waiting for its result for at most \(patience.total)")
+            }
             Thread.sleep(forTimeInterval: pause / .seconds(1))
             pause = min(pause * 2, .milliseconds(200))
         }
