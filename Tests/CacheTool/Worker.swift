@@ -59,7 +59,8 @@ struct Worker {
         let note = "\(folder)/\(result.key.digest)"
         if claim.isShared {
             if let text = try? String(contentsOfFile: note, encoding: .utf8), let other = Int32(text),
-                kill(other, 0) == 0, other != getpid()
+                other != getpid(),
+                lives(other)
             {
                 twice += 1
             }
@@ -69,5 +70,15 @@ struct Worker {
         if claim.isShared { try? FileManager.default.removeItem(atPath: note) }
         made += 1
         _ = withExtendedLifetime(claim) { claim.hasWaited }
+    }
+
+    /// A process that was killed has a number until its parent notices, and no locks any more.
+    private func lives(_ process: Int32) -> Bool {
+        let end = ContinuousClock.now + .seconds(5)
+        while kill(process, 0) == 0 {
+            if ContinuousClock.now > end { return true }
+            usleep(10_000)
+        }
+        return false
     }
 }
