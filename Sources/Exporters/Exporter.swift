@@ -8,6 +8,8 @@ public protocol Exporter: Sendable {
     /// One line, without a full stop.
     static var summary: String { get }
     static var options: [ExportOption] { get }
+    /// Goes up when the same model and choices give other bytes.
+    static var version: Int { get }
     /// - Parameter values: by the option's name, those given.
     /// - Throws: `RequestError` for values that do not go together.
     init(_ values: ExportOptionValues) throws
@@ -45,6 +47,11 @@ public struct ExportOptionValues: Sendable {
 
     public func word(_ option: ExportOption) -> String { words[option.name] ?? option.allowed.first ?? "" }
     public func has(_ option: ExportOption) -> Bool { flags.contains(option.name) }
+
+    /// Each of the options with what was chosen.
+    public func choices(of options: [ExportOption]) -> [(name: String, value: String)] {
+        options.map { ($0.name, $0.allowed.isEmpty ? (has($0) ? "yes" : "no") : word($0)) }
+    }
 }
 
 /// A model to export: frozen functions, stored weights, and where they come from.
@@ -79,5 +86,27 @@ public struct ExportReport: Sendable {
         self.lines = lines
         self.warnings = warnings
         self.json = json
+    }
+}
+
+extension ExportReport {
+    /// All of it, so that it can be kept.
+    public var document: JSON {
+        [
+            "bytes": .integer(Int64(byteCount)), "bits_per_weight": .number(bitsPerWeight),
+            "lines": .array(lines.map { .string($0) }), "warnings": .array(warnings.map { .string($0) }),
+            "details": json,
+        ]
+    }
+
+    /// - Throws: `FormatError` for what `document` does not make.
+    public init(_ document: JSON, file: String) throws {
+        let field = JSONField(document, file: file)
+        let details =
+            if case .object(let members) = document { members.first { $0.key == "details" } } else { JSON.Member?.none }
+        self.init(
+            byteCount: try field["bytes"].int(in: 0...Int.max), bitsPerWeight: try field["bits_per_weight"].double(),
+            lines: try field["lines"].array().map { try $0.string() },
+            warnings: try field["warnings"].array().map { try $0.string() }, json: details?.value ?? .null)
     }
 }

@@ -24,8 +24,7 @@ struct Accelc {
             case "--version", "-V": return try VersionCommand.run(Arguments([], for: VersionCommand.self), console)
             default: break
             }
-            let command = try Commands.named(first)
-            let rest = Array(words.dropFirst())
+            let (command, rest) = try Commands.first(of: words)
             if Arguments.asksForHelp(rest) {
                 console.print(HelpPage.page(of: command))
                 return .success

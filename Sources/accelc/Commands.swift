@@ -6,6 +6,8 @@ enum Commands {
     static let all: [any Command.Type] = [
         ConvertCommand.self,
         VerifyCommand.self,
+        VerifyRecordCommand.self,
+        VerifyReplayCommand.self,
         RunCommand.self,
         InspectCommand.self,
         DecompressCommand.self,
@@ -17,6 +19,15 @@ enum Commands {
         CompletionsCommand.self,
         VersionCommand.self,
     ]
+
+    /// The command that the first words name, `verify record` as well as `verify-record`, and the words after it.
+    static func first(of words: [String]) throws -> (command: any Command.Type, rest: [String]) {
+        let joined = words.prefix(2).joined(separator: "-")
+        if words.count > 1, let command = all.first(where: { $0.name == joined }) {
+            return (command, Array(words.dropFirst(2)))
+        }
+        return (try named(words.first ?? ""), Array(words.dropFirst()))
+    }
 
     /// - Throws: `RequestError` with the nearest name for an unknown command.
     static func named(_ name: String) throws -> any Command.Type {

@@ -54,6 +54,24 @@ struct CacheKeyTests {
         #expect(try left.key() == right.key())
     }
 
+    @Test("of an export: the format, its version, every choice, and all that a conversion's key holds")
+    func exported() throws {
+        func package(_ recipe: String) -> CacheKey {
+            CacheKey(sources: [], parts: [], shapes: ["model[batch=1]"], recipe: .string(recipe))
+        }
+        let keys = [
+            CacheKey(exporting: package("a"), as: "coreml 1", choices: [("target", "iOS18")]),
+            CacheKey(exporting: package("b"), as: "coreml 1", choices: [("target", "iOS18")]),
+            CacheKey(exporting: package("a"), as: "coreml 2", choices: [("target", "iOS18")]),
+            CacheKey(exporting: package("a"), as: "coreml 1", choices: [("target", "iOS26")]),
+            CacheKey(exporting: SHA256.digest(of: "p"), as: "coreml 1", choices: [("target", "iOS18")]),
+            CacheKey(exporting: SHA256.digest(of: "q"), as: "coreml 1", choices: [("target", "iOS18")]),
+            package("a"),
+        ]
+        #expect(Set(keys.map(\.digest)).count == keys.count)
+        #expect(keys[0] == CacheKey(exporting: package("a"), as: "coreml 1", choices: [("target", "iOS18")]))
+    }
+
     private struct PackageInputs {
         var sources = [
             Provenance.Source(name: "config.json", byteCount: 3, digest: SHA256.digest(of: "c")),

@@ -17,6 +17,7 @@ public struct CoreMLExporter: Exporter {
     static let fallback = ExportOption(
         "allow-fallback", allowed: [],
         help: "write a weight as plain numbers, and say so, where the target cannot express its form")
+    public static let version = 2
     public static let options = [target, precision, layout, fallback]
 
     let choices: CoreMLOptions

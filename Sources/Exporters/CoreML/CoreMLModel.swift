@@ -69,6 +69,9 @@ public struct CoreMLModel: Equatable, Sendable {
 }
 
 extension CoreMLModel {
+    /// What stands after the name of an output that is called as a state is.
+    public static let outputSuffix = "_output"
+
     /// The metadata entry that lists the outputs which are the parts of `output`, along its last axis.
     static func partsKey(of output: String, in function: String) -> String { "accelc.parts.\(function).\(output)" }
 

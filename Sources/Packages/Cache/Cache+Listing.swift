@@ -72,7 +72,7 @@ extension Cache {
         let outcome: CacheMiss? =
             switch key.kind {
             case .package: package(for: key).failure
-            case .tensor: tensorMiss(for: key)
+            case .tensor, .export: contentMiss(for: key)
             }
         guard let outcome else { return CacheExplanation(key: key, miss: nil, nearest: nil, differences: []) }
         let others = entries.map(\.record).filter { $0.key.kind == key.kind && $0.key != key }
@@ -82,7 +82,7 @@ extension Cache {
             key: key, miss: outcome, nearest: nearest?.0, differences: nearest?.1 ?? [])
     }
 
-    private func tensorMiss(for key: CacheKey) -> CacheMiss? {
+    private func contentMiss(for key: CacheKey) -> CacheMiss? {
         do throws(CacheMiss) {
             if let objection = readingObjection { throw objection }
             for file in try folder.record(key.digest).files { _ = try folder.verifiedBlob(file) }

@@ -50,14 +50,8 @@ extension Cache {
         for file in record.files {
             let name = "\(target.path)/\(file.path)"
             try Files.makeFolder(Files.parentFolder(of: name) ?? target.path)
-            let source = folder.blobPath(file.digest)
-            do {
-                try Files.copy(
-                    source, to: name, mayLink: file.byteCount >= Self.linkedBytes && !asArchive, isSynced: false)
-            } catch {
-                // Somebody else's clean-up may have been faster.
-                if Files.kind(of: source) == nil { return .failure(CacheMiss(.missingBlob(file.digest))) }
-                throw error
+            if let miss = try put(file, at: name, mayLink: file.byteCount >= Self.linkedBytes && !asArchive) {
+                return .failure(miss)
             }
         }
         if asArchive {
@@ -67,6 +61,19 @@ extension Cache {
         }
         noteUse(of: key.digest)
         return .success(package)
+    }
+
+    /// Puts a verified file of a record at `path`.
+    /// - Returns: why it is not there any more: somebody else's clean-up may have been faster.
+    func put(_ file: CacheRecord.File, at path: String, mayLink: Bool) throws -> CacheMiss? {
+        let source = folder.blobPath(file.digest)
+        do {
+            try Files.copy(source, to: path, mayLink: mayLink, isSynced: false)
+        } catch {
+            if Files.kind(of: source) == nil { return CacheMiss(.missingBlob(file.digest)) }
+            throw error
+        }
+        return nil
     }
 
     /// Files from this size on are linked rather than copied.

@@ -10,6 +10,8 @@ public struct CacheKey: Hashable, Sendable {
         case tensor
         /// A whole package.
         case package
+        /// A model in another tool's format.
+        case export
     }
     public struct Field: Hashable, Sendable {
         public var name: String
@@ -82,5 +84,30 @@ public struct CacheKey: Hashable, Sendable {
                 + sources.sorted { $0.name < $1.name }.map {
                     Field("source \($0.name)", "\($0.byteCount) bytes, \($0.digest)")
                 })
+    }
+
+    /// The result of exporting what a package's key names.
+    /// - Parameters:
+    ///   - format: the exporter's name and version.
+    ///   - choices: the exporter's options, defaults written out.
+    public init(exporting package: CacheKey, as format: String, choices: [(name: String, value: String)]) {
+        self.init(
+            kind: .export,
+            fields: [Field("export format", format)] + choices.map { Field("export \($0.name)", $0.value) }
+                + package.fields)
+    }
+
+    /// The result of exporting a package that is there.
+    /// - Parameter package: its digest.
+    public init(
+        exporting package: Digest, as format: String, choices: [(name: String, value: String)],
+        toolVersion: String = Tool.version, numericsVersion: Int = Tool.numericsVersion
+    ) {
+        self.init(
+            kind: .export,
+            fields: [Field("export format", format)] + choices.map { Field("export \($0.name)", $0.value) } + [
+                Field("tool version", toolVersion), Field("numerics version", "\(numericsVersion)"),
+                Field("package", package.description),
+            ])
     }
 }

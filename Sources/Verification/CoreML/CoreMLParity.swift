@@ -40,6 +40,16 @@ struct CoreMLParity {
                 NotCompared(stage: .weights, name: "all weights", reason: "there is no model to compare with"))
         }
         let weakest = weights.filter { $0.shape.rank >= 2 }.map(SchemeTolerance.line).min { $0.output < $1.output }
+        if let golden = options.inputs.golden, golden.isDecoding {
+            progress(.outputs, 0)
+            let decoding = CoreMLDecoding(
+                package: package, golden: golden, programs: programs ?? [], stored: stored, weakest: weakest)
+            let result = try decoding.result(options)
+            report.outputs += result.outputs
+            report.notCompared += result.notCompared
+            report.checkSize(budget: options.budget)
+            return report
+        }
         let samples: [InputSource] =
             options.inputs.golden.map { $0.samples.map(InputSource.golden) } ?? [options.inputs]
         for interface in package.model.interfaces {

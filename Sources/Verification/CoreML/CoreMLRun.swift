@@ -21,7 +21,7 @@ struct CoreMLRun {
             return result
         }
         let given = try tensors()
-        let model = try reference(programs, given)
+        let model = reference(programs, given)
         if case .seeded = source, model == nil { return skip("no part of the model has its inputs") }
         let inputs = model.map { modelInputs(of: $0, given) } ?? given
         let named = Dictionary(inputs.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
@@ -58,9 +58,7 @@ struct CoreMLRun {
         let isHalf = function?.operations.contains { operation in
             !operation.type.hasPrefix("const") && operation.outputs.contains { $0.content.tensor.dataType == .float16 }
         }
-        guard isHalf ?? false else { return .rounding }
-        let line = SchemeTolerance.table.first { $0.scheme == "float16" }
-        return Tolerance(sqnr: line?.output, origin: "the default for computing in float16")
+        return isHalf ?? false ? .halves : .rounding
     }
 
     /// Of the file, by name; empty when inputs are drawn.
@@ -73,10 +71,11 @@ struct CoreMLRun {
     }
 
     /// The part of the model that takes what the function takes, with the function's extents.
-    private func reference(_ programs: [Program], _ given: [String: HostTensor]) throws -> FrozenProgram? {
+    func reference(_ programs: [Program], _ given: [String: HostTensor]) -> FrozenProgram? {
         let extents = Dictionary(
             interface.inputs.map { (CoreMLWeightMatcher.identifier($0.name), $0.type.extents ?? []) }
         ) { first, _ in first }
+        if let recorded = recorded(programs) { return recorded }
         for program in programs {
             let names = Set(program.inputs.map { CoreMLWeightMatcher.identifier($0.name) })
             guard names.isSuperset(of: extents.keys), !names.isDisjoint(with: extents.keys) else { continue }
@@ -106,6 +105,21 @@ struct CoreMLRun {
             return frozen
         }
         return nil
+    }
+
+    /// As accelc wrote down when it exported the model: each function's part and shape.
+    private func recorded(_ programs: [Program]) -> FrozenProgram? {
+        let texts = package.model.metadata.other.first { $0.name == "accelc.shapes" }?.content.split(separator: " ")
+        guard let texts, texts.count == package.model.interfaces.count,
+            let place = package.model.interfaces.firstIndex(where: { $0.function == interface.function })
+        else { return nil }
+        let parts = texts[place].split(separator: "[")
+        guard let program = programs.first(where: { $0.name == parts.first.map(String.init) }) else { return nil }
+        let numbers = (parts.dropFirst().first ?? "").dropLast().split(separator: ",").map { $0.split(separator: "=") }
+        let bindings = numbers.reduce(into: [String: Int]()) { bindings, pair in
+            if pair.count == 2 { bindings[String(pair[0])] = Int(pair[1]) }
+        }
+        return try? program.freezing(ShapeBindings(bindings))
     }
 
     /// Drawn, or those given. What the package does not take is as frameworks leave it: ones for a mask, else zeros.
@@ -143,7 +157,7 @@ struct CoreMLRun {
         _ expected: [(name: String, tensor: HostTensor)], _ tolerance: Tolerance, _ result: inout OutputStage.Result,
         _ budget: Budget? = nil
     ) {
-        let named = Dictionary(actual.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
+        let named = Dictionary(actual.map { (CoreMLWeightMatcher.output($0.key), $0.value) }) { first, _ in first }
         let suffix = source.golden?.suffix ?? ""
         for (place, output) in expected.enumerated() {
             // Converters name outputs anew; then they are told by their place.

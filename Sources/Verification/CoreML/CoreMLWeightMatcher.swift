@@ -22,6 +22,12 @@ struct CoreMLWeightMatcher {
         String(name.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
     }
 
+    /// The same of an output, without what tells it from a state of its name.
+    static func output(_ name: String) -> String {
+        let suffix = CoreMLModel.outputSuffix
+        return identifier(name.hasSuffix(suffix) ? String(name.dropLast(suffix.count)) : name)
+    }
+
     /// What converters put after a tensor's name.
     private static let endings = [
         "_to_fp16", "_to_fp32", "_palettized", "_quantized", "_sparsified", "_pcs", "_promoted", "_cast_fp16",

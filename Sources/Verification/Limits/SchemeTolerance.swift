@@ -82,6 +82,12 @@ extension Tolerance {
         return Tolerance(sqnr: weakest.output, origin: "the default for weights in \(weakest.scheme)")
     }
 
+    /// Of results that are rounded to float16 after each operation.
+    static var halves: Tolerance {
+        let line = SchemeTolerance.table.first { $0.scheme == "float16" }
+        return Tolerance(sqnr: line?.output, origin: "the default for computing in float16")
+    }
+
     static var rounding: Tolerance {
         Tolerance(sqnr: SchemeTolerance.rounding, origin: "float32 arithmetic in another order")
     }

@@ -50,6 +50,8 @@ public struct OutputFinding: Sendable {
         case golden
         /// The reference meaning with the original weights is what is compared; with a golden file.
         case modelAgainstGolden = "model against golden"
+        /// What was recorded of a Core ML package; made elsewhere is what is compared.
+        case recorded
     }
     public let stage: Stage
     public let function: String

@@ -23,31 +23,59 @@ enum ExportCommand: Command {
         let request = try ConversionRequest(arguments)
         let output = try arguments.required(output)
         let type = try Exporters.named(try arguments.required(format))
-        let exporter = try type.init(ExportOptionValues(type.options, arguments))
+        let choices = ExportOptionValues(type.options, arguments)
+        let exporter = try type.init(choices)
 
-        let model =
-            AcceleratorPackage.looksLikePackage(at: request.model)
-            ? try ExportedModel.package(request, arguments)
-            : try ExportedModel.model(request, arguments, console, for: exporter, output: output)
-        let report = try exporter.export(model, to: output)
+        let cache = try CacheChoice.cache(arguments, console)
+        let source = try ExportSource(request, arguments, cache: cache, threads: console.threads)
+        let key = try cache.flatMap { _ in try source.key(for: type, choices) }
+        let (kept, claim) = try take(key, from: cache, to: output)
+        defer { withExtendedLifetime(claim) {} }
+        let outcome = cache == nil ? CacheOutcome.off : kept == nil ? .miss : .hit
+        let report =
+            try kept
+            ?? exporter.export(
+                source.model(for: exporter, arguments, console, cache: cache, output: output), to: output)
+        if outcome == .miss, let key {
+            cache?.store(exportAt: output, report: report.document, for: key, model: request.model)
+        }
+        cache?.finish()
 
         let seconds = start.secondsToNow
         if arguments.has(CommonOptions.json) {
             console.print([
                 "output": .string(output), "format": .string(type.name), "bytes": .integer(Int64(report.byteCount)),
-                "bits_per_weight": .number(report.bitsPerWeight), "details": report.json,
+                "bits_per_weight": .number(report.bitsPerWeight), "cache": .string(outcome.rawValue),
+                "details": report.json,
                 "warnings": .array(report.warnings.map { .string($0) }),
                 "seconds": .number((seconds * 1e6).rounded() / 1e6),
             ])
         } else {
             let bits = Text.decimals(report.bitsPerWeight, 2)
             let size = Text.bytes(report.byteCount)
-            console.summary(
-                (["\(output): \(size), \(bits) bits per weight, \(Text.decimals(seconds, 2)) s"] + report.lines)
-                    .joined(separator: "\n"))
+            let cached = outcome == .off ? "" : "cache \(outcome.rawValue), "
+            let first = "\(output): \(size), \(bits) bits per weight, \(cached)\(Text.decimals(seconds, 2)) s"
+            console.summary(([first] + report.lines).joined(separator: "\n"))
         }
         report.warnings.forEach(console.warning)
         return .success
+    }
+}
+
+extension ExportCommand {
+    /// Puts the export there, where an earlier one has made it, or another process is about to.
+    /// - Returns: what was said of it, or with a miss the claim to be held while it is made.
+    private static func take(
+        _ key: CacheKey?, from cache: Cache?, to output: String
+    ) throws -> (ExportReport?, CacheClaim?) {
+        guard let cache, let key else { return (nil, nil) }
+        func placed() throws -> ExportReport? {
+            guard case .success(let document) = try cache.place(exported: key, at: output) else { return nil }
+            return try ExportReport(document, file: output)
+        }
+        if let report = try placed() { return (report, nil) }
+        let claim = cache.claim(key)
+        return (claim.hasWaited ? try placed() : nil, claim)
     }
 }
 

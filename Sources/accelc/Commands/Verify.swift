@@ -74,7 +74,7 @@ enum VerifyCommand: Command {
             threads: console.threads)
     }
 
-    private static func show(_ report: ParityReport, _ arguments: Arguments, _ console: Console) throws -> ExitStatus {
+    static func show(_ report: ParityReport, _ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         if let path = arguments[Self.report] { try write(report.json.text(pretty: true), to: path) }
         if let path = arguments[html] { try write(report.html, to: path) }
         if arguments.has(CommonOptions.json) {
@@ -85,7 +85,7 @@ enum VerifyCommand: Command {
         return report.exitStatus
     }
 
-    private static func inputSource(_ arguments: Arguments) throws -> InputSource {
+    static func inputSource(_ arguments: Arguments) throws -> InputSource {
         if let path = arguments[golden] { return .golden(try Golden(path)) }
         if let path = arguments[inputs] { return .file(path) }
         return .seeded(arguments[seed].flatMap { UInt64($0) } ?? InputSource.defaultSeed)

@@ -7,43 +7,63 @@ import Tensors
 import WeightCompression
 
 /// What `export` takes a model from.
-extension ExportedModel {
-    /// The model of a package: what it was made of is settled.
-    static func package(_ request: ConversionRequest, _ arguments: Arguments) throws -> ExportedModel {
-        let settled = ConversionRequest.options.filter {
-            $0.affectsOutput && arguments.has($0)
+enum ExportSource {
+    case package(AcceleratorPackage)
+    case model(RequestedModel, digests: ModelDigests?)
+
+    /// - Throws: `RequestError` for options that a package has settled.
+    init(_ request: ConversionRequest, _ arguments: Arguments, cache: Cache?, threads: Int) throws {
+        guard AcceleratorPackage.looksLikePackage(at: request.model) else {
+            let model = try RequestedModel(request, threads: threads)
+            let digests = try cache.map { try ModelDigests(model.checkpoint, cache: $0, threads: threads) }
+            self = .model(model, digests: digests)
+            return
         }
+        let settled = ConversionRequest.options.filter { $0.affectsOutput && arguments.has($0) }
         if let option = settled.first {
             throw RequestError("\(request.model) is a package, which settles --\(option.name): leave it out")
         }
-        let package = try AcceleratorPackage(at: request.model)
-        let weights = Set(try package.sourceMap().coverage.map(\.tensor.name))
-        return ExportedModel(
-            program: try CompressedProgram(lifting: package.program, isWeight: weights.contains),
-            family: package.manifest.provenance.family,
-            provenance: [("accelc.package", package.digest.description), ("accelc.version", Tool.version)])
+        self = .package(try AcceleratorPackage(at: request.model))
     }
 
-    /// A model's functions, with its weights compressed as asked for, unless the format cannot express them.
-    static func model(
-        _ request: ConversionRequest, _ arguments: Arguments, _ console: Console, for exporter: any Exporter,
-        output: String
+    /// nil where nothing is looked for: there is no cache, or a plan is to be made anew.
+    func key(for exporter: any Exporter.Type, _ choices: ExportOptionValues) throws -> CacheKey? {
+        let format = "\(exporter.name) \(exporter.version)"
+        let choices = choices.choices(of: exporter.options)
+        switch self {
+        case .package(let package): return CacheKey(exporting: package.digest, as: format, choices: choices)
+        case .model(let model, let digests):
+            guard let digests, model.request.budget == nil else { return nil }
+            return CacheKey(
+                exporting: try CacheKey(model.request, digests, model.functions), as: format, choices: choices)
+        }
+    }
+
+    /// The functions, with weights as the package has them, or compressed as asked for unless the format cannot express
+    /// them.
+    func model(
+        for exporter: any Exporter, _ arguments: Arguments, _ console: Console, cache: Cache?, output: String
     ) throws -> ExportedModel {
-        var model = try RequestedModel(request, threads: console.threads)
-        try model.meetTarget(writingPlanTo: arguments[BudgetRequest.plan] ?? "\(output).plan")
-        try exporter.check(model.functions, model.plan)
-        let cache = try CacheChoice.cache(arguments, console)
-        let known = try cache.map { try ModelDigests(model.checkpoint, cache: $0, threads: console.threads) }
-        let kept = KeptTensors(cache: cache, digests: known, output: output, model: request.model)
-        let (compressed, digests) = try model.compressed(
-            keptIn: kept, digests: known, progress: console.progress("compressing", total: model.plan.count))
-        try digests.requireUnchanged()
-        cache?.finish()
-        return ExportedModel(
-            program: compressed, family: type(of: model.family).modelTypes.first ?? "",
-            provenance: [
-                ("accelc.version", Tool.version), ("accelc.recipe", model.recipe.json.text()),
-                ("accelc.shapes", model.functions.map(\.functionName).joined(separator: " ")),
-            ] + digests.sources.map { ("accelc.source.\($0.name)", $0.digest.description) })
+        switch self {
+        case .package(let package):
+            let weights = Set(try package.sourceMap().coverage.map(\.tensor.name))
+            return ExportedModel(
+                program: try CompressedProgram(lifting: package.program, isWeight: weights.contains),
+                family: package.manifest.provenance.family,
+                provenance: [("accelc.package", package.digest.description), ("accelc.version", Tool.version)])
+        case .model(var model, let known):
+            try model.meetTarget(writingPlanTo: arguments[BudgetRequest.plan] ?? "\(output).plan")
+            try exporter.check(model.functions, model.plan)
+            let kept = KeptTensors(cache: cache, digests: known, output: output, model: model.request.model)
+            let (compressed, digests) = try model.compressed(
+                keptIn: kept, digests: known, progress: console.progress("compressing", total: model.plan.count))
+            try digests.requireUnchanged()
+            return ExportedModel(
+                program: compressed, family: type(of: model.family).modelTypes.first ?? "",
+                provenance: [
+                    ("accelc.version", Tool.version), ("accelc.recipe", model.recipe.json.text()),
+                    ("accelc.shapes", model.functions.map(\.functionName).joined(separator: " ")),
+                ] + digests.sources.map { ("accelc.source.\($0.name)", $0.digest.description) })
+        }
     }
 }

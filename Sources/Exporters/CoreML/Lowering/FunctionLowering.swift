@@ -37,7 +37,12 @@ struct FunctionLowering {
         for constant in program.constants { sources[constant.value] = .constant(constant) }
         var inputs: [MILNamed<MILType>] = []
         var interface = CoreMLModel.Interface(function: name, inputs: [], outputs: [])
-        let outputNames = program.outputs.map { builder.unique($0.name) }
+        // Functions share the states of one name, so that a state is called the same in each.
+        let stateNames = program.states.map { builder.unique($0.name) }
+        let outputNames = program.outputs.map { output in
+            let isTaken = stateNames.contains(MILBuilder.identifier(output.name))
+            return builder.unique(isTaken ? output.name + CoreMLModel.outputSuffix : output.name)
+        }
         for input in program.inputs {
             let type = MILTensorType(outside(program.type(of: input.value).elementType), extents(input.value, program))
             let operand = MILOperand(name: builder.unique(input.name), type: type, isConstant: false)
@@ -46,7 +51,7 @@ struct FunctionLowering {
             sources[input.value] = .operand(operand)
         }
         var states: [Value: MILOperand] = [:]
-        for state in program.states {
+        for (state, stateName) in zip(program.states, stateNames) {
             guard options.target >= .iOS18 else {
                 throw RequestError(
                     "\(function.functionName) keeps the state \"\(state.name)\", which Core ML can from iOS 18 on: use --target iOS18"
@@ -58,7 +63,7 @@ struct FunctionLowering {
                     status: .unavailable)
             }
             let type = MILTensorType(.float16, extents(state.value, program))
-            let operand = MILOperand(name: builder.unique(state.name), type: type, isConstant: false)
+            let operand = MILOperand(name: stateName, type: type, isConstant: false)
             inputs.append(MILNamed(operand.name, .state(type)))
             interface.states.append(CoreMLModel.Feature(operand.name, type))
             states[state.next] = operand

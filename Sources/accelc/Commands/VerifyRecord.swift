@@ -1,0 +1,25 @@
+import ByteIO
+import Exporters
+import Verification
+
+enum VerifyRecordCommand: Command {
+    static let name = "verify-record"
+    static let summary = "bundle inputs and expected outputs of a Core ML package, for a Mac or a phone to run"
+    static let package = Positional("PACKAGE", "a Core ML package")
+    static let output = Option("output", .folder("DIR"), "the folder to write", short: "o", isRequired: true)
+    static let positionals = [package]
+    static let options = [output, VerifyCommand.inputs, VerifyCommand.golden, VerifyCommand.seed]
+    static var notes: String {
+        "DIR gets runs.json, inputs.safetensors and expected.safetensors. Give each run its tensors RUN.NAME, keep the\n"
+            + "states over the runs of one sequence, and save the outputs as RUN.NAME: scripts/coreml_replay.py does so on\n"
+            + "a Mac. Then accelc verify replay DIR OUTPUTS compares."
+    }
+
+    static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
+        let package = try CoreMLPackage(at: try arguments.required(package))
+        let output = try arguments.required(output)
+        let count = try RecordedRuns.record(package, on: VerifyCommand.inputSource(arguments), to: output)
+        console.summary("\(output): \(Text.count(count, "run"))")
+        return .success
+    }
+}

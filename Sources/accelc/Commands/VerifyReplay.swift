@@ -1,0 +1,18 @@
+import ByteIO
+import Verification
+
+enum VerifyReplayCommand: Command {
+    static let name = "verify-replay"
+    static let summary = "compare outputs that were made elsewhere with those that verify record bundled"
+    static let bundle = Positional("DIR", "the folder that verify record wrote")
+    static let outputs = Positional("OUTPUTS", "a safetensors file with the outputs, called RUN.NAME")
+    static let positionals = [bundle, outputs]
+    static let options = [VerifyCommand.budget, VerifyCommand.report, VerifyCommand.html, CommonOptions.json]
+
+    static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
+        let runs = try RecordedRuns(try arguments.required(bundle))
+        let report = try runs.compare(
+            try arguments.required(outputs), budget: try arguments[VerifyCommand.budget].map(Budget.init))
+        return try VerifyCommand.show(report, arguments, console)
+    }
+}
