@@ -10,9 +10,9 @@ enum VerifyRecordCommand: Command {
     static let positionals = [package]
     static let options = [output, VerifyCommand.inputs, VerifyCommand.golden, VerifyCommand.seed]
     static var notes: String {
-        "DIR gets runs.json, inputs.safetensors and expected.safetensors. Give each run its tensors RUN.NAME, keep the\n"
-            + "states over the runs of one sequence, and save the outputs as RUN.NAME: scripts/coreml_replay.py does so on\n"
-            + "a Mac. Then accelc verify replay DIR OUTPUTS compares."
+        "DIR gets runs.json, inputs.safetensors and expected.safetensors. Give each run its tensors\n"
+            + "RUN.NAME, keep the states over the runs of a sequence, and save outputs as RUN.NAME, as\n"
+            + "scripts/coreml_replay.py does on a Mac; accelc verify replay DIR OUTPUTS compares them."
     }
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {

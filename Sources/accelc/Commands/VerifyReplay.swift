@@ -3,9 +3,9 @@ import Verification
 
 enum VerifyReplayCommand: Command {
     static let name = "verify-replay"
-    static let summary = "compare outputs that were made elsewhere with those that verify record bundled"
+    static let summary = "compare outputs made elsewhere with those that verify record bundled"
     static let bundle = Positional("DIR", "the folder that verify record wrote")
-    static let outputs = Positional("OUTPUTS", "a safetensors file with the outputs, called RUN.NAME")
+    static let outputs = Positional("OUTPUTS", "a safetensors file of outputs, called RUN.NAME")
     static let positionals = [bundle, outputs]
     static let options = [VerifyCommand.budget, VerifyCommand.report, VerifyCommand.html, CommonOptions.json]
 
