@@ -30,7 +30,7 @@ enum ExportCommand: Command {
         let source = try ExportSource(request, arguments, cache: cache, threads: console.threads)
         let key = try cache.flatMap { _ in try source.key(for: type, choices) }
         let (kept, claim) = try take(key, from: cache, to: output)
-        defer { withExtendedLifetime(claim) {} }
+        defer { claim?.release() }
         let outcome = cache == nil ? CacheOutcome.off : kept == nil ? .miss : .hit
         let report =
             try kept
@@ -39,6 +39,7 @@ enum ExportCommand: Command {
         if outcome == .miss, let key {
             cache?.store(exportAt: output, report: report.document, for: key, model: request.model)
         }
+        claim?.release()
         cache?.finish()
 
         let seconds = start.secondsToNow

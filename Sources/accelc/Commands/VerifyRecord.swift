@@ -4,7 +4,7 @@ import Verification
 
 enum VerifyRecordCommand: Command {
     static let name = "verify-record"
-    static let summary = "bundle inputs and expected outputs of a Core ML package, for a Mac or a phone to run"
+    static let summary = "bundle inputs and expected outputs of a Core ML package for a Mac or phone"
     static let package = Positional("PACKAGE", "a Core ML package")
     static let output = Option("output", .folder("DIR"), "the folder to write", short: "o", isRequired: true)
     static let positionals = [package]
