@@ -150,7 +150,7 @@ def power_cuts():
         put(root, 0, durability, count=COUNT, env=common.shim_environment(library, f"{root}/", log=log, data=data))
         calls = [line.split("\t") for line in log.read_text().splitlines()]
         replay = Replay(calls, data, str(root))
-        for count in [*range(0, len(calls), 6 if SHORT else 1), len(calls)]:
+        for count in [*range(0, len(calls), 12 if SHORT else 1), len(calls)]:
             for variant in ["names", "zeros", "small", "nothing", "random"] + ([] if SHORT else ["random"]):
                 replay.state(count, variant, chance)
                 if durability == "none":

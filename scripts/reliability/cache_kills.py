@@ -49,6 +49,8 @@ def main():
     else:
         common.skip("cache: kill and errors at each call (strace)", "strace is not installed, or may not trace")
 
+    if SHORT and common.has_strace():
+        return
     if not library:
         common.skip("cache: kill and errors at each call (preloaded)", reason)
         return

@@ -47,10 +47,13 @@ struct CurlBatch {
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         guard (try? process.run()) != nil else { return nil }
-        try? input.fileHandleForWriting.write(contentsOf: Data(configuration(requests).utf8))
-        try? input.fileHandleForWriting.close()
-        let answer = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
+        let answer = HelperProcesses.waiting(for: process.processIdentifier) {
+            try? input.fileHandleForWriting.write(contentsOf: Data(configuration(requests).utf8))
+            try? input.fileHandleForWriting.close()
+            let answer = output.fileHandleForReading.readDataToEndOfFile()
+            process.waitUntilExit()
+            return String(decoding: answer, as: UTF8.self)
+        }
         if process.terminationStatus == 127 { return nil }
         var outcomes = [Outcome](repeating: .failed(Int(process.terminationStatus)), count: requests.count)
         for line in answer.split(separator: "\n") {
