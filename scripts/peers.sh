@@ -29,7 +29,8 @@ fi
 failed=()
 for peer; do
     echo "== $peer"
-    $venv/bin/python "scripts/peers/$peer.py" .build/release/accelc "$minilm" || failed+=("$peer")
+    # 3: it says itself what it wants and has not, such as Core AI's packages.
+    $venv/bin/python "scripts/peers/$peer.py" .build/release/accelc "$minilm" || [ $? = 3 ] || failed+=("$peer")
 done
 if [ ${#failed[@]} -gt 0 ]; then
     echo "peers: failed: ${failed[*]}" >&2
