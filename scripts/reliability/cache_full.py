@@ -30,7 +30,7 @@ def errors(library):
     fresh(root)
     convert(root, env=common.shim_environment(library, f"{root}/", log=log))
     calls = log.read_text().splitlines()
-    for number in range(1, len(calls) + 1, len(calls) // 6 if SHORT else max(1, len(calls) // 250)):
+    for number in range(1, len(calls) + 1, len(calls) // 6 if SHORT else max(1, len(calls) // 120)):
         kind = list(ERRORS)[number % 3]
         fresh(root)
         made, warnings = convert(root, env=common.shim_environment(library, f"{root}/", at=number, kind=ERRORS[kind]))
