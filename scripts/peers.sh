@@ -11,12 +11,12 @@ if [ -z "$python" ]; then
     echo "peers: skipped, since python3 is missing" >&2
     exit 3
 fi
-if [ ! -f $venv/complete ]; then
+if ! cmp -s scripts/peers/requirements.txt $venv/complete; then
     if ! { "$python" -m venv $venv && $venv/bin/python -m pip install --quiet -r scripts/peers/requirements.txt; } >&2; then
         echo "peers: skipped, since pip could not install scripts/peers/requirements.txt (no network?)" >&2
         exit 3
     fi
-    touch $venv/complete
+    cp scripts/peers/requirements.txt $venv/complete
 fi
 model=$(scripts/get_minilm.sh)
 minilm=$(dirname "$model")

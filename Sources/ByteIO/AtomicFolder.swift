@@ -15,7 +15,9 @@ public struct AtomicFolder: ~Copyable {
 
     /// - Throws: `RequestError` when something other than a folder stands at `path`, or the folder above it cannot be
     ///   written.
-    public init(replacing path: String) throws { folder = try TemporaryFolder(replacing: path) }
+    public init(replacing path: String, mode: UInt16 = 0o777) throws {
+        folder = try TemporaryFolder(replacing: path, mode: mode)
+    }
 
     /// Everything in the folder is synced before it gets its name, all files in one go: members need not be synced one
     /// by one.
@@ -27,13 +29,13 @@ private final class TemporaryFolder {
     let temporary: String
     private var finished = false
 
-    init(replacing path: String) throws {
+    init(replacing path: String, mode: UInt16) throws {
         if let kind = Files.kindWithoutFollowing(path), kind != .folder {
             throw RequestError("cannot make the folder \(path): there is \(kind) of that name")
         }
         self.path = Files.trimmingSlashes(path)
         temporary = try TemporaryPaths.sibling(of: path)
-        guard TemporaryPaths.making(temporary, { mkdir(temporary, 0o777) == 0 }) else {
+        guard TemporaryPaths.making(temporary, { mkdir(temporary, mode_t(mode)) == 0 }) else {
             finished = true
             throw RequestError("cannot make the folder \(path): \(systemMessage())", status: .unavailable)
         }

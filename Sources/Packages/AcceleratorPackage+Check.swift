@@ -26,8 +26,9 @@ extension AcceleratorPackage {
         get throws {
             guard try files.names().contains(PackageFormat.reportName) else { return nil }
             let file = files.describe(PackageFormat.reportName)
-            let document = JSONField(
-                try JSON.parse(try files.content(PackageFormat.reportName), file: file), file: file)
+            let bytes = try files.content(PackageFormat.reportName)
+            let document = JSONField(try JSON.parse(bytes, file: file), file: file)
+            _ = try SealedDocument.checkedDigest(of: bytes, file: file)
             let package = try document["package"].digest()
             guard package == digest else {
                 throw document["package"].error(
@@ -45,7 +46,7 @@ extension AcceleratorPackage {
         }
         let document: JSON = ["package": .string(digest.description), "report": report]
         var file = try AtomicFile(replacing: files.describe(PackageFormat.reportName))
-        try file.write(document.text())
+        try file.write(SealedDocument.text(of: document))
         try file.commit()
     }
 }

@@ -11,36 +11,8 @@ extension Manifest {
     public init(_ bytes: ByteView, file: String) throws {
         let document = JSONField(try JSON.parse(bytes, file: file, limits: Self.limits), file: file)
         try Self.requireKnownVersion(document)
-        let digest = try Self.checkedDigest(bytes, file: file)
+        let digest = try SealedDocument.checkedDigest(of: bytes, file: file)
         try self.init(parsing: document, digest: digest)
-    }
-
-    /// The digest that the first member claims, after comparing it with the rest of the bytes.
-    private static func checkedDigest(_ bytes: ByteView, file: String) throws -> Digest {
-        let (prefix, suffix) = (Array(digestPrefix.utf8), Array(digestSuffix.utf8))
-        let end = prefix.count + 64 + suffix.count
-        let claimed = bytes.withBytes { bytes -> Digest? in
-            guard bytes.count >= end, bytes.prefix(prefix.count).elementsEqual(prefix),
-                bytes[(end - suffix.count)..<end].elementsEqual(suffix)
-            else { return nil }
-            return Digest(
-                hexadecimal: String(decoding: bytes[prefix.count..<end - suffix.count], as: UTF8.self))
-        }
-        guard let claimed else {
-            throw FormatError(
-                file: file, place: .offset(0), reason: "expected the member \"digest\" of 64 digits to stand first")
-        }
-        var hash = SHA256()
-        Array("{".utf8).withUnsafeBytes { hash.update($0) }
-        bytes[end..<bytes.count].withBytes { hash.update($0) }
-        let found = hash.finalize()
-        guard found == claimed else {
-            throw FormatError(
-                file: file, place: .field("digest"),
-                reason: "the manifest says \(claimed), but its bytes have \(found): it was changed after it was written"
-            )
-        }
-        return claimed
     }
 
     private static func requireKnownVersion(_ document: JSONField) throws {
@@ -83,6 +55,10 @@ extension Manifest {
     private func checkFileNames(_ field: JSONField) throws {
         guard zip(files, files.dropFirst()).allSatisfy({ $0.name < $1.name }) else {
             throw field.error("the files are not sorted by name, or one is listed twice")
+        }
+        var names = FileNames()
+        for file in files {
+            if let flaw = names.insert(file.name) { throw field.error(flaw) }
         }
         for (index, blob) in blobs.enumerated() where blob.name != PackageFormat.blobName(index) {
             throw field.error("expected the blob \(PackageFormat.blobName(index)), found \(blob.name)")

@@ -4,14 +4,7 @@ import Tensors
 
 extension Manifest {
     /// The bytes of manifest.json. Its first member is the digest of the document without it, whatever `digest` says.
-    public var text: String {
-        let body = body.text()
-        let digest = SHA256.digest(of: body)
-        return "\(Self.digestPrefix)\(digest)\(Self.digestSuffix)\(body.dropFirst())"
-    }
-
-    static let digestPrefix = #"{"digest":""#
-    static let digestSuffix = #"","#
+    public var text: String { SealedDocument.text(of: body) }
 
     /// The document without its digest.
     var body: JSON {

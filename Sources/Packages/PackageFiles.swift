@@ -49,9 +49,11 @@ struct PackageArchive: PackageFiles {
     let path: String
     private let archive: ZipArchive
 
-    init(_ path: String) throws {
+    init(_ path: String) throws { try self.init(try MappedFile(path).bytes, path: path) }
+
+    init(_ bytes: ByteView, path: String) throws {
         self.path = path
-        archive = try ZipArchive(try MappedFile(path))
+        archive = try ZipArchive(bytes, file: path)
     }
 
     func names() throws -> [String] { archive.entries.map(\.name).sorted() }

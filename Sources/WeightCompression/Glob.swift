@@ -1,6 +1,6 @@
 /// A shell pattern over tensor names: `*` any run of characters, `?` one, `[abc]` and `[a-z]` one of these, `[!abc]` one
 /// of the others.
-struct Glob: Sendable {
+package struct Glob: Sendable {
     private enum Part: Sendable {
         case one(Character)
         case any
@@ -15,7 +15,7 @@ struct Glob: Sendable {
     }
 
     /// nil when a bracket stays open or a range runs backwards.
-    init?(_ pattern: String) {
+    package init?(_ pattern: String) {
         var rest = pattern[...]
         while let character = rest.popFirst() {
             switch character {
@@ -47,7 +47,7 @@ struct Glob: Sendable {
     }
 
     /// Takes time in proportion to pattern times name at worst: only the last `*` is ever tried again.
-    func matches(_ name: String) -> Bool {
+    package func matches(_ name: String) -> Bool {
         let characters = Array(name)
         var (part, index) = (0, 0)
         var retry: (part: Int, index: Int)?

@@ -13,6 +13,8 @@ enum Commands {
         DecompressCommand.self,
         ExportCommand.self,
         DiffCommand.self,
+        SignCommand.self,
+        CheckSignatureCommand.self,
         CacheCommand.self,
         FamiliesCommand.self,
         HelpCommand.self,

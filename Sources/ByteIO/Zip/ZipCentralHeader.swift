@@ -164,6 +164,9 @@ private struct ZipExtra {
             if kind == ZipFormat.unicodePathExtra {
                 throw outer.error("an extra field gives the entry another name", at: fieldStart)
             }
+            if kind == ZipFormat.alignmentExtra, field.withBytes({ $0.dropFirst(2).contains { $0 != 0 } }) {
+                throw outer.error("the padding before an entry is not zero", at: fieldStart)
+            }
             guard kind == ZipFormat.zip64Extra else { continue }
             guard !seen, field.count % 8 == 0, field.count <= 24 else {
                 throw outer.error("the zip64 sizes are given twice or are too many", at: fieldStart)

@@ -17,7 +17,7 @@ struct ZipDirectory {
         }
         var reader = ByteReader(bytes[0..<end.position], file: file, position: end.directory.lowerBound)
         var headers: [ZipCentralHeader] = []
-        var names = ZipNames()
+        var names = FileNames()
         for _ in 0..<end.entries {
             let start = reader.position
             let header = try ZipCentralHeader(parsing: &reader)

@@ -15,7 +15,7 @@ public struct ZipWriter: ~Copyable {
     private let path: String
     private let largest: Int
     private var records: [Record] = []
-    private var names = ZipNames()
+    private var names = FileNames()
 
     public init(replacing path: String) throws {
         try self.init(replacing: path, largestIn32Bits: 0xFFFF_FFFE)

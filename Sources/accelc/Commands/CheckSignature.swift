@@ -1,0 +1,129 @@
+import ByteIO
+import Foundation
+import Packages
+
+enum CheckSignatureCommand: Command {
+    static let name = "check-signature"
+    static let summary = "find out who signed a package, and that it is what was signed"
+    static let signature = Option(
+        "signature", .file("FILE"), "the signature (default: PACKAGE.sig; with --public-key PACKAGE.oms.sig)")
+    static let signers = Option(
+        "allowed-signers", .file("FILE"), "whose keys are whose, as ssh-keygen(1) describes under ALLOWED SIGNERS",
+        excludes: ["public-key", "trust"])
+    static let identity = Option(
+        "identity", .text("NAME"), "who has to have signed it", excludes: ["public-key", "trust"])
+    static let publicKey = Option(
+        "public-key", .file("PEM"), "an OpenSSF model signature: the key that has to have signed it",
+        excludes: ["trust"])
+    static let trust = Option(
+        "trust", .file("JSON"),
+        "a policy: whose signature is needed, by where the package lies (schemas/trust.schema.json)")
+    static let unsigned = Option(
+        "allow-unsigned", .flag, "with --trust: a package may be unsigned where the policy allows it, too")
+    static let positionals = [SignCommand.package]
+    static let options = [signature, signers, identity, publicKey, trust, unsigned, CommonOptions.json]
+    static let notes = """
+        Exit status 4: not signed, by somebody else, for something else than packages, or a package that is not what was signed,
+        to the last byte. The report in verify.json is not signed.
+        """
+
+    static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
+        let path = try arguments.required(SignCommand.package)
+        let package = try AcceleratorPackage(at: path)
+        let signer: Signer
+        if let policy = arguments[trust] {
+            signer = try check(package, at: path, by: try TrustPolicy(policy), arguments)
+        } else if arguments.has(unsigned) {
+            throw arguments.usage("takes --allow-unsigned with --trust only")
+        } else if let key = arguments[publicKey] {
+            signer = try check(package, at: path, by: key, arguments, console)
+        } else if let identity = arguments[identity], let signers = arguments[signers] {
+            signer = try check(package, at: path, identities: [identity], allowedSigners: signers, arguments)
+        } else {
+            throw arguments.usage("needs --allowed-signers FILE and --identity NAME, --public-key PEM, or --trust JSON")
+        }
+        let progress = console.progress("checking", total: package.manifest.files.count)
+        try package.check { progress.step($0) }
+
+        if arguments.has(CommonOptions.json) {
+            console.print([
+                "package": .string(package.digest.description), "signed": .bool(signer.name != nil),
+                "signer": signer.name.map { .string($0) } ?? .null, "key": signer.key.map { .string($0) } ?? .null,
+                "ignored": .array(signer.ignored.map { .string($0) }),
+            ])
+        } else {
+            let words =
+                signer.name.map { "signed by \($0)" } ?? "not signed, which the policy and --allow-unsigned allow"
+            console.summary("\(path): \(words)\(signer.key.map { " (\($0))" } ?? ""), \(package.digest)")
+        }
+        for name in signer.ignored where name != "verify.json" {
+            console.warning(
+                "the signature leaves out \"\(name.prefix(80))\"; the package is checked with it all the same")
+        }
+        return .success
+    }
+
+    private struct Signer {
+        /// nil: nobody.
+        var name: String?
+        var key: String?
+        /// What the signature leaves out.
+        var ignored: [String] = []
+    }
+
+    private static func path(_ arguments: Arguments, _ package: String, _ format: SignatureFormat) throws -> String {
+        let path = arguments[signature] ?? format.defaultPath(beside: package)
+        guard Files.kind(of: path) != nil else {
+            throw FormatError(file: package, reason: "is not signed: there is no \(path)")
+        }
+        return path
+    }
+
+    private static func check(
+        _ package: AcceleratorPackage, at path: String, identities: [String], allowedSigners: String,
+        _ arguments: Arguments
+    ) throws -> Signer {
+        let file = try Self.path(arguments, path, .ssh)
+        let (tool, message, signature) = (
+            try SSHKeygen(), try package.signedManifest, try MappedFile(file).bytes
+        )
+        var refusal: FormatError?
+        for identity in identities {
+            do {
+                let parsed = try tool.check(
+                    message, signature: signature, file: file, identity: identity, allowedSigners: allowedSigners)
+                return Signer(name: identity, key: parsed.keyType)
+            } catch let error as FormatError {
+                refusal = refusal ?? error
+            }
+        }
+        throw refusal ?? FormatError(file: file, reason: "is nobody's signature")
+    }
+
+    private static func check(
+        _ package: AcceleratorPackage, at path: String, by key: String, _ arguments: Arguments, _ console: Console
+    ) throws -> Signer {
+        let file = try Self.path(arguments, path, .oms)
+        let signature = try ModelSignature(try MappedFile(file).bytes, file: file)
+        try OpenSSL().check(signature, file: file, publicKey: key)
+        let statement = try ModelStatement(signature.payload, file: file)
+        try package.check(against: statement, threads: console.threads)
+        return Signer(name: "the key in \(key)", ignored: statement.ignoredPaths)
+    }
+
+    private static func check(
+        _ package: AcceleratorPackage, at path: String, by policy: TrustPolicy, _ arguments: Arguments
+    ) throws -> Signer {
+        let origin = URL(filePath: path).resolvingSymlinksInPath().standardizedFileURL.path
+        let rule = try policy.rule(forPackageAt: origin)
+        if rule.allowsUnsigned {
+            guard arguments.has(unsigned) else {
+                throw FormatError(
+                    file: path, reason: "needs no signature by the policy, which counts with --allow-unsigned only")
+            }
+            return Signer()
+        }
+        return try check(
+            package, at: path, identities: rule.identities, allowedSigners: policy.allowedSigners, arguments)
+    }
+}

@@ -1,0 +1,68 @@
+import ByteIO
+import Packages
+
+enum SignCommand: Command {
+    static let name = "sign"
+    static let summary = "sign a package with your SSH key, or as OpenSSF's model signing does"
+    static let package = Positional("PACKAGE", "a package (folder or zip)")
+    static let key = Option(
+        "key", .file("FILE"),
+        "the key: of SSH (a public one where an agent has the private one), or for oms one on an elliptic curve in PEM",
+        isRequired: true)
+    static let format = Option(
+        "format", .words(SignatureFormat.allCases.map(\.rawValue)), "ssh: by ssh-keygen; oms: by openssl",
+        default: SignatureFormat.ssh.rawValue)
+    static let output = Option(
+        "output", .file("SIGNATURE"), "where to (default: PACKAGE.sig; oms: PACKAGE.oms.sig)", short: "o")
+    static let positionals = [package]
+    static let options = [key, format, output, CommonOptions.json]
+    static let notes = """
+        The package is read against its digests first: what is damaged is not signed. The signature stands beside the package,
+        for its folder and its archive alike, as a package holds nothing that its manifest does not list. SSH signs manifest.json,
+        under the namespace \(SSHSignature.namespace); without accelc, and without reading the files that it lists, it is checked by
+
+            ssh-keygen -Y verify -f ALLOWED -I IDENTITY -n \(SSHSignature.namespace) -s PACKAGE.sig < PACKAGE/manifest.json
+        """
+
+    static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
+        let format = arguments[format].flatMap(SignatureFormat.init) ?? .ssh
+        let (path, key) = (try arguments.required(package), try arguments.required(key))
+        guard Files.kind(of: key) == .file else {
+            throw RequestError("there is no key at \(key)", status: .unavailable)
+        }
+        let output = arguments[output] ?? format.defaultPath(beside: path)
+        let package = try AcceleratorPackage(at: path)
+        let progress = console.progress("checking", total: package.manifest.files.count)
+        try package.check { progress.step($0) }
+
+        let signature: [UInt8]
+        switch format {
+        case .ssh: signature = try SSHKeygen().sign(try package.signedManifest, key: key)
+        case .oms:
+            let statement = try package.statement(name: Files.name(of: path), threads: console.threads)
+            signature = Array(try OpenSSL().sign(Array(statement.text.utf8), key: key).text.utf8)
+        }
+        var file = try AtomicFile(replacing: output)
+        try file.write(ByteView(signature))
+        try file.commit()
+        if arguments.has(CommonOptions.json) {
+            console.print([
+                "package": .string(package.digest.description), "format": .string(format.rawValue),
+                "signature": .string(output),
+            ])
+        } else {
+            console.summary("\(output): of the package \(package.digest)")
+        }
+        return .success
+    }
+}
+
+enum SignatureFormat: String, CaseIterable {
+    case ssh, oms
+
+    func defaultPath(beside package: String) -> String {
+        var path = package[...]
+        while path.count > 1, path.last == "/" { path = path.dropLast() }
+        return path + (self == .ssh ? ".sig" : ".oms.sig")
+    }
+}

@@ -1,0 +1,61 @@
+import ByteIO
+import Foundation
+
+/// Another program, which does what this tool leaves to it: no private key is ever read here.
+struct ExternalTool {
+    struct Result {
+        var isSuccess: Bool
+        var output: [UInt8]
+        /// The last line of what it said of an error, in parentheses; empty when it said nothing.
+        var message: String
+    }
+    let name: String
+    private let path: String
+
+    /// - Parameter need: what it is needed for.
+    /// - Throws: `RequestError` (unavailable) when it is not on PATH.
+    init(_ name: String, need: String) throws {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+        let paths = folders.map { "\($0)/\(name)" }
+        guard let path = paths.first(where: { Files.kind(of: $0) == .file && access($0, X_OK) == 0 }) else {
+            throw RequestError("\(name) is not on PATH; it is needed to \(need)", status: .unavailable)
+        }
+        self.name = name
+        self.path = path
+    }
+
+    /// Runs it to its end.
+    /// - Parameter files: written to a folder for its eyes only; words that are `@NAME` become their paths.
+    func run(_ words: [String], input: [UInt8], files: [String: [UInt8]] = [:]) throws -> Result {
+        let folder = try AtomicFolder(replacing: "\(NSTemporaryDirectory())/accelc-signing", mode: 0o700)
+        func write(_ bytes: [UInt8], _ name: String) throws -> String {
+            let path = "\(folder.path)/\(name)"
+            var file = try AtomicFile(replacing: path, mode: 0o600, isSynced: false)
+            try file.write(ByteView(bytes))
+            try file.commit()
+            return path
+        }
+        for (name, content) in files { _ = try write(content, name) }
+        let streams = [try write(input, "input"), try write([], "output"), try write([], "errors")]
+
+        let process = Process()
+        process.executableURL = URL(filePath: path)
+        process.arguments = words.map { $0.hasPrefix("@") ? "\(folder.path)/\($0.dropFirst())" : $0 }
+        process.environment = ProcessInfo.processInfo.environment.merging(["LC_ALL": "C"]) { _, new in new }
+        process.standardInput = try FileHandle(forReadingFrom: URL(filePath: streams[0]))
+        process.standardOutput = try FileHandle(forWritingTo: URL(filePath: streams[1]))
+        process.standardError = try FileHandle(forWritingTo: URL(filePath: streams[2]))
+        do {
+            try process.run()
+        } catch {
+            throw RequestError("cannot run \(path): \(error.localizedDescription)", status: .unavailable)
+        }
+        process.waitUntilExit()
+        let output = try MappedFile(streams[1]).bytes.withBytes { Array($0) }
+        let errors = try MappedFile(streams[2]).bytes.withBytes { String(decoding: $0, as: UTF8.self) }
+        let words = errors.split(whereSeparator: \.isNewline).last.map { " (\(name): \($0.prefix(200)))" }
+        return Result(
+            isSuccess: process.terminationReason == .exit && process.terminationStatus == 0, output: output,
+            message: words ?? "")
+    }
+}

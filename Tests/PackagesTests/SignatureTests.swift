@@ -1,0 +1,86 @@
+import ByteIO
+import TestSupport
+import Testing
+
+@testable import Packages
+
+@Suite("Signatures are read as hostile files")
+struct SignatureTests {
+    @Test(
+        "an SSH signature's namespace and key are read; every other form is refused, with the reason",
+        arguments: Attack.sshSignatures)
+    func sshSignatures(attack: Attack) {
+        #expect(attack.flaw { _ = try SSHSignature($0, file: $1) } == nil)
+    }
+
+    @Test("a model signature is read back as it was written, and one that is cut or changed anywhere never traps")
+    func modelSignatures() throws {
+        let statement = ModelStatement(
+            name: "p.accelpkg",
+            resources: ["a", "b"].map { ModelStatement.Resource(name: $0, digest: SHA256.digest(of: $0)) },
+            ignoredPaths: ["verify.json"])
+        let written = ModelSignature(
+            payload: Array(statement.text.utf8), signature: [1, 2, 3], keyHint: SHA256.digest(of: "key"))
+        let bytes = Array(written.text.utf8)
+        func read(_ bytes: [UInt8]) throws -> ModelStatement {
+            try ModelStatement(try ModelSignature(ByteView(bytes), file: "s").payload, file: "s")
+        }
+        #expect(try read(bytes) == statement)
+        for count in 0..<bytes.count { #expect(throws: FormatError.self) { _ = try read(Array(bytes[..<count])) } }
+        for index in bytes.indices {
+            var damaged = bytes
+            damaged[index] ^= 1 << (index % 8)
+            // What remains readable is for the key to refuse.
+            do { _ = try read(damaged) } catch is FormatError {}
+        }
+    }
+
+    @Test("a statement that contradicts itself, or is of another kind, is refused")
+    func statements() throws {
+        let digest = SHA256.digest(of: "a")
+        let good = ModelStatement(
+            name: "p", resources: [.init(name: "a", digest: digest)], ignoredPaths: []
+        ).text
+        _ = try ModelStatement(Array(good.utf8), file: "s")
+        for (old, new) in [
+            ("Statement/v1", "Statement/v2"), ("signature/v1.0", "signature/v2.0"), (#""files""#, #""shards""#),
+            (#""hash_type":"sha256""#, #""hash_type":"blake2""#), (#""algorithm":"sha256""#, #""algorithm":"md5""#),
+            ("\"digest\":\"\(digest)\"", "\"digest\":\"\(SHA256.digest(of: "b"))\""), (#""name":"a""#, #""name":7"#),
+        ] {
+            let bad = good.replacing(old, with: new)
+            #expect(bad != good, "\(old)")
+            #expect(throws: FormatError.self, "\(new)") { _ = try ModelStatement(Array(bad.utf8), file: "s") }
+        }
+    }
+
+    @Test("the first rule that fits decides; where none does, nothing is trusted")
+    func policies() throws {
+        func policy(_ text: String) throws -> TrustPolicy {
+            try TrustPolicy(ByteView(Array(text.utf8)), file: "/etc/trust.json")
+        }
+        let two = try policy(
+            #"{"allowedSigners": "signers", "rules": [{"origin": "/models/a/*", "identities": ["x@y"]}, {"origin": "/models/*", "unsigned": true}]}"#
+        )
+        #expect(two.allowedSigners == "/etc/signers")
+        #expect(try two.rule(forPackageAt: "/models/a/p").identities == ["x@y"])
+        #expect(try two.rule(forPackageAt: "/models/p").allowsUnsigned)
+        #expect(throws: FormatError.self) { try two.rule(forPackageAt: "/home/p") }
+        for bad in [
+            "{}", #"{"allowedSigners": "s"}"#, #"{"allowedSigners": "s", "rules": [{}]}"#,
+            #"{"allowedSigners": "s", "rules": [{"origin": "*"}]}"#,
+            #"{"allowedSigners": "s", "rules": [{"origin": "*", "identities": []}]}"#,
+            #"{"allowedSigners": "s", "rules": [{"origin": "*", "identities": [""]}]}"#,
+            #"{"allowedSigners": "s", "rules": [{"origin": "*", "identities": ["a"], "unsigned": true}]}"#,
+            #"{"allowedSigners": "s", "rules": [{"origin": "[", "identities": ["a"]}]}"#,
+            #"{"allowedSigners": "s", "rules": [], "allowUnsigned": true}"#,
+        ] {
+            #expect(throws: FormatError.self, "\(bad)") { _ = try policy(bad) }
+        }
+        let schema = try JSONSchema(named: "trust.schema.json")
+        let document = try JSON.parse(
+            ByteView(Array(#"{"allowedSigners": "s", "rules": [{"origin": "*", "identities": ["a"]}]}"#.utf8)),
+            file: "t")
+        #expect(schema.violations(of: document) == [])
+        #expect(schema.violations(of: ["rules": []]) != [])
+    }
+}

@@ -1,0 +1,60 @@
+import ByteIO
+
+extension Attack {
+    /// SSH signatures (OpenSSH's PROTOCOL.sshsig), sound and not. None is of a real key: that is for ssh-keygen to find out.
+    public static let sshSignatures: [Attack] = {
+        func string(_ bytes: [UInt8], count: Int? = nil) -> [UInt8] {
+            let count = UInt32(truncatingIfNeeded: count ?? bytes.count)
+            return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) } + bytes
+        }
+        func string(_ text: String) -> [UInt8] { string(Array(text.utf8)) }
+        func body(
+            magic: String = "SSHSIG", version: [UInt8] = [0, 0, 0, 1], key: [UInt8]? = nil,
+            namespace: String = "accelc-package@v1", hash: String = "sha512", signature: [UInt8] = [1, 2, 3]
+        ) -> [UInt8] {
+            Array(magic.utf8) + version
+                + string(key ?? string("ssh-ed25519") + string([UInt8](repeating: 7, count: 32)))
+                + string(namespace) + string("") + string(hash) + string(signature)
+        }
+        func armored(_ bytes: [UInt8], begin: String = "-----BEGIN SSH SIGNATURE-----", after: String = "\n") -> [UInt8]
+        {
+            let text = Array(Base64.text(of: bytes))
+            let lines = stride(from: 0, to: text.count, by: 70).map { String(text[$0..<min($0 + 70, text.count)]) }
+            return Array(([begin] + lines + ["-----END SSH SIGNATURE-----"]).joined(separator: "\n").utf8)
+                + Array(after.utf8)
+        }
+        func refused(_ words: String, at offset: UInt64? = nil) -> Verdict {
+            .refused(offset.map { .offset($0) }, words)
+        }
+        return [
+            Attack("sound", armored(body()), .accepted),
+            Attack("without a line end", armored(body(), after: ""), .accepted),
+            Attack("empty", [], refused("is no SSH signature")),
+            Attack("not text", [0xFF, 0xFE], refused("is no SSH signature")),
+            Attack("too long", [UInt8](repeating: 0x41, count: 70000), refused("at most 65536 bytes")),
+            Attack(
+                "another armor", armored(body(), begin: "-----BEGIN PGP SIGNATURE-----"),
+                refused("expected -----BEGIN SSH")),
+            Attack("something behind", armored(body(), after: "\nmore"), refused("expected -----BEGIN SSH")),
+            Attack(
+                "not base64", Array("-----BEGIN SSH SIGNATURE-----\nA*==\n-----END SSH SIGNATURE-----\n".utf8),
+                refused("not base64")),
+            Attack("no content", armored([]), refused("6 bytes are expected", at: 0)),
+            Attack("another magic", armored(body(magic: "SSHSIX")), refused("does not begin with SSHSIG")),
+            Attack("a later version", armored(body(version: [0, 0, 0, 2])), refused("of version 2, expected 1")),
+            Attack("another namespace", armored(body(namespace: "file")), refused("for \"file\"")),
+            Attack("an empty namespace", armored(body(namespace: "")), refused("for \"\"")),
+            Attack(
+                "a namespace with a NUL", armored(body(namespace: "accelc-package@v1\0")),
+                refused("says nothing of a package")),
+            Attack("an unknown hash", armored(body(hash: "md5")), refused("unknown hash \"md5\"")),
+            Attack("an empty signature", armored(body(signature: [])), refused("or it is empty")),
+            Attack("bytes behind", armored(body() + [0]), refused("something behind it")),
+            Attack("cut", armored(Array(body().dropLast(1))), refused("bytes are expected here", at: 104)),
+            Attack("a key of no type", armored(body(key: [0, 0])), refused("4 bytes are expected", at: 0)),
+            Attack(
+                "a length of 2^32-1", armored(Array("SSHSIG".utf8) + [0, 0, 0, 1, 255, 255, 255, 255]),
+                refused("4294967295 bytes are expected", at: 14)),
+        ]
+    }()
+}
