@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
 # Feeds each reader with anything for a while (libFuzzer with the address sanitizer), starting from the tests' hostile files.
-# usage: fuzz.sh [SECONDS [TARGET...]]      default: 60 seconds for each target; what breaks a reader is kept in .build-fuzz/findings
+# usage: fuzz.sh [SECONDS|RUNSx [TARGET...]]      default: 60 seconds for each target; 10000000x: as many executions of each, however long
+# that takes. What breaks a reader is kept in .build-fuzz/findings, what leads to new places in .build-fuzz/corpus.
 set -eu
 cd "$(dirname "$0")/.."
-seconds=${1:-60}
+amount=${1:-60}
+case $amount in
+*x) limit=-runs=${amount%x} ;;
+*) limit=-max_total_time=$amount amount="$amount s" ;;
+esac
 [ $# = 0 ] || shift
 work=.build-fuzz
 source scripts/setup.sh
@@ -23,8 +28,8 @@ if [ $# = 0 ]; then set -- $($work/fuzz); fi
 failed=0
 for target; do
     mkdir -p "$work/corpus/$target" "$work/findings"
-    echo "fuzz: $target, $seconds s"
-    FUZZ_TARGET=$target FUZZ_SEEDS=$work/corpus/$target $work/fuzz "$work/corpus/$target" -max_total_time="$seconds" \
+    echo "fuzz: $target, $amount"
+    FUZZ_TARGET=$target FUZZ_SEEDS=$work/corpus/$target $work/fuzz "$work/corpus/$target" "$limit" \
         -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 -artifact_prefix="$work/findings/$target-" \
         > "$work/$target.log" 2>&1 || failed=1
     grep -E 'number_of_executed_units|^SUMMARY|ERROR|Fatal error' "$work/$target.log" || true

@@ -109,16 +109,6 @@ public enum Files {
         return String(trimmed[trimmed.utf8.index(after: slash)...])
     }
 
-    /// Ends the process with a sentence and exit status 4 when a mapped file is shortened while it is read. For
-    /// command line tools; a library leaves signals alone.
-    public static func reportTruncation() {
-        signal(SIGBUS) { _ in
-            let message: StaticString = "a file became shorter while it was being read; run again once it is whole\n"
-            _ = write(2, message.utf8Start, message.utf8CodeUnitCount)
-            _exit(ExitStatus.corrupt.rawValue)
-        }
-    }
-
     /// `path` without `/` at its end.
     package static func trimmingSlashes(_ path: String) -> String {
         var view = path[...]

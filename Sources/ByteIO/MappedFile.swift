@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)
@@ -8,7 +10,8 @@
 
 /// A regular file mapped read-only. Nothing is read until it is touched, nothing is copied.
 ///
-/// A file that another process shortens while it is mapped raises SIGBUS on access: `Files.reportTruncation()`.
+/// A thread that touches what another process has cut off a mapped file gets SIGBUS. A command line tool ends itself then, by
+/// `LostPages`; a library leaves signals alone.
 public final class MappedFile: @unchecked Sendable {
     public let path: String
     public let identity: FileIdentity
@@ -40,10 +43,13 @@ public final class MappedFile: @unchecked Sendable {
             throw RequestError("cannot map \(path) into memory: \(systemMessage())", status: .unavailable)
         }
         memory = UnsafeRawPointer(address)
+        LostPages.maps.withLock { $0[UInt(bitPattern: address)] = LostPages.Map(path: path, byteCount: size) }
     }
 
     deinit {
-        if let memory { munmap(UnsafeMutableRawPointer(mutating: memory), Int(identity.size)) }
+        guard let memory else { return }
+        _ = LostPages.maps.withLock { $0.removeValue(forKey: UInt(bitPattern: memory)) }
+        munmap(UnsafeMutableRawPointer(mutating: memory), Int(identity.size))
     }
 
     public var bytes: ByteView {

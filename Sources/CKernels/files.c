@@ -2,10 +2,11 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <unistd.h>
 
 #if defined(__linux__)
 #include <sys/syscall.h>
-extern long syscall(long number, ...);
 extern int sync_file_range(int descriptor, int64_t offset, int64_t count, unsigned flags);
 #elif defined(__APPLE__)
 #include <stdio.h>
@@ -32,4 +33,23 @@ int ck_exchange(const char *left, const char *right) {
     errno = ENOSYS;
     return -1;
 #endif
+}
+
+static int lost_pages_descriptor = -1;
+
+static void on_lost_page(int number, siginfo_t *information, void *context) {
+    (void)number;
+    (void)context;
+    void *address = information->si_addr;
+    if (write(lost_pages_descriptor, &address, sizeof address) < 0) { _exit(4); }
+    for (;;) { pause(); }
+}
+
+int ck_report_lost_pages(int descriptor) {
+    lost_pages_descriptor = descriptor;
+    struct sigaction action = {0};
+    action.sa_sigaction = on_lost_page;
+    action.sa_flags = SA_SIGINFO;
+    sigemptyset(&action.sa_mask);
+    return sigaction(SIGBUS, &action, NULL);
 }

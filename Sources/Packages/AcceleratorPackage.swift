@@ -152,6 +152,17 @@ extension AcceleratorPackage {
     }
 }
 
+extension AcceleratorPackage {
+    /// Reads source-map.json beside the program.bin whose sections it names.
+    package static func checkSourceMap(_ bytes: ByteView, of program: ByteView, blobs: [ByteView], file: String) throws
+    {
+        let sections = try Self.program(program, file: file, blobs: blobs).sections
+        _ = try SourceMap(bytes, file: file, known: sections) { section in
+            blobs[section.blob][section.offset..<section.offset + section.byteCount]
+        }
+    }
+}
+
 extension Array {
     /// The mapped elements, nil when one of them is.
     func mapAll<Result>(_ transform: (Element) throws -> Result?) rethrows -> [Result]? {

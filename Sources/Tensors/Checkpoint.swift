@@ -49,6 +49,15 @@ public struct Checkpoint: Sendable {
         self.assets = assets.sorted { $0.name < $1.name }
     }
 
+    /// A model in memory.
+    package init(folder: String, configuration: JSONField, files: [SafetensorsFile]) {
+        self.folder = folder
+        self.configuration = configuration
+        self.files = files
+        tensors = files.flatMap(\.tensors).sorted { $0.name < $1.name }
+        assets = []
+    }
+
     public subscript(name: String) -> StoredTensor? {
         var (low, high) = (0, tensors.count)
         while low < high {

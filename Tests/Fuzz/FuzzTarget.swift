@@ -10,6 +10,7 @@ struct FuzzTarget: Sendable {
 
     /// All targets. A new reader: one file, one line.
     static let all: [FuzzTarget] = [
-        safetensors, shardIndex, json, zip, manifest, program, cacheRecord, recipe, coreML,
+        safetensors, shardIndex, configuration, json, zip, manifest, sourceMap, program, cacheRecord, recipe, protobuf,
+        coreMLModel, coreMLBlobs, coreML, sshSignature, modelSignature, trustPolicy,
     ]
 }

@@ -21,6 +21,14 @@ extension FuzzTarget {
         precondition(again == manifest, "a written manifest does not read back equal")
     }
 
+    /// source-map.json of a package whose sections are known.
+    static let sourceMap = FuzzTarget(name: "source-map", seeds: [SamplePackage.linear?.sourceMap].compactMap(\.self)) {
+        bytes in
+        guard let sample = SamplePackage.linear else { return }
+        try AcceleratorPackage.checkSourceMap(
+            bytes, of: ByteView(sample.program), blobs: sample.blobs, file: "fuzz")
+    }
+
     /// program.bin: what passes validation is run.
     static let program = FuzzTarget(
         name: "program", seeds: (SamplePackage.operators + [SamplePackage.linear].compactMap(\.self)).map(\.program)
@@ -67,6 +75,7 @@ extension FuzzTarget {
 private struct SamplePackage: Sendable {
     let manifest: [UInt8]
     let program: [UInt8]
+    let sourceMap: [UInt8]
     let blobs: [ByteView]
 
     static let linear = try? SamplePackage { builder in
@@ -117,12 +126,13 @@ private struct SamplePackage: Sendable {
                 provenance: Provenance(sources: [], family: "sample", recipe: recipe.json, shapes: []))
         }
         let contents = try makeContents()
-        (manifest, program, blobs) = try withTemporaryFolder { folder in
+        (manifest, program, sourceMap, blobs) = try withTemporaryFolder { folder in
             try PackageWriter.write(contents, to: "\(folder)/p")
             func read(_ name: String) throws -> ByteView { try MappedFile("\(folder)/p/\(name)").bytes }
             let names = try Files.list("\(folder)/p").filter { $0.hasPrefix("weights-") }
             return (
                 try read("manifest.json").withBytes { Array($0) }, try read("program.bin").withBytes { Array($0) },
+                try read("source-map.json").withBytes { Array($0) },
                 try names.map(read)
             )
         }

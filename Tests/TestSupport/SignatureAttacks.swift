@@ -57,4 +57,15 @@ extension Attack {
                 refused("4294967295 bytes are expected", at: 14)),
         ]
     }()
+
+    /// What OpenSSF's model signing signs, of one file.
+    public static let modelStatement =
+        #"{"_type":"https://in-toto.io/Statement/v1","subject":[{"name":"p","digest":{"sha256":"bf5d3affb73efd2ec6c36ad3112dd933efed63c4e1cbffcfa88e2759c144f2d8"}}],"#
+        + #""predicateType":"https://model_signing/signature/v1.0","predicate":{"serialization":{"method":"files","hash_type":"sha256","#
+        + #""allow_symlinks":false,"ignore_paths":["verify.json"]},"resources":[{"name":"a","algorithm":"sha256","#
+        + #""digest":"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"}]}}"#
+    public static let modelSignature =
+        #"{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json","verificationMaterial":{"publicKey":{"hint":null},"tlogEntries":[]},"#
+        + #""dsseEnvelope":{"payload":"\#(Base64.text(of: Array(modelStatement.utf8)))","payloadType":"application/vnd.in-toto+json","#
+        + #""signatures":[{"sig":"AQID","keyid":""}]}}"#
 }

@@ -71,6 +71,9 @@ void ck_sha256_blocks_two(uint32_t first[8], const uint8_t *bytes, uint32_t seco
 
 /// Lets the system start to bring a file's bytes to the disk, without waiting, where it can be asked to.
 void ck_start_writing(int descriptor);
+// From now on a thread that reads what is no longer behind a map writes the address to a pipe, and waits for ever: another thread,
+// at the pipe's other end, ends the process. Nothing else is safe to do at such a place. Returns 0, or -1 with errno.
+int ck_report_lost_pages(int descriptor);
 // Lets two paths of one file system change places in one step. Returns 0, or -1 with errno where that is not possible.
 int ck_exchange(const char *left, const char *right);
 

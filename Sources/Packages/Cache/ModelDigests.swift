@@ -50,7 +50,7 @@ public struct ModelDigests: Sendable {
     public func requireUnchanged() throws {
         for (path, identity) in identities where Files.identity(of: path) != identity {
             throw RequestError(
-                "\(path) changed while it was being read; run again once it is whole", status: .unavailable)
+                "\(path) changed while it was being read; run again once it is whole", status: .corrupt)
         }
     }
 }

@@ -23,8 +23,8 @@ enum CheckSignatureCommand: Command {
     static let positionals = [SignCommand.package]
     static let options = [signature, signers, identity, publicKey, trust, unsigned, CommonOptions.json]
     static let notes = """
-        Exit status 4: not signed, by somebody else, for something else than packages, or a package that is not what was signed,
-        to the last byte. The report in verify.json is not signed.
+        Exit status 4: not signed, by somebody else, for something else than packages, or a package that is
+        not what was signed, to the last byte. The report in verify.json is not signed.
         """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {

@@ -17,11 +17,12 @@ enum SignCommand: Command {
     static let positionals = [package]
     static let options = [key, format, output, CommonOptions.json]
     static let notes = """
-        The package is read against its digests first: what is damaged is not signed. The signature stands beside the package,
-        for its folder and its archive alike, as a package holds nothing that its manifest does not list. SSH signs manifest.json,
-        under the namespace \(SSHSignature.namespace); without accelc, and without reading the files that it lists, it is checked by
+        The package is read against its digests first: what is damaged is not signed. The signature
+        stands beside the package, good for its folder and its archive, as a package holds nothing that its
+        manifest does not list. SSH signs manifest.json; without accelc, its signer is told by
 
-            ssh-keygen -Y verify -f ALLOWED -I IDENTITY -n \(SSHSignature.namespace) -s PACKAGE.sig < PACKAGE/manifest.json
+            ssh-keygen -Y verify -f ALLOWED -I IDENTITY -n \(SSHSignature.namespace) \\
+                -s PACKAGE.sig < PACKAGE/manifest.json
         """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {

@@ -14,7 +14,12 @@ enum Interruption {
     /// Ends the tool on an interrupt, and when its terminal closes. A reader that goes away is no crash.
     static func onSignals() {
         signal(SIGPIPE, SIG_IGN)
-        Files.reportTruncation()
+        if let descriptor = LostPages.report() {
+            let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+            source.setEventHandler { end("error: \(LostPages.read(from: descriptor).description)", .corrupt) }
+            source.resume()
+            sources.append(source)
+        }
         for number in [SIGINT, SIGTERM, SIGHUP] {
             // `nohup accelc ...` goes on when the terminal closes.
             let previous = signal(number, SIG_IGN)
@@ -39,7 +44,7 @@ enum Interruption {
         sources.append(source)
     }
 
-    private static func end(_ reason: String) -> Never {
+    private static func end(_ reason: String, _ status: ExitStatus = .interrupted) -> Never {
         TemporaryPaths.removeAll {
             // Where nobody reads, this must not wait.
             var stream = pollfd(fd: 2, events: Int16(POLLOUT), revents: 0)
@@ -48,7 +53,7 @@ enum Interruption {
                 var sentence = "\(clear)accelc: \(reason); nothing half-written is left\n"
                 sentence.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
             }
-            _exit(ExitStatus.interrupted.rawValue)
+            _exit(status.rawValue)
         }
     }
 }
