@@ -51,12 +51,24 @@ extension ByteView: Equatable {
 public final class ByteBuffer: @unchecked Sendable {
     /// Never empty in memory (at least one byte is allocated); `bytes.count` is the count asked for.
     public let bytes: UnsafeMutableRawBufferPointer
+    /// Large ones come from the system, zeroed and not touched yet, and go back to it.
+    private let isMapped: Bool
+    private static let mappedBytes = 1 << 21
 
     public init(count: Int) {
+        if count >= Self.mappedBytes, let pages = SystemPages.map(count) {
+            bytes = UnsafeMutableRawBufferPointer(start: pages, count: count)
+            isMapped = true
+            return
+        }
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(count, 1), alignment: 64)
         memory.initializeMemory(as: UInt8.self, repeating: 0)
         bytes = UnsafeMutableRawBufferPointer(rebasing: memory[..<count])
+        isMapped = false
     }
 
-    deinit { bytes.baseAddress.map { $0.deallocate() } }
+    deinit {
+        guard let start = bytes.baseAddress else { return }
+        if isMapped { SystemPages.unmap(start, bytes.count) } else { start.deallocate() }
+    }
 }

@@ -62,3 +62,25 @@ extension FileIdentity {
                 &+ Int64(truncatingIfNeeded: changed.tv_nsec))
     }
 }
+
+/// Memory of whole pages, straight from the system.
+enum SystemPages {
+    /// Zeros; nil when there are none left.
+    static func map(_ count: Int) -> UnsafeMutableRawPointer? {
+        #if canImport(Darwin)
+            let flags = MAP_PRIVATE | MAP_ANON
+        #else
+            let flags = MAP_PRIVATE | MAP_ANONYMOUS
+        #endif
+        guard let pages = mmap(nil, count, PROT_READ | PROT_WRITE, flags, -1, 0), pages != MAP_FAILED else {
+            return nil
+        }
+        #if os(Linux)
+            // Large pages where there are some: hundreds of times fewer faults.
+            madvise(pages, count, MADV_HUGEPAGE)
+        #endif
+        return pages
+    }
+
+    static func unmap(_ pages: UnsafeMutableRawPointer, _ count: Int) { munmap(pages, count) }
+}

@@ -1,28 +1,24 @@
 /// The digest of content in parts: SHA-256 over the concatenated SHA-256 digests of consecutive 1 MiB chunks (the last
-/// one shorter; no content has no chunks). It can be computed by several threads.
+/// one shorter; no content has no chunks). Chunks can be hashed by several threads, and several at a time by each.
 public enum TreeDigest {
     public static let chunkBytes = 1 << 20
+    /// So many chunks at a time are fastest.
+    public static let batch = 16
 
     public static func digest(of view: ByteView) -> Digest {
-        combining((0..<pairCount(of: view)).map { digests(ofPair: $0, of: view) })
+        let chunks = chunks(of: view)
+        return combining(
+            stride(from: 0, to: chunks.count, by: batch).flatMap {
+                SHA256.digests(of: Array(chunks[$0..<min($0 + batch, chunks.count)]))
+            })
     }
 
-    /// The number of pairs of chunks that `view` has; the last may be a single chunk.
-    public static func pairCount(of view: ByteView) -> Int {
-        view.count / (2 * chunkBytes) + (view.count % (2 * chunkBytes) == 0 ? 0 : 1)
+    public static func chunks(of view: ByteView) -> [ByteView] {
+        stride(from: 0, to: view.count, by: chunkBytes).map { view[$0..<min($0 + chunkBytes, view.count)] }
     }
 
-    /// The digests of two neighbouring chunks, which take little more time than one.
-    /// - Parameter index: in `0..<pairCount(of: view)`.
-    public static func digests(ofPair index: Int, of view: ByteView) -> [Digest] {
-        let pair = view[2 * index * chunkBytes..<min(2 * (index + 1) * chunkBytes, view.count)]
-        if pair.count <= chunkBytes { return [SHA256.digest(of: pair)] }
-        let (first, second) = SHA256.digests(of: pair[0..<chunkBytes], pair[chunkBytes..<pair.count])
-        return [first, second]
-    }
-
-    /// The digest of content from those of its pairs of chunks, in their order.
-    public static func combining(_ pairs: some Sequence<[Digest]>) -> Digest {
-        SHA256.digest(of: ByteView(pairs.flatMap { $0.flatMap(\.bytes) }))
+    /// The digest of content from those of its chunks, in their order.
+    public static func combining(_ chunks: some Sequence<Digest>) -> Digest {
+        SHA256.digest(of: ByteView(chunks.flatMap(\.bytes)))
     }
 }

@@ -1,12 +1,58 @@
 // One instruction set's forms of ck_quantize_nibbles, after quantize_body.h. NARROW_F16(v, p) rounds the sixteen values of
-// v to float16 at p; FUSED(a, b, c) is a * b + c, rounded once or twice.
+// v to float16 at p; FUSED(a, b, c) is a * b + c, rounded once or twice; FROM_INTEGER(x) is x less the nearest integer.
+
+/// The smallest and the largest of a block's values and 0 in each lane, as bits that rise with them; whole vectors.
+TARGET CK_INLINE void NAME(block_extremes)(const uint8_t *p, ck_type type, size_t count, i32x16 *low, i32x16 *high) {
+    if (type == CK_F32) {
+        i32x16 lows = 0, highs = 0;
+        for (size_t i = 0; i < count; i += 16) {
+            i32x16 x = *(const i32x16u *)(p + 4 * i);
+            x ^= (x >> 31) & 0x7FFFFFFF;
+            lows = __builtin_elementwise_min(lows, x), highs = __builtin_elementwise_max(highs, x);
+        }
+        *low = lows, *high = highs;
+    } else {
+        i16x16 lows = 0, highs = 0;
+        for (size_t i = 0; i < count; i += 16) {
+            i16x16 x = *(const i16x16u *)(p + 2 * i);
+            x ^= (x >> 15) & 0x7FFF;
+            lows = __builtin_elementwise_min(lows, x), highs = __builtin_elementwise_max(highs, x);
+        }
+        *low = __builtin_convertvector(lows, i32x16), *high = __builtin_convertvector(highs, i32x16);
+    }
+}
+
+// Sixteen vectors become one: lane b is what JOIN makes of the lanes of vector b.
+#define REDUCE_ROWS(rows, JOIN)                                                                                      \
+    {                                                                                                                \
+        _Pragma("clang loop unroll(full)") for (int k = 0; k < 8; k++)                                               \
+            (rows)[k] = JOIN(__builtin_shufflevector((rows)[k], (rows)[k + 8], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18,   \
+                                                     19, 20, 21, 22, 23),                                            \
+                             __builtin_shufflevector((rows)[k], (rows)[k + 8], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, \
+                                                     26, 27, 28, 29, 30, 31));                                       \
+        _Pragma("clang loop unroll(full)") for (int k = 0; k < 4; k++)                                               \
+            (rows)[k] = JOIN(__builtin_shufflevector((rows)[k], (rows)[k + 4], 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, \
+                                                     11, 24, 25, 26, 27),                                            \
+                             __builtin_shufflevector((rows)[k], (rows)[k + 4], 4, 5, 6, 7, 20, 21, 22, 23, 12, 13,   \
+                                                     14, 15, 28, 29, 30, 31));                                       \
+        _Pragma("clang loop unroll(full)") for (int k = 0; k < 2; k++)                                               \
+            (rows)[k] = JOIN(__builtin_shufflevector((rows)[k], (rows)[k + 2], 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, \
+                                                     25, 12, 13, 28, 29),                                            \
+                             __builtin_shufflevector((rows)[k], (rows)[k + 2], 2, 3, 18, 19, 6, 7, 22, 23, 10, 11,   \
+                                                     26, 27, 14, 15, 30, 31));                                       \
+        (rows)[0] = JOIN(__builtin_shufflevector((rows)[0], (rows)[1], 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26,    \
+                                                 12, 28, 14, 30),                                                    \
+                         __builtin_shufflevector((rows)[0], (rows)[1], 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27,    \
+                                                 13, 29, 15, 31));                                                   \
+    }
+#define JOIN_SUM(a, b) ((a) + (b))
 
 /// The scales of sixteen blocks for both signs: the smallest that reach the extremes, rounded to their type. Returns 0 when
 /// a block is not within the magnitudes that take no care.
-TARGET CK_INLINE int NAME(block_scales)(const int32_t *lows, const int32_t *highs, ck_type type, float reach, int halves,
+TARGET CK_INLINE int NAME(block_scales)(const i32x16 *lows, const i32x16 *highs, ck_type type, float reach, int halves,
                                         f32x16 *forward, f32x16 *backward) {
     f32x16 low, high;
-    i32x16 least = *(const i32x16u *)lows, most = *(const i32x16u *)highs;
+    i32x16 least = *lows, most = *highs;
     if (type == CK_F32) {
         low = (f32x16)(least ^ ((least >> 31) & 0x7FFFFFFF)), high = (f32x16)most;
     } else {
@@ -36,35 +82,27 @@ TARGET CK_INLINE int NAME(block_scales)(const int32_t *lows, const int32_t *high
     return __builtin_reduce_and(isInside) != 0;
 }
 
-/// Whether the scale `other` leaves less squared error than `scale`; `count` values are whole vectors. The quotients are
-/// not quite those of the codes, but where they round the other way both codes are as near.
-TARGET CK_INLINE int NAME(is_better)(const uint8_t *p, ck_type type, size_t count, float scale, float other) {
+/// How much squared error the scale `other` takes away from that of `scale`, spread over lanes; `count` values are whole
+/// vectors. The quotients are not quite those of the codes, but where they round the other way both codes are as near.
+/// - Parameter wide: NULL, or takes the values.
+TARGET CK_INLINE void NAME(gain)(const uint8_t *p, ck_type type, size_t count, float scale, float reciprocal,
+                                 float other, float other_reciprocal, float *wide, f32x16 *gain) {
     const size_t size = type == CK_F32 ? 4 : 2;
-    const float reciprocal = 1 / scale, other_reciprocal = 1 / other;
-    f32x16 gain = 0;
+    f32x16 rests = 0, other_rests = 0;
     for (size_t i = 0; i < count; i += 16) {
         f32x16 w;
         NAME(widen)(p + size * i, type, &w);
-        f32x16 code = FUSED(w, (f32x16)reciprocal, (f32x16)INTEGER_ROUNDER) - INTEGER_ROUNDER;
-        f32x16 other_code = FUSED(w, (f32x16)other_reciprocal, (f32x16)INTEGER_ROUNDER) - INTEGER_ROUNDER;
-        f32x16 x = FUSED(code, (f32x16)-scale, w), y = FUSED(other_code, (f32x16)-other, w);
-        gain = FUSED(x, x, FUSED(y, -y, gain));
+        if (wide) *(f32x16u *)(wide + i) = w;
+        f32x16 x = FROM_INTEGER(w * reciprocal), y = FROM_INTEGER(w * other_reciprocal);
+        rests = FUSED(x, x, rests), other_rests = FUSED(y, y, other_rests);
     }
-    __typeof__(gain.lo) eight = gain.lo + gain.hi;
-    __typeof__(eight.lo) four = eight.lo + eight.hi;
-    float sum = (four[0] + four[1]) + (four[2] + four[3]);
-    float larger = scale > other ? scale : other;
-    float doubt = (float)count * larger * larger * 0x1p-18f;
-    if (sum > doubt) return 1;
-    if (sum < -doubt) return 0;
-    return exact_squares(p, type, count, other) < exact_squares(p, type, count, scale);
+    *gain = rests * (scale * scale) - other_rests * (other * other);
 }
 
 /// `count` values, whole vectors, to packed nibbles.
-TARGET CK_INLINE void NAME(nibbles_block)(const uint8_t *p, ck_type type, size_t count, float scale, uint8_t *codes,
-                                          f32x16 *energy, f32x16 *squares, f32x16 *largest) {
+TARGET CK_INLINE void NAME(nibbles_block)(const uint8_t *p, ck_type type, size_t count, float scale, float reciprocal,
+                                          uint8_t *codes, f32x16 *energy, f32x16 *squares, f32x16 *largest) {
     const size_t size = type == CK_F32 ? 4 : 2;
-    const float reciprocal = 1 / scale;
     (void)reciprocal;
     for (size_t i = 0; i < count; i += 16) {
         f32x16 w, quotient;
@@ -81,45 +119,85 @@ TARGET CK_INLINE void NAME(nibbles_block)(const uint8_t *p, ck_type type, size_t
     }
 }
 
+/// Turns the scales of sixteen blocks to the other sign where that leaves less squared error.
+/// - Parameter wide: NULL, or takes the values.
+TARGET CK_INLINE void NAME(choose_signs)(const uint8_t *p, ck_type type, size_t count, size_t block, f32x16 *chosen,
+                                         const f32x16 *other, float *wide) {
+    const f32x16 backward = *other;
+    const size_t size = type == CK_F32 ? 4 : 2;
+    f32x16 gains[16] = {0};
+    _Alignas(64) float scales[4][16];
+    *(f32x16 *)scales[0] = *chosen, *(f32x16 *)scales[1] = 1 / *chosen;
+    *(f32x16 *)scales[2] = backward, *(f32x16 *)scales[3] = 1 / backward;
+    size_t index = 0;
+    for (size_t i = 0; i < count; i += block, index++)
+        NAME(gain)(p + size * i, type, count - i < block ? count - i : block, scales[0][index], scales[1][index],
+                   scales[2][index], scales[3][index], wide ? wide + i : 0, gains + index);
+    REDUCE_ROWS(gains, JOIN_SUM);
+    f32x16 larger = *chosen > backward ? *chosen : backward;
+    f32x16 doubt = larger * larger * ((float)block * 0x1p-17f);
+    i32x16 isBetter = gains[0] > doubt;
+    i32x16 isUnsure = (gains[0] <= doubt) & (gains[0] >= -doubt) & (*chosen != backward);
+    if (__builtin_reduce_or(isUnsure)) {
+        index = 0;
+        for (size_t i = 0; i < count; i += block, index++) {
+            const size_t length = count - i < block ? count - i : block;
+            if (isUnsure[index] && exact_squares(p + size * i, type, length, scales[2][index]) <
+                                       exact_squares(p + size * i, type, length, scales[0][index]))
+                isBetter[index] = -1;
+        }
+    }
+    *chosen = isBetter ? -backward : *chosen;
+}
+
 TARGET CK_INLINE int NAME(nibbles_all)(const uint8_t *p, ck_type type, size_t count, size_t block, int reach, int halves,
                                        uint8_t *codes, uint8_t *scales, error_sums *sums) {
     const size_t size = type == CK_F32 ? 4 : 2, group = 16 * block;
     f32x16 largest = 0;
     for (size_t start = 0; start < count; start += group) {
-        const size_t end = count - start < group ? count : start + group;
-        int32_t lows[16] = {0}, highs[16] = {0};
+        const size_t length = count - start < group ? count - start : group;
+        const uint8_t *values = p + size * start;
+        i32x16 lows[16] = {0}, highs[16] = {0};
         size_t blocks = 0;
-        for (size_t i = start; i < end; i += block, blocks++) {
-            const size_t length = end - i < block ? end - i : block;
-            for (size_t k = 0; k < length; k += 16) __builtin_prefetch(p + size * (i + k + group));
-            if (type == CK_F32) NAME(extremes32)(p + size * i, length, lows + blocks, highs + blocks);
-            else NAME(extremes16)(p + size * i, length, lows + blocks, highs + blocks);
+        for (size_t i = 0; i < length; i += block, blocks++) {
+            const size_t part = length - i < block ? length - i : block;
+            for (size_t k = 0; k < part; k += 16) __builtin_prefetch(values + size * (i + k + group));
+            if (part == block) NAME(block_extremes)(values + size * i, type, block, lows + blocks, highs + blocks);
+            else NAME(block_extremes)(values + size * i, type, part, lows + blocks, highs + blocks);
         }
-        _Alignas(64) float chosen[16], backward[16];
-        f32x16 energy = 0, squares = 0;
-        if (!NAME(block_scales)(lows, highs, type, (float)reach, halves, (f32x16 *)chosen, (f32x16 *)backward)) return 0;
+        REDUCE_ROWS(lows, __builtin_elementwise_min);
+        REDUCE_ROWS(highs, __builtin_elementwise_max);
+        f32x16 chosen, backward, energy = 0, squares = 0;
+        if (!NAME(block_scales)(lows, highs, type, (float)reach, halves, &chosen, &backward)) return 0;
+        // Kept for the codes, where widening takes time and they are few.
+        _Alignas(64) float wide[16 * 32];
+        const int isKept = reach == 8 && type != CK_F32 && block == 32;
+        if (reach == 8) {
+            if (length == group) NAME(choose_signs)(values, type, group, block, &chosen, &backward, isKept ? wide : 0);
+            else NAME(choose_signs)(values, type, length, block, &chosen, &backward, isKept ? wide : 0);
+        }
+        _Alignas(64) float scale[16], reciprocal[16];
+        *(f32x16 *)scale = chosen, *(f32x16 *)reciprocal = 1 / chosen;
         size_t index = 0;
-        for (size_t i = start; i < end; i += block, index++) {
-            const size_t length = end - i < block ? end - i : block;
-            const uint8_t *values = p + size * i;
-            if (reach == 8 && chosen[index] != backward[index]) {
-                int other = length == block ? NAME(is_better)(values, type, block, chosen[index], backward[index])
-                                            : NAME(is_better)(values, type, length, chosen[index], backward[index]);
-                chosen[index] = other ? -backward[index] : chosen[index];
-            }
-            if (length == block) NAME(nibbles_block)(values, type, block, chosen[index], codes + i / 2, &energy, &squares, &largest);
-            else NAME(nibbles_block)(values, type, length, chosen[index], codes + i / 2, &energy, &squares, &largest);
+        for (size_t i = 0; i < length; i += block, index++) {
+            const size_t part = length - i < block ? length - i : block;
+            uint8_t *target = codes + (start + i) / 2;
+            if (isKept && part == block)
+                NAME(nibbles_block)((const uint8_t *)(wide + i), CK_F32, block, scale[index], reciprocal[index], target, &energy, &squares, &largest);
+            else if (part == block)
+                NAME(nibbles_block)(values + size * i, type, block, scale[index], reciprocal[index], target, &energy, &squares, &largest);
+            else
+                NAME(nibbles_block)(values + size * i, type, part, scale[index], reciprocal[index], target, &energy, &squares, &largest);
         }
         sums->energy += __builtin_convertvector(energy, f64x16);
         sums->squares += __builtin_convertvector(squares, f64x16);
         const size_t first = start / block;
         if (halves) {
             uint16_t bits[16];
-            f32x16 all = *(const f32x16u *)chosen;
-            NARROW_F16(all, bits);
+            NARROW_F16(chosen, bits);
             for (size_t k = 0; k < 2 * blocks; k++) scales[2 * first + k] = ((const uint8_t *)bits)[k];
         } else {
-            for (size_t k = 0; k < 4 * blocks; k++) scales[4 * first + k] = ((const uint8_t *)chosen)[k];
+            for (size_t k = 0; k < 4 * blocks; k++) scales[4 * first + k] = ((const uint8_t *)scale)[k];
         }
     }
     sums->largest = largest > sums->largest ? largest : sums->largest;
@@ -147,3 +225,6 @@ TARGET static int NAME(nibbles)(const uint8_t *p, ck_type type, size_t count, si
 #undef NARROW_F16
 #undef DIVIDE
 #undef FUSED
+#undef FROM_INTEGER
+#undef REDUCE_ROWS
+#undef JOIN_SUM

@@ -15,6 +15,8 @@ typedef int32_t i32x16u __attribute__((ext_vector_type(16), aligned(1)));
 typedef uint32_t u32x16 __attribute__((ext_vector_type(16)));
 typedef uint16_t u16x16 __attribute__((ext_vector_type(16)));
 typedef uint16_t u16x16u __attribute__((ext_vector_type(16), aligned(1)));
+typedef int16_t i16x16 __attribute__((ext_vector_type(16)));
+typedef int16_t i16x16u __attribute__((ext_vector_type(16), aligned(1)));
 typedef int16_t i16x32 __attribute__((ext_vector_type(32)));
 typedef int16_t i16x32u __attribute__((ext_vector_type(32), aligned(1)));
 typedef uint64_t u64x8 __attribute__((ext_vector_type(8)));
@@ -66,6 +68,7 @@ static double exact_squares(const uint8_t *p, ck_type type, size_t count, float 
 #define TARGET
 #define DIVIDE DIVIDE_PLAIN
 #define FUSED(a, b, c) ((a) * (b) + (c))
+#define FROM_INTEGER(x) ((x) - (((x) + INTEGER_ROUNDER) - INTEGER_ROUNDER))
 #define NARROW_F16(v, p) \
     for (int k = 0; k < 16; k++) (p)[k] = narrow_f16((v)[k])
 #if CK_ARM
@@ -103,6 +106,7 @@ static double exact_squares(const uint8_t *p, ck_type type, size_t count, float 
     }
 #define DIVIDE DIVIDE_FUSED
 #define FUSED(a, b, c) __builtin_elementwise_fma(a, b, c)
+#define FROM_INTEGER(x) ((x) - (((x) + INTEGER_ROUNDER) - INTEGER_ROUNDER))
 #define WIDEN_F16(p, v)                                                                  \
     {                                                                                    \
         __m256 parts[2] = {_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p))),       \
@@ -118,6 +122,7 @@ static double exact_squares(const uint8_t *p, ck_type type, size_t count, float 
     _mm256_storeu_si256((__m256i *)(p), _mm512_cvtps_ph((__m512)(v), _MM_FROUND_TO_NEAREST_INT))
 #define DIVIDE DIVIDE_FUSED
 #define FUSED(a, b, c) __builtin_elementwise_fma(a, b, c)
+#define FROM_INTEGER(x) ((f32x16)_mm512_reduce_ps((__m512)(x), _MM_FROUND_NO_EXC))
 #define WIDEN_F16(p, v) *(v) = (f32x16)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(p)))
 #include "quantize_body.h"
 #include "nibbles_body.h"

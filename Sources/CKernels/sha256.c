@@ -161,14 +161,108 @@ void ck_sha256_blocks(uint32_t state[8], const uint8_t *bytes, size_t blocks) {
     blocks_scalar(state, bytes, blocks);
 }
 
-void ck_sha256_blocks_two(uint32_t first[8], const uint8_t *bytes, uint32_t second[8], const uint8_t *other_bytes,
-                          size_t blocks) {
-#if CK_X86 || CK_ARM
-    if (ck_has_sha256()) {
-        blocks_sha_two(first, bytes, second, other_bytes, blocks);
-        return;
+#if CK_X86
+
+#define XOR3(a, b, c) _mm512_ternarylogic_epi32(a, b, c, 0x96)
+
+/// word[i] of lane l becomes what word[l] of lane i was.
+CK_TARGET_AVX512 CK_INLINE void transpose_16x16(__m512i word[16]) {
+    __m512i pair[16], quad[16];
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 16; i += 2) {
+        pair[i] = _mm512_unpacklo_epi32(word[i], word[i + 1]);
+        pair[i + 1] = _mm512_unpackhi_epi32(word[i], word[i + 1]);
+    }
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 16; i += 4)
+        for (int k = 0; k < 2; k++) {
+            quad[i + 2 * k] = _mm512_unpacklo_epi64(pair[i + k], pair[i + k + 2]);
+            quad[i + 2 * k + 1] = _mm512_unpackhi_epi64(pair[i + k], pair[i + k + 2]);
+        }
+    // quad[4g + c] has in its 16-byte part p column 4p + c of rows 4g to 4g + 3.
+#pragma clang loop unroll(full)
+    for (int c = 0; c < 4; c++) {
+        __m512i a = _mm512_shuffle_i32x4(quad[c], quad[4 + c], 0x88), b = _mm512_shuffle_i32x4(quad[c], quad[4 + c], 0xDD);
+        __m512i d = _mm512_shuffle_i32x4(quad[8 + c], quad[12 + c], 0x88);
+        __m512i e = _mm512_shuffle_i32x4(quad[8 + c], quad[12 + c], 0xDD);
+        word[c] = _mm512_shuffle_i32x4(a, d, 0x88), word[8 + c] = _mm512_shuffle_i32x4(a, d, 0xDD);
+        word[4 + c] = _mm512_shuffle_i32x4(b, e, 0x88), word[12 + c] = _mm512_shuffle_i32x4(b, e, 0xDD);
+    }
+}
+
+/// Sixteen hashes, a lane each: nearly twice as fast as two at a time with SHA instructions.
+CK_TARGET_AVX512 static void blocks_sixteen(uint32_t states[16][8], const uint8_t *const bytes[16], size_t blocks) {
+    uint32_t lanes[8][16];
+    for (int i = 0; i < 8; i++)
+        for (int lane = 0; lane < 16; lane++) lanes[i][lane] = states[lane][i];
+    __m512i a = _mm512_loadu_si512(lanes[0]), b = _mm512_loadu_si512(lanes[1]), c = _mm512_loadu_si512(lanes[2]);
+    __m512i d = _mm512_loadu_si512(lanes[3]), e = _mm512_loadu_si512(lanes[4]), f = _mm512_loadu_si512(lanes[5]);
+    __m512i g = _mm512_loadu_si512(lanes[6]), h = _mm512_loadu_si512(lanes[7]);
+    const __m512i swap = _mm512_broadcast_i32x4(_mm_set_epi64x(0x0c0d0e0f08090a0bll, 0x0405060700010203ll));
+    for (size_t offset = 0; offset < 64 * blocks; offset += 64) {
+        __m512i w[16];
+#pragma clang loop unroll(full)
+        for (int lane = 0; lane < 16; lane++) {
+            w[lane] = _mm512_shuffle_epi8(_mm512_loadu_si512(bytes[lane] + offset), swap);
+            __builtin_prefetch(bytes[lane] + offset + 1024);
+        }
+        transpose_16x16(w);
+        const __m512i before[8] = {a, b, c, d, e, f, g, h};
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 64; i++) {
+            if (i >= 16) {
+                __m512i x = w[(i + 1) & 15], y = w[(i + 14) & 15];
+                __m512i s0 = XOR3(_mm512_ror_epi32(x, 7), _mm512_ror_epi32(x, 18), _mm512_srli_epi32(x, 3));
+                __m512i s1 = XOR3(_mm512_ror_epi32(y, 17), _mm512_ror_epi32(y, 19), _mm512_srli_epi32(y, 10));
+                w[i & 15] = _mm512_add_epi32(_mm512_add_epi32(w[i & 15], s0), _mm512_add_epi32(w[(i + 9) & 15], s1));
+            }
+            __m512i s1 = XOR3(_mm512_ror_epi32(e, 6), _mm512_ror_epi32(e, 11), _mm512_ror_epi32(e, 25));
+            __m512i chosen = _mm512_ternarylogic_epi32(e, f, g, 0xCA);
+            __m512i constant = _mm512_set1_epi32((int)round_constants[i]);
+            __m512i t1 = _mm512_add_epi32(_mm512_add_epi32(h, _mm512_add_epi32(w[i & 15], constant)), _mm512_add_epi32(s1, chosen));
+            __m512i s0 = XOR3(_mm512_ror_epi32(a, 2), _mm512_ror_epi32(a, 13), _mm512_ror_epi32(a, 22));
+            __m512i t2 = _mm512_add_epi32(s0, _mm512_ternarylogic_epi32(a, b, c, 0xE8));
+            h = g, g = f, f = e, e = _mm512_add_epi32(d, t1), d = c, c = b, b = a, a = _mm512_add_epi32(t1, t2);
+        }
+        a = _mm512_add_epi32(a, before[0]), b = _mm512_add_epi32(b, before[1]), c = _mm512_add_epi32(c, before[2]);
+        d = _mm512_add_epi32(d, before[3]), e = _mm512_add_epi32(e, before[4]), f = _mm512_add_epi32(f, before[5]);
+        g = _mm512_add_epi32(g, before[6]), h = _mm512_add_epi32(h, before[7]);
+    }
+    const __m512i after[8] = {a, b, c, d, e, f, g, h};
+    for (int i = 0; i < 8; i++) {
+        _mm512_storeu_si512(lanes[i], after[i]);
+        for (int lane = 0; lane < 16; lane++) states[lane][i] = lanes[i][lane];
+    }
+}
+
+/// From how many hashes on sixteen lanes are faster than pairs, though some lanes hash in vain.
+enum { fewest_lanes = 10 };
+
+static void blocks_up_to_sixteen(uint32_t *states, const uint8_t *const *bytes, size_t hashes, size_t blocks) {
+    uint32_t lanes[16][8];
+    const uint8_t *sources[16];
+    for (size_t lane = 0; lane < 16; lane++) {
+        ck_copy(lanes[lane], states + (lane < hashes ? 8 * lane : 0), sizeof lanes[lane]);
+        sources[lane] = bytes[lane < hashes ? lane : 0];
+    }
+    blocks_sixteen(lanes, sources, blocks);
+    ck_copy(states, lanes, hashes * sizeof lanes[0]);
+}
+
+#endif
+
+void ck_sha256_blocks_many(uint32_t *states, const uint8_t *const *bytes, size_t hashes, size_t blocks) {
+    size_t i = 0;
+#if CK_X86
+    while (ck_current_isa() == CK_AVX512 && hashes - i >= fewest_lanes) {
+        size_t lanes = hashes - i < 16 ? hashes - i : 16;
+        blocks_up_to_sixteen(states + 8 * i, bytes + i, lanes, blocks);
+        i += lanes;
     }
 #endif
-    blocks_scalar(first, bytes, blocks);
-    blocks_scalar(second, other_bytes, blocks);
+#if CK_X86 || CK_ARM
+    if (ck_has_sha256())
+        for (; i + 2 <= hashes; i += 2) blocks_sha_two(states + 8 * i, bytes[i], states + 8 * (i + 1), bytes[i + 1], blocks);
+#endif
+    for (; i < hashes; i++) ck_sha256_blocks(states + 8 * i, bytes[i], blocks);
 }

@@ -19,10 +19,20 @@ struct BlobWriter: ~Copyable {
         self.maximumBytes = maximumBytes
     }
 
-    /// The index of the section that holds these bytes, written now unless it is there already.
-    mutating func index(of content: ByteView) throws -> Int {
-        if let known = mapped[Place(content)] { return known.index }
-        let digest = try TreeDigest.digest(of: content, threads: Parallel.processorCount)
+    /// The index of the section that holds each of these contents; those that are not there already are written now.
+    mutating func indices(of contents: [ByteView]) throws -> [Int] {
+        let known = contents.map { mapped[Place($0)]?.index }
+        let unknown = zip(contents, known).filter { $1 == nil }.map(\.0)
+        // Together, since many are hashed faster than one by one.
+        var digests = try TreeDigest.digests(of: unknown, threads: Parallel.processorCount)[...]
+        return try zip(contents, known).map { content, known in
+            if let known { return known }
+            guard let digest = digests.popFirst() else { return try write(content, TreeDigest.digest(of: content)) }
+            return try write(content, digest)
+        }
+    }
+
+    private mutating func write(_ content: ByteView, _ digest: Digest) throws -> Int {
         // Empty content equals other empty content only: SHA-256 tells lengths apart.
         if let index = indices[digest] { return index }
         // A section that is larger than a blob may be gets a blob of its own.
@@ -41,22 +51,25 @@ struct BlobWriter: ~Copyable {
         return sections.count - 1
     }
 
-    /// Writes a tensor's sections now.
-    /// - Returns: the tensor as it lies in the blobs, so that its memory can be let go.
-    mutating func keep(_ tensor: CompressedTensor) throws -> CompressedTensor {
-        let indices = try tensor.sections.map { try index(of: $0) }
+    /// Writes the sections of tensors now.
+    /// - Returns: the tensors as they lie in the blobs, so that their memory can be let go.
+    mutating func keep(_ tensors: [CompressedTensor]) throws -> [CompressedTensor] {
+        var indices = try indices(of: tensors.flatMap(\.sections))[...]
         var maps: [Int: ByteView] = [:]
-        let views = try indices.map { index in
-            let section = sections[index]
-            let map = try maps[section.blob] ?? content(ofBlob: section.blob)
-            maps[section.blob] = map
-            let view = map[section.offset..<section.offset + section.byteCount]
-            mapped[Place(view)] = (index, view)
-            return view
+        return try tensors.map { tensor in
+            let views = try indices.prefix(tensor.sections.count).map { index in
+                let section = sections[index]
+                let map = try maps[section.blob] ?? content(ofBlob: section.blob)
+                maps[section.blob] = map
+                let view = map[section.offset..<section.offset + section.byteCount]
+                mapped[Place(view)] = (index, view)
+                return view
+            }
+            indices = indices.dropFirst(tensor.sections.count)
+            return try CompressedTensor(
+                name: tensor.name, elementType: tensor.elementType, shape: tensor.shape, codec: tensor.codec,
+                sections: views)
         }
-        return try CompressedTensor(
-            name: tensor.name, elementType: tensor.elementType, shape: tensor.shape, codec: tensor.codec,
-            sections: views)
     }
 
     private mutating func content(ofBlob index: Int) throws -> ByteView {

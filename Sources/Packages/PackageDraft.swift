@@ -30,26 +30,34 @@ public final class PackageDraft: Sendable {
         state = Mutex(State(target: target, blobs: BlobWriter(folder: folder), names: names[...]))
     }
 
-    /// Puts a weight in, and those that waited for it.
+    /// Puts weights in, and those that waited for them.
     /// - Parameter spill: keeps a weight whose turn has not come.
-    /// - Returns: the weight as it lies in the package, or as `spill` returned it.
+    /// - Returns: each weight as it lies in the package, or as `spill` returned it.
     /// - Throws: `RequestError` when the package cannot be written.
     public func keep(
-        _ tensor: CompressedTensor, spill: (CompressedTensor) -> CompressedTensor
-    ) throws -> CompressedTensor {
+        _ tensors: [CompressedTensor], spill: (CompressedTensor) -> CompressedTensor
+    ) throws -> [CompressedTensor] {
         try state.withLock { state in
-            guard state.names.first == tensor.name else {
-                let spilled = spill(tensor)
-                state.waiting[tensor.name] = spilled
-                return spilled
-            }
-            state.names = state.names.dropFirst()
-            let kept = try state.blobs.keep(tensor)
-            while let next = state.names.first, let tensor = state.waiting.removeValue(forKey: next) {
+            var results: [CompressedTensor] = []
+            var inTurn: [CompressedTensor] = []
+            for tensor in tensors {
+                guard state.names.first == tensor.name else {
+                    let spilled = spill(tensor)
+                    state.waiting[tensor.name] = spilled
+                    results.append(spilled)
+                    continue
+                }
                 state.names = state.names.dropFirst()
-                for section in tensor.sections { _ = try state.blobs.index(of: section) }
+                inTurn.append(tensor)
+                results.append(tensor)
+                while let next = state.names.first, let tensor = state.waiting.removeValue(forKey: next) {
+                    state.names = state.names.dropFirst()
+                    inTurn.append(tensor)
+                }
             }
-            return kept
+            let kept = Dictionary(
+                try state.blobs.keep(inTurn).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+            return results.map { kept[$0.name] ?? $0 }
         }
     }
 

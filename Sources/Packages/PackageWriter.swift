@@ -78,13 +78,18 @@ public struct PackageWriter: ~Copyable {
     private mutating func write() throws -> Digest {
         try ProgramValidator.validate(contents.program, file: "the compiled program")
         // The coverage's weights first, as a draft does.
-        let coverage = try contents.coverage.map { entry in try entry.tensor.sections.map { try blobs.index(of: $0) } }
+        var indices = try blobs.indices(of: contents.coverage.flatMap(\.tensor.sections))[...]
+        let coverage = contents.coverage.map { entry in
+            let count = entry.tensor.sections.count
+            defer { indices = indices.dropFirst(count) }
+            return Array(indices.prefix(count))
+        }
         var weights: [WeightRecord] = []
         for tensor in contents.program.weights {
             weights.append(
                 WeightRecord(
                     name: tensor.name, elementType: tensor.elementType, shape: tensor.shape,
-                    codec: tensor.codec.specification, sections: try tensor.sections.map { try blobs.index(of: $0) }))
+                    codec: tensor.codec.specification, sections: try blobs.indices(of: tensor.sections)))
         }
         let sections = blobs.sections
         let coverageSections = coverage.map { indices in indices.map { sections[$0] } }

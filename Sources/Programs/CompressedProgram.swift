@@ -40,6 +40,36 @@ public struct PlannedWeight: Sendable {
     }
 }
 
+/// A weight that has just been compressed.
+public struct MadeWeight: Sendable {
+    public let source: StoredTensor
+    public let tensor: CompressedTensor
+    public let distortion: Distortion
+
+    public init(source: StoredTensor, tensor: CompressedTensor, distortion: Distortion) {
+        (self.source, self.tensor, self.distortion) = (source, tensor, distortion)
+    }
+}
+
+/// The weights of a batch that are not kept yet.
+private struct PendingWeights: Sendable {
+    var planned: [PlannedWeight] = []
+    var made: [MadeWeight] = []
+    /// Those that were found, not made.
+    var isStored: [Bool] = []
+
+    func hasEqual(_ other: PlannedWeight) -> Bool { planned.contains { $0.isEqual(to: other) } }
+
+    func stored(by store: ([MadeWeight]) throws -> [CompressedTensor]) throws -> [CompressedWeight] {
+        var kept = try store(zip(made, isStored).filter { !$1 }.map(\.0))[...]
+        return zip(planned, zip(made, isStored)).map { planned, made in
+            CompressedWeight(
+                tensor: made.1 ? made.0.tensor : kept.popFirst() ?? made.0.tensor, distortion: made.0.distortion,
+                reason: planned.choice.reason, readers: planned.readers)
+        }
+    }
+}
+
 extension Recipe {
     /// How every weight that `functions` read will be stored; each once, sorted by name.
     public func plan(for functions: [FrozenProgram]) -> [PlannedWeight] {
@@ -64,14 +94,15 @@ extension Recipe {
     /// Stores every weight that `functions` read, each once. Threads share out the tensors of a batch, the largest first,
     /// and the units of each tensor; the result does not depend on how many there are.
     /// - Parameters:
-    ///   - store: takes each finished weight, and may return the same one kept elsewhere (a cached file), so that
-    ///     memory does not grow with the model. `nil` from `stored` means: not there yet, compress it.
+    ///   - store: takes finished weights, and may return the same ones kept elsewhere (a cached file), in their order, so
+    ///     that memory does not grow with the model. Called while the next weights are being made.
+    ///     `nil` from `stored` means: not there yet, compress it.
     ///   - calibrating: makes the weights whose codecs want to know their inputs, by name, once the others are stored.
     ///     One that it leaves out is stored without.
     public func compressing(
         _ functions: [FrozenProgram], threads: Int,
         stored: (StoredTensor, any WeightCodec) throws -> (CompressedTensor, Distortion)? = { _, _ in nil },
-        store: (StoredTensor, CompressedTensor, Distortion) throws -> CompressedTensor = { _, tensor, _ in tensor },
+        store: @Sendable ([MadeWeight]) throws -> [CompressedTensor] = { $0.map(\.tensor) },
         calibrating: ([PlannedWeight], _ stored: [CompressedTensor]) throws -> [String: CompressedWeight] = { _, _ in
             [:]
         },
@@ -80,29 +111,23 @@ extension Recipe {
         let plan = plan(for: functions)
         var weights: [CompressedWeight] = []
         func compress(_ plan: [PlannedWeight]) throws {
+            var pending = PendingWeights()
             for batch in Self.batches(plan) {
+                // What is stored already can be found instead of being made again.
+                if batch.contains(where: pending.hasEqual) {
+                    weights += try pending.stored(by: store)
+                    pending = PendingWeights()
+                }
                 let found = try batch.map { try stored($0.source, $0.choice.codec) }
-                let largestFirst = batch.indices.sorted {
-                    (batch[$1].source.shape.count, $0) < (batch[$0].source.shape.count, $1)
+                let waiting = pending
+                let (made, before) = try Parallel.alongside(threads: threads, { try waiting.stored(by: store) }) {
+                    try Self.made(batch, found, threads: threads)
                 }
-                let unordered = try Parallel.map(batch.count, threads: threads) { place in
-                    let index = largestFirst[place]
-                    return try found[index]
-                        ?? CompressedTensor.compressing(
-                            batch[index].source, with: batch[index].choice.codec, threads: threads)
-                }
-                let made = zip(largestFirst, unordered).sorted { $0.0 < $1.0 }.map(\.1)
-                for (index, planned) in batch.enumerated() {
-                    try progress(planned.source)
-                    var (tensor, distortion) = made[index]
-                    if found[index] == nil { tensor = try store(planned.source, tensor, distortion) }
-                    weights.append(
-                        CompressedWeight(
-                            tensor: tensor, distortion: distortion, reason: planned.choice.reason,
-                            readers: planned.readers)
-                    )
-                }
+                weights += before
+                pending = PendingWeights(planned: batch, made: made, isStored: found.map { $0 != nil })
+                for planned in batch { try progress(planned.source) }
             }
+            weights += try pending.stored(by: store)
         }
         try compress(plan.filter { $0.choice.codec.method == .nearest })
         let wanting = plan.filter { $0.choice.codec.method != .nearest }
@@ -113,6 +138,23 @@ extension Recipe {
         }
         weights.sort { $0.tensor.name < $1.tensor.name }
         return CompressedProgram(functions: functions, weights: weights)
+    }
+
+    /// Compresses the weights of a batch that are not among the `found`.
+    private static func made(
+        _ batch: [PlannedWeight], _ found: [(CompressedTensor, Distortion)?], threads: Int
+    ) throws -> [MadeWeight] {
+        let largestFirst = batch.indices.sorted {
+            (batch[$1].source.shape.count, $0) < (batch[$0].source.shape.count, $1)
+        }
+        let unordered = try Parallel.map(batch.count, threads: threads) { place in
+            let index = largestFirst[place]
+            let (tensor, distortion) =
+                try found[index]
+                ?? CompressedTensor.compressing(batch[index].source, with: batch[index].choice.codec, threads: threads)
+            return MadeWeight(source: batch[index].source, tensor: tensor, distortion: distortion)
+        }
+        return zip(largestFirst, unordered).sorted { $0.0 < $1.0 }.map(\.1)
     }
 
     /// The weights by their names, so that a package can be written in its order, cut so that a batch in memory stays small

@@ -50,5 +50,29 @@ extension Kernels {
                 #expect(onEachSet { Self.digest(message) }.agree, "length \(length)")
             }
         }
+
+        @Test("any number of hashes at a time are those of one after the other, on every set")
+        func many() {
+            var generator = SeededGenerator(seed: 4)
+            let (length, blocks) = (64 * 3, 3)
+            let bytes = generator.bytes(length * 37 + 1)
+            for hashes in 0...37 {
+                let states = (0..<8 * hashes).map { _ in UInt32.random(in: .min ... .max, using: &generator) }
+                let found = onEachSet {
+                    var states = states
+                    bytes.withUnsafeBufferPointer { bytes in
+                        let sources = (0..<hashes).map { index in bytes.baseAddress.map { $0 + 1 + length * index } }
+                        ck_sha256_blocks_many(&states, sources, hashes, blocks)
+                    }
+                    return states
+                }
+                let expected = (0..<hashes).flatMap { index in
+                    var state = Array(states[8 * index..<8 * index + 8])
+                    ck_sha256_blocks(&state, Array(bytes[(1 + length * index)...]), blocks)
+                    return state
+                }
+                #expect(found.allSatisfy { $0 == expected }, "\(hashes) hashes")
+            }
+        }
     }
 }

@@ -159,9 +159,9 @@ struct CacheTests {
                 let kept = KeptTensors(cache: cache, digests: digests, output: "\(folder)/out", model: "tiny")
                 return try recipe.compressing(
                     frozen, threads: 2, stored: kept.stored,
-                    store: { source, tensor, distortion in
-                        counter.withLock { $0 += 1 }
-                        return try kept.store(source, tensor, distortion)
+                    store: { weights in
+                        counter.withLock { $0 += weights.count }
+                        return try kept.store(weights)
                     })
             }
             let without = try compress(nil)

@@ -22,10 +22,10 @@ struct PackageDraftTests {
                 for place in order {
                     var spilled = false
                     let tensor = contents.coverage[place].tensor
-                    let kept = try draft.keep(tensor) { tensor in
+                    let kept = try draft.keep([tensor]) { tensor in
                         spilled = true
                         return tensor
-                    }
+                    }[0]
                     #expect(kept.sections == tensor.sections)
                     #expect(kept.name == tensor.name)
                     if order == [0, 1, 2, 3] { #expect(!spilled) }
@@ -39,13 +39,32 @@ struct PackageDraftTests {
         }
     }
 
+    @Test(
+        "weights that come together, in any order, give the same bytes",
+        arguments: [[0, 1, 2, 3], [2, 0, 3, 1], [3, 0]])
+    func together(order: [Int]) throws {
+        try withTemporaryFolder { folder in
+            var contents = try TinyModel(width: 128, rows: 256).contents()
+            try PackageWriter.write(contents, to: "\(folder)/whole")
+            let draft = try PackageDraft(replacing: "\(folder)/p", weights: contents.coverage.map(\.tensor.name))
+            let kept = try draft.keep(order.map { contents.coverage[$0].tensor }) { $0 }
+            for (place, tensor) in zip(order, kept) {
+                #expect(tensor.sections == contents.coverage[place].tensor.sections)
+                contents.coverage[place].tensor = tensor
+            }
+            _ = try draft.write(contents)
+            try draft.commit()
+            #expect(try files(in: "\(folder)/p") == files(in: "\(folder)/whole"))
+        }
+    }
+
     @Test("a draft that is let go leaves nothing")
     func dropped() throws {
         try withTemporaryFolder { folder in
             let contents = try TinyModel(width: 128, rows: 256).contents()
             do {
                 let draft = try PackageDraft(replacing: "\(folder)/p", weights: contents.coverage.map(\.tensor.name))
-                _ = try draft.keep(contents.coverage[0].tensor) { $0 }
+                _ = try draft.keep([contents.coverage[0].tensor]) { $0 }
                 #expect(try Files.list(folder).count == 1)
             }
             #expect(try Files.list(folder).isEmpty)

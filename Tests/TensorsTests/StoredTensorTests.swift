@@ -69,15 +69,23 @@ struct StoredTensorTests {
 
     @Test(
         "a tree digest does not depend on the number of threads",
-        arguments: [0, 1, TreeDigest.chunkBytes, TreeDigest.chunkBytes * 3 + 5])
+        arguments: [0, 1, TreeDigest.chunkBytes, TreeDigest.chunkBytes * 3 + 5, TreeDigest.chunkBytes * 19 + 64])
     func treeDigest(count: Int) throws {
-        let view = ByteView([UInt8](repeating: 7, count: count))
+        var bytes = [UInt8](repeating: 7, count: count)
+        for (number, start) in stride(from: 0, to: count, by: TreeDigest.chunkBytes).enumerated() {
+            bytes[start] = UInt8(number)
+        }
+        let view = ByteView(bytes)
         let chunks = stride(from: 0, to: count, by: TreeDigest.chunkBytes).map { start in
             SHA256.digest(of: view[start..<min(start + TreeDigest.chunkBytes, count)]).bytes
         }
         let expected = SHA256.digest(of: ByteView(chunks.flatMap { $0 }))
         #expect(TreeDigest.digest(of: view) == expected)
-        for threads in [1, 2, 5] { #expect(try TreeDigest.digest(of: view, threads: threads) == expected) }
+        for threads in [1, 2, 5] {
+            #expect(try TreeDigest.digest(of: view, threads: threads) == expected)
+            let views = [view, ByteView([UInt8(1)]), ByteView([UInt8]()), view]
+            #expect(try TreeDigest.digests(of: views, threads: threads) == views.map(TreeDigest.digest))
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 public import ByteIO
+public import Programs
 import Synchronization
 public import Tensors
 public import WeightCompression
@@ -48,9 +49,10 @@ public final class KeptTensors: Sendable {
         _ source: StoredTensor, _ codec: any WeightCodec
     ) throws -> (CompressedTensor, Distortion)? { try stored(source, codec, nil) }
 
-    public func store(
-        _ source: StoredTensor, _ tensor: CompressedTensor, _ distortion: Distortion
-    ) throws -> CompressedTensor { try store(source, tensor, distortion, nil) }
+    public func store(_ weights: [MadeWeight]) throws -> [CompressedTensor] {
+        if cache == nil { return try spill.keep(weights.map(\.tensor)) }
+        return try weights.map { try store($0.source, $0.tensor, $0.distortion, nil) }
+    }
 
     /// - Parameter statistics: digest of what the codec is told of the weight's inputs.
     public func stored(
@@ -81,7 +83,7 @@ public final class KeptTensors: Sendable {
             }
             if let kept = cache.store(tensor, distortion, for: key, model: model) { return kept }
         }
-        return try spill.keep(tensor)
+        return try spill.keep([tensor])[0]
     }
 
     private func key(_ source: StoredTensor, _ codec: any WeightCodec, _ statistics: Digest?) -> CacheKey? {

@@ -71,18 +71,3 @@ private struct SourceFile {
         return memo
     }
 }
-
-extension TreeDigest {
-    /// The digests of many contents, their chunks shared out over `threads` threads.
-    static func digests(of views: [ByteView], threads: Int) throws -> [Digest] {
-        let pairs = views.indices.flatMap { view in (0..<pairCount(of: views[view])).map { (view, $0) } }
-        let digests = try Parallel.map(pairs.count, threads: threads) { index in
-            Self.digests(ofPair: pairs[index].1, of: views[pairs[index].0])
-        }
-        var next = 0
-        return views.map { view in
-            defer { next += pairCount(of: view) }
-            return combining(digests[next..<next + pairCount(of: view)])
-        }
-    }
-}

@@ -18,10 +18,10 @@ public final class TensorSpill: Sendable {
         self.draft = draft
     }
 
-    /// The same tensor in a file, or in memory still where no file can be written.
+    /// The same tensors in files, or in memory still where no file can be written.
     /// - Throws: `RequestError` when the draft cannot be written.
-    public func keep(_ tensor: CompressedTensor) throws -> CompressedTensor {
-        try draft?.keep(tensor, spill: spill) ?? spill(tensor)
+    public func keep(_ tensors: [CompressedTensor]) throws -> [CompressedTensor] {
+        try draft?.keep(tensors, spill: spill) ?? tensors.map(spill)
     }
 
     private func spill(_ tensor: CompressedTensor) -> CompressedTensor {
