@@ -30,13 +30,68 @@ CK_INLINE void nearest(const float *values, size_t count, const float *bounds, s
 }
 
 static void nearest_scalar(const float *v, size_t n, const float *b, size_t l, uint8_t *c) { nearest(v, n, b, l, c); }
+
 #if CK_X86
+
+/// More bounds than are compared one by one, filled up with infinity to 255 of them: a binary search of all lanes together.
+#define SEARCHED_BOUNDS 255
+CK_INLINE int fill_bounds(const float *bounds, size_t limit, float all[256]) {
+    if (limit <= 16 || limit > SEARCHED_BOUNDS) return 0;
+    for (size_t b = 0; b < 256; b++) all[b] = b < limit ? bounds[b] : __builtin_inff();
+    return 1;
+}
+
 CK_TARGET_AVX2 static void nearest_avx2(const float *v, size_t n, const float *b, size_t l, uint8_t *c) {
-    nearest(v, n, b, l, c);
+    float all[256];
+    size_t i = 0;
+    if (n >= 64 && fill_bounds(b, l, all)) {
+        for (; i + 8 <= n; i += 8) {
+            __m256 x = _mm256_loadu_ps(v + i);
+            __m256i code = _mm256_setzero_si256();
+#pragma clang loop unroll(full)
+            for (int step = 128; step; step /= 2) {
+                __m256 bound = _mm256_i32gather_ps(all + step - 1, code, 4);
+                __m256i above = _mm256_castps_si256(_mm256_cmp_ps(x, bound, _CMP_GT_OQ));
+                code = _mm256_add_epi32(code, _mm256_and_si256(above, _mm256_set1_epi32(step)));
+            }
+            _Alignas(32) int32_t lanes[8];
+            _mm256_store_si256((__m256i *)lanes, code);
+            for (int lane = 0; lane < 8; lane++) c[i + (size_t)lane] = (uint8_t)lanes[lane];
+        }
+    }
+    nearest(v + i, n - i, b, l, c + i);
 }
+
 CK_TARGET_AVX512 static void nearest_avx512(const float *v, size_t n, const float *b, size_t l, uint8_t *c) {
-    nearest(v, n, b, l, c);
+    float all[256];
+    size_t i = 0;
+    if (n >= 64 && fill_bounds(b, l, all)) {
+        // Every sixteenth fits a register.
+        float every[16];
+        for (int k = 0; k < 16; k++) every[k] = all[16 * k + 15];
+        const __m512 coarse = _mm512_loadu_ps(every);
+        for (; i + 16 <= n; i += 16) {
+            __m512 x = _mm512_loadu_ps(v + i);
+            __m512i code = _mm512_setzero_si512();
+#pragma clang loop unroll(full)
+            for (int step = 8; step; step /= 2) {
+                __m512 bound = _mm512_permutexvar_ps(_mm512_add_epi32(code, _mm512_set1_epi32(step - 1)), coarse);
+                __mmask16 above = _mm512_cmp_ps_mask(x, bound, _CMP_GT_OQ);
+                code = _mm512_mask_add_epi32(code, above, code, _mm512_set1_epi32(step));
+            }
+            code = _mm512_slli_epi32(code, 4);
+#pragma clang loop unroll(full)
+            for (int step = 8; step; step /= 2) {
+                __m512 bound = _mm512_i32gather_ps(code, all + step - 1, 4);
+                __mmask16 above = _mm512_cmp_ps_mask(x, bound, _CMP_GT_OQ);
+                code = _mm512_mask_add_epi32(code, above, code, _mm512_set1_epi32(step));
+            }
+            _mm_storeu_si128((__m128i *)(c + i), _mm512_cvtepi32_epi8(code));
+        }
+    }
+    nearest(v + i, n - i, b, l, c + i);
 }
+
 #endif
 
 void ck_nearest_codes(const float *values, size_t count, const float *bounds, size_t limit, uint8_t *codes) {

@@ -47,10 +47,10 @@ TARGET CK_INLINE void NAME(block_extremes)(const uint8_t *p, ck_type type, size_
     }
 #define JOIN_SUM(a, b) ((a) + (b))
 
-/// The scales of sixteen blocks for both signs: the smallest that reach the extremes, rounded to their type. Returns 0 when
-/// a block is not within the magnitudes that take no care.
+/// The scales of sixteen blocks for both signs: the smallest that reach the extremes, rounded to their type; and the values
+/// of largest magnitude, of the other sign (1 for zeros). Returns 0 when a block is not within the magnitudes that take no care.
 TARGET CK_INLINE int NAME(block_scales)(const i32x16 *lows, const i32x16 *highs, ck_type type, float reach, int halves,
-                                        f32x16 *forward, f32x16 *backward) {
+                                        f32x16 *forward, f32x16 *backward, f32x16 *units) {
     f32x16 low, high;
     i32x16 least = *lows, most = *highs;
     if (type == CK_F32) {
@@ -68,6 +68,7 @@ TARGET CK_INLINE int NAME(block_scales)(const i32x16 *lows, const i32x16 *highs,
     const f32x16 one = 1;
     i32x16 isEmpty = (first == 0) & (second == 0);
     first = isEmpty ? one : first, second = isEmpty ? one : second;
+    *units = isEmpty ? one : -low > high ? -low : -high;
     if (halves) {
         uint16_t bits[32];
         NARROW_F16(first, bits);
@@ -100,14 +101,20 @@ TARGET CK_INLINE void NAME(gain)(const uint8_t *p, ck_type type, size_t count, f
 }
 
 /// `count` values, whole vectors, to packed nibbles.
-TARGET CK_INLINE void NAME(nibbles_block)(const uint8_t *p, ck_type type, size_t count, float scale, float reciprocal,
+/// - Parameter reach: 0 where no code has to be kept within -reach and 7.
+TARGET CK_INLINE void NAME(nibbles_block)(const uint8_t *p, ck_type type, size_t count, float scale, float reciprocal, int reach,
                                           uint8_t *codes, f32x16 *energy, f32x16 *squares, f32x16 *largest) {
+    const f32x16 lowest = -(float)reach, highest = 7;
     const size_t size = type == CK_F32 ? 4 : 2;
     (void)reciprocal;
     for (size_t i = 0; i < count; i += 16) {
         f32x16 w, quotient;
         NAME(widen)(p + size * i, type, &w);
         DIVIDE(w, scale, reciprocal, quotient);
+        if (reach) {
+            quotient = quotient < lowest ? lowest : quotient;
+            quotient = quotient > highest ? highest : quotient;
+        }
         f32x16 moved = quotient + INTEGER_ROUNDER;
         f32x16 error = w - scale * (moved - INTEGER_ROUNDER);
         f32x16 square = error * error;
@@ -150,8 +157,8 @@ TARGET CK_INLINE void NAME(choose_signs)(const uint8_t *p, ck_type type, size_t 
     *chosen = isBetter ? -backward : *chosen;
 }
 
-TARGET CK_INLINE int NAME(nibbles_all)(const uint8_t *p, ck_type type, size_t count, size_t block, int reach, int halves,
-                                       uint8_t *codes, uint8_t *scales, error_sums *sums) {
+TARGET CK_INLINE int NAME(nibbles_all)(const uint8_t *p, ck_type type, size_t count, size_t block, int reach, int is_refined,
+                                       int halves, uint8_t *codes, uint8_t *scales, error_sums *sums) {
     const size_t size = type == CK_F32 ? 4 : 2, group = 16 * block;
     f32x16 largest = 0;
     for (size_t start = 0; start < count; start += group) {
@@ -167,12 +174,18 @@ TARGET CK_INLINE int NAME(nibbles_all)(const uint8_t *p, ck_type type, size_t co
         }
         REDUCE_ROWS(lows, __builtin_elementwise_min);
         REDUCE_ROWS(highs, __builtin_elementwise_max);
-        f32x16 chosen, backward, energy = 0, squares = 0;
-        if (!NAME(block_scales)(lows, highs, type, (float)reach, halves, &chosen, &backward)) return 0;
+        f32x16 chosen, backward, units, energy = 0, squares = 0;
+        if (!NAME(block_scales)(lows, highs, type, (float)reach, halves, &chosen, &backward, &units)) return 0;
         // Kept for the codes, where widening takes time and they are few.
         _Alignas(64) float wide[16 * 32];
-        const int isKept = reach == 8 && type != CK_F32 && block == 32;
-        if (reach == 8) {
+        const int isKept = reach == 8 && !is_refined && type != CK_F32 && block == 32;
+        if (is_refined) {
+            for (size_t i = 0, index = 0; i < length; i += block, index++) {
+                const float first = chosen[index], second = backward[index] == first ? first : -backward[index];
+                chosen[index] = length - i >= block ? NAME(refined)(values + size * i, type, block, units[index], reach, halves, first, second)
+                                                    : NAME(refined)(values + size * i, type, length - i, units[index], reach, halves, first, second);
+            }
+        } else if (reach == 8) {
             if (length == group) NAME(choose_signs)(values, type, group, block, &chosen, &backward, isKept ? wide : 0);
             else NAME(choose_signs)(values, type, length, block, &chosen, &backward, isKept ? wide : 0);
         }
@@ -183,11 +196,11 @@ TARGET CK_INLINE int NAME(nibbles_all)(const uint8_t *p, ck_type type, size_t co
             const size_t part = length - i < block ? length - i : block;
             uint8_t *target = codes + (start + i) / 2;
             if (isKept && part == block)
-                NAME(nibbles_block)((const uint8_t *)(wide + i), CK_F32, block, scale[index], reciprocal[index], target, &energy, &squares, &largest);
+                NAME(nibbles_block)((const uint8_t *)(wide + i), CK_F32, block, scale[index], reciprocal[index], is_refined ? reach : 0, target, &energy, &squares, &largest);
             else if (part == block)
-                NAME(nibbles_block)(values + size * i, type, block, scale[index], reciprocal[index], target, &energy, &squares, &largest);
+                NAME(nibbles_block)(values + size * i, type, block, scale[index], reciprocal[index], is_refined ? reach : 0, target, &energy, &squares, &largest);
             else
-                NAME(nibbles_block)(values + size * i, type, part, scale[index], reciprocal[index], target, &energy, &squares, &largest);
+                NAME(nibbles_block)(values + size * i, type, part, scale[index], reciprocal[index], is_refined ? reach : 0, target, &energy, &squares, &largest);
         }
         sums->energy += __builtin_convertvector(energy, f64x16);
         sums->squares += __builtin_convertvector(squares, f64x16);
@@ -204,12 +217,15 @@ TARGET CK_INLINE int NAME(nibbles_all)(const uint8_t *p, ck_type type, size_t co
     return 1;
 }
 
-TARGET static int NAME(nibbles)(const uint8_t *p, ck_type type, size_t count, size_t block, int reach, int halves,
-                                uint8_t *codes, uint8_t *scales, error_sums *sums) {
+TARGET static int NAME(nibbles)(const uint8_t *p, ck_type type, size_t count, size_t block, int reach, int is_refined,
+                                int halves, uint8_t *codes, uint8_t *scales, error_sums *sums) {
     // Constants where they matter.
-#define FORM(type) \
-    return block == 32 ? NAME(nibbles_all)(p, type, count, 32, reach, halves, codes, scales, sums) \
-                       : NAME(nibbles_all)(p, type, count, block, reach, halves, codes, scales, sums)
+#define ALL(type, block, reach, is_refined) \
+    NAME(nibbles_all)(p, type, count, block, reach, is_refined, halves, codes, scales, sums)
+#define FORM(type)                                                                                                  \
+    return block == 32 && is_refined ? (reach == 8 ? ALL(type, 32, 8, 1) : ALL(type, 32, 7, 1))                     \
+           : block == 32             ? ALL(type, 32, reach, 0)                                                      \
+                                     : ALL(type, block, reach, is_refined)
     switch (type) {
     case CK_F32: FORM(CK_F32);
     case CK_F16: FORM(CK_F16);
@@ -217,6 +233,7 @@ TARGET static int NAME(nibbles)(const uint8_t *p, ck_type type, size_t count, si
     }
     return 0;
 #undef FORM
+#undef ALL
 }
 
 #undef NAME

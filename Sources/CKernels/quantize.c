@@ -64,7 +64,72 @@ static double exact_squares(const uint8_t *p, ck_type type, size_t count, float 
     return sum;
 }
 
+// So many values at a time are tried in sixteen bits, with sums in thirty-two.
+#define TRIED_PART 4096
+
+/// For each pair of x and each lane's ratio, twice in its 32 bits: the code q of x, of which 4096 make one in 16 bits; the
+/// sums of x * q and q^2.
+static void sum_ratios_plain(const int16_t *x, size_t count, const i32x16 *ratios, int reach, i32x16 *products,
+                             i32x16 *squares) {
+    i32x16 ratio = *ratios >> 16, product = 0, square = 0;
+    const i32x16 most = 32767, least = -32768, lowest = -reach;
+    for (size_t i = 0; i < count; i++) {
+        i32x16 y = (x[i] * ratio + 0x4000) >> 15;
+        y = __builtin_elementwise_max(__builtin_elementwise_min(y + y, most), least);
+        i32x16 code = __builtin_elementwise_min(y + 2048, most) >> 12;
+        code = __builtin_elementwise_max(code, lowest);
+        product += x[i] * code;
+        square += code * code;
+    }
+    *products = product, *squares = square;
+}
+
+#if CK_X86
+
+CK_TARGET_AVX2 CK_INLINE void sum_ratios_avx2(const int16_t *x, size_t count, const i32x16 *ratios, int reach, i32x16 *products,
+                                              i32x16 *squares) {
+    __m256i ratio[2], product[2], square[2];
+    ck_copy(ratio, ratios, sizeof ratio);
+    const __m256i half = _mm256_set1_epi16(2048), lowest = _mm256_set1_epi16((short)-reach);
+    for (int k = 0; k < 2; k++) product[k] = square[k] = _mm256_setzero_si256();
+    for (size_t i = 0; i < count; i += 2) {
+        int32_t both;
+        ck_copy(&both, x + i, 4);
+        __m256i pair = _mm256_set1_epi32(both);
+#pragma clang loop unroll(full)
+        for (int k = 0; k < 2; k++) {
+            __m256i y = _mm256_mulhrs_epi16(pair, ratio[k]);
+            __m256i code = _mm256_srai_epi16(_mm256_adds_epi16(_mm256_adds_epi16(y, y), half), 12);
+            if (reach < 8) code = _mm256_max_epi16(code, lowest);
+            product[k] = _mm256_add_epi32(product[k], _mm256_madd_epi16(pair, code));
+            square[k] = _mm256_add_epi32(square[k], _mm256_madd_epi16(code, code));
+        }
+    }
+    ck_copy(products, product, sizeof product);
+    ck_copy(squares, square, sizeof square);
+}
+
+CK_TARGET_AVX512 CK_INLINE void sum_ratios_avx512(const int16_t *x, size_t count, const i32x16 *ratios, int reach,
+                                                  i32x16 *products, i32x16 *squares) {
+    const __m512i ratio = (__m512i)*ratios, half = _mm512_set1_epi16(2048), lowest = _mm512_set1_epi16((short)-reach);
+    __m512i product = _mm512_setzero_si512(), square = _mm512_setzero_si512();
+#pragma clang loop unroll_count(8)
+    for (size_t i = 0; i < count; i += 2) {
+        int32_t both;
+        ck_copy(&both, x + i, 4);
+        __m512i pair = _mm512_set1_epi32(both), y = _mm512_mulhrs_epi16(pair, ratio);
+        __m512i code = _mm512_srai_epi16(_mm512_adds_epi16(_mm512_adds_epi16(y, y), half), 12);
+        if (reach < 8) code = _mm512_max_epi16(code, lowest);
+        product = _mm512_add_epi32(product, _mm512_madd_epi16(pair, code));
+        square = _mm512_add_epi32(square, _mm512_madd_epi16(code, code));
+    }
+    *products = (i32x16)product, *squares = (i32x16)square;
+}
+
+#endif
+
 #define NAME(x) x##_plain
+#define SUM_RATIOS sum_ratios_plain
 #define TARGET
 #define DIVIDE DIVIDE_PLAIN
 #define FUSED(a, b, c) ((a) * (b) + (c))
@@ -91,11 +156,13 @@ static double exact_squares(const uint8_t *p, ck_type type, size_t count, float 
     }
 #endif
 #include "quantize_body.h"
+#include "refine_body.h"
 #include "nibbles_body.h"
 
 #if CK_X86
 
 #define NAME(x) x##_avx2
+#define SUM_RATIOS sum_ratios_avx2
 #define TARGET CK_TARGET_AVX2
 #define NARROW_F16(v, p)                                                                                       \
     {                                                                                                          \
@@ -114,9 +181,11 @@ static double exact_squares(const uint8_t *p, ck_type type, size_t count, float 
         ck_copy(v, parts, 64);                                                           \
     }
 #include "quantize_body.h"
+#include "refine_body.h"
 #include "nibbles_body.h"
 
 #define NAME(x) x##_avx512
+#define SUM_RATIOS sum_ratios_avx512
 #define TARGET CK_TARGET_AVX512
 #define NARROW_F16(v, p) \
     _mm256_storeu_si256((__m256i *)(p), _mm512_cvtps_ph((__m512)(v), _MM_FROUND_TO_NEAREST_INT))
@@ -125,6 +194,7 @@ static double exact_squares(const uint8_t *p, ck_type type, size_t count, float 
 #define FROM_INTEGER(x) ((f32x16)_mm512_reduce_ps((__m512)(x), _MM_FROUND_NO_EXC))
 #define WIDEN_F16(p, v) *(v) = (f32x16)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(p)))
 #include "quantize_body.h"
+#include "refine_body.h"
 #include "nibbles_body.h"
 
 #endif
@@ -170,10 +240,15 @@ void ck_quantize_bytes(const void *values, ck_type type, size_t count, float sca
     add_errors(&sums, errors);
 }
 
-int ck_quantize_nibbles(const void *values, ck_type type, size_t count, size_t block, int reach, int half_scales,
-                        uint8_t *codes, uint8_t *scales, ck_errors *errors) {
+int ck_quantize_nibbles(const void *values, ck_type type, size_t count, size_t block, int reach, int is_refined,
+                        int half_scales, uint8_t *codes, uint8_t *scales, ck_errors *errors) {
     error_sums sums = {0, 0, 0};
-    if (!CK_CHOOSE(nibbles, values, type, count, block, reach, half_scales, codes, scales, &sums)) return 0;
+    if (!CK_CHOOSE(nibbles, values, type, count, block, reach, is_refined, half_scales, codes, scales, &sums)) return 0;
     add_errors(&sums, errors);
     return 1;
+}
+
+float ck_refined_scale(const float *values, size_t count, float unit, int reach, int half_scales, float first,
+                       float second) {
+    return CK_CHOOSE(refined_floats, values, count, unit, reach, half_scales, first, second);
 }

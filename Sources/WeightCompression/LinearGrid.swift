@@ -54,6 +54,9 @@ struct LinearGridSearch: Sendable {
     let scaleType: ScaleType
     var fit = ScaleFit.absmax
 
+    /// Symmetric codes of 4 bits, which kernels know.
+    var isOfNibbles: Bool { isSymmetric && codes.upperBound == 7 }
+
     /// The scale is too large for its type.
     struct Overflow: Error {
         var needed: Double

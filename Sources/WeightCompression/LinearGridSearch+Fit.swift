@@ -32,6 +32,12 @@ extension LinearGridSearch {
         let (low, high) = extremes(values)
         let reach = (-low > high ? low : high) / Float(codes.lowerBound)
         guard abs(reach) > 1e-30, abs(reach) < 1e30 else { return bounds.0 }
+        if weights == nil, isOfNibbles, let start = values.baseAddress {
+            let scale = ck_refined_scale(
+                start, values.count, -low > high ? -low : -high, Int32(-codes.lowerBound),
+                scaleType == .float16 ? 1 : 0, bounds.0.scale, bounds.1.scale)
+            return LinearGrid(scale: scale, zero: 0)
+        }
         let scale = scaleType.refined(reach / Self.ratios, bounds: (bounds.0.scale, bounds.1.scale)) { scales in
             ScaleSums(scales: scales) { inverses, products, squares in
                 ck_try_scales(

@@ -107,7 +107,7 @@ extension Kernels {
             var generator = SeededGenerator(seed: 3)
             for type in Self.types {
                 for (size, block) in [(16, 32), (48, 32), (64, 16), (512, 32), (1040, 64), (1536, 128), (304, 304)] {
-                    for reach in [Int32(7), 8] {
+                    for (reach, refined) in [(Int32(7), Int32(0)), (8, 0), (7, 1), (8, 1)] {
                         for halves in [Int32(0), 1] {
                             let floats = generator.floats(size).enumerated().map { $1 * Float(1 + $0 / 96 % 7) }
                             let stored = Stored(floats, type, shift: block % 3)
@@ -118,7 +118,8 @@ extension Kernels {
                                 var scales = [UInt8](repeating: 0x55, count: blocks * (halves != 0 ? 2 : 4) + 2)
                                 var errors = ck_errors()
                                 let done = stored.withValues {
-                                    ck_quantize_nibbles($0, type, size, block, reach, halves, &codes, &scales, &errors)
+                                    ck_quantize_nibbles(
+                                        $0, type, size, block, reach, refined, halves, &codes, &scales, &errors)
                                 }
                                 #expect(done == 1)
                                 sums.append([errors.energy, errors.squares, errors.maximum])
@@ -139,12 +140,40 @@ extension Kernels {
                         var (codes, scales) = ([UInt8](repeating: 0, count: 48), [UInt8](repeating: 0, count: 12))
                         var errors = ck_errors()
                         return stored.withValues {
-                            ck_quantize_nibbles($0, type, 96, 32, 7, 0, &codes, &scales, &errors)
+                            ck_quantize_nibbles($0, type, 96, 32, 7, 0, 0, &codes, &scales, &errors)
                         }
                     }
                     #expect(done.allSatisfy { $0 == 0 }, "\(odd)")
                 }
             }
+        }
+    }
+
+    @Suite struct RefinedScales {
+        @Test("the scale of least error is the same on every set, whatever the number of values")
+        func sets() {
+            var generator = SeededGenerator(seed: 5)
+            for count in oddSizes.dropFirst() + [4095, 4096, 4097, 9000] {
+                let values = generator.floats(count)
+                let (low, high) = (min(values.min() ?? 0, 0), max(values.max() ?? 0, 0))
+                for (reach, halves) in [(Int32(7), Int32(0)), (8, 0), (7, 1), (8, 1)] {
+                    let bounds = (max(-low / Float(reach), high / 7), -max(high / Float(reach), -low / 7))
+                    let unit = -low > high ? -low : -high
+                    let scales = onEachSet {
+                        ck_refined_scale(values, count, unit, reach, halves, bounds.0, bounds.1)
+                    }
+                    #expect(scales.agree && scales[0] != 0, "\(count) values")
+                    #expect(
+                        halves == 0 || scales[0] == bounds.0 || scales[0] == bounds.1
+                            || scales[0].bitPattern & 0x1FFF == 0)
+                }
+            }
+        }
+
+        @Test("values that lie on codes keep the scale that gives them without error")
+        func exact() {
+            let values = (0..<64).map { Float($0 % 16 - 8) * 0.25 }
+            for scale in onEachSet({ ck_refined_scale(values, 64, 2, 8, 1, 0.25, -0.2857) }) { #expect(scale == 0.25) }
         }
     }
 

@@ -39,7 +39,8 @@ func pad(_ text: String, _ width: Int, left: Bool = false) -> String {
     return left ? space + text : text + space
 }
 
-/// One line of the table: what was measured, against which bar.
-func line(_ name: String, _ figure: String, _ peer: String, _ bar: String, _ isMet: Bool) {
-    print("\(pad(name, 46)) \(pad(figure, 24)) \(pad(peer, 34)) \(pad(bar, 20)) \(isMet ? "met" : "MISSED")")
+/// One line of the table: what was measured, against which bar, where there is one.
+func line(_ name: String, _ figure: String, _ peer: String, _ bar: String, _ isMet: Bool?) {
+    let verdict = isMet.map { $0 ? "met" : "MISSED" } ?? ""
+    print("\(pad(name, 46)) \(pad(figure, 24)) \(pad(peer, 34)) \(pad(bar, 20)) \(verdict)")
 }

@@ -28,7 +28,10 @@ struct LinearRowsTests {
     @Test("their codes and scales are those of grids, for each type", arguments: ["int8", "int4"])
     func equal(name: String) throws {
         var quick = 0
-        for options in ["fit=absmax", "fit=absmax,scales=float32", "fit=absmax,range=7", "fit=absmax,block=16"] {
+        for options in [
+            "fit=absmax", "fit=absmax,scales=float32", "fit=absmax,range=7", "fit=absmax,block=16", "fit=mse",
+            "fit=mse,scales=float32,block=64", "fit=mse,range=7", "fit=mse,block=channel",
+        ] {
             guard let codec = try? Codecs.codec("\(name):\(options)") else { continue }
             for row in Self.rows() {
                 let wide = StoredTensor(name: "float32", floats: row, shape: [1, Self.columns])

@@ -54,10 +54,16 @@ void ck_quantize_bytes(const void *values, ck_type type, size_t count, float sca
 /// One row to 4-bit codes, low nibble first, with a scale for each `block` values; the last block may be shorter. `count`
 /// and `block` are multiples of 16. A scale (float16, or float32) is the smallest that reaches the block's values with
 /// codes from -`reach` (7 or 8) to 7; when that is 8, the one of either sign that leaves less squared error, and of equals
-/// the positive one. Returns 0, with nothing of worth written, when a block's magnitude takes more care: below 2^-40, or
-/// with a float16 scale that is subnormal or infinite.
-int ck_quantize_nibbles(const void *values, ck_type type, size_t count, size_t block, int reach, int half_scales,
-                        uint8_t *codes, uint8_t *scales, ck_errors *errors);
+/// the positive one. Refined it is what `ck_refined_scale` makes of both. Returns 0, with nothing of worth written, when a
+/// block's magnitude takes more care: below 2^-40, or with a float16 scale that is subnormal or infinite.
+int ck_quantize_nibbles(const void *values, ck_type type, size_t count, size_t block, int reach, int is_refined,
+                        int half_scales, uint8_t *codes, uint8_t *scales, ck_errors *errors);
+
+/// The scale (float16, or float32) of about the least squared error that codes from -`reach` (7 or 8) to 7 leave. `unit` is
+/// the value of largest magnitude, of the other sign; `first` and `second` are stored scales that reach all values. Values
+/// count in steps of unit / 32767: sums are exact, and the same on every instruction set.
+float ck_refined_scale(const float *values, size_t count, float unit, int reach, int half_scales, float first,
+                       float second);
 
 // ---- hashing -------------------------------------------------------------------------------------------------
 

@@ -73,7 +73,7 @@ public final class KeptTensors: Sendable {
     }
 
     public func store(
-        _ source: StoredTensor, _ tensor: CompressedTensor, _ distortion: Distortion, _ statistics: Digest?
+        _ source: StoredTensor, _ tensor: CompressedTensor, _ distortion: Distortion, _ statistics: Digest? = nil
     ) throws -> CompressedTensor {
         if let cache, let key = key(source, tensor.codec, statistics) {
             defer { claims.withLock { _ = $0.removeValue(forKey: key.digest) } }

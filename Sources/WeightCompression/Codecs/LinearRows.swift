@@ -11,7 +11,9 @@ struct LinearRows {
 
     /// nil for grids and types of weights that there is no kernel for.
     init?(_ source: StoredTensor, _ search: LinearGridSearch) {
-        guard search.isSymmetric, search.fit == .absmax, source.shape.count > 0 else { return nil }
+        guard search.isSymmetric, search.fit == .absmax || search.isOfNibbles, source.shape.count > 0 else {
+            return nil
+        }
         switch source.elementType {
         case .float32: type = CK_F32
         case .float16: type = CK_F16
@@ -56,8 +58,8 @@ struct LinearRows {
         return withRow(row) { values in
             var errors = ck_errors()
             let isDone = ck_quantize_nibbles(
-                values, type, columns, block, Int32(-search.codes.lowerBound), search.scaleType == .float16 ? 1 : 0,
-                codes, scales, &errors)
+                values, type, columns, block, Int32(-search.codes.lowerBound), search.fit == .mse ? 1 : 0,
+                search.scaleType == .float16 ? 1 : 0, codes, scales, &errors)
             return isDone != 0 ? Distortion(errors, count: columns) : nil
         }
     }

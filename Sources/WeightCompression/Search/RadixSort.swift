@@ -6,7 +6,7 @@ enum RadixSort {
         values.withMemoryRebound(to: UInt32.self) { keys in
             scratch.withMemoryRebound(to: UInt32.self) { other in
                 for index in keys.indices { keys[index] = ordered(keys[index]) }
-                let swapped = passes(keys, other)
+                let swapped = passes(keys, other, above: 0)
                 let sorted = swapped ? other : keys
                 for index in sorted.indices { keys[index] = unordered(sorted[index]) }
             }
@@ -15,9 +15,15 @@ enum RadixSort {
 
     /// The indices of `values` in ascending order of the values; equal values keep their order.
     static func order(_ values: UnsafeBufferPointer<Float>) -> [UInt32] {
-        var keys = values.indices.map { UInt64(ordered(values[$0].bitPattern)) << 32 | UInt64($0) }
-        keys.sort()
-        return keys.map { UInt32(truncatingIfNeeded: $0) }
+        withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 2 * values.count) { keys in
+            let first = UnsafeMutableBufferPointer(rebasing: keys[..<values.count])
+            let second = UnsafeMutableBufferPointer(rebasing: keys[values.count...])
+            for index in values.indices {
+                first[index] = UInt64(ordered(values[index].bitPattern)) << 32 | UInt64(index)
+            }
+            let sorted = passes(first, second, above: 32) ? second : first
+            return sorted.map { UInt32(truncatingIfNeeded: $0) }
+        }
     }
 
     /// Bits that compare as unsigned integers as the floats do.
@@ -29,23 +35,24 @@ enum RadixSort {
     }
 
     /// Three passes of 11, 11 and 10 bits; passes in which all keys share their digit are left out.
+    /// - Parameter offset: the bits to sort by are the 32 from here on.
     /// - Returns: whether the result is in `other`.
-    private static func passes(
-        _ keys: UnsafeMutableBufferPointer<UInt32>, _ other: UnsafeMutableBufferPointer<UInt32>
+    private static func passes<Key: FixedWidthInteger & UnsignedInteger>(
+        _ keys: UnsafeMutableBufferPointer<Key>, _ other: UnsafeMutableBufferPointer<Key>, above offset: Int
     ) -> Bool {
-        guard let first = keys.baseAddress, let second = other.baseAddress else { return false }
+        guard !keys.isEmpty, let first = keys.baseAddress, let second = other.baseAddress else { return false }
+        func digit(_ key: Key, _ number: Int) -> Int {
+            Int(truncatingIfNeeded: key &>> Key(offset + 11 * number)) & 2047
+        }
         return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 3 * 2048) { counts in
             counts.initialize(repeating: 0)
             for key in keys {
-                counts[Int(key & 2047)] &+= 1
-                counts[2048 + Int(key >> 11 & 2047)] &+= 1
-                counts[4096 + Int(key >> 22)] &+= 1
+                for number in 0..<3 { counts[2048 * number + digit(key, number)] &+= 1 }
             }
             var (source, target) = (first, second)
-            for digit in 0..<3 {
-                let shift = UInt32(11 * digit)
-                let table = counts.baseAddress! + 2048 * digit
-                if table[Int(source[0] >> shift & 2047)] == UInt32(keys.count) { continue }
+            for number in 0..<3 {
+                let table = counts.baseAddress! + 2048 * number
+                if table[digit(source[0], number)] == UInt32(keys.count) { continue }
                 var sum: UInt32 = 0
                 for slot in 0..<2048 {
                     let count = table[slot]
@@ -54,7 +61,7 @@ enum RadixSort {
                 }
                 for index in 0..<keys.count {
                     let key = source[index]
-                    let slot = Int(key >> shift & 2047)
+                    let slot = digit(key, number)
                     target[Int(table[slot])] = key
                     table[slot] &+= 1
                 }

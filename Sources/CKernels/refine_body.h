@@ -1,0 +1,97 @@
+// One instruction set's search for scales of 4-bit codes, after quantize_body.h. SUM_RATIOS says how sixteen ratios are tried.
+
+/// x[i] = values[i] * factor, rounded to an integer; whole vectors.
+TARGET CK_INLINE void NAME(normalize)(const uint8_t *p, ck_type type, size_t count, float factor, int16_t *x) {
+    const size_t size = type == CK_F32 ? 4 : 2;
+    for (size_t i = 0; i < count; i += 16) {
+        f32x16 w;
+        NAME(widen)(p + size * i, type, &w);
+        *(u16x16u *)(x + i) = __builtin_convertvector((u32x16)(w * factor + INTEGER_ROUNDER), u16x16);
+    }
+}
+
+/// Sums over values, of which x are so many parts in 32767 of a unit, for sixteen scales; q is the code of a value.
+/// - Parameters:
+///   - scales: of either sign, in units; one of less than a sixteenth of a unit is taken for that.
+///   - products: of x * q.
+///   - squares: of q^2.
+TARGET CK_INLINE void NAME(try_units)(const uint8_t *p, ck_type type, size_t count, float factor, const f32x16 *scales, int reach,
+                                      f32x16 *products, f32x16 *squares) {
+    const size_t size = type == CK_F32 ? 4 : 2;
+    // 2^26 / 32767: a code is 4096 in sixteen bits, half of which the product of x and a ratio has, less 15 bits.
+    f32x16 ratio = 2048.0625f / *scales;
+    const f32x16 most = 32767, least = -32767;
+    ratio = ratio > most ? most : ratio;
+    ratio = ratio < least ? least : ratio;
+    i32x16 ratios = (i32x16)(ratio + INTEGER_ROUNDER) << 16;
+    ratios |= (ratios >> 16) & 0xFFFF;
+    f64x16 product_sum = 0, square_sum = 0;
+    int16_t x[TRIED_PART];
+    for (size_t start = 0; start < count; start += TRIED_PART) {
+        const size_t left = count - start < TRIED_PART ? count - start : TRIED_PART, whole = left / 16 * 16;
+        NAME(normalize)(p + size * start, type, whole, factor, x);
+        if (whole < left) {
+            uint8_t rest[64] = {0};
+            for (size_t i = 0; i < (left - whole) * size; i++) rest[i] = p[(start + whole) * size + i];
+            NAME(normalize)(rest, type, 16, factor, x + whole);
+        }
+        i32x16 product = 0, square = 0;
+        SUM_RATIOS(x, (left + 15) / 16 * 16, &ratios, reach, &product, &square);
+        if (count <= TRIED_PART) {
+            *products = __builtin_convertvector(product, f32x16), *squares = __builtin_convertvector(square, f32x16);
+            return;
+        }
+        product_sum += __builtin_convertvector(product, f64x16);
+        square_sum += __builtin_convertvector(square, f64x16);
+    }
+    *products = __builtin_convertvector(product_sum, f32x16), *squares = __builtin_convertvector(square_sum, f32x16);
+}
+
+/// The stored scale of least squared error: sixteen clip more or less, each is refitted in closed form to the codes that it
+/// gives and rounded as it is stored, and what is stored is compared.
+/// - Parameters:
+///   - unit: the value of largest magnitude, of the other sign.
+///   - first, second: stored scales that reach all values.
+TARGET CK_INLINE float NAME(refined)(const uint8_t *p, ck_type type, size_t count, float unit, int reach, int halves,
+                                     float first, float second) {
+    const float factor = 32767 / unit, part = unit / 32767;
+    // How much further the largest magnitude lies than the longer side of the codes.
+    const f32x16 clips = {0.8125f,  0.85f,    0.8875f,  0.925f,   0.9625f,  1.0f,     1.0375f,  1.075f,
+                          1.1125f,  1.15f,    1.1875f,  1.225f,   1.2625f,  1.3f,     1.3375f,  1.375f};
+    f32x16 tried = 1 / ((float)reach * clips), products, squares;
+    NAME(try_units)(p, type, count, factor, &tried, reach, &products, &squares);
+    f32x16 scales = part * (products / squares);
+    if (halves) {
+        uint16_t bits[16];
+        NARROW_F16(scales, bits);
+        NAME(widen)((const uint8_t *)bits, CK_F16, &scales);
+    }
+    const f32x16 firsts = first;
+    scales = (((scales - scales) == 0) & (scales != 0)) ? scales : firsts;
+    scales[0] = first, scales[15] = second;
+    tried = scales / unit;
+    NAME(try_units)(p, type, count, factor, &tried, reach, &products, &squares);
+    // Less the values' own squares, which are the same for all.
+    f32x16 errors = scales * (scales * squares - 2 * (part * products));
+    _Alignas(64) float all[16];
+    *(f32x16 *)all = scales;
+    const int bound = errors[15] < errors[0] ? 15 : 0;
+    // What is better by less than the rounding of values to parts of a unit makes is not known to be better.
+    const float limit = errors[bound] - 0x1p-15f * (first * first) * squares[0];
+    errors[0] = errors[15] = limit;
+    // (The compiler's own reduction goes lane by lane.)
+    __typeof__(errors.lo) eight = errors.lo < errors.hi ? errors.lo : errors.hi;
+    __typeof__(eight.lo) four = eight.lo < eight.hi ? eight.lo : eight.hi;
+    const float even = four[0] < four[2] ? four[0] : four[2], odd = four[1] < four[3] ? four[1] : four[3];
+    const float least = even < odd ? even : odd;
+    const i32x16 lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, none = 16;
+    const int best = __builtin_reduce_min((errors == least) ? lanes : none);
+    return least < limit ? all[best] : all[bound];
+}
+
+TARGET static float NAME(refined_floats)(const float *values, size_t count, float unit, int reach, int halves, float first,
+                                         float second) {
+    return NAME(refined)((const uint8_t *)values, CK_F32, count, unit, reach, halves, first, second);
+}
+
+#undef SUM_RATIOS
