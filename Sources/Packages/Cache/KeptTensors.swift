@@ -79,7 +79,7 @@ public final class KeptTensors: Sendable {
             defer { claims.withLock { _ = $0.removeValue(forKey: key.digest) } }
             if let comparison, let known = try? cache.tensor(for: key, source: source, codec: tensor.codec).get() {
                 comparison.note(source.name, isSame: known.tensor.sections == tensor.sections)
-                return try spill.keep(tensor)
+                return try spill.keep([tensor])[0]
             }
             if let kept = cache.store(tensor, distortion, for: key, model: model) { return kept }
         }
