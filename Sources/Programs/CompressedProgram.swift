@@ -58,6 +58,7 @@ private struct PendingWeights: Sendable {
     /// Those that were found, not made.
     var isStored: [Bool] = []
 
+    var byteCount: Int { made.reduce(0) { $0 + $1.tensor.byteCount } }
     func hasEqual(_ other: PlannedWeight) -> Bool { planned.contains { $0.isEqual(to: other) } }
 
     func stored(by store: ([MadeWeight]) throws -> [CompressedTensor]) throws -> [CompressedWeight] {
@@ -113,8 +114,8 @@ extension Recipe {
         func compress(_ plan: [PlannedWeight]) throws {
             var pending = PendingWeights()
             for batch in Self.batches(plan) {
-                // What is stored already can be found instead of being made again.
-                if batch.contains(where: pending.hasEqual) {
+                // What is stored already can be found instead of being made again; and large tensors take turns in memory.
+                if pending.byteCount > Self.overlappedBytes || batch.contains(where: pending.hasEqual) {
                     weights += try pending.stored(by: store)
                     pending = PendingWeights()
                 }
@@ -139,6 +140,9 @@ extension Recipe {
         weights.sort { $0.tensor.name < $1.tensor.name }
         return CompressedProgram(functions: functions, weights: weights)
     }
+
+    /// More than this is stored before the next weights are made, not beside them.
+    private static var overlappedBytes: Int { 128 << 20 }
 
     /// Compresses the weights of a batch that are not among the `found`.
     private static func made(
