@@ -149,7 +149,10 @@ public struct BudgetSolver {
         let results = try SequentialCompression(samples, threads: threads).run(plan, stored: stored + others) {
             weight, statistics in
             try CompressedTensor.compressing(
-                weight.source, with: weight.choice.codec, given: statistics, threads: threads)
+                weight.source, with: weight.choice.codec, judgedBy: statistics, threads: threads)
+        }
+        for (name, result) in results where result.tensor.codec.method == .nearest {
+            chosen[name] = chosen[name]?.dataFree
         }
         // What no sample gets to after all is stored without statistics.
         let missing = plan.filter { $0.choice.codec.method != .nearest && results[$0.source.name] == nil }

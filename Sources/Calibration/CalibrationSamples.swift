@@ -14,7 +14,11 @@ public struct CalibrationSamples: Sendable {
         let bindings: ShapeBindings
         /// By position, row-major over samples and positions: whether it counts. nil: all do.
         let counts: [Bool]?
+        /// Which of all samples, the shortest first.
+        let samples: Range<Int>
     }
+    /// One of so many samples, the shortest first, is held out of all statistics.
+    static let heldOutShare = 16
     /// About so many positions are computed at a time.
     private static let positionsAtOnce = 512
 
@@ -108,16 +112,16 @@ private struct SampleCutter {
 
     func chunks(of positionsAtOnce: Int) -> [CalibrationSamples.Chunk] {
         guard let batch, samples > 0 else {
-            return [CalibrationSamples.Chunk(inputs: inputs, bindings: bindings, counts: mask)]
+            return [CalibrationSamples.Chunk(inputs: inputs, bindings: bindings, counts: mask, samples: 0..<1)]
         }
         let lengths = (0..<samples).map(self.lengthOfSample)
         let order = (0..<samples).sorted { (lengths[$0], $0) < (lengths[$1], $1) }
         var chunks: [CalibrationSamples.Chunk] = []
         var next = 0
-        while next < samples {
+        while next < order.count {
             var end = next + 1
-            while end < samples, (end + 1 - next) * lengths[order[end]] <= positionsAtOnce { end += 1 }
-            chunks.append(chunk(Array(order[next..<end]), length: lengths[order[end - 1]], batch: batch))
+            while end < order.count, (end + 1 - next) * lengths[order[end]] <= positionsAtOnce { end += 1 }
+            chunks.append(chunk(order, next..<end, length: lengths[order[end - 1]], batch: batch))
             next = end
         }
         return chunks
@@ -130,7 +134,10 @@ private struct SampleCutter {
         return max(1, (flags.lastIndex(of: true) ?? flags.startIndex) - flags.startIndex + 1)
     }
 
-    private func chunk(_ chosen: [Int], length kept: Int, batch: String) -> CalibrationSamples.Chunk {
+    private func chunk(
+        _ order: [Int], _ places: Range<Int>, length kept: Int, batch: String
+    ) -> CalibrationSamples.Chunk {
+        let chosen = Array(order[places])
         var numbers = bindings.numbers
         numbers[batch] = chosen.count
         if let length { numbers[length] = kept }
@@ -146,7 +153,8 @@ private struct SampleCutter {
             chosen.flatMap { mask[$0 * positions..<$0 * positions + (length == nil ? positions : kept)] }
         }
         return CalibrationSamples.Chunk(
-            inputs: cut, bindings: ShapeBindings(numbers), counts: counts?.allSatisfy { $0 } ?? true ? nil : counts)
+            inputs: cut, bindings: ShapeBindings(numbers), counts: counts?.allSatisfy { $0 } ?? true ? nil : counts,
+            samples: places)
     }
 }
 

@@ -10,12 +10,14 @@ import WeightCompression
 final class SampleRun {
     /// The weights that vectors are multiplied with, in the order in which the model gets to them. One may come again.
     let weights: [String]
-    private let executors: [Executor]
+    let executors: [Executor]
     /// By chunk, the calls of `weights`.
-    private let calls: [[Int]]
-    private let counts: [[Bool]?]
+    let calls: [[Int]]
+    let counts: [[Bool]?]
+    let samples: [Range<Int>]
+    let sampleCount: Int
     private let inputs: [[String: StoredTensor]]
-    private let threads: Int
+    let threads: Int
     /// By the weight's index in each chunk's program, the name.
     private let weightNames: [[String]]
 
@@ -41,6 +43,8 @@ final class SampleRun {
         let weights = sequences.first ?? []
         self.weights = weights
         counts = samples.chunks.map(\.counts)
+        self.samples = samples.chunks.map(\.samples)
+        sampleCount = samples.count
         inputs = samples.chunks.map { chunk in
             Dictionary(uniqueKeysWithValues: chunk.inputs.map { ($0.key, $0.value.stored(name: $0.key)) })
         }
@@ -60,22 +64,6 @@ final class SampleRun {
             let last = end.map { calls[chunk][$0] } ?? executors[chunk].function.calls.count
             for call in first..<last { try executors[chunk].step(call) }
         }
-    }
-
-    /// The statistics of what a weight is about to be multiplied with; nil where no vector was seen.
-    func statistics(of weight: Int) -> ActivationStatistics? {
-        guard let executor = executors.first else { return nil }
-        let sums = MomentSums(columns: executor.function.calls[calls[0][weight]].inputs[1].shape.columns)
-        for (chunk, executor) in executors.enumerated() {
-            let call = calls[chunk][weight]
-            // A mask of another length than the input, as after a convolution, tells nothing of its positions.
-            let shape = executor.function.calls[call].inputs[0].shape
-            let mask = shape.dimensions.dropLast().reduce(1, *) == counts[chunk]?.count ? counts[chunk] : nil
-            executor.forEachVector(ofCall: call) { vector, place in
-                if mask?[place] ?? true { sums.add(vector, threads: threads) }
-            }
-        }
-        return sums.statistics(threads: threads)
     }
 
     /// Whether a weight is multiplied with the very vectors that the one before it was.
@@ -127,6 +115,8 @@ final class SampleRun {
         return sums.sorted { $0.key < $1.key }.reduce(0) { $0 + $1.value.error / max($1.value.energy, 1e-30) }
             / Double(max(sums.count, 1))
     }
+
+    func reads(_ name: String) -> Bool { weightNames.contains { $0.contains(name) } }
 
     /// From now on all samples are multiplied with `tensor`, in place of the weight of its name.
     func replace(_ tensor: CompressedTensor) throws {

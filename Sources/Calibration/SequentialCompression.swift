@@ -2,19 +2,35 @@ public import Programs
 import Tensors
 public import WeightCompression
 
-/// Compresses weights one after the other in the order in which the model reads them, each for the inputs that it gets
-/// from those before it as they are stored.
+/// Compresses weights in the order in which the model reads them: those with method=weighted for their inputs in the
+/// model as it was, then those with method=gptq one after the other, each for the inputs that it gets from those before it
+/// as they are stored.
 public struct SequentialCompression {
     public struct Result: Sendable {
-        public let tensor: CompressedTensor
+        public private(set) var tensor: CompressedTensor
         public let distortion: Distortion
         public let statistics: ActivationStatistics
+
+        public init(tensor: CompressedTensor, distortion: Distortion, statistics: ActivationStatistics) {
+            (self.tensor, self.distortion, self.statistics) = (tensor, distortion, statistics)
+        }
+
+        fileprivate mutating func keep(
+            _ weight: PlannedWeight, by keep: (PlannedWeight, Result) throws -> CompressedTensor
+        ) throws {
+            tensor = try keep(weight, self)
+        }
     }
+    /// About so many positions tell whether importances of columns serve.
+    private static let judgedPositions = 4096
     private let samples: [CalibrationSamples]
+    private let memory: (any StatisticsMemory)?
     private let threads: Int
 
-    public init(_ samples: [CalibrationSamples], threads: Int) {
+    /// - Parameter memory: what is known there is not found by a run.
+    public init(_ samples: [CalibrationSamples], memory: (any StatisticsMemory)? = nil, threads: Int) {
         self.samples = samples
+        self.memory = memory
         self.threads = threads
     }
 
@@ -22,36 +38,134 @@ public struct SequentialCompression {
     ///   - plan: how every weight is to be stored.
     ///   - stored: the weights that need no statistics, as they are stored.
     ///   - compress: makes a weight's stored form.
+    ///   - keep: is told each weight's final form, and may return the same one kept elsewhere.
     /// - Returns: by name, the weights for which the samples told statistics.
     public func run(
         _ plan: [PlannedWeight], stored: [CompressedTensor],
-        compress: (PlannedWeight, ActivationStatistics) throws -> (CompressedTensor, Distortion)
+        compress: (PlannedWeight, ActivationStatistics) throws -> (CompressedTensor, Distortion),
+        keep: (PlannedWeight, Result) throws -> CompressedTensor = { $1.tensor }
     ) throws -> [String: Result] {
-        let wanted = Dictionary(
-            plan.filter { $0.choice.codec.method != .nearest }.map { ($0.source.name, $0) },
-            uniquingKeysWith: { first, _ in first })
         var results: [String: Result] = [:]
         for part in samples {
-            let run = try SampleRun(part, threads: threads)
-            let last = run.weights.lastIndex { wanted[$0] != nil }
-            for tensor in stored { try run.replace(tensor) }
-            for result in results.values { try run.replace(result.tensor) }
-            try run.run(from: nil, to: run.weights.isEmpty ? nil : 0)
-            var shared: ActivationStatistics?
-            for (index, name) in run.weights.enumerated() where index <= last ?? -1 {
-                if !run.sharesInput(withWeightBefore: index) { shared = nil }
-                if let weight = wanted[name], results[name] == nil {
-                    let statistics = shared ?? run.statistics(of: index)
-                    shared = statistics
-                    if let statistics {
-                        let (tensor, distortion) = try compress(weight, statistics)
-                        results[name] = Result(tensor: tensor, distortion: distortion, statistics: statistics)
-                        try run.replace(tensor)
+            let original = try StatisticsWalk(part, memory: memory, threads: threads)
+            for method in [CalibrationMethod.weighted, .gptq] {
+                let wanted = Dictionary(
+                    plan.filter { $0.choice.codec.method == method }.map { ($0.source.name, $0) },
+                    uniquingKeysWith: { first, _ in first })
+                guard original.weights.contains(where: { wanted[$0] != nil && results[$0] == nil }) else { continue }
+                let walk =
+                    method == .weighted
+                    ? original
+                    : try StatisticsWalk(
+                        part, with: stored + results.values.map(\.tensor), besides: original, memory: memory,
+                        threads: threads)
+                var weighted: [PlannedWeight] = []
+                for (index, name) in walk.weights.enumerated() {
+                    guard let weight = wanted[name], results[name] == nil,
+                        let statistics = try walk.statistics(of: index)
+                    else { continue }
+                    let (tensor, distortion) = try compress(weight, statistics)
+                    results[name] = Result(tensor: tensor, distortion: distortion, statistics: statistics)
+                    if method == .gptq {
+                        try results[name]?.keep(weight, by: keep)
+                        try walk.replace(tensor)
+                    } else {
+                        weighted.append(weight)
                     }
                 }
-                if index != last { try run.run(from: index, to: index + 1) }
+                guard !weighted.isEmpty else { continue }
+                try chooseWhatServes(weighted, stored: stored, of: part, in: &results)
+                for weight in weighted { try results[weight.source.name]?.keep(weight, by: keep) }
             }
         }
         return results
+    }
+
+    /// Stores weights without statistics after all where the part's outputs are nearer so: an importance of each column
+    /// alone says nothing of errors that add up. (It is of so few numbers that the samples themselves can judge it.)
+    private func chooseWhatServes(
+        _ weights: [PlannedWeight], stored: [CompressedTensor], of part: CalibrationSamples,
+        in results: inout [String: Result]
+    ) throws {
+        let plain = try Parallel.map(weights.count, threads: threads) {
+            try CompressedTensor.compressing(weights[$0].source, with: weights[$0].choice.codec.dataFree, threads: 1)
+        }
+        let run = try SampleRun(part.thinned(to: Self.judgedPositions), threads: threads)
+        try run.run(from: nil, to: nil)
+        let reference = run.outputs()
+        func error(with tensors: [CompressedTensor]) throws -> Double {
+            for tensor in stored + tensors { try run.replace(tensor) }
+            try run.restart()
+            try run.run(from: nil, to: nil)
+            return run.error(of: run.outputs(), from: reference)
+        }
+        let made = try error(with: weights.compactMap { results[$0.source.name]?.tensor })
+        guard try error(with: plain.map(\.tensor)) < made else { return }
+        for (weight, (tensor, distortion)) in zip(weights, plain) {
+            guard let statistics = results[weight.source.name]?.statistics else { continue }
+            results[weight.source.name] = Result(tensor: tensor, distortion: distortion, statistics: statistics)
+        }
+    }
+}
+
+/// Goes through a part's weights in order, and runs the samples only as far as what is not known asks for.
+private final class StatisticsWalk {
+    private let run: SampleRun
+    private let part: String
+    private let original: StatisticsWalk?
+    private let memory: (any StatisticsMemory)?
+    /// The weight that the samples have come to; nil: they are at the beginning.
+    private var position: Int?
+    private var stored: StoredSoFar?
+    private var shared: (index: Int, statistics: ActivationStatistics?)?
+
+    var weights: [String] { run.weights }
+
+    /// - Parameters:
+    ///   - tensors: in place of the weights as they were; nil: none.
+    ///   - original: a walk with all weights as they were.
+    init(
+        _ samples: CalibrationSamples, with tensors: [CompressedTensor]? = nil, besides original: StatisticsWalk? = nil,
+        memory: (any StatisticsMemory)?, threads: Int
+    ) throws {
+        run = try SampleRun(samples, threads: threads)
+        part = samples.part.name
+        self.original = original
+        self.memory = memory
+        if let tensors {
+            let own = tensors.filter { run.reads($0.name) }
+            stored = memory.map { _ in StoredSoFar(own) }
+            for tensor in own { try run.replace(tensor) }
+        }
+    }
+
+    func statistics(of index: Int) throws -> ActivationStatistics? {
+        var first = index
+        while run.sharesInput(withWeightBefore: first) { first -= 1 }
+        if let shared, shared.index == first { return shared.statistics }
+        let place = StatisticsPlace(part: part, weight: weights[first], before: stored?.digest)
+        var found = memory?.statistics(at: place)
+        if found == nil {
+            try go(to: index)
+            try original?.go(to: index)
+            found = run.statistics(of: index, besides: original?.run)
+            if let found { try memory?.keep(found, at: place) }
+        }
+        shared = (first, found)
+        return found
+    }
+
+    func replace(_ tensor: CompressedTensor) throws {
+        try run.replace(tensor)
+        stored?.add(tensor)
+    }
+
+    private func go(to index: Int) throws {
+        if let position, position > index {
+            try run.restart()
+            self.position = nil
+        }
+        if position != index { try run.run(from: position, to: index) }
+        position = index
     }
 }

@@ -121,6 +121,28 @@ struct CacheKeyTests {
         #expect(left.key() == right.key())
     }
 
+    @Test("of statistics: the weight, the samples, the part, what is stored before, every source, numerics version")
+    func statistics() {
+        let source = Provenance.Source(name: "config.json", byteCount: 3, digest: SHA256.digest(of: "c"))
+        let other = Provenance.Source(name: "config.json", byteCount: 3, digest: SHA256.digest(of: "d"))
+        let (samples, before) = (SHA256.digest(of: "samples"), SHA256.digest(of: "before"))
+        func key(
+            _ weight: String = "w", samples: Digest = samples, part: String = "model", before: Digest? = nil,
+            sources: [Provenance.Source] = [source], version: Int = 1
+        ) -> Digest {
+            CacheKey(
+                statisticsOf: weight, samples: samples, part: part, before: before, sources: sources,
+                numericsVersion: version
+            ).digest
+        }
+        let keys = [
+            key(), key("v"), key(samples: before), key(part: "encoder"), key(before: before), key(before: samples),
+            key(sources: [other]), key(sources: []), key(version: 2),
+        ]
+        #expect(Set(keys).count == keys.count)
+        #expect(key() == key())
+    }
+
     @Test("lengths are part of the key: fields cannot run into each other")
     func lengths() {
         let left = CacheKey(kind: .package, fields: [.init("a", "bc")])

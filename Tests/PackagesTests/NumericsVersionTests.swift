@@ -20,6 +20,9 @@ struct NumericsVersionTests {
         "int4:mode=asymmetric": "ed2818966e7fd712b009ca048b9f84ccc0fd2190111cf6ada5ddaacfaf6a0a3b",
         "int8": "7be83c2ea763d0feaf5d8ba44f6df032702633730974f92b13c30f6a5f4c8efa",
         "int8:axis=tensor": "f01a51aaec9869ab79693294e210cf5eae64a04b6fc623481531b76e4e5e59d8",
+        "int4:method=gptq": "a38fab8504520f0ad169e29c026c0ac37d3e88c2ec4c35ab558b2bb0985aceb8",
+        "palette:bits=4,group=16,method=gptq": "0de14ac486b2b02dc287156a8385ef3cf87f4113fada23c90730a75b902541c3",
+        "palette:bits=4,method=weighted": "1ab490dffe13f794652e9a63c639a1728764f01bf9bb49ca4f098faa51b2d181",
         "palette:bits=3": "f35562fa0410735d2c9232e85406de2eeeba28e20846afe20cee9ea84ca688b2",
         "palette:bits=4,group=16": "dc5798a35c0112ccdca574bd24243e61ca3ebc3b9ac1e59dc035e08efee80170",
         "palette:bits=4,group=16,scale=channel": "053e2ad90bb1b962f909810a79fc7b9212a12d014fa6ce0b6c672a0b813249e9",
@@ -31,8 +34,16 @@ struct NumericsVersionTests {
         var generator = SeededGenerator(seed: 1)
         let floats = (0..<40 * 96).map { _ in Float.random(in: -2...2, using: &generator) }
         let source = StoredTensor(name: "w", floats: floats, shape: [40, 96])
+        // A codec without a method passes it over.
+        var (moments, drift) = ([Float](), [Float]())
+        for place in 0..<96 * 96 {
+            let (row, column) = place.quotientAndRemainder(dividingBy: 96)
+            moments.append(row == column ? 1 + Float(row) / 96 : 0.25)
+            drift.append(Float((row * 7 + column * 3) % 11 - 5) / 128)
+        }
+        let statistics = ActivationStatistics(columns: 96, count: 1, moments: moments, drift: drift)
         let (tensor, _) = try CompressedTensor.compressing(
-            source, with: try Codecs.codec(specification), threads: 2)
+            source, with: try Codecs.codec(specification), given: statistics, threads: 2)
         let digest = SHA256.digest(of: ByteView(tensor.joinedParts.flatMap(\.array)))
         #expect("\(specification) \(digest)" == "\(specification) \(Self.digests[specification] ?? "")")
     }

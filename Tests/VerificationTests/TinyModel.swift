@@ -72,7 +72,31 @@ struct TinyModel {
     }
 
     func compressed(_ codec: String, _ bindings: [String] = ["batch=2,sequence=8"]) throws -> CompressedProgram {
-        try Recipe(default: Codecs.codec(codec)).compressing(bindings.map(frozen), threads: 1)
+        try Recipe(default: Codecs.codec(codec)).compressing(
+            bindings.map(frozen), threads: 1,
+            calibrating: { plan, _ in
+                try plan.reduce(into: [:]) { made, weight in
+                    guard weight.choice.codec.method != .nearest else { return }
+                    let (tensor, distortion) = try CompressedTensor.compressing(
+                        weight.source, with: weight.choice.codec,
+                        given: Self.statistics(columns: weight.source.shape.columns), threads: 1)
+                    made[weight.source.name] = CompressedWeight(
+                        tensor: tensor, distortion: distortion, readers: weight.readers)
+                }
+            })
+    }
+
+    /// Of inputs that go together.
+    private static func statistics(columns: Int) -> ActivationStatistics {
+        var generator = SeededGenerator(seed: 3)
+        let vectors = (0..<50).map { _ in
+            let common = Float.random(in: -1...1, using: &generator)
+            return (0..<columns).map { _ in common + Float.random(in: -1...1, using: &generator) }
+        }
+        let moments = (0..<columns * columns).map { place in
+            vectors.reduce(Float(0)) { $0 + $1[place / columns] * $1[place % columns] } / 50
+        }
+        return ActivationStatistics(columns: columns, count: 50, moments: moments)
     }
 
     func compiled(_ codec: String, _ bindings: [String] = ["batch=2,sequence=8"]) throws -> CompiledProgram {

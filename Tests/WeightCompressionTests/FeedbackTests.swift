@@ -93,6 +93,64 @@ struct FeedbackTests {
         }
     }
 
+    @Test(
+        "what drift moves the aims by is its share of W C H^-1, in terms of the factor",
+        arguments: [1, 31, 32, 37, 100])
+    func drift(columns: Int) throws {
+        let plain = try SampleInputs(200, columns: columns, seed: 9).statistics()
+        let drift = OddTensor.normal(columns * columns, seed: 10)
+        let statistics = ActivationStatistics(columns: columns, count: 200, moments: plain.moments, drift: drift)
+        let factor = statistics.factor(FeedbackOrder(group: 1), threads: 1)
+        let weights = OddTensor.normal(3 * columns, seed: 11)
+        var aims = weights
+        try #require(factor.correction).aims(weights, rows: 3, into: &aims)
+        let width = FeedbackFactor.width
+        func upper(_ row: Int, _ column: Int) -> Double {
+            var value: Float = 0
+            factor.withPanel(column / width) { value = $0[row * width + column % width] }
+            return Double(value)
+        }
+        for row in 0..<3 {
+            let moves = factor.order.map {
+                Double(aims[row * columns + Int($0)]) - Double(weights[row * columns + Int($0)])
+            }
+            for position in 0..<columns {
+                let found = (position..<columns).reduce(0.0) {
+                    $0 + moves[$1] * Double(factor.pivots[$1]) * upper(position, $1)
+                }
+                let wanted = (0..<columns).reduce(0.0) {
+                    $0 + Double(weights[row * columns + $1])
+                        * Double(drift[$1 * columns + Int(factor.order[position])])
+                }
+                #expect(abs(found - Double(DriftCorrection.share) * wanted) <= 1e-3 * max(1, wanted.magnitude))
+            }
+        }
+    }
+
+    @Test("a method that held-out vectors speak against gives way to the codec without statistics", arguments: schemes)
+    func fallback(scheme: String) throws {
+        let source = StoredTensor(name: "w", floats: OddTensor.normal(40 * 72, seed: 4), shape: [40, 72])
+        let known = try SampleInputs(300, columns: 72, seed: 5).statistics()
+        let plain = try Codecs.codec(scheme)
+        let codec = plain.using(.gptq)
+        func stored(_ held: [[Float]]) throws -> CompressedTensor {
+            let statistics = ActivationStatistics(
+                columns: 72, count: 300, moments: known.moments,
+                heldOut: HeldOutVectors(vectors: held.flatMap { $0 }))
+            return try CompressedTensor.compressing(source, with: codec, judgedBy: statistics, threads: 2).tensor
+        }
+        func bytes(_ weight: CompressedTensor) -> [[UInt8]] { weight.sections.map { $0.withBytes(Array.init) } }
+        // The same kind of inputs; then those that the moments take for small, one by one.
+        let same = try stored(Array(SampleInputs(300, columns: 72, seed: 5).vectors.prefix(40)))
+        #expect(same.codec.specification == codec.specification)
+        let single = (0..<72).map { column in (0..<72).map { Float($0 == column ? 1 : 0) } }
+        let other = try stored(single)
+        let free = try CompressedTensor.compressing(source, with: plain, threads: 1).tensor
+        #expect(other.codec.specification == plain.specification)
+        #expect(bytes(other) == bytes(free))
+        #expect(try stored([]).codec.specification == codec.specification)
+    }
+
     static let schemes = [
         "int4:block=16", "int4", "int4:block=64", "int4:block=channel,scales=float32", "int4:mode=asymmetric",
         "int8", "int8:axis=tensor", "palette:bits=4", "palette:bits=3,group=5", "palette:bits=2,scale=channel",

@@ -12,6 +12,8 @@ public struct CacheKey: Hashable, Sendable {
         case package
         /// A model in another tool's format.
         case export
+        /// What samples tell of a weight's inputs.
+        case statistics
     }
     public struct Field: Hashable, Sendable {
         public var name: String

@@ -1,4 +1,4 @@
-import ByteIO
+public import ByteIO
 
 /// Writes a safetensors file: tensors must be announced (so that the header can be written) before their bytes are
 /// appended. Without `finish` no file appears.
@@ -113,15 +113,29 @@ public struct SafetensorsWriter: ~Copyable {
     public static func write(
         _ tensors: [StoredTensor], to path: String, metadata: [(key: String, value: String)] = []
     ) throws {
-        let tensors = tensors.sorted {
-            $0.elementType.byteCount != $1.elementType.byteCount
-                ? $0.elementType.byteCount > $1.elementType.byteCount : $0.name < $1.name
-        }
-        let entries = tensors.map { Entry(name: $0.name, elementType: $0.elementType, shape: $0.shape) }
+        let (tensors, entries) = ordered(tensors)
         var writer = try SafetensorsWriter(replacing: path, entries: entries, metadata: metadata)
         for tensor in tensors {
             try tensor.bytes.withBytes { (bytes: UnsafeRawBufferPointer) throws in try writer.append(bytes) }
         }
         try writer.finish()
+    }
+
+    /// What `write` writes, in parts.
+    /// - Throws: `RequestError` when the tensors cannot be told in a header that `SafetensorsFile` reads.
+    public static func parts(
+        _ tensors: [StoredTensor], metadata: [(key: String, value: String)] = []
+    ) throws(RequestError) -> [ByteView] {
+        let (tensors, entries) = ordered(tensors)
+        let header = try header(of: entries, metadata).bytes
+        return [ByteView([UInt64(header.count).littleEndian]), ByteView(header)] + tensors.map(\.bytes)
+    }
+
+    private static func ordered(_ tensors: [StoredTensor]) -> (tensors: [StoredTensor], entries: [Entry]) {
+        let tensors = tensors.sorted {
+            $0.elementType.byteCount != $1.elementType.byteCount
+                ? $0.elementType.byteCount > $1.elementType.byteCount : $0.name < $1.name
+        }
+        return (tensors, tensors.map { Entry(name: $0.name, elementType: $0.elementType, shape: $0.shape) })
     }
 }

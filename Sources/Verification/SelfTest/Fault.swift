@@ -67,6 +67,10 @@ struct StoredBytes {
     /// The value of an option of the codec, or of one within it.
     func option(_ name: String) -> String? { codec.values.layers.lazy.map { $0[name] }.first { !$0.isEmpty } }
 
+    /// Whether codes next to the nearest are as right: a small mistake then makes another right weight of it, which only
+    /// the package's digests tell from the one that was meant. Faults are larger there.
+    var hasFreedom: Bool { codec.method == .gptq }
+
     /// The type of the numbers in a section; nil when they are no floating-point numbers.
     func numbers(in section: String) -> ElementType? {
         switch section {

@@ -1,21 +1,22 @@
 import Tensors
 import WeightCompression
 
-/// The first output channel (or the first group that shares a table) comes out 1.1 times too large.
+/// The first output channel (or the first group that shares a table) comes out 1.1 times too large, or 3 times.
 struct ScaledChannel: WeightFault {
     let name = "scale a channel"
-    let detail = "one channel's scale, table or values times 1.1"
+    let detail = "one channel's scale, table or values times 1.1 (with method=gptq: 3)"
 
     func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
-        if let changed = weight.scaled("scales", 0..<1, by: 1.1) { return [changed] }
+        let factor: Float = weight.hasFreedom ? 3 : 1.1
+        if let changed = weight.scaled("scales", 0..<1, by: factor) { return [changed] }
         if let index = weight.index(of: "palettes"), let type = weight.numbers(in: "palettes") {
             // Integer entries come after their scale.
             let entries =
                 weight.option("entries") == "int8" ? 1 : weight.option("bits").flatMap { Int($0) }.map { 1 << $0 }
             let all = weight.sections[index].count / type.byteCount
-            return weight.scaled("palettes", 0..<min(entries ?? all, all), by: 1.1).map { [$0] }
+            return weight.scaled("palettes", 0..<min(entries ?? all, all), by: factor).map { [$0] }
         }
-        return weight.scaled("values", 0..<weight.shape.columns, by: 1.1).map { [$0] }
+        return weight.scaled("values", 0..<weight.shape.columns, by: factor).map { [$0] }
     }
 }
 
@@ -35,16 +36,17 @@ struct SwappedNibbles: WeightFault {
     }
 }
 
-/// The first zero point is one too high.
+/// The first zero point is one too high, or half the range of codes.
 struct ShiftedZeroPoint: WeightFault {
     let name = "shift a zero point"
-    let detail = "one zero point is off by one"
+    let detail = "one zero point is off by one (with method=gptq: by half the range of codes)"
 
     func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
         guard let zeros = weight.index(of: "zeros"), let first = weight.sections[zeros].first else { return nil }
         var copy = weight
         // The low four bits hold a zero point of 4 bits; one of 8 bits changes by one as well.
-        copy.sections[zeros][0] = weight.codeBits == 4 ? first & 0xF0 | (first &+ 1) & 0xF : first &+ 1
+        let step: UInt8 = weight.hasFreedom ? 1 << UInt8(weight.codeBits - 1) : 1
+        copy.sections[zeros][0] = weight.codeBits == 4 ? first & 0xF0 | (first &+ step) & 0xF : first &+ step
         return [copy]
     }
 }
@@ -103,13 +105,16 @@ struct DroppedRow: WeightFault {
 /// One bit in the middle has flipped.
 struct FlippedBit: WeightFault {
     let name = "flip a bit"
-    let detail = "the lowest bit of one code or value is the other one"
+    let detail = "the lowest bit of one code or value is the other one (with method=gptq: the highest of a code)"
 
     func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
         let units = weight.sections[weight.elements].count / max(weight.unit, 1)
         guard units > 0 else { return nil }
         var copy = weight
-        copy.sections[weight.elements][units / 2 * weight.unit] ^= 1
+        let place = units / 2 * weight.unit
+        let before = 8 * (place % max(weight.rowBytes, 1))
+        let bit = weight.hasFreedom ? (0..<8).first { (before + $0 + 1) % max(weight.codeBits, 1) == 0 } ?? 0 : 0
+        copy.sections[weight.elements][place] ^= 1 << UInt8(bit)
         return [copy]
     }
 }

@@ -9,19 +9,31 @@ public final class ActivationStatistics: Sendable {
     public let count: Int
     /// The mean of x[i] * x[j], row-major `columns` x `columns`, symmetric.
     public let moments: [Float]
+    /// The mean of (y[i] - x[i]) * x[j], row-major, where y is what x would be with all weights before as they were: what
+    /// this weight can make good for. Empty where the vectors are those of the weights as they were.
+    public let drift: [Float]
+    /// Vectors that are in none of the means, to judge by.
+    public let heldOut: HeldOutVectors
     private let factors = Mutex<[FeedbackOrder: FeedbackFactor]>([:])
 
-    /// - Parameter moments: `columns` x `columns` means, symmetric.
-    public init(columns: Int, count: Int, moments: [Float]) {
+    /// - Parameters:
+    ///   - moments: `columns` x `columns` means, symmetric.
+    ///   - drift: as many, or none.
+    public init(
+        columns: Int, count: Int, moments: [Float], drift: [Float] = [], heldOut: HeldOutVectors = HeldOutVectors()
+    ) {
         self.columns = columns
         self.count = count
         self.moments = moments
+        self.drift = drift
+        self.heldOut = heldOut
     }
 
     /// Of all that is in it.
     public var digest: Digest {
-        let content = TreeDigest.digest(of: ByteView(moments))
-        return SHA256.digest(of: "\(columns) columns, \(count) vectors, moments \(content)")
+        let contents = [moments, drift, heldOut.vectors, heldOut.drifts].map { TreeDigest.digest(of: ByteView($0)) }
+        let names = zip(["moments", "drift", "held", "held drift"], contents).map { "\($0) \($1)" }
+        return SHA256.digest(of: "\(columns) columns, \(count) vectors, \(names.joined(separator: ", "))")
     }
 
     /// The mean of x[i]^2.

@@ -29,17 +29,24 @@ struct ErrorFeedback {
     ) {
         let columns = factor.order.count
         guard columns > 0 else { return }
+        let moved = factor.correction.map { _ in
+            UnsafeMutablePointer<Float>.allocate(capacity: Self.rowsAtOnce * columns)
+        }
+        defer { moved?.deallocate() }
         for first in stride(from: 0, to: rows, by: Self.rowsAtOnce) {
             let part = first..<min(first + Self.rowsAtOnce, rows)
+            let line = weights + first * columns
+            if let moved { factor.correction?.aims(line, rows: part.count, into: moved) }
             runTile(
-                weights + first * columns, part, &grid, codes: codes + first * columns, stored: stored + first * columns
-            )
+                line, aims: UnsafePointer(moved) ?? line, part, &grid, codes: codes + first * columns,
+                stored: stored + first * columns)
         }
     }
 
+    /// - Parameter aims: what the weights should become, but for the errors.
     private func runTile<Grid: FeedbackGrid>(
-        _ weights: UnsafePointer<Float>, _ rows: Range<Int>, _ grid: inout Grid, codes: UnsafeMutablePointer<UInt8>,
-        stored: UnsafeMutablePointer<Float>
+        _ weights: UnsafePointer<Float>, aims: UnsafePointer<Float>, _ rows: Range<Int>, _ grid: inout Grid,
+        codes: UnsafeMutablePointer<UInt8>, stored: UnsafeMutablePointer<Float>
     ) {
         let columns = factor.order.count
         let width = FeedbackFactor.width
@@ -56,13 +63,13 @@ struct ErrorFeedback {
             block.deallocate()
         }
         let (targets, originals) = (block, block + width)
-        if grid.run == nil { grid.begin(0..<columns, columns: factor.order[...], rows: rows, targets: weights) }
+        if grid.run == nil { grid.begin(0..<columns, columns: factor.order[...], rows: rows, targets: aims) }
 
         for panel in 0..<(columns + width - 1) / width {
             let start = panel * width
             let positions = start..<min(start + width, columns)
             if let run = grid.run, run > width, start % run == 0 {
-                beginRun(start..<min(start + run, columns), weights, rows, errors, feedback, &grid)
+                beginRun(start..<min(start + run, columns), aims, rows, errors, feedback, &grid)
             }
             factor.withPanel(panel) { upper in
                 ck_gemm_panel(errors, columns, height, start, upper, nil, feedback, width, width)
@@ -70,12 +77,12 @@ struct ErrorFeedback {
             if let run = grid.run, run <= width {
                 for begin in stride(from: start, to: positions.upperBound, by: run) {
                     chooseRun(
-                        begin..<min(begin + run, columns), of: positions, weights, rows, errors, feedback, targets,
-                        originals, &grid, begins: true, codes: codes, stored: stored)
+                        begin..<min(begin + run, columns), of: positions, weights, aims, rows, errors, feedback,
+                        targets, originals, &grid, begins: true, codes: codes, stored: stored)
                 }
             } else {
                 chooseRun(
-                    positions, of: positions, weights, rows, errors, feedback, targets, originals, &grid,
+                    positions, of: positions, weights, aims, rows, errors, feedback, targets, originals, &grid,
                     begins: false, codes: codes, stored: stored)
             }
         }
@@ -83,7 +90,7 @@ struct ErrorFeedback {
 
     /// The targets of a run that is longer than a panel, by the errors so far.
     private func beginRun<Grid: FeedbackGrid>(
-        _ run: Range<Int>, _ weights: UnsafePointer<Float>, _ rows: Range<Int>, _ errors: UnsafePointer<Float>,
+        _ run: Range<Int>, _ aims: UnsafePointer<Float>, _ rows: Range<Int>, _ errors: UnsafePointer<Float>,
         _ feedback: UnsafeMutablePointer<Float>, _ grid: inout Grid
     ) {
         let (columns, width) = (factor.order.count, FeedbackFactor.width)
@@ -98,7 +105,7 @@ struct ErrorFeedback {
         for row in 0..<rows.count {
             for position in run {
                 feedback[row * run.count + position - run.lowerBound] +=
-                    weights[row * columns + Int(factor.order[position])]
+                    aims[row * columns + Int(factor.order[position])]
             }
         }
         grid.begin(run, columns: factor.order[run], rows: rows, targets: feedback)
@@ -106,8 +113,8 @@ struct ErrorFeedback {
 
     /// Chooses the codes of positions `run` in the panel `panel`.
     private func chooseRun<Grid: FeedbackGrid>(
-        _ run: Range<Int>, of panel: Range<Int>, _ weights: UnsafePointer<Float>, _ rows: Range<Int>,
-        _ errors: UnsafeMutablePointer<Float>, _ feedback: UnsafeMutablePointer<Float>,
+        _ run: Range<Int>, of panel: Range<Int>, _ weights: UnsafePointer<Float>, _ aims: UnsafePointer<Float>,
+        _ rows: Range<Int>, _ errors: UnsafeMutablePointer<Float>, _ feedback: UnsafeMutablePointer<Float>,
         _ targets: UnsafeMutablePointer<Lanes>, _ originals: UnsafeMutablePointer<Lanes>, _ grid: inout Grid,
         begins: Bool, codes: UnsafeMutablePointer<UInt8>, stored: UnsafeMutablePointer<Float>
     ) {
@@ -122,7 +129,7 @@ struct ErrorFeedback {
                         for row in 0..<rows.count {
                             for (index, position) in run.enumerated() {
                                 line[row * count + index] =
-                                    weights[row * columns + Int(order[position])]
+                                    aims[row * columns + Int(order[position])]
                                     + feedback[row * width + position - start]
                             }
                         }
@@ -136,10 +143,12 @@ struct ErrorFeedback {
                         let column = Int(order[position])
                         for lane in 0..<filled {
                             weight[lane] = weights[(first + lane) * columns + column]
-                            target[lane] = feedback[(first + lane) * width + position - start]
+                            target[lane] =
+                                aims[(first + lane) * columns + column]
+                                + feedback[(first + lane) * width + position - start]
                         }
                         originals[index] = weight
-                        targets[index] = weight + target
+                        targets[index] = target
                     }
                     for (index, position) in run.enumerated() {
                         let column = Int(order[position])

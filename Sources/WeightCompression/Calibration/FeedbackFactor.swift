@@ -38,10 +38,12 @@ final class FeedbackFactor: Sendable {
     let pivots: [Float]
     /// U in panels of columns: panel p holds the rows up to its last column, k-major.
     private let panels: [Float]
+    /// Where there is a drift to make good for.
+    let correction: DriftCorrection?
     static let width = ck_panel_width()
 
     /// How much is added to the diagonal, as a share of its mean: samples do not tell all.
-    static let damping = 0.05
+    static let damping = 0.25
 
     init(_ statistics: ActivationStatistics, order: FeedbackOrder, threads: Int) {
         let size = statistics.columns
@@ -75,7 +77,7 @@ final class FeedbackFactor: Sendable {
         }
         let width = Self.width
         let count = (size + width - 1) / width
-        panels = [Float](unsafeUninitializedCapacity: Self.start(ofPanel: count)) { target, filled in
+        let panels = [Float](unsafeUninitializedCapacity: Self.start(ofPanel: count)) { target, filled in
             filled = Self.start(ofPanel: count)
             target.initialize(repeating: 0)
             for column in 0..<size {
@@ -88,6 +90,13 @@ final class FeedbackFactor: Sendable {
                 }
             }
         }
+        self.panels = panels
+        correction =
+            statistics.drift.isEmpty
+            ? nil
+            : DriftCorrection(statistics.drift, order: order, pivots: pivots) { row, column in
+                panels[Self.start(ofPanel: column / width) + row * width + column % width]
+            }
     }
 
     /// Values by position, by column.

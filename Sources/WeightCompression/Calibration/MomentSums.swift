@@ -16,26 +16,48 @@ public final class MomentSums {
     private let transposed: ByteBuffer
     /// The lower triangle counts, row-major.
     private let sums: ByteBuffer
+    /// y - x of the block, transposed in `transposed` when its turn comes, and the sums of (y - x) x^T.
+    private let drift: (block: ByteBuffer, sums: ByteBuffer)?
+    private var heldOut: HeldOutCollector
 
-    public init(columns: Int) {
+    /// - Parameter hasDrift: whether it is told of each vector x what that would be with all weights before as they were.
+    public init(columns: Int, hasDrift: Bool = false) {
         self.columns = columns
         block = ByteBuffer(count: Self.blockRows * columns * MemoryLayout<Float>.stride)
         transposed = ByteBuffer(count: Self.blockRows * columns * MemoryLayout<Float>.stride)
         sums = ByteBuffer(count: columns * columns * MemoryLayout<Double>.stride)
+        drift =
+            hasDrift
+            ? (
+                ByteBuffer(count: Self.blockRows * columns * MemoryLayout<Float>.stride),
+                ByteBuffer(count: columns * columns * MemoryLayout<Double>.stride)
+            ) : nil
+        heldOut = HeldOutCollector(columns: columns, hasDrift: hasDrift)
     }
 
     /// Adds the `columns` numbers from `vector` on.
-    public func add(_ vector: UnsafePointer<Float>, threads: Int) {
-        floats(block).update(from: vector, count: columns, at: filled * columns)
+    /// - Parameter original: y, the same vector with all weights before as they were; nil: x itself.
+    public func add(_ vector: UnsafePointer<Float>, original: UnsafePointer<Float>? = nil, threads: Int) {
+        guard let line = floats(block)?.advanced(by: filled * columns) else { return }
+        line.update(from: vector, count: columns)
+        if let drift, let line = floats(drift.block)?.advanced(by: filled * columns) {
+            for column in 0..<columns { line[column] = (original?[column] ?? vector[column]) - vector[column] }
+        }
         filled += 1
         count += 1
         if filled == Self.blockRows { flush(threads: threads) }
     }
 
+    /// Keeps a vector out of the sums.
+    public func hold(_ vector: UnsafePointer<Float>, original: UnsafePointer<Float>? = nil) {
+        heldOut.add(vector, original: original)
+    }
+
     /// The means over all vectors; nil when there was none, or when one was not finite.
     public func statistics(threads: Int) -> ActivationStatistics? {
         flush(threads: threads)
-        guard count > 0 else { return nil }
+        let held = heldOut.result
+        guard count > 0, (held.vectors + held.drifts).allSatisfy(\.isFinite) else { return nil }
         let sums = sums.bytes.assumingMemoryBound(to: Double.self)
         var moments = [Float](repeating: 0, count: columns * columns)
         for row in 0..<columns {
@@ -46,46 +68,61 @@ public final class MomentSums {
                 moments[column * columns + row] = mean
             }
         }
-        return ActivationStatistics(columns: columns, count: count, moments: moments)
+        let drifts = drift?.sums.bytes.assumingMemoryBound(to: Double.self)
+        let means = drifts.map { $0.map { Float($0 / Double(count)) } } ?? []
+        guard means.allSatisfy(\.isFinite) else { return nil }
+        return ActivationStatistics(
+            columns: columns, count: count, moments: moments, drift: means.contains { $0 != 0 } ? means : [],
+            heldOut: held)
     }
 
-    private func floats(_ buffer: ByteBuffer) -> UnsafeMutableBufferPointer<Float> {
-        buffer.bytes.assumingMemoryBound(to: Float.self)
+    private func floats(_ buffer: ByteBuffer) -> UnsafeMutablePointer<Float>? {
+        buffer.bytes.assumingMemoryBound(to: Float.self).baseAddress
     }
 
     private func flush(threads: Int) {
-        guard filled > 0, let rows = floats(block).baseAddress, let flipped = floats(transposed).baseAddress,
-            let sums = sums.bytes.assumingMemoryBound(to: Double.self).baseAddress
-        else { return }
-        let (columns, width, filled) = (columns, width, filled)
+        guard filled > 0, let rows = floats(block), let flipped = floats(transposed) else { return }
+        flip(rows, flipped)
+        addProducts(flipped, into: sums, isTriangle: true, threads: threads)
+        if let drift, let rows = floats(drift.block), (0..<filled * columns).contains(where: { rows[$0] != 0 }) {
+            flip(rows, flipped)
+            addProducts(flipped, into: drift.sums, isTriangle: false, threads: threads)
+        }
+        filled = 0
+    }
+
+    private func flip(_ rows: UnsafePointer<Float>, _ flipped: UnsafeMutablePointer<Float>) {
         for row in 0..<filled {
             for column in 0..<columns { flipped[column * filled + row] = rows[row * columns + column] }
         }
+    }
+
+    /// Adds the product of `left`, a line for each column, and the block.
+    private func addProducts(
+        _ left: UnsafePointer<Float>, into sums: ByteBuffer, isTriangle: Bool, threads: Int
+    ) {
+        guard let rows = floats(block), let sums = sums.bytes.assumingMemoryBound(to: Double.self).baseAddress else {
+            return
+        }
+        let (columns, width, filled) = (columns, width, filled)
         // Each piece reads the block, and adds to columns of its own.
-        nonisolated(unsafe) let (source, left, target) = (rows, flipped, sums)
+        nonisolated(unsafe) let (source, left, target) = (rows, left, sums)
         // It throws nothing.
         try? Parallel.forEach((columns + width - 1) / width, threads: threads) { panel in
             let first = panel * width
             let wide = min(width, columns - first)
-            let height = columns - first
+            let top = isTriangle ? first : 0
+            let height = columns - top
             withUnsafeTemporaryAllocation(of: Float.self, capacity: (height + filled) * width) { memory in
                 guard let packed = memory.baseAddress else { return }
                 let products = packed + filled * width
                 ck_pack_panel_transposed(source + first, columns, wide, filled, packed)
-                ck_gemm_panel(left + first * filled, filled, height, filled, packed, nil, products, width, wide)
+                ck_gemm_panel(left + top * filled, filled, height, filled, packed, nil, products, width, wide)
                 for row in 0..<height {
-                    let line = target + (first + row) * columns + first
+                    let line = target + (top + row) * columns + first
                     for column in 0..<wide { line[column] += Double(products[row * width + column]) }
                 }
             }
         }
-        self.filled = 0
-    }
-}
-
-extension UnsafeMutableBufferPointer<Float> {
-    fileprivate func update(from source: UnsafePointer<Float>, count: Int, at start: Int) {
-        guard let target = baseAddress else { return }
-        (target + start).update(from: source, count: count)
     }
 }

@@ -54,7 +54,8 @@ enum ConvertCommand: Command {
             cache: cache, digests: known, output: output.path, draft: draft, comparedIn: comparison,
             model: request.model)
         let (compressed, digests) = try model.compressed(
-            keptIn: kept, digests: known, progress: console.progress("compressing", total: plan.count))
+            keptIn: kept, remembering: comparison == nil ? cache : nil, digests: known,
+            progress: console.progress("compressing", total: plan.count))
         let compiled = try compressed.compiled()
         let contents = try PackageContents(compiled, of: compressed, from: model, digests: digests)
         try digests.requireUnchanged()

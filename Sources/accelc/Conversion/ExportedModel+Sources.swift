@@ -56,7 +56,8 @@ enum ExportSource {
             try exporter.check(model.functions, model.plan)
             let kept = KeptTensors(cache: cache, digests: known, output: output, model: model.request.model)
             let (compressed, digests) = try model.compressed(
-                keptIn: kept, digests: known, progress: console.progress("compressing", total: model.plan.count))
+                keptIn: kept, remembering: cache, digests: known,
+                progress: console.progress("compressing", total: model.plan.count))
             try digests.requireUnchanged()
             return ExportedModel(
                 program: compressed, family: type(of: model.family).modelTypes.first ?? "",

@@ -76,7 +76,7 @@ struct ModelCalibration {
     /// Makes the weights whose codecs want to know their inputs.
     func compressing(
         _ plan: [PlannedWeight], stored: [CompressedTensor], keptIn kept: KeptTensors,
-        progress: (StoredTensor) throws -> Void
+        memory: (any StatisticsMemory)?, progress: (StoredTensor) throws -> Void
     ) throws -> [String: CompressedWeight] {
         func compress(
             _ weight: PlannedWeight, _ statistics: ActivationStatistics
@@ -87,19 +87,26 @@ struct ModelCalibration {
                 throw weight.source.error(
                     "has \(weight.source.shape.columns) columns, but statistics of \(statistics.columns)")
             }
-            if let known = try kept.stored(weight.source, codec, digest) { return known }
-            let (tensor, distortion) = try CompressedTensor.compressing(
-                weight.source, with: codec, given: statistics, threads: threads)
-            return (try kept.store(weight.source, tensor, distortion, digest), distortion)
+            for codec in [codec, codec.dataFree] {
+                if let known = try kept.stored(weight.source, codec, digest) { return known }
+            }
+            return try CompressedTensor.compressing(
+                weight.source, with: codec, judgedBy: statistics, threads: threads)
+        }
+        func keep(_ weight: PlannedWeight, _ made: SequentialCompression.Result) throws -> CompressedTensor {
+            try kept.store(weight.source, made.tensor, made.distortion, made.statistics.digest)
         }
         var made: [String: (CompressedTensor, Distortion)] = [:]
         if samples.isEmpty {
             for weight in plan {
-                if let known = statistics[weight.source.name] { made[weight.source.name] = try compress(weight, known) }
+                guard let known = statistics[weight.source.name] else { continue }
+                let (tensor, distortion) = try compress(weight, known)
+                let result = SequentialCompression.Result(tensor: tensor, distortion: distortion, statistics: known)
+                made[weight.source.name] = (try keep(weight, result), distortion)
             }
         } else {
-            made = try SequentialCompression(samples, threads: threads).run(plan, stored: stored, compress: compress)
-                .mapValues { ($0.tensor, $0.distortion) }
+            made = try SequentialCompression(samples, memory: memory, threads: threads)
+                .run(plan, stored: stored, compress: compress, keep: keep).mapValues { ($0.tensor, $0.distortion) }
         }
         return Dictionary(
             uniqueKeysWithValues: plan.compactMap { weight in

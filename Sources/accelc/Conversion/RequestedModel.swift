@@ -39,19 +39,24 @@ struct RequestedModel {
     }
 
     /// Compresses every weight, but for those that are kept from before.
-    /// - Parameter digests: of the model's files; nil: nothing depends on them yet, they are computed beside this.
+    /// - Parameters:
+    ///   - cache: where statistics are kept, and those of before are found.
+    ///   - digests: of the model's files; nil: nothing depends on them yet, they are computed beside this.
     func compressed(
-        keptIn kept: KeptTensors, digests: ModelDigests?, progress: ProgressBar
+        keptIn kept: KeptTensors, remembering cache: Cache?, digests: ModelDigests?, progress: ProgressBar
     ) throws -> (program: CompressedProgram, digests: ModelDigests) {
         let (checkpoint, threads) = (checkpoint, threads)
         kept.prefetch(plan.map { ($0.source, $0.choice.codec) })
+        let memory = try KeptStatistics(cache, digests, samples: request.samples, model: request.model)
         let (compressed, digests) = try Parallel.alongside(
             threads: threads, { try digests ?? ModelDigests(checkpoint, cache: nil, threads: threads) }
         ) {
             try recipe.compressing(
                 functions, threads: threads, stored: kept.stored, store: kept.store,
                 calibrating: { plan, stored in
-                    try calibration.compressing(plan, stored: stored, keptIn: kept) { progress.step($0.name) }
+                    try calibration.compressing(plan, stored: stored, keptIn: kept, memory: memory) {
+                        progress.step($0.name)
+                    }
                 },
                 progress: { progress.step($0.name) })
         }

@@ -1,0 +1,57 @@
+public import ByteIO
+
+extension CacheKey {
+    /// What samples tell of a weight's inputs.
+    /// - Parameters:
+    ///   - samples: digest of their file.
+    ///   - part: of the model.
+    ///   - before: digest of how the part's weights before this one are stored; nil: as they were.
+    ///   - sources: every file of the model.
+    ///   - numericsVersion: for tests.
+    public init(
+        statisticsOf weight: String, samples: Digest, part: String, before: Digest?, sources: [Provenance.Source],
+        numericsVersion: Int = Tool.numericsVersion
+    ) {
+        self.init(
+            kind: .statistics,
+            fields: [
+                Field("numerics version", "\(numericsVersion)"),
+                Field("samples", samples.description),
+                Field("part", part),
+                Field("weight", weight),
+                Field("before", before?.description ?? "as it was"),
+            ]
+                + sources.sorted { $0.name < $1.name }.map {
+                    Field("source \($0.name)", "\($0.byteCount) bytes, \($0.digest)")
+                })
+    }
+}
+
+extension Cache {
+    /// The file of statistics of an earlier run; its bytes are verified.
+    public func statistics(for key: CacheKey) -> Result<ByteView, CacheMiss> {
+        do throws(CacheMiss) {
+            if let objection = readingObjection { throw objection }
+            lease(key.digest)
+            let record = try folder.record(key.digest)
+            guard let file = record.files.first else {
+                throw CacheMiss(.malformedRecord("it is not that of statistics"))
+            }
+            let content = try folder.verifiedBlob(file)
+            noteUse(of: key.digest)
+            return .success(content)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Keeps a file of statistics, given in parts.
+    public func store(statistics parts: [ByteView], for key: CacheKey, model: String) {
+        _ = writing { folder in
+            lease(key.digest)
+            var file = try folder.putBlob(parts)
+            file.path = "statistics"
+            try folder.putRecord(CacheRecord(key: key, files: [file], model: model))
+        }
+    }
+}
