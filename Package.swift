@@ -78,7 +78,8 @@ let package = Package(
 
 // Built by scripts/fuzz.sh only: its entry point is the fuzzer's.
 if Context.environment["ACCELC_FUZZ"] != nil {
-    let fuzz = layer("FuzzTargets", over: ["Calibration", "Runtime", "Packages", "Exporters", "ModelFamilies", "TestSupport"])
+    let fuzz = layer(
+        "FuzzTargets", over: ["Calibration", "Runtime", "Packages", "Exporters", "ModelFamilies", "TestSupport"])
     fuzz.path = "Tests/Fuzz"
     package.targets.append(fuzz)
     package.products.append(.library(name: "FuzzTargets", type: .static, targets: ["FuzzTargets"]))

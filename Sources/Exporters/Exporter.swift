@@ -14,8 +14,9 @@ public protocol Exporter: Sendable {
     /// - Throws: `RequestError` for values that do not go together.
     init(_ values: ExportOptionValues) throws
     /// Refuses, before any weight is compressed, what the format cannot express.
+    /// - Returns: the weights that are to stay plain numbers, where that was allowed, and why.
     /// - Throws: `RequestError` naming the operator or tensor, with what to do.
-    func check(_ functions: [FrozenProgram], _ plan: [PlannedWeight]) throws
+    func check(_ functions: [FrozenProgram], _ plan: [PlannedWeight]) throws -> [String: String]
     /// Writes the model; what stands at `path` is replaced whole or not at all.
     /// - Throws: `RequestError` naming the operator or tensor that the format cannot express, with what to do.
     func export(_ model: ExportedModel, to path: String) throws -> ExportReport
@@ -61,9 +62,15 @@ public struct ExportedModel: Sendable {
     public let family: String
     /// What a reader of the file should know of its origin: key and text, sorted by key.
     public let provenance: [(key: String, text: String)]
+    /// Weights that `Exporter.check` has left plain numbers, and why.
+    public let plain: [String: String]
 
-    public init(program: CompressedProgram, family: String, provenance: [(key: String, text: String)]) {
+    public init(
+        program: CompressedProgram, family: String, provenance: [(key: String, text: String)],
+        plain: [String: String] = [:]
+    ) {
         self.program = program
+        self.plain = plain
         self.family = family
         self.provenance = provenance.sorted { $0.key < $1.key }
     }

@@ -35,13 +35,13 @@ public struct CoreMLExporter: Exporter {
 
     init(_ choices: CoreMLOptions) { self.choices = choices }
 
-    public func check(_ functions: [FrozenProgram], _ plan: [PlannedWeight]) throws {
-        _ = try lowered(functions, WeightLowering(asking: plan, options: choices))
+    public func check(_ functions: [FrozenProgram], _ plan: [PlannedWeight]) throws -> [String: String] {
+        try lowered(functions, WeightLowering(asking: plan, options: choices)).weights.gaps
     }
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
         let functions = model.program.functions
-        let all = try lowered(functions, WeightLowering(model.program.weights, options: choices))
+        let all = try lowered(functions, WeightLowering(model.program.weights, plain: model.plain, options: choices))
         let written = CoreMLModel(
             specificationVersion: choices.target.specificationVersion,
             metadata: CoreMLModel.Metadata(

@@ -53,7 +53,8 @@ enum ExportSource {
                 provenance: [("accelc.package", package.digest.description), ("accelc.version", Tool.version)])
         case .model(var model, let known):
             try model.meetTarget(writingPlanTo: arguments[BudgetRequest.plan] ?? "\(output).plan")
-            try exporter.check(model.functions, model.plan)
+            let plain = try exporter.check(model.functions, model.plan)
+            try model.leavePlain(Array(plain.keys))
             let kept = KeptTensors(cache: cache, digests: known, output: output, model: model.request.model)
             let (compressed, digests) = try model.compressed(
                 keptIn: kept, remembering: cache, digests: known,
@@ -64,7 +65,8 @@ enum ExportSource {
                 provenance: [
                     ("accelc.version", Tool.version), ("accelc.recipe", model.recipe.json.text()),
                     ("accelc.shapes", model.functions.map(\.functionName).joined(separator: " ")),
-                ] + digests.sources.map { ("accelc.source.\($0.name)", $0.digest.description) })
+                ] + digests.sources.map { ("accelc.source.\($0.name)", $0.digest.description) },
+                plain: plain)
         }
     }
 }

@@ -38,6 +38,12 @@ struct RequestedModel {
         (recipe, calibration) = try budget.solve(recipe, functions, calibration, folder: folder)
     }
 
+    /// Stores these weights, which the output cannot express as they are planned, in half precision.
+    mutating func leavePlain(_ names: [String]) throws {
+        let plain = try Codecs.codec("float16")
+        recipe.rules = try names.sorted().map { try Recipe.Rule(weight: $0, codec: plain) } + recipe.rules
+    }
+
     /// Compresses every weight, but for those that are kept from before.
     /// - Parameters:
     ///   - cache: where statistics are kept, and those of before are found.

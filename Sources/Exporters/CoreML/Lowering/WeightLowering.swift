@@ -8,6 +8,10 @@ struct WeightLowering {
     let tensors: [String: CompressedTensor]
     /// Weights that are not compressed yet, where only it is asked whether they can be written.
     private let planned: [String: PlannedWeight]
+    /// Of these, what cannot be written as it is planned, and why.
+    private(set) var gaps: [String: String] = [:]
+    /// Weights that were left plain numbers before they were compressed, and why.
+    private let plain: [String: String]
     private var probes: [String: WeightForm?] = [:]
     let options: CoreMLOptions
     var blobs = BlobFile()
@@ -15,7 +19,8 @@ struct WeightLowering {
     private var written: [String: [Int: WeightOutcome]] = [:]
     private(set) var clamped: Set<String> = []
 
-    init(_ weights: [CompressedWeight], options: CoreMLOptions) {
+    init(_ weights: [CompressedWeight], plain: [String: String] = [:], options: CoreMLOptions) {
+        self.plain = plain
         tensors = Dictionary(uniqueKeysWithValues: weights.map { ($0.tensor.name, $0.tensor) })
         planned = [:]
         self.options = options
@@ -24,6 +29,7 @@ struct WeightLowering {
     /// To ask whether weights can be written before they are compressed; nothing can be written with it.
     init(asking plan: [PlannedWeight], options: CoreMLOptions) {
         tensors = [:]
+        plain = [:]
         planned = Dictionary(plan.map { ($0.source.name, $0) }) { first, _ in first }
         self.options = options
     }
@@ -44,6 +50,7 @@ struct WeightLowering {
         var place = WeightPlace(
             name: view?.rows.map { "\(name) \($0.lowerBound)" } ?? name,
             extents: view?.extents ?? weight.shape.dimensions, type: type)
+        place.fallback = plain[name]
         func note(_ place: WeightPlace) {
             written[name, default: [:]][first] = WeightOutcome(
                 form: place.form, byteCount: max(written[name]?[first]?.byteCount ?? 0, place.byteCount),
@@ -91,14 +98,15 @@ struct WeightLowering {
             probes[key] = .some((try? CompressedTensor.compressing(zeros, with: codec, threads: 1))?.tensor.form)
         }
         let result = builder.declare(plan.source.name, MILValue(MILTensorType(type, extents), .blob(offset: 0)))
-        guard type.isFloatingPoint, !options.allowsFallback, let known = probes[key] else { return result }
+        guard type.isFloatingPoint, let known = probes[key] else { return result }
         var place = WeightPlace(
             name: plan.source.name, extents: shape.rank < 2 ? extents : [rows] + extents.dropFirst(), type: type)
         var (scratch, scratchBuilder) = (self, MILBuilder(floatType: type))
         do {
             _ = try scratch.compressed(known, &place, in: &scratchBuilder)
         } catch let gap as FormGap {
-            throw refusal(of: plan.source.name, codec, gap)
+            guard options.allowsFallback else { throw refusal(of: plan.source.name, codec, gap) }
+            gaps[plan.source.name] = gap.reason
         }
         return result
     }
