@@ -27,7 +27,7 @@ struct SeededResult {
         let made = try CompressedTensor.compressing(source, with: codec, threads: 1)
         guard let kept = cache.store(made.tensor, made.distortion, for: key, model: source.name) else { return false }
         // What the cache gives back takes the place of what was made.
-        guard kept.sections == made.tensor.sections else { fatalError("the cache changed what was stored") }
+        guard kept.sections == made.tensor.sections else { throw RequestError("the cache changed what was stored") }
         return true
     }
 

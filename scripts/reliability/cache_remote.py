@@ -4,6 +4,7 @@
 import filecmp
 import http.server
 import os
+import pathlib
 import shutil
 import socket
 import subprocess
@@ -158,6 +159,19 @@ def real(name, address):
     row.print()
 
 
+def serve(name, port, folder, *command):
+    """Runs a server, and the checks against what it has below a folder."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        if wait_for(port):
+            real(name, f"http://127.0.0.1:{port}{folder}")
+        else:
+            common.skip(name, f"{pathlib.Path(command[0]).name} does not start here")
+    finally:
+        process.terminate()
+        process.wait()
+
+
 def nginx():
     name = "remote: nginx with WebDAV keeps and gives back"
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
@@ -173,15 +187,7 @@ def nginx():
         http {{ access_log {home}/access; client_max_body_size 0; {temporary}
             server {{ listen 127.0.0.1:{port}; root {home}/files;
                 location / {{ dav_methods PUT; create_full_put_path on; }} }} }}""")
-    process = subprocess.Popen([program, "-c", home / "nginx.conf"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        if wait_for(port):
-            real(name, f"http://127.0.0.1:{port}/cache")
-        else:
-            common.skip(name, "nginx does not start here")
-    finally:
-        process.terminate()
-        process.wait()
+    serve(name, port, "/cache", program, "-c", home / "nginx.conf")
 
 
 def bazel_remote():
@@ -191,17 +197,8 @@ def bazel_remote():
         common.skip(name, "bazel-remote is not installed (or named by $BAZEL_REMOTE)")
         return
     port = free_port()
-    process = subprocess.Popen(
-        [program, "--dir", SCRATCH / "bazel", "--max_size", "1", "--http_address", f"127.0.0.1:{port}",
-         "--grpc_address", "none"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        if wait_for(port):
-            real(name, f"http://127.0.0.1:{port}")
-        else:
-            common.skip(name, "bazel-remote does not start here")
-    finally:
-        process.terminate()
-        process.wait()
+    serve(name, port, "", program, "--dir", SCRATCH / "bazel", "--max_size", "1", "--http_address", f"127.0.0.1:{port}",
+          "--grpc_address", "none")
 
 
 if not shutil.which("curl"):

@@ -64,22 +64,17 @@ static int opening(const char *path, int flags) {
     return flags & (O_WRONLY | O_RDWR | O_CREAT) ? disturbed("open", path, flags & O_CREAT ? "new" : "old", NULL, 0) : 0;
 }
 
-int open(const char *path, int flags, ...) {
-    va_list list;
-    va_start(list, flags);
-    int mode = va_arg(list, int);
-    va_end(list);
-    REAL(open);
-    return opening(path, flags) ? -1 : real(path, flags, mode);
-}
-int open64(const char *path, int flags, ...) {
-    va_list list;
-    va_start(list, flags);
-    int mode = va_arg(list, int);
-    va_end(list);
-    REAL(open64);
-    return opening(path, flags) ? -1 : real(path, flags, mode);
-}
+#define OPENING(name)                                                                                             \
+    int name(const char *path, int flags, ...) {                                                                 \
+        va_list list;                                                                                            \
+        va_start(list, flags);                                                                                   \
+        int mode = va_arg(list, int);                                                                            \
+        va_end(list);                                                                                            \
+        REAL(name);                                                                                              \
+        return opening(path, flags) ? -1 : real(path, flags, mode);                                              \
+    }
+OPENING(open)
+OPENING(open64)
 ssize_t write(int descriptor, const void *bytes, size_t count) {
     REAL(write);
     char path[PATH_MAX];

@@ -70,13 +70,10 @@ extension ExportCommand {
         _ key: CacheKey?, from cache: Cache?, to output: String
     ) throws -> (ExportReport?, CacheClaim?) {
         guard let cache, let key else { return (nil, nil) }
-        func placed() throws -> ExportReport? {
+        return try cache.take(key) {
             guard case .success(let document) = try cache.place(exported: key, at: output) else { return nil }
             return try ExportReport(document, file: output)
         }
-        if let report = try placed() { return (report, nil) }
-        let claim = cache.claim(key)
-        return (claim.hasWaited ? try placed() : nil, claim)
     }
 }
 

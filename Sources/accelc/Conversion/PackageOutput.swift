@@ -40,15 +40,15 @@ struct PackageOutput {
     /// - Returns: with a miss the claim to be held while the package is made.
     func take(_ key: CacheKey?, from cache: Cache?) throws -> (CacheOutcome, CacheClaim?) {
         guard let cache, let key else { return (.off, nil) }
-        func isPlaced() throws -> Bool {
-            switch form {
-            case .folder, .archive: try cache.place(key, at: path, asArchive: form == .archive).isSuccess
-            case .cached: cache.obtained(key).isSuccess
-            }
+        let (found, claim) = try cache.take(key) {
+            let isPlaced =
+                switch form {
+                case .folder, .archive: try cache.place(key, at: path, asArchive: form == .archive).isSuccess
+                case .cached: cache.obtained(key).isSuccess
+                }
+            return isPlaced ? true : nil
         }
-        if try isPlaced() { return (.hit, nil) }
-        let claim = cache.claim(key)
-        return try claim.hasWaited && isPlaced() ? (.hit, nil) : (.miss, claim)
+        return (found == nil ? .miss : .hit, claim)
     }
 
     /// Where the package is made.

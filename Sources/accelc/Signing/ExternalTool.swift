@@ -50,7 +50,7 @@ struct ExternalTool {
         } catch {
             throw RequestError("cannot run \(path): \(error.localizedDescription)", status: .unavailable)
         }
-        process.waitUntilExit()
+        HelperProcesses.waiting(for: process.processIdentifier) { process.waitUntilExit() }
         let output = try MappedFile(streams[1]).bytes.withBytes { Array($0) }
         let errors = try MappedFile(streams[2]).bytes.withBytes { String(decoding: $0, as: UTF8.self) }
         let words = errors.split(whereSeparator: \.isNewline).last.map { " (\(name): \($0.prefix(200)))" }

@@ -57,6 +57,16 @@ extension Cache {
         }
     }
 
+    /// Looks for a result, and once more after another process that made it.
+    /// - Parameter look: takes the result; nil when it is not there.
+    /// - Returns: the result, or the claim to be held while it is made.
+    public func take<Found>(_ key: CacheKey, _ look: () throws -> Found?) rethrows -> (Found?, CacheClaim?) {
+        if let found = try look() { return (found, nil) }
+        let claim = claim(key)
+        if claim.hasWaited, let found = try look() { return (found, nil) }
+        return (nil, claim)
+    }
+
     /// Claims a result unless another process makes it right now.
     func claimAtOnce(_ key: CacheKey) -> CacheClaim? {
         if case .locked(let lock) = attempt(key) { return CacheClaim(lock, hasWaited: false) }

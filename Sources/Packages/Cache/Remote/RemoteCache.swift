@@ -60,7 +60,7 @@ public final class RemoteCache: Sendable {
                     url: "\(url)/cas/\($0.digest)", method: .get(into: "\(scratch)/\($0.digest)", limit: $0.byteCount))
             }
             guard cache.folder.hasRoom(for: missing) else { return }
-            for (file, isThere) in zip(missing, answers(requests, of: scratch)) where isThere {
+            for (file, isThere) in zip(missing, answers(requests)) where isThere {
                 try cache.folder.adopt("\(scratch)/\(file.digest)", as: file)
             }
             for record in records where record.files.allSatisfy(cache.folder.has) {
@@ -78,7 +78,7 @@ public final class RemoteCache: Sendable {
             CurlBatch.Request(
                 url: "\(url)/ac/\($0)", method: .get(into: "\(scratch)/\($0)", limit: Self.maximumRecordBytes))
         }
-        return zip(keys, answers(requests, of: scratch)).compactMap { key, isThere in
+        return zip(keys, answers(requests)).compactMap { key, isThere in
             guard isThere, let bytes = try? MappedFile("\(scratch)/\(key)").bytes,
                 let record = try? CacheRecord(message: bytes, file: "\(url)/ac/\(key)"), record.key.digest == key
             else { return nil }
@@ -121,7 +121,7 @@ public final class RemoteCache: Sendable {
 
     /// Does requests, and gives the server up when it fails.
     /// - Returns: for each whether it was answered with success.
-    private func answers(_ requests: [CurlBatch.Request], of scratch: String = "") -> [Bool] {
+    private func answers(_ requests: [CurlBatch.Request]) -> [Bool] {
         guard !isBroken else { return requests.map { _ in false } }
         guard let outcomes = curl.run(requests) else {
             giveUp("there is no curl program to reach it with")
@@ -152,7 +152,6 @@ public final class RemoteCache: Sendable {
         }
         if isFirst { warn("the cache server \(name) is not used any more: \(reason)") }
     }
-
 }
 
 extension CacheFolder {
