@@ -26,9 +26,7 @@ struct BlobWriter: ~Copyable {
         // Together, since many are hashed faster than one by one.
         var digests = try TreeDigest.digests(of: unknown, threads: Parallel.processorCount)[...]
         return try zip(contents, known).map { content, known in
-            if let known { return known }
-            guard let digest = digests.popFirst() else { return try write(content, TreeDigest.digest(of: content)) }
-            return try write(content, digest)
+            try known ?? write(content, digests.popFirst() ?? TreeDigest.digest(of: content))
         }
     }
 

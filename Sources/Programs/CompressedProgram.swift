@@ -51,22 +51,24 @@ public struct MadeWeight: Sendable {
     }
 }
 
-/// The weights of a batch that are not kept yet.
-private struct PendingWeights: Sendable {
-    var planned: [PlannedWeight] = []
-    var made: [MadeWeight] = []
-    /// Those that were found, not made.
-    var isStored: [Bool] = []
+/// A weight of a batch that is not kept yet.
+private struct PendingWeight: Sendable {
+    let planned: PlannedWeight
+    let made: MadeWeight
+    /// It was found, not made.
+    let isStored: Bool
+}
 
-    var byteCount: Int { made.reduce(0) { $0 + $1.tensor.byteCount } }
-    func hasEqual(_ other: PlannedWeight) -> Bool { planned.contains { $0.isEqual(to: other) } }
+extension [PendingWeight] {
+    fileprivate var byteCount: Int { reduce(0) { $0 + $1.made.tensor.byteCount } }
 
-    func stored(by store: ([MadeWeight]) throws -> [CompressedTensor]) throws -> [CompressedWeight] {
-        var kept = try store(zip(made, isStored).filter { !$1 }.map(\.0))[...]
-        return zip(planned, zip(made, isStored)).map { planned, made in
+    fileprivate func stored(by store: ([MadeWeight]) throws -> [CompressedTensor]) throws -> [CompressedWeight] {
+        var kept = try store(filter { !$0.isStored }.map(\.made))[...]
+        return map { weight in
             CompressedWeight(
-                tensor: made.1 ? made.0.tensor : kept.popFirst() ?? made.0.tensor, distortion: made.0.distortion,
-                reason: planned.choice.reason, readers: planned.readers)
+                tensor: weight.isStored ? weight.made.tensor : kept.popFirst() ?? weight.made.tensor,
+                distortion: weight.made.distortion, reason: weight.planned.choice.reason,
+                readers: weight.planned.readers)
         }
     }
 }
@@ -95,9 +97,9 @@ extension Recipe {
     /// Stores every weight that `functions` read, each once. Threads share out the tensors of a batch, the largest first,
     /// and the units of each tensor; the result does not depend on how many there are.
     /// - Parameters:
+    ///   - stored: finds a weight that is there already; nil: compress it.
     ///   - store: takes finished weights, and may return the same ones kept elsewhere (a cached file), in their order, so
     ///     that memory does not grow with the model. Called while the next weights are being made.
-    ///     `nil` from `stored` means: not there yet, compress it.
     ///   - calibrating: makes the weights whose codecs want to know their inputs, by name, once the others are stored.
     ///     One that it leaves out is stored without.
     public func compressing(
@@ -112,12 +114,13 @@ extension Recipe {
         let plan = plan(for: functions)
         var weights: [CompressedWeight] = []
         func compress(_ plan: [PlannedWeight]) throws {
-            var pending = PendingWeights()
+            var pending: [PendingWeight] = []
             for batch in Self.batches(plan) {
                 // What is stored already can be found instead of being made again; and large tensors take turns in memory.
-                if pending.byteCount > Self.overlappedBytes || batch.contains(where: pending.hasEqual) {
+                let hasEqual = batch.contains { new in pending.contains { $0.planned.isEqual(to: new) } }
+                if hasEqual || pending.byteCount > Self.overlappedBytes {
                     weights += try pending.stored(by: store)
-                    pending = PendingWeights()
+                    pending = []
                 }
                 let found = try batch.map { try stored($0.source, $0.choice.codec) }
                 let waiting = pending
@@ -125,7 +128,9 @@ extension Recipe {
                     try Self.made(batch, found, threads: threads)
                 }
                 weights += before
-                pending = PendingWeights(planned: batch, made: made, isStored: found.map { $0 != nil })
+                pending = batch.indices.map {
+                    PendingWeight(planned: batch[$0], made: made[$0], isStored: found[$0] != nil)
+                }
                 for planned in batch { try progress(planned.source) }
             }
             weights += try pending.stored(by: store)
