@@ -1,4 +1,7 @@
 public import ByteIO
+import Programs
+import Tensors
+import WeightCompression
 
 extension AcceleratorPackage {
     /// Reads every byte of the package against its digest, and refuses what the manifest does not list.
@@ -11,10 +14,36 @@ extension AcceleratorPackage {
         }
         for file in manifest.files {
             progress(file.name)
-            _ = try Self.checkedContent(of: file.name, manifest, files)
+            if let index = manifest.blobs.firstIndex(of: file) {
+                try checkBlob(index)
+            } else {
+                _ = try Self.checkedContent(of: file.name, manifest, files)
+            }
         }
         _ = try coverage
         _ = try report
+    }
+
+    /// Reads the sections of a blob against their digests, and the padding between them.
+    private func checkBlob(_ index: Int) throws {
+        let file = files.describe(manifest.blobs[index].name)
+        let blob = blobs[index]
+        let sections = sections.filter { $0.blob == index }
+        let contents = sections.map { blob[$0.offset..<$0.offset + $0.byteCount] }
+        let digests = try TreeDigest.digests(of: contents, threads: Parallel.processorCount)
+        for (content, (section, found)) in zip(contents, zip(sections, digests)) where found != section.digest {
+            let weight = program.weights.first { $0.sections.contains { Place($0) == Place(content) } }
+            throw FormatError(
+                file: file, place: weight.map { .tensor($0.name, index: nil) } ?? .offset(UInt64(section.offset)),
+                reason: "expected the digest \(section.digest), found \(found): its bytes were changed")
+        }
+        let ends = sections.map { $0.offset + $0.byteCount }
+        for (end, next) in zip(ends, sections.map(\.offset).dropFirst() + [blob.count]) {
+            let padding = blob[end..<next].withBytes { $0.firstIndex { $0 != 0 } }
+            guard let padding else { continue }
+            throw FormatError(
+                file: file, place: .offset(UInt64(end + padding)), reason: "expected a zero between two sections")
+        }
     }
 }
 

@@ -11,7 +11,7 @@ public struct AcceleratorPackage: Sendable {
     public let program: CompiledProgram
     let sections: [Section]
     let files: any PackageFiles
-    private let blobs: [ByteView]
+    let blobs: [ByteView]
 
     /// Opens a package: a folder, or a zip archive.
     /// - Throws: `FormatError` for what is not a sound package of a known version and features; `RequestError` when
@@ -35,6 +35,11 @@ public struct AcceleratorPackage: Sendable {
         let programFile = files.describe(PackageFormat.programName)
         let bytes = try Self.checkedContent(of: PackageFormat.programName, manifest, files)
         (program, sections) = try Self.program(bytes, file: programFile, blobs: blobs)
+        for (index, blob) in manifest.blobs.enumerated() where blob.digest != sections.digest(ofBlob: index) {
+            throw FormatError(
+                file: files.describe(PackageFormat.manifestName), place: .field("files"),
+                reason: "the digest of \(blob.name) is not that of the sections in \(PackageFormat.programName)")
+        }
         guard manifest.functions == program.functions.map(Manifest.Function.init) else {
             throw FormatError(
                 file: files.describe(PackageFormat.manifestName), place: .field("functions"),

@@ -9,6 +9,8 @@ struct BlobWriter: ~Copyable {
     private var current: AtomicFile?
     private var offset = 0
     private(set) var blobCount = 0
+    /// Of the finished blobs.
+    private var byteCounts: [Int] = []
     private(set) var sections: [Section] = []
     private var indices: [Digest: Int] = [:]
     /// Sections that are views into the blobs, by where they are mapped. The views keep the places from other uses.
@@ -77,7 +79,17 @@ struct BlobWriter: ~Copyable {
 
     /// Call once after the last section.
     mutating func finishBlob() throws {
-        if let file = current.take() { try file.commit() }
+        guard let file = current.take() else { return }
+        try file.commit()
+        byteCounts.append(offset)
+    }
+
+    /// The finished blobs, for the manifest.
+    var files: [Manifest.File] {
+        byteCounts.enumerated().map { index, count in
+            Manifest.File(
+                name: PackageFormat.blobName(index), byteCount: count, digest: sections.digest(ofBlob: index))
+        }
     }
 }
 

@@ -18,7 +18,7 @@ public struct Manifest: Equatable, Sendable {
         /// Relative to the package, e.g. `assets/tokenizer.json`.
         public var name: String
         public var byteCount: Int
-        /// `TreeDigest` of its bytes.
+        /// `TreeDigest` of its bytes; of a weight blob, SHA-256 over the digests of its sections.
         public var digest: Digest
     }
 

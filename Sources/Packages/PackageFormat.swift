@@ -1,7 +1,7 @@
 /// The accelerator package format, as schemas/package-format.md defines it.
 public enum PackageFormat {
     /// Readers refuse another major version, and ignore what a later minor version adds.
-    public static let major = 1
+    public static let major = 2
     public static let minor = 0
 
     /// Every tensor section starts on a multiple of this in its blob.

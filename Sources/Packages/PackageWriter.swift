@@ -94,7 +94,7 @@ public struct PackageWriter: ~Copyable {
         let sections = blobs.sections
         let coverageSections = coverage.map { indices in indices.map { sections[$0] } }
         try blobs.finishBlob()
-        for index in 0..<blobs.blobCount { try list(PackageFormat.blobName(index)) }
+        files += blobs.files
 
         let program = try ProgramEncoder.encode(
             contents.program.functions, weights: weights, sections: blobs.sections)
@@ -119,13 +119,6 @@ public struct PackageWriter: ~Copyable {
         try file.commit()
         files.append(
             Manifest.File(name: name, byteCount: content.count, digest: TreeDigest.digest(of: content)))
-    }
-
-    /// Takes a blob that has been written into the manifest.
-    private mutating func list(_ name: String) throws {
-        let content = try MappedFile("\(folder)/\(name)").bytes
-        let digest = try TreeDigest.digest(of: content, threads: Parallel.processorCount)
-        files.append(Manifest.File(name: name, byteCount: content.count, digest: digest))
     }
 
     private func writeManifest() throws -> Digest {

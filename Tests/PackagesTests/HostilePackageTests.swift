@@ -41,6 +41,44 @@ struct HostilePackageTests {
         }
     }
 
+    @Test("a byte of a weight that was changed is found with the weight's name, one between two weights with its place")
+    func damagedWeights() throws {
+        try withPackage { path in
+            let bytes = try MappedFile("\(path)/weights-0000.bin").bytes.array
+            let sections = try AcceleratorPackage(at: path).sections
+            for index in stride(from: 0, to: bytes.count, by: 3) {
+                var damaged = bytes
+                damaged[index] ^= 1
+                try write(damaged, to: "\(path)/weights-0000.bin")
+                let package = try AcceleratorPackage(at: path)
+                let error = try #require(throws: FormatError.self) { try package.check() }
+                let isPadding = !sections.contains { ($0.offset..<$0.offset + $0.byteCount).contains(index) }
+                if isPadding {
+                    #expect(error.place == .offset(UInt64(index)))
+                    #expect(error.reason == "expected a zero between two sections")
+                    continue
+                }
+                let named = try #require(package.program.weights.first { error.place == .tensor($0.name, index: nil) })
+                let start = Place(package.blobs[0]).start
+                #expect(
+                    named.sections.contains { section in
+                        let offset = Int(Place(section).start - start)
+                        return (offset..<offset + section.count).contains(index)
+                    })
+            }
+        }
+    }
+
+    @Test("a manifest that says another digest of a blob than the sections' is refused at opening")
+    func anotherBlob() throws {
+        try withPackage { path in
+            let digest = try #require(try AcceleratorPackage(at: path).manifest.blobs.first?.digest.description)
+            try changeManifest(of: path, digest, SHA256.digest(of: "another").description)
+            let error = try #require(throws: FormatError.self) { try AcceleratorPackage(at: path) }
+            #expect(error.reason.contains("the digest of weights-0000.bin is not that of the sections"))
+        }
+    }
+
     @Test("a file that is shorter, longer, or missing is refused at opening")
     func sizes() throws {
         try withPackage { path in
@@ -197,10 +235,10 @@ struct HostilePackageTests {
             #expect(missing.place == .field("features.required"))
         }
         try withPackage { path in
-            try changeManifest(of: path, #""major":1"#, #""major":2,"novelty":[]"#)
+            try changeManifest(of: path, #""major":2"#, #""major":3,"novelty":[]"#)
             try changeManifest(of: path, #""toolVersion":"0.1.0""#, #""toolVersion":"9.0""#)
             let future = try #require(throws: FormatError.self) { try AcceleratorPackage(at: path) }
-            #expect(future.reason.contains("has format 2.0"))
+            #expect(future.reason.contains("has format 3.0"))
             #expect(future.reason.contains("accelc 9.0"))
         }
         try withPackage { path in

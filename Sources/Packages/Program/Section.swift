@@ -11,6 +11,13 @@ package struct Section: Hashable, Sendable {
     var digest: Digest
 }
 
+extension [Section] {
+    /// What the manifest calls the digest of a blob: SHA-256 over the digests of its sections, so that no byte is hashed twice.
+    func digest(ofBlob index: Int) -> Digest {
+        TreeDigest.combining(lazy.filter { $0.blob == index }.map(\.digest))
+    }
+}
+
 /// A weight of program.bin. Two weights with equal bytes name the same sections.
 struct WeightRecord: Sendable {
     var name: String
