@@ -62,7 +62,7 @@ public struct Provenance: Equatable, Sendable {
         /// Relative to the model's folder.
         public var name: String
         public var byteCount: Int
-        /// `TreeDigest` of its bytes.
+        /// `TreeDigest` of its bytes; for a file of tensors SHA-256 over those of its header and its tensors, in their order.
         public var digest: Digest
         public init(name: String, byteCount: Int, digest: Digest) {
             self.name = name

@@ -6,20 +6,20 @@ public import Tensors
 public struct ModelDigests: Sendable {
     /// The weight files and assets, for provenance and key.
     public let sources: [Provenance.Source]
-    /// `TreeDigest` of each tensor's bytes, by where they are mapped; empty without a cache. (A name would not do: what a
+    /// `TreeDigest` of each tensor's bytes, by where they are mapped. (A name would not do: what a
     /// model family makes of tensors may be called like one.)
     private let tensors: [Place: Digest]
     /// Keeps the places from being used for anything else.
     private let maps: [ByteView]
     private let identities: [(path: String, identity: FileIdentity)]
 
-    /// - Parameter cache: nil: the tensors are not needed one by one, and nothing is remembered.
+    /// - Parameter cache: nil: nothing is remembered.
     /// - Throws: `RequestError` when a file cannot be read or changes while it is read.
     public init(_ checkpoint: Checkpoint, cache: Cache?, threads: Int) throws {
         let files = checkpoint.files.map { file in
             SourceFile(
                 name: Files.name(of: file.path), path: file.path, identity: file.identity, bytes: file.bytes,
-                tensors: cache == nil ? [] : file.tensors)
+                tensors: file.tensors)
         }
         let assets = try checkpoint.assets.map { asset in
             let file = try MappedFile(asset.path)
@@ -64,9 +64,13 @@ private struct SourceFile {
 
     func memo(_ cache: Cache?, threads: Int) throws -> DigestMemo {
         if let identity, let memo = cache?.memo(identity, tensors: tensors.count) { return memo }
-        let digests = try TreeDigest.digests(of: [bytes] + tensors.map(\.bytes), threads: threads)
+        // All but the tensors comes before them; they follow each other without a gap.
+        let header = bytes[0..<bytes.count - tensors.reduce(0) { $0 + $1.bytes.count }]
+        let digests = try TreeDigest.digests(of: [header] + tensors.map(\.bytes), threads: threads)
         let nowhere = FileIdentity(device: 0, inode: 0, size: 0, modifiedNanoseconds: 0, changedNanoseconds: 0)
-        let memo = DigestMemo(identity: identity ?? nowhere, file: digests[0], tensors: Array(digests[1...]))
+        let memo = DigestMemo(
+            identity: identity ?? nowhere, file: tensors.isEmpty ? digests[0] : TreeDigest.combining(digests),
+            tensors: Array(digests[1...]))
         if identity != nil, identity == Files.identity(of: path) { cache?.store(memo) }
         return memo
     }

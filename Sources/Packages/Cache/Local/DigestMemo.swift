@@ -4,12 +4,12 @@ import ByteIO
 /// modification and change are the same.
 struct DigestMemo: Equatable {
     var identity: FileIdentity
-    /// `TreeDigest` of the whole file.
+    /// Of the whole file, as in `Provenance.Source`.
     var file: Digest
     /// `TreeDigest` of each tensor, in the order of the file.
     var tensors: [Digest]
 
-    private static let magic = Array("ACM1".utf8)
+    private static let magic = Array("ACM2".utf8)
 
     /// The name under which it is kept.
     static func name(_ identity: FileIdentity) -> Digest {
