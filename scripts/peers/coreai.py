@@ -1,7 +1,8 @@
-"""MiniLM with the codes and tables of accelc's Core ML packages, run by Apple's Core AI on this machine: it looks palettes up by its own
-operation, and its hidden states agree with those of accelc's executor.
+"""MiniLM with the codes, tables, scales and masks of accelc's Core ML packages, run by Apple's Core AI on this machine: it decompresses them
+by its own operations, and its hidden states agree with those of accelc's executor.
 
 usage: coreai.py ACCELC MINILM     (wants coreai-core, coreai-torch, torch, coremltools; exit 3 and a sentence where one is missing)
+Of the forms of Core ML, coreai-torch has no words for codes of 3 bits, and Core AI has none for a palette under a mask.
 The Core AI path on Linux runs on the CPU: it says nothing of the Neural Engine. Its releases are betas.
 """
 
@@ -27,40 +28,98 @@ try:
     from coreai.runtime import NDArray
     from coreai_torch._compression import custom_layers  # registers the operations  # noqa: F401
     from coremltools.converters.mil.frontend.milproto.load import load as milproto_load
+    from coremltools.converters.mil.mil import types
 except ImportError as error:
     print(f"coreai: skipped, since it cannot be imported: {error}", file=sys.stderr)
     sys.exit(3)
 from safetensors.numpy import load_file, save_file
 
-SCHEMES = ("float32", "palette:bits=4", "palette:bits=4,group=16")
+SCHEMES = (
+    "float32", "float16", "int8:axis=channel", "int8:axis=channel,mode=asymmetric", "int4:block=32", "affine:bits=4,block=32", "nf4:block=32",
+    "palette:bits=4", "palette:bits=4,group=16", "palette:bits=4,group=16,entries=int8", "palette:bits=4,group=16,scale=channel",
+    "vector:bits=8,size=2", "sparse:target=0.5+float16", "sparse:target=0.5+int8:axis=tensor",
+)
 LENGTH = 128
 
 
 def parts_of(path):
-    """By name of the weight: the operation that decompresses it and its operands, or the weight itself."""
+    """By name of the weight: the operation of Core ML that decompresses it and its operands, of which any may be such a pair itself."""
     model = ct.models.MLModel(str(path), skip_model_load=True)
     program = milproto_load(model.get_spec(), model.get_spec().specificationVersion, model.weights_dir)
-    parts = {}
+    parts, feeding = {}, set()
     for op in next(iter(program.functions.values())).operations:
         if op.op_type.startswith("constexpr"):
-            parts[op.outputs[0].name] = (op.op_type, {n: v.val for n, v in op.inputs.items() if v is not None})
+            operands = {n: (v.name if v.op is not None and v.op.op_type.startswith("constexpr") else v.val) for n, v in op.inputs.items() if v is not None}
+            feeding.update(v for v in operands.values() if isinstance(v, str))
+            for output in op.outputs:
+                parts[output.name] = (op.op_type, {n: parts[v] if isinstance(v, str) else v for n, v in operands.items()})
         elif op.op_type == "const" and getattr(op.outputs[0].val, "ndim", 0) > 0 and op.outputs[0].val.dtype.kind == "f":
             parts[op.outputs[0].name] = ("const", {"val": op.outputs[0].val})
-    return parts
+    return {name: part for name, part in parts.items() if name not in feeding}
+
+
+def word(value):
+    """The element type of Core ML's, e.g. int4."""
+    return types.builtin_to_string(types.numpy_type_to_builtin_type(value.dtype))
+
+
+def tensor(value):
+    """As torch has it: codes of less than a byte in bytes."""
+    plain = {"i": numpy.int8, "u": numpy.uint8}.get(value.dtype.kind, value.dtype)
+    return torch.from_numpy(numpy.array(value).astype(plain))
 
 
 class Stored(torch.nn.Module):
-    """A weight that Core AI decompresses."""
+    """A weight that Core AI decompresses, by its words for Core ML's operation."""
 
     def __init__(self, operation, operands):
         super().__init__()
-        self.operation = operation
+        self.operation, self.integers, self.data_type = operation, None, None
+        operands = dict(operands)
+        self.axis = int(operands.pop("vector_axis", 0))
+        if operation == "constexpr_lut_to_dense" and isinstance(operands["lut"], tuple):
+            # Core AI has no operation between a table and its lookup: the codes of the entries are looked up, then scaled.
+            table = operands["lut"][1]
+            self.operation = "scaled lookup"
+            operands |= {"lut": table["data"], "scale": table["scale"].reshape(table["scale"].shape[: operands["indices"].ndim])}
+        if operation == "constexpr_sparse_to_dense" and isinstance(operands["nonzero_data"], tuple):
+            # Nor one that scales what a mask has kept: it scales what the mask has spread.
+            kept = operands["nonzero_data"][1]
+            self.operation = "scaled sparse"
+            operands = {"nonzero_data": kept["nonzero_data"], "mask": kept["data_mask"], "scale": kept["scale"]}
+        if operation == "constexpr_blockwise_shift_scale" and "offset" in operands:
+            offset, scale = operands.pop("offset"), operands["scale"]
+            if offset.dtype.kind == "f":
+                # scale * (data - offset), where Core AI has scale * (data - least) + minimum.
+                least = {"int4": -8, "int8": -128}.get(word(operands["data"]), 0)
+                operands["minimum"] = scale * (least - offset)
+            else:
+                operands["zero"] = offset
         for name, value in operands.items():
-            value = numpy.ascontiguousarray(value)
-            self.register_buffer(name, torch.from_numpy(value.astype(numpy.uint8) if name == "indices" else value))
+            if isinstance(value, tuple):
+                setattr(self, name, Stored(*value))
+                continue
+            if name == "data":
+                self.data_type = getattr(torch, word(value))
+            self.register_buffer(name, tensor(value).bool() if name == "mask" else tensor(value))
 
     def forward(self):
-        return self.val if self.operation == "const" else torch.ops.coreai.lut_to_dense(self.indices, self.lut, 0)
+        ops = torch.ops.coreai
+        if self.operation == "const":
+            return self.val
+        if self.operation == "constexpr_lut_to_dense":
+            return ops.lut_to_dense(self.indices, self.lut, self.axis)
+        if self.operation == "scaled lookup":
+            return ops.constexpr_blockwise_shift_scale(ops.lut_to_dense(self.indices, self.lut, self.axis), self.scale)
+        if self.operation == "constexpr_blockwise_shift_scale":
+            data = self.data() if isinstance(self.data, Stored) else self.data
+            return ops.constexpr_blockwise_shift_scale(
+                data, self.scale, getattr(self, "zero", None), getattr(self, "minimum", None), self.data_type)
+        if self.operation == "constexpr_sparse_to_dense":
+            return ops.sparse_to_dense(self.nonzero_data, self.mask)
+        if self.operation == "scaled sparse":
+            return ops.constexpr_blockwise_shift_scale(ops.sparse_to_dense(self.nonzero_data, self.mask), self.scale)
+        raise ValueError(f"Core AI has no words for {self.operation}")
 
 
 class MiniLM(torch.nn.Module):
@@ -99,7 +158,7 @@ class MiniLM(torch.nn.Module):
 async def run_by_core_ai(model, ids, folder):
     exported = torch.export.export(model, args=(ids,)).run_decompositions(coreai_torch.get_decomp_table())
     program = coreai_torch.TorchConverter().add_exported_program(exported, input_names=["ids"], output_names=["hidden"]).to_coreai()
-    operations = [name for name in ("lut_to_dense",) if name in str(program)]
+    operations = [name for name in ("lut_to_dense", "blockwise_shift_scale", "sparse_with_bitmask_to_dense") if f"coreai.{name}" in str(program)]
     asset = program.save_asset(pathlib.Path(folder) / "x.aimodel")
     async with asset.executable() as loaded:
         found = await loaded.load_function("main")({"ids": NDArray(ids.numpy())})
@@ -124,7 +183,7 @@ def main(accelc, minilm):
                 model = MiniLM(config, parts_of(f"{scratch}/x.mlpackage")).eval()
                 found, operations = asyncio.run(run_by_core_ai(model, torch.from_numpy(ids), scratch))
             noise = 10 * math.log10(float((ours.astype(numpy.float64) ** 2).sum() / max(((ours - found).astype(numpy.float64) ** 2).sum(), 1e-300)))
-            good = noise >= 80
+            good = noise >= 80 and bool(operations) == (not scheme.startswith("float"))
             failures += not good
             print(f"  {'ok  ' if good else 'FAIL'} {scheme}: Core AI by {', '.join(operations) or 'plain weights'} agrees with accelc's executor to {noise:.1f} dB")
     sys.exit(f"coreai: {failures} schemes disagree" if failures else 0)

@@ -31,8 +31,6 @@ import numpy
 from coremltools.converters.mil.frontend.milproto.load import load as milproto_load
 from safetensors.numpy import load_file
 
-from coreml_speed import core_ml_model
-
 TARGETS = ("iOS16", "iOS17", "iOS18", "iOS26")
 SCHEMES = (
     "float16", "int8:axis=channel", "int8:axis=channel,mode=asymmetric", "int4:block=32", "affine:bits=4,block=32", "affine:bits=6,block=32",
@@ -42,6 +40,7 @@ SCHEMES = (
 )
 # What iOS 16 and 17 can hold.
 BEFORE_18 = {"float16", "int8:axis=channel", "int8:axis=channel,mode=asymmetric", "palette:bits=4", "palette:bits=4,entries=int8", "sparse:target=0.5+float16"}
+SHAPE = "batch=1,sequence=128"
 failures = []
 
 
@@ -103,22 +102,42 @@ def matrices(accelc, path):
 
 
 def their_sizes(accelc, folder, scratch):
-    """Bits per weight of coremltools' packages of the same matrices, and its seconds, by scheme (target iOS18)."""
+    """Bytes of coremltools' packages of the same model, bits per weight of the matrices, and its seconds, by scheme (target iOS18).
+
+    coremltools compresses the package that accelc writes in float16: every weight of two axes, whatever its size, and no vector.
+    """
+    path = f"{scratch}/plain.mlpackage"
+    subprocess.run([accelc, "export", folder, "--format", "coreml", "--shape", SHAPE, "--no-cache", "--quiet", "-o", path], check=True)
+    plain = ct.models.MLModel(path, skip_model_load=True)
+    program = milproto_load(plain.get_spec(), plain.get_spec().specificationVersion, plain.weights_dir)
+    vectors = {op.outputs[0].name: None for function in program.functions.values() for op in function.operations
+               if op.op_type == "const" and getattr(op.outputs[0].val, "ndim", 0) == 1 and op.outputs[0].val.dtype.kind == "f"}
+
+    def settings(choice, **options):
+        return cto.OptimizationConfig(choice(weight_threshold=0, **options), op_name_configs=vectors)
+
+    def palette(**options):
+        return lambda model: cto.palettize_weights(model, settings(cto.OpPalettizerConfig, **options))
+
+    def linear(**options):
+        return lambda model: cto.linear_quantize_weights(model, settings(cto.OpLinearQuantizerConfig, mode="linear_symmetric", **options))
+
+    groups = {"granularity": "per_grouped_channel", "group_size": 16}
     steps = {
-        "int8:axis=channel": lambda m: cto.linear_quantize_weights(m, cto.OptimizationConfig(cto.OpLinearQuantizerConfig(mode="linear_symmetric", weight_threshold=0))),
-        "int4:block=32": lambda m: cto.linear_quantize_weights(m, cto.OptimizationConfig(cto.OpLinearQuantizerConfig(
-            mode="linear_symmetric", dtype="int4", granularity="per_block", block_size=32, weight_threshold=0))),
-        "palette:bits=4": lambda m: cto.palettize_weights(m, cto.OptimizationConfig(cto.OpPalettizerConfig(nbits=4, weight_threshold=0))),
-        "palette:bits=4,group=16": lambda m: cto.palettize_weights(m, cto.OptimizationConfig(cto.OpPalettizerConfig(
-            nbits=4, granularity="per_grouped_channel", group_size=16, weight_threshold=0))),
+        "float16": lambda model: model,
+        "int8:axis=channel": linear(),
+        "int4:block=32": linear(dtype="int4", granularity="per_block", block_size=32),
+        "palette:bits=4": palette(nbits=4),
+        "palette:bits=4,group=16": palette(nbits=4, **groups),
+        "palette:bits=4,group=16,scale=channel": palette(nbits=4, enable_per_channel_scale=True, **groups),
+        "sparse:target=0.5+float16": lambda model: cto.prune_weights(model, settings(cto.OpMagnitudePrunerConfig, target_sparsity=0.5)),
     }
-    model, _, _ = core_ml_model(folder)
     figures = {}
     for scheme, step in steps.items():
         start = time.perf_counter()
         path = f"{scratch}/theirs.mlpackage"
-        step(model).save(path)
-        figures[scheme] = (*matrices(accelc, path), time.perf_counter() - start)
+        step(plain).save(path)
+        figures[scheme] = (size(path), *matrices(accelc, path), time.perf_counter() - start)
     return figures
 
 
@@ -126,11 +145,12 @@ def main(accelc, minilm):
     folder = pathlib.Path(minilm) / "model"
     with tempfile.TemporaryDirectory() as scratch:
         theirs = their_sizes(accelc, folder, scratch)
+        sizes = []
         for scheme in SCHEMES:
             for target in TARGETS:
                 name = f"{target} {scheme}"
                 path = f"{scratch}/ours.mlpackage"
-                command = [accelc, "export", folder, "--format", "coreml", "--shape", "batch=1,sequence=128", "--target", target,
+                command = [accelc, "export", folder, "--format", "coreml", "--shape", SHAPE, "--target", target,
                            "--compress", scheme, "--no-cache", "--quiet", "-o", path]
                 start = time.perf_counter()
                 run = subprocess.run(command, capture_output=True, text=True)
@@ -149,9 +169,14 @@ def main(accelc, minilm):
                       f"{size(path) / 1e6:.2f} MB, {seconds:.2f} s {different[:3] or ''}")
                 if target == "iOS18" and scheme in theirs:
                     bits, elements = matrices(accelc, path)
-                    other, count, their_seconds = theirs[scheme]
-                    check(bits / elements <= other / count * 1.0005, f"{name}: {bits / elements:.3f} bits per weight, coremltools "
+                    their_size, other, count, their_seconds = theirs[scheme]
+                    sizes.append((scheme, size(path), bits / elements, their_size, other / count))
+                    check(elements == count and bits / elements <= other / count * 1.0005 and size(path) <= their_size,
+                          f"{name}: {size(path):,} bytes, {bits / elements:.3f} bits per weight; coremltools {their_size:,}, "
                           f"{other / count:.3f} ({their_seconds:.1f} s)")
+    print("\n| MiniLM for iOS 18 | accelc | | coremltools | |\n|---|---|---|---|---|")
+    for scheme, own, bits, other, their_bits in sizes:
+        print(f"| `{scheme}` | {own / 1e6:.2f} MB | {bits:.2f} bits | {other / 1e6:.2f} MB | {their_bits:.2f} bits |")
     sys.exit(f"coreml: {len(failures)} checks failed" if failures else 0)
 
 

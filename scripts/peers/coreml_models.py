@@ -13,8 +13,9 @@ import tempfile
 import coreml
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "Tests" / "Fixtures"
+ENUMERATED = ["--shapes-as", "enumerated"]
 FORMS = ("float16", "int8", "int4:block=32", "palette:bits=4")
-# name, model, part, shapes (several: functions of one package; None: those of the model's golden, prefill and steps, which then is run)
+# name, model, part, shapes (several: functions of one package, or shapes of one function where options say so; None: those of the model's golden, prefill and steps, which then is run)
 MODELS = [
     ("MiniLM", "MINILM", None, ["batch=1,sequence=128"]),
     ("ViT", "vit_leftover", None, ["batch=1"]),
@@ -23,7 +24,9 @@ MODELS = [
     ("Phi-3-like", "phi3_partial", None, None),
     ("Kokoro generator", "kokoro_small", "generator", ["batch=1,frames=8"]),
     ("SNAC", "snac_windows", "decoder", ["batch=1,frames=4"]),
-    ("BERT, two shapes", "bert_base", None, ["batch=1,sequence=8", "batch=1,sequence=16"]),
+    ("BERT, two functions", "bert_base", None, ["batch=1,sequence=8", "batch=1,sequence=16"]),
+    ("BERT, enumerated shapes", "bert_base", None, ["batch=1,sequence=8", "batch=1,sequence=16"], *ENUMERATED),
+    ("MiniLM, enumerated shapes", "MINILM", None, ["batch=1,sequence=64", "batch=1,sequence=128"], *ENUMERATED),
 ]
 
 
@@ -45,7 +48,7 @@ def least(report):
 def main(accelc, minilm=None):
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
-        for name, folder, part, shapes in MODELS:
+        for name, folder, part, shapes, *options in MODELS:
             if folder == "MINILM" and not minilm:
                 continue
             model = pathlib.Path(minilm) / "model" if folder == "MINILM" else FIXTURES / folder
@@ -55,7 +58,7 @@ def main(accelc, minilm=None):
                         path = f"{scratch}/x.mlpackage"
                         command = [accelc, "export", model, "--format", "coreml", "--target", target, "--compress", form, "--layout", layout,
                                    "--no-cache", "--quiet", "-o", path]
-                        command += ["--part", part] if part else []
+                        command += options + (["--part", part] if part else [])
                         for shape in shapes or []:
                             command += ["--shape", shape]
                         golden = ["--golden", model / "golden.safetensors"] if shapes is None else []

@@ -31,6 +31,11 @@ struct BlobFile {
         return offset
     }
 
+    /// The bytes of the entry at `offset`; nil where there is none.
+    func content(at offset: Int) throws -> ByteView? {
+        try entries.first { $0.offset == offset }?.content()
+    }
+
     /// Bytes of the whole file.
     var byteCount: Int { end }
 

@@ -20,7 +20,8 @@ extension CoreMLExporter {
             + (counts.precise.isEmpty ? [] : ["in float32: \(Self.list(counts.precise))"])
             + counts.joined.sorted { $0.key < $1.key }.map {
                 "in parts: \($0.key) as \($0.value.joined(separator: ", "))"
-            } + (choices.layout == .ane ? model.program.functions.flatMap(Self.neuralEngine) : [])
+            } + model.interfaces.flatMap(\.shapesInWords)
+            + (choices.layout == .ane ? model.program.functions.flatMap(Self.neuralEngine) : [])
         let warnings =
             fallbacks.map { "weight \"\($0)\" is written as plain numbers: \($1)" }
             + weights.clamped.sorted().map { "table \"\($0)\": what exceeds float16 became 30000 or -30000" }

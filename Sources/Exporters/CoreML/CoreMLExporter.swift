@@ -17,8 +17,11 @@ public struct CoreMLExporter: Exporter {
     static let fallback = ExportOption(
         "allow-fallback", allowed: [],
         help: "write a weight as plain numbers, and say so, where the target cannot express its form")
-    public static let version = 2
-    public static let options = [target, precision, layout, fallback]
+    public static let version = 3
+    static let shapes = ExportOption(
+        "shapes-as", allowed: ["functions", "enumerated"],
+        help: "what several --shape become: functions (iOS 18), or one function whose inputs enumerate them")
+    public static let options = [target, precision, layout, shapes, fallback]
 
     let choices: CoreMLOptions
 
@@ -27,6 +30,7 @@ public struct CoreMLExporter: Exporter {
             target: CoreMLTarget(rawValue: values.word(Self.target)) ?? .iOS18,
             floatType: values.word(Self.precision) == "float32" ? .float32 : .float16,
             layout: CoreMLOptions.Layout(rawValue: values.word(Self.layout)) ?? .plain,
+            enumeratesShapes: values.word(Self.shapes) == "enumerated",
             allowsFallback: values.has(Self.fallback))
         if choices.layout == .ane, choices.floatType == .float32 {
             throw RequestError("the Neural Engine computes in float16: leave --precision out with --layout ane")
@@ -46,7 +50,7 @@ public struct CoreMLExporter: Exporter {
             specificationVersion: choices.target.specificationVersion,
             metadata: CoreMLModel.Metadata(
                 description: "\(model.family): \(functions.map(\.functionName).joined(separator: ", "))",
-                other: (model.provenance.map { MILNamed($0.key, $0.text) } + all.joined).sorted { $0.name < $1.name }),
+                other: (model.provenance.map { MILNamed($0.key, $0.text) } + all.notes).sorted { $0.name < $1.name }),
             interfaces: all.interfaces, program: MILProgram(functions: all.functions))
         let encoded = written.encoded
         try CoreMLPackageWriter.write(encoded, all.weights.blobs, to: path)
@@ -58,29 +62,50 @@ public struct CoreMLExporter: Exporter {
         var functions: [MILFunction] = []
         var interfaces: [CoreMLModel.Interface] = []
         var counts = LoweringCounts()
-        /// Metadata of outputs that are given in parts.
-        var joined: [MILNamed<String>] = []
+        /// Metadata of outputs and weights that are in parts.
+        var notes: [MILNamed<String>] = []
         var weights: WeightLowering
     }
 
     private func lowered(_ functions: [FrozenProgram], _ weights: WeightLowering) throws -> Lowered {
-        guard functions.count == 1 || choices.target >= .iOS18 else {
+        let isOne = functions.count == 1 || choices.enumeratesShapes
+        guard isOne || choices.target >= .iOS18 else {
             throw RequestError(
                 "the model has \(functions.count) functions, and a Core ML package can have several from iOS 18 on: "
-                    + "use --target iOS18, or --part and one --shape")
+                    + "use --target iOS18, --shapes-as enumerated, or --part and one --shape")
+        }
+        let parts = functions.map(\.program.name)
+        if isOne, let other = parts.first(where: { $0 != parts[0] }) {
+            throw RequestError(
+                "--shapes-as enumerated makes one function of the shapes of one part, but \(parts[0]) and \(other) are two: "
+                    + "add --part, or leave it out")
         }
         var result = Lowered(weights: weights)
         for (index, function) in functions.enumerated() {
             let lowering = FunctionLowering(try function.foldingTables(), weights: result.weights, options: choices)
-            let name = functions.count == 1 ? "main" : Self.name(of: function, index: index, among: functions)
+            let name = isOne ? "main" : Self.name(of: function, index: index, among: functions)
             let lowered = try lowering.lowered(named: name)
             result.weights = lowered.weights
             result.functions.append(lowered.function)
             result.interfaces.append(lowered.interface)
+            // Functions that are to become one have the names of the first.
+            defer { result.weights.held = [:] }
+            if isOne, index > 0 { continue }
             result.counts.merge(lowered.counts)
-            result.joined += lowered.counts.joined.map {
+            result.notes += lowered.counts.joined.map {
                 MILNamed(CoreMLModel.partsKey(of: $0.key, in: name), $0.value.joined(separator: " "))
             }
+            result.notes += result.weights.held.map {
+                MILNamed(CoreMLModel.rowsKey(of: $0.key, in: name), $0.value.text)
+            }
+        }
+        if isOne, functions.count > 1 {
+            let blobs = result.weights.blobs
+            let function = try ShapeMerger(result.functions) { try blobs.content(at: $0) }.merged()
+            result.interfaces = [
+                CoreMLModel.Interface(enumerating: result.interfaces, as: function, for: choices.target)
+            ]
+            result.functions = [function]
         }
         return result
     }

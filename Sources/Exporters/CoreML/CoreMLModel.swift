@@ -75,6 +75,17 @@ extension CoreMLModel {
     /// The metadata entry that lists the outputs which are the parts of `output`, along its last axis.
     static func partsKey(of output: String, in function: String) -> String { "accelc.parts.\(function).\(output)" }
 
+    /// The metadata entry that says what a weight of `function` holds: the rows, and the tensor's name.
+    static func rowsKey(of weight: String, in function: String) -> String { "accelc.rows.\(function).\(weight)" }
+
+    /// What weights of a function hold, by their names, where accelc wrote it down.
+    func rows(of function: String) -> [String: TensorRows] {
+        let prefix = Self.rowsKey(of: "", in: function)
+        return metadata.other.filter { $0.name.hasPrefix(prefix) }.reduce(into: [:]) { known, entry in
+            known[String(entry.name.dropFirst(prefix.count))] = TensorRows(entry.content)
+        }
+    }
+
     /// By the name of each output that a function gives in parts: the parts' names.
     func parts(of function: String) -> [String: [String]] {
         let prefix = Self.partsKey(of: "", in: function)

@@ -54,12 +54,15 @@ struct CoreMLParity {
             options.inputs.golden.map { $0.samples.map(InputSource.golden) } ?? [options.inputs]
         for interface in package.model.interfaces {
             for source in samples {
-                progress(.outputs, 0)
-                let run = CoreMLRun(
-                    package: package, interface: interface, source: source, stored: stored, weakest: weakest)
-                let result = try run.result(programs ?? [], options)
-                report.outputs += result.outputs
-                report.notCompared += result.notCompared
+                for shape in try interface.shapes(of: source) {
+                    progress(.outputs, 0)
+                    let run = CoreMLRun(
+                        package: package, interface: interface, shape: shape, source: source, stored: stored,
+                        weakest: weakest)
+                    let result = try run.result(programs ?? [], options)
+                    report.outputs += result.outputs
+                    report.notCompared += result.notCompared
+                }
             }
         }
         report.checkSize(budget: options.budget)

@@ -3,10 +3,12 @@ import Exporters
 import Programs
 import Tensors
 
-/// S3 and S4 for one function of a Core ML package on one set of inputs.
+/// S3 and S4 for one function of a Core ML package on one set of inputs, of one of the shapes that it enumerates.
 struct CoreMLRun {
     let package: CoreMLPackage
     let interface: CoreMLModel.Interface
+    /// The place of the inputs' shapes among those that they enumerate.
+    var shape = 0
     let source: InputSource
     /// The package's weights by the model's names.
     let stored: [String: StoredTensor]
@@ -17,7 +19,7 @@ struct CoreMLRun {
         var result = OutputStage.Result()
         func skip(_ reason: String) -> OutputStage.Result {
             result.notCompared.append(
-                NotCompared(stage: .outputs, name: interface.function + (source.golden?.suffix ?? ""), reason: reason))
+                NotCompared(stage: .outputs, name: function + (source.golden?.suffix ?? ""), reason: reason))
             return result
         }
         let given = try tensors()
@@ -52,6 +54,14 @@ struct CoreMLRun {
         return result
     }
 
+    /// The function's name, with the shape where it has several.
+    private var function: String {
+        guard interface.shapeCount > 1,
+            let input = interface.inputs.first(where: { $0.enumeratedShapes.count == interface.shapeCount })
+        else { return interface.function }
+        return "\(interface.function) \(Shape(input.enumeratedShapes[shape]))"
+    }
+
     /// What arithmetic of the package's own type may lose.
     private var computing: Tolerance {
         let function = package.model.program.functions.first { $0.name == interface.function }
@@ -72,17 +82,22 @@ struct CoreMLRun {
 
     /// The part of the model that takes what the function takes, with the function's extents.
     func reference(_ programs: [Program], _ given: [String: HostTensor]) -> FrozenProgram? {
-        let extents = Dictionary(
-            interface.inputs.map { (CoreMLWeightMatcher.identifier($0.name), $0.type.extents ?? []) }
+        // An input that takes a range goes by those that enumerate their shapes.
+        let extents: [String: [Int]?] = Dictionary(
+            interface.inputs.map { input in
+                let isFree = !input.shapeRanges.isEmpty && interface.shapeCount > 1
+                return (CoreMLWeightMatcher.identifier(input.name), isFree ? nil : input.extents(shape) ?? [])
+            }
         ) { first, _ in first }
         if let recorded = recorded(programs) { return recorded }
         for program in programs {
             let names = Set(program.inputs.map { CoreMLWeightMatcher.identifier($0.name) })
             guard names.isSuperset(of: extents.keys), !names.isDisjoint(with: extents.keys) else { continue }
             let shaped = program.inputs.compactMap { input -> StoredTensor? in
-                let shape =
-                    given[input.name].map(\.shape.dimensions) ?? extents[CoreMLWeightMatcher.identifier(input.name)]
-                guard let shape, shape.count == program.type(of: input.value).rank else { return nil }
+                let known = extents[CoreMLWeightMatcher.identifier(input.name)] ?? nil
+                guard let shape = given[input.name].map(\.shape.dimensions) ?? known,
+                    shape.count == program.type(of: input.value).rank
+                else { return nil }
                 return StoredTensor(
                     name: input.name, elementType: .bool, shape: Shape(shape),
                     bytes: ByteView(ByteBuffer(count: Shape(shape).count)))
@@ -110,8 +125,11 @@ struct CoreMLRun {
     /// As accelc wrote down when it exported the model: each function's part and shape.
     private func recorded(_ programs: [Program]) -> FrozenProgram? {
         let texts = package.model.metadata.other.first { $0.name == "accelc.shapes" }?.content.split(separator: " ")
-        guard let texts, texts.count == package.model.interfaces.count,
-            let place = package.model.interfaces.firstIndex(where: { $0.function == interface.function })
+        guard let texts,
+            var place = package.model.interfaces.firstIndex(where: { $0.function == interface.function })
+        else { return nil }
+        if package.model.interfaces.count == 1, texts.count == interface.shapeCount { place = shape }
+        guard texts.count == max(package.model.interfaces.count, interface.shapeCount), texts.indices.contains(place)
         else { return nil }
         let parts = texts[place].split(separator: "[")
         guard let program = programs.first(where: { $0.name == parts.first.map(String.init) }) else { return nil }
@@ -169,13 +187,13 @@ struct CoreMLRun {
                 let reason = found.map { "the package gives \($0.shape), expected \(output.tensor.shape)" }
                 result.notCompared.append(
                     NotCompared(
-                        stage: stage, name: "\(interface.function) \(output.name)\(suffix)",
+                        stage: stage, name: "\(function) \(output.name)\(suffix)",
                         reason: reason ?? "the package has no such output"))
                 continue
             }
             result.outputs.append(
                 OutputFinding(
-                    stage, function: interface.function, name: output.name + suffix, against: reference, found,
+                    stage, function: function, name: output.name + suffix, against: reference, found,
                     output.tensor, budget?.tolerance(forOutput: output.name) ?? tolerance))
         }
     }
@@ -188,5 +206,37 @@ extension HostTensor {
         case .bool: HostTensor(flags, shape)
         default: HostTensor(floats, shape)
         }
+    }
+}
+
+extension CoreMLModel.Interface {
+    /// How many shapes the inputs enumerate together; 1 where they do not.
+    var shapeCount: Int { max(inputs.map(\.enumeratedShapes.count).max() ?? 1, 1) }
+
+    /// Of these, those that have the extents of what a file gives; all when inputs are drawn.
+    func shapes(of source: InputSource) throws -> [Int] {
+        let given: [String: Shape]
+        switch source {
+        case .seeded: return Array(0..<shapeCount)
+        case .golden(let golden): given = golden.inputs.mapValues(\.shape)
+        case .file(let path): given = try InputMatcher(file: path).tensors.mapValues(\.shape)
+        }
+        let own = Dictionary(given.map { (CoreMLWeightMatcher.identifier($0.key), $0.value.dimensions) }) { first, _ in
+            first
+        }
+        let fitting = (0..<shapeCount).filter { shape in
+            inputs.allSatisfy { input in
+                input.enumeratedShapes.isEmpty
+                    || own[CoreMLWeightMatcher.identifier(input.name)] == input.extents(shape)
+            }
+        }
+        return [fitting.first ?? 0]
+    }
+}
+
+extension CoreMLModel.Feature {
+    /// The extents of one of its shapes; the default where it does not enumerate so many.
+    func extents(_ shape: Int) -> [Int]? {
+        enumeratedShapes.indices.contains(shape) ? enumeratedShapes[shape] : type.extents
     }
 }

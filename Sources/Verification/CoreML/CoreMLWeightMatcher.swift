@@ -1,13 +1,15 @@
 import Exporters
 import Tensors
 
-/// Which tensor of a checkpoint a weight of a Core ML package stands for: by its name as converters write it, else by
-/// its shape and elements.
+/// Which tensor of a checkpoint a weight of a Core ML package stands for: as accelc wrote down, by its name as converters
+/// write it, else by its shape and elements.
 struct CoreMLWeightMatcher {
     struct Match {
         let source: StoredTensor
         /// The package holds the matrix with its axes exchanged.
-        let isTransposed: Bool
+        var isTransposed = false
+        /// The rows that it is of the source; nil for all.
+        var rows: Range<Int>?
     }
     private let sources: [StoredTensor]
     private let byName: [String: StoredTensor]
@@ -40,8 +42,19 @@ struct CoreMLWeightMatcher {
         return name
     }
 
-    /// By name: the same, or the one that ends alike (`model_encoder_...` for `encoder_...`).
+    /// As the package says, which then is all that counts.
+    func bySaying(_ weight: CoreMLWeight, _ held: TensorRows) -> Match? {
+        guard let source = sources.first(where: { $0.name == held.tensor }), let count = source.shape.dimensions.first,
+            held.rows.upperBound <= count
+        else { return nil }
+        let own = [held.rows.count] + source.shape.dimensions.dropFirst()
+        guard own.filter({ $0 != 1 }) == weight.shape.dimensions.filter({ $0 != 1 }) else { return nil }
+        return Match(source: source, rows: held.rows.count == count ? nil : held.rows)
+    }
+
+    /// As the package says, else by name: the same, or the one that ends alike (`model_encoder_...` for `encoder_...`).
     func byName(_ weight: CoreMLWeight) -> Match? {
+        if let held = weight.holds { return bySaying(weight, held) }
         let name = Self.base(weight.name)
         if let source = byName[name], let match = Self.match(weight.shape, source) { return match }
         let alike = sources.filter { source in
@@ -54,7 +67,7 @@ struct CoreMLWeightMatcher {
 
     /// By elements: of the tensors in `candidates` that fit in shape, the one that correlates best, if that is much.
     func byElements(_ weight: CoreMLWeight, _ elements: [Float], excluding taken: Set<String>) -> Match? {
-        guard weight.shape.count >= 16 else { return nil }
+        guard weight.shape.count >= 16, weight.holds == nil else { return nil }
         var best: (match: Match, correlation: Double)?
         for source in sources where !taken.contains(source.name) {
             guard let plain = Self.match(weight.shape, source) else { continue }
@@ -73,7 +86,7 @@ struct CoreMLWeightMatcher {
     /// Nil when the shapes differ by more than axes of 1, or the exchange of two.
     private static func match(_ shape: Shape, _ source: StoredTensor) -> Match? {
         let (own, other) = (shape.dimensions.filter { $0 != 1 }, source.shape.dimensions.filter { $0 != 1 })
-        if own == other { return Match(source: source, isTransposed: false) }
+        if own == other { return Match(source: source) }
         return own.count == 2 && own == other.reversed() ? Match(source: source, isTransposed: true) : nil
     }
 
@@ -96,6 +109,10 @@ extension CoreMLWeightMatcher.Match {
     /// The source's elements in the order of the package's weight of shape `shape`.
     func floats(as shape: Shape) -> [Float] {
         let floats = source.floats()
+        if let rows {
+            let width = source.shape.dimensions.dropFirst().reduce(1, *)
+            return Array(floats[rows.lowerBound * width..<rows.upperBound * width])
+        }
         guard isTransposed else { return floats }
         let extents = shape.dimensions.filter { $0 != 1 }
         guard extents.count == 2 else { return floats }

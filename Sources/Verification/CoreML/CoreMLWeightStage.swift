@@ -4,7 +4,8 @@ import Programs
 import Tensors
 import WeightCompression
 
-/// S1 for a Core ML package: every weight, decompressed, against the tensor of the checkpoint that it stands for.
+/// S1 for a Core ML package: every weight, decompressed, against the tensor of the checkpoint that it stands for. Weights
+/// that are rows of one tensor are one comparison, which all its rows have to be in.
 struct CoreMLWeightStage {
     let package: CoreMLPackage
     let sources: [StoredTensor]
@@ -24,10 +25,11 @@ struct CoreMLWeightStage {
         let matcher = CoreMLWeightMatcher(sources)
         var matches = weights.map(matcher.byName)
         var taken = Set(matches.compactMap { $0?.source.name })
+        var joined: [String: JoinedTensor] = [:]
         for (index, weight) in weights.enumerated() {
             progress(Double(index) / Double(weights.count))
             // A scalar, or a vector of one number, is a table of the converter's.
-            guard weight.shape.count > 1 else { continue }
+            guard weight.shape.count > 1 || weight.holds != nil else { continue }
             let tensor = try package.tensor(of: weight)
             let elements = tensor.floats()
             if matches[index] == nil {
@@ -35,26 +37,39 @@ struct CoreMLWeightStage {
                 if let match = matches[index] { taken.insert(match.source.name) }
             }
             guard let match = matches[index] else {
+                let said = weight.holds.map {
+                    "\"\($0.tensor)\", of which it says it is the rows \($0.rows), has none such"
+                }
                 result.notCompared.append(
                     NotCompared(
                         stage: .weights, name: weight.name,
-                        reason: "no tensor of the model has its name, or its shape \(weight.shape) and elements like it"
+                        reason: said
+                            ?? "no tensor of the model has its name, or its shape \(weight.shape) and elements like it"
                     ))
                 continue
             }
             let metrics = Metrics(elements, against: match.floats(as: weight.shape))
+            result.metrics.merge(metrics)
             let tolerance = budget?.tolerance(forWeight: match.source.name) ?? .scheme(of: weight)
+            if let rows = match.rows {
+                joined[match.source.name, default: JoinedTensor(source: match.source)]
+                    .add(rows, weight, elements, metrics, tolerance)
+                continue
+            }
             result.weights.append(
                 WeightFinding(
                     name: match.source.name, shape: match.source.shape, codec: weight.codec,
                     byteCount: (weight.storedBits + 7) / 8, sourceByteCount: match.source.bytes.count, isTable: false,
                     metrics: metrics.summarized, tolerance: tolerance, failure: tolerance.objection(to: metrics)))
-            result.metrics.merge(metrics)
             if !match.isTransposed || match.source.shape.rank == 2 {
                 let floats = match.isTransposed ? Self.transposed(elements, match.source.shape) : elements
                 result.stored[match.source.name] = StoredTensor(
                     name: match.source.name, floats: floats, shape: match.source.shape)
             }
+        }
+        for (name, tensor) in joined.sorted(by: { $0.key < $1.key }) {
+            result.weights += [tensor.finding].compactMap(\.self)
+            if tensor.missing == nil, result.stored[name] == nil { result.stored[name] = tensor.stored }
         }
         for source in sources where !taken.contains(source.name) {
             result.notCompared.append(

@@ -18,6 +18,8 @@ struct WeightLowering {
     /// What became of the parts of each weight, by its name and their first row; all of it is one part at row 0.
     private var written: [String: [Int: WeightOutcome]] = [:]
     private(set) var clamped: Set<String> = []
+    /// What the weights of the function hold whose names do not say so: parts, and further looks at a tensor.
+    var held: [String: TensorRows] = [:]
 
     init(_ weights: [CompressedWeight], plain: [String: String] = [:], options: CoreMLOptions) {
         self.plain = plain
@@ -51,16 +53,19 @@ struct WeightLowering {
             name: view?.rows.map { "\(name) \($0.lowerBound)" } ?? name,
             extents: view?.extents ?? weight.shape.dimensions, type: type)
         place.fallback = plain[name]
-        func note(_ place: WeightPlace) {
+        func note(_ place: WeightPlace, _ operand: MILOperand) {
             written[name, default: [:]][first] = WeightOutcome(
                 form: place.form, byteCount: max(written[name]?[first]?.byteCount ?? 0, place.byteCount),
                 count: place.extents.reduce(1, *), fallback: place.fallback)
+            guard operand.name != MILBuilder.identifier(name) || view?.rows != nil else { return }
+            held[operand.name] = TensorRows(
+                tensor: name, rows: view?.rows ?? 0..<(weight.shape.dimensions.first ?? 1))
         }
         if type.isFloatingPoint {
             do {
                 let operand = try compressed(form(of: weight, view?.rows), &place, in: &builder)
                 if let operand {
-                    note(place)
+                    note(place, operand)
                     return operand
                 }
             } catch let gap as FormGap {
@@ -71,7 +76,7 @@ struct WeightLowering {
         let operand = try dense(weight, view, place, in: &builder)
         place.form = "const"
         place.byteCount = place.extents.reduce(1, *) * (type.bits ?? 32) / 8
-        note(place)
+        note(place, operand)
         return operand
     }
 

@@ -17,6 +17,8 @@ public struct CoreMLWeight: Sendable {
     public let isSparse: Bool
     /// Bits of everything that it is stored as: codes, tables, scales, masks.
     public let storedBits: Int
+    /// What it holds, where accelc wrote that down: rows of a tensor that is cut.
+    public let holds: TensorRows?
 
     public var isCompressed: Bool { operation != "const" && operation != "constexpr_cast" }
     public var shape: Shape { Shape(type.extents ?? []) }
@@ -32,6 +34,7 @@ extension CoreMLPackage {
             var seen: [MILOperation] = []
             for function in model.program.functions {
                 let constants = try FunctionConstants(function, of: self)
+                let rows = model.rows(of: function.name)
                 let parts = Set(function.operations.filter(\.isConstant).flatMap(\.readNames))
                 for operation in function.operations where operation.isConstant {
                     // What only feeds other constants is a part of a weight.
@@ -52,7 +55,7 @@ extension CoreMLPackage {
                             operation: operation.type, form: constants.form(operation),
                             codeBits: constants.codeBits(operation),
                             isSparse: operation.type == "constexpr_sparse_to_dense",
-                            storedBits: constants.storedBits(operation)))
+                            storedBits: constants.storedBits(operation), holds: rows[output.name]))
                 }
             }
             return weights
