@@ -12,12 +12,49 @@ import Synchronization
 public enum HelperProcesses {
     private static let numbers = Mutex<Set<Int32>>([])
 
-    /// Waits for a program in `body`.
-    public static func waiting<Result>(for number: Int32, _ body: () throws -> Result) rethrows -> Result {
-        numbers.withLock { _ = $0.insert(number) }
+    /// Starts a program and waits for it.
+    /// - Parameters:
+    ///   - start: returns the number of the process.
+    ///   - wait: returns when it has ended.
+    public static func running<Result>(
+        _ start: () throws -> Int32, _ wait: (Int32) throws -> Result
+    ) rethrows -> Result {
+        // There is no moment at which it runs and is not known.
+        let number = try numbers.withLock { numbers in
+            let number = try start()
+            numbers.insert(number)
+            return number
+        }
         defer { numbers.withLock { _ = $0.remove(number) } }
-        return try body()
+        return try wait(number)
     }
 
-    static func endAll() { numbers.withLock { $0.forEach { kill($0, SIGKILL) } } }
+    /// Ends all of them with all that they have started, and starts no others while `body` runs.
+    static func endingAll<Result>(_ body: () -> Result) -> Result {
+        numbers.withLock { numbers in
+            let all = numbers.flatMap { [$0] + descendants(of: $0) }
+            // One that asks for a passphrase gets the time to make the terminal show again what is typed.
+            all.forEach { kill($0, SIGTERM) }
+            for _ in 0..<30 where numbers.contains(where: { kill($0, 0) == 0 }) { usleep(10_000) }
+            all.forEach { kill($0, SIGKILL) }
+            return body()
+        }
+    }
+
+    /// What a process has started, and what that has; as far as the system tells.
+    private static func descendants(of number: Int32) -> [Int32] {
+        var children = [Int32](repeating: 0, count: 64)
+        #if canImport(Darwin)
+            let count = proc_listchildpids(number, &children, Int32(4 * children.count))
+            children = Array(children.prefix(max(0, Int(count))))
+        #else
+            let list = FileDescriptor(open("/proc/\(number)/task/\(number)/children", O_RDONLY | O_CLOEXEC))
+            var text = [UInt8](repeating: 0, count: 1024)
+            let count = list.number < 0 ? 0 : read(list.number, &text, text.count)
+            children = text.prefix(max(0, count)).split(separator: UInt8(ascii: " ")).compactMap {
+                Int32(String(decoding: $0, as: UTF8.self))
+            }
+        #endif
+        return children.flatMap { [$0] + descendants(of: $0) }
+    }
 }

@@ -15,13 +15,14 @@ public enum TemporaryPaths {
 
     /// Removes all of them, and makes no others while `body` runs: a tool that was interrupted ends itself there.
     public static func removeAll<Result>(_ body: () -> Result = {}) -> Result {
-        HelperProcesses.endAll()
-        return paths.withLock { paths in
-            for path in paths {
-                // Work on other threads goes on, and may make a file in a folder that is just being removed: hence again.
-                for _ in 0..<100 where Files.kindWithoutFollowing(path) != nil { try? Files.removeTree(path) }
+        HelperProcesses.endingAll {
+            paths.withLock { paths in
+                for path in paths {
+                    // Work on other threads goes on, and may make a file in a folder that is just being removed: hence again.
+                    for _ in 0..<100 where Files.kindWithoutFollowing(path) != nil { try? Files.removeTree(path) }
+                }
+                return body()
             }
-            return body()
         }
     }
 

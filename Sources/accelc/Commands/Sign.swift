@@ -35,6 +35,8 @@ enum SignCommand: Command {
         let package = try AcceleratorPackage(at: path)
         let progress = console.progress("checking", total: package.manifest.files.count)
         try package.check { progress.step($0) }
+        // The key's passphrase may be asked for.
+        progress.finish()
 
         let signature: [UInt8]
         switch format {

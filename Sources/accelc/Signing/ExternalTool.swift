@@ -38,24 +38,14 @@ struct ExternalTool {
         for (name, content) in files { _ = try write(content, name) }
         let streams = [try write(input, "input"), try write([], "output"), try write([], "errors")]
 
-        let process = Process()
-        process.executableURL = URL(filePath: path)
-        process.arguments = words.map { $0.hasPrefix("@") ? "\(folder.path)/\($0.dropFirst())" : $0 }
-        process.environment = ProcessInfo.processInfo.environment.merging(["LC_ALL": "C"]) { _, new in new }
-        process.standardInput = try FileHandle(forReadingFrom: URL(filePath: streams[0]))
-        process.standardOutput = try FileHandle(forWritingTo: URL(filePath: streams[1]))
-        process.standardError = try FileHandle(forWritingTo: URL(filePath: streams[2]))
-        do {
-            try process.run()
-        } catch {
-            throw RequestError("cannot run \(path): \(error.localizedDescription)", status: .unavailable)
-        }
-        HelperProcesses.waiting(for: process.processIdentifier) { process.waitUntilExit() }
+        let words = words.map { $0.hasPrefix("@") ? "\(folder.path)/\($0.dropFirst())" : $0 }
+        var environment = ProcessInfo.processInfo.environment
+        environment["LC_ALL"] = "C"
+        let isSuccess = try HelperProcesses.run(
+            path, words, environment: environment.map { "\($0)=\($1)" }, streams: (streams[0], streams[1], streams[2]))
         let output = try MappedFile(streams[1]).bytes.withBytes { Array($0) }
         let errors = try MappedFile(streams[2]).bytes.withBytes { String(decoding: $0, as: UTF8.self) }
-        let words = errors.split(whereSeparator: \.isNewline).last.map { " (\(name): \($0.prefix(200)))" }
-        return Result(
-            isSuccess: process.terminationReason == .exit && process.terminationStatus == 0, output: output,
-            message: words ?? "")
+        let message = errors.split(whereSeparator: \.isNewline).last.map { " (\(name): \($0.prefix(200)))" }
+        return Result(isSuccess: isSuccess, output: output, message: message ?? "")
     }
 }

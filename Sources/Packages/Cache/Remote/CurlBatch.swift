@@ -46,15 +46,17 @@ struct CurlBatch {
         process.standardInput = input
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return nil }
-        let answer = HelperProcesses.waiting(for: process.processIdentifier) {
+        let answer = try? HelperProcesses.running {
+            try process.run()
+            return process.processIdentifier
+        } _: { _ in
             try? input.fileHandleForWriting.write(contentsOf: Data(configuration(requests).utf8))
             try? input.fileHandleForWriting.close()
             let answer = output.fileHandleForReading.readDataToEndOfFile()
             process.waitUntilExit()
             return String(decoding: answer, as: UTF8.self)
         }
-        if process.terminationStatus == 127 { return nil }
+        guard let answer, process.terminationStatus != 127 else { return nil }
         var outcomes = [Outcome](repeating: .failed(Int(process.terminationStatus)), count: requests.count)
         for line in answer.split(separator: "\n") {
             let numbers = line.split(separator: " ").compactMap { Int($0) }
