@@ -26,6 +26,10 @@ for part in scripts/reliability/*.sh scripts/reliability/*.py; do
     [ -x "$part" ] || continue
     name=$(basename "${part%.*}")
     if [ $# != 0 ]; then case " $* " in *" $name "*) ;; *) continue ;; esac fi
+    if [ "${part##*.}" = py ] && ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null; then
+        printf '%-64s skipped: %s\n' "$name" "python3 (3.8 or newer) is not installed"
+        continue
+    fi
     export SCRATCH=$work/$name
     mkdir "$SCRATCH"
     status=0
