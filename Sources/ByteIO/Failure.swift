@@ -66,6 +66,7 @@ public struct RequestError: ReportedError, Equatable {
 
 /// "did you mean" for names: the candidate within a third of the name's length in edits, if there is one.
 public func nearestName(to name: String, among candidates: some Sequence<String>) -> String? {
+    guard name.utf8.count <= longestMisspelling else { return nil }
     let limit = max(1, name.count / 3)
     return candidates.map { (editDistance(name, $0), $0) }.filter { $0.0 <= limit }.min { $0 < $1 }?.1
 }
@@ -73,12 +74,16 @@ public func nearestName(to name: String, among candidates: some Sequence<String>
 /// Names that are like a name, the most alike first: within a third of its length in edits, or beginning with the same
 /// word of three letters or more.
 public func nearestNames(to name: String, among candidates: some Sequence<String>) -> [String] {
+    guard name.utf8.count <= longestMisspelling else { return [] }
     func word(_ name: String) -> Substring { name.prefix { $0.isLetter } }
     let limit = max(1, name.count / 3)
     return candidates.map { (distance: editDistance(name, $0), name: $0) }
         .filter { $0.distance <= limit || word(name).count >= 3 && word(name) == word($0.name) }
         .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }.map(\.name)
 }
+
+/// A longer name, which a file may hold, is no slip of the pen; comparing it would take long.
+private let longestMisspelling = 256
 
 /// Levenshtein distance in characters.
 func editDistance(_ left: String, _ right: String) -> Int {

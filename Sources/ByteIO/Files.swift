@@ -55,6 +55,15 @@ public enum Files {
         return stat(path, &status) == 0 ? FileIdentity(status) : nil
     }
 
+    /// How many names (hard links) a file has, where it may be written through each of them; 1 for any other file.
+    public static func writableNames(of path: String) -> Int {
+        var status = stat()
+        guard stat(path, &status) == 0, Kind(mode: status.st_mode) == .file, status.st_mode & 0o222 != 0 else {
+            return 1
+        }
+        return max(1, Int(clamping: status.st_nlink))
+    }
+
     /// The names in a folder, sorted, without `.` and `..`.
     public static func list(_ folder: String) throws(RequestError) -> [String] {
         guard let stream = opendir(folder) else {

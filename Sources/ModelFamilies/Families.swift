@@ -48,6 +48,7 @@ public enum Families {
             ? " (supported: \(supported.joined(separator: ", ")))"
             : "; the nearest that are: \(near.joined(separator: ", ")) (accelc families lists all)"
         throw RequestError(
-            "\(configuration.file): models of type \"\(modelType)\" are not supported\(known)", status: .unavailable)
+            "\(configuration.file): models of type \(quoted(modelType)) are not supported\(known)", status: .unavailable
+        )
     }
 }

@@ -87,14 +87,24 @@ extension Checkpoint.Asset {
         "vocab.json", "vocab.txt",
     ]
 
+    /// The largest tokenizers that are known have 40 MB.
+    private static let mostBytes: Int64 = 256 << 20
+
     static func all(in folder: String) throws -> [Checkpoint.Asset] {
         var found = try Files.list(folder).filter { name in
             names.contains(name) || name.hasSuffix(".model") || (name.hasPrefix("tokenizer") && name.hasSuffix(".json"))
         }
         found.append("1_Pooling/config.json")
-        return found.map { Checkpoint.Asset(name: $0, path: "\(folder)/\($0)") }.filter {
+        let assets = found.map { Checkpoint.Asset(name: $0, path: "\(folder)/\($0)") }.filter {
             Files.kind(of: $0.path) == .file
         }
+        for asset in assets {
+            guard let size = Files.identity(of: asset.path)?.size, size > mostBytes else { continue }
+            throw FormatError(
+                file: asset.path,
+                reason: "has \(size) bytes; of a file beside the weights at most \(mostBytes) are taken into a package")
+        }
+        return assets
     }
 }
 

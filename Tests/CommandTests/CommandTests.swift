@@ -47,7 +47,12 @@ struct CommandTests {
                 data.replaceSubrange(start..<start + bytes.count, with: bytes)
             }
         case .truncate(let name, let count):
-            try edit(path(name)) { $0 = $0.prefix(count) }
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path(name))
+            let file = try FileHandle(forUpdating: URL(filePath: path(name)))
+            try file.truncate(atOffset: UInt64(count))
+            try file.close()
+        case .link(let name, let other):
+            try FileManager.default.linkItem(atPath: path(name), toPath: path(other))
         case .remove(let name):
             try FileManager.default.removeItem(atPath: path(name))
         }

@@ -164,6 +164,9 @@ private struct ZipExtra {
             if kind == ZipFormat.unicodePathExtra {
                 throw outer.error("an extra field gives the entry another name", at: fieldStart)
             }
+            if kind == ZipFormat.oldUnixExtra || kind == ZipFormat.unixExtra && length > 12 {
+                throw outer.error("an extra field makes the entry a link", at: fieldStart)
+            }
             if kind == ZipFormat.alignmentExtra, field.withBytes({ $0.dropFirst(2).contains { $0 != 0 } }) {
                 throw outer.error("the padding before an entry is not zero", at: fieldStart)
             }

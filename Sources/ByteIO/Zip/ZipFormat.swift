@@ -17,6 +17,10 @@ enum ZipFormat {
     /// Another name for the entry, which some tools prefer to the name itself.
     static let unicodePathExtra: UInt16 = 0x7075
 
+    /// What the entry is a link to, of PKWARE (behind 12 bytes of times and numbers) and of Info-ZIP's early days.
+    static let unixExtra: UInt16 = 0x000D
+    static let oldUnixExtra: UInt16 = 0x756E
+
     static let descriptorFlag: UInt16 = 1 << 3
     static let utf8Flag: UInt16 = 1 << 11
     /// Speed hints of deflate.

@@ -56,6 +56,7 @@ enum CheckSignatureCommand: Command {
                 signer.name.map { "signed by \($0)" } ?? "not signed, which the policy and --allow-unsigned allow"
             console.summary("\(path): \(words)\(signer.key.map { " (\($0))" } ?? ""), \(package.digest)")
         }
+        package.remarks.forEach(console.warning)
         for name in signer.ignored where name != "verify.json" {
             console.warning(
                 "the signature leaves out \"\(name.prefix(80))\"; the package is checked with it all the same")

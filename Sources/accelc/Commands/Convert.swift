@@ -37,6 +37,7 @@ enum ConvertCommand: Command {
         plan planFolder: String, _ console: Console
     ) throws -> CacheOutcome {
         var model = try RequestedModel(request, threads: console.threads)
+        model.checkpoint.remarks.forEach(console.warning)
 
         // Without a cache nothing depends on them yet: they are computed beside the compression.
         let known = try cache.map { try ModelDigests(model.checkpoint, cache: $0, threads: console.threads) }

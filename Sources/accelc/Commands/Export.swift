@@ -28,6 +28,7 @@ enum ExportCommand: Command {
 
         let cache = try CacheChoice.cache(arguments, console)
         let source = try ExportSource(request, arguments, cache: cache, threads: console.threads)
+        source.remarks.forEach(console.warning)
         let key = try cache.flatMap { _ in try source.key(for: type, choices) }
         let (kept, claim) = try take(key, from: cache, to: output)
         defer { claim?.release() }

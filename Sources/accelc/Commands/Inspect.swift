@@ -25,6 +25,7 @@ enum InspectCommand: Command {
         let path = try arguments.required(file)
         let inspection = try inspection(of: path, arguments, console)
         if arguments.has(CommonOptions.json) { console.print(inspection.json) } else { console.print(inspection.text) }
+        inspection.warnings.forEach(console.warning)
         return .success
     }
 
@@ -77,4 +78,6 @@ extension Arguments {
 struct Inspection {
     var text: String
     var json: JSON
+    /// What is worth knowing of its files; part of `json`.
+    var warnings: [String] = []
 }

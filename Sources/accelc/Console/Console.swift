@@ -56,7 +56,7 @@ final class Console {
     func warning(_ sentence: String) {
         if isQuiet { return }
         bar?.clear()
-        emit("accelc: \(paint("warning:", .yellow)) \(sentence)\n", to: 2)
+        emit("accelc: \(paint("warning:", .yellow)) \(Text.line(sentence))\n", to: 2)
     }
 
     /// A warning from code that may run on any thread.
@@ -67,7 +67,7 @@ final class Console {
 
     func error(_ sentence: String) {
         bar?.clear()
-        emit("accelc: \(paint("error:", .red)) \(sentence)\n", to: 2)
+        emit("accelc: \(paint("error:", .red)) \(Text.line(sentence))\n", to: 2)
     }
 
     /// A stage of work that is about to begin; progress on it is told to what this returns.

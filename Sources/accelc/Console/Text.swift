@@ -25,6 +25,15 @@ enum Text {
         return overflow ? nil : bytes
     }
 
+    /// A sentence as one line: what it quotes of a file must not command a terminal, nor fill it.
+    static func line(_ sentence: String) -> String {
+        let scalars = sentence.unicodeScalars.prefix(4000).map {
+            $0.properties.generalCategory == .control ? "\u{FFFD}" : $0
+        }
+        let isCut = scalars.count == 4000
+        return String(String.UnicodeScalarView(scalars)) + (isCut ? "..." : "")
+    }
+
     static func decimals(_ value: Double, _ digits: Int) -> String {
         value.isInfinite ? (value < 0 ? "-inf" : "inf") : String(format: "%.\(digits)f", value)
     }

@@ -26,6 +26,14 @@ enum ExportSource {
         self = .package(try AcceleratorPackage(at: request.model))
     }
 
+    /// What is worth knowing of its files.
+    var remarks: [String] {
+        switch self {
+        case .package(let package): package.remarks
+        case .model(let model, _): model.checkpoint.remarks
+        }
+    }
+
     /// nil where nothing is looked for: there is no cache, or a plan is to be made anew.
     func key(for exporter: any Exporter.Type, _ choices: ExportOptionValues) throws -> CacheKey? {
         let format = "\(exporter.name) \(exporter.version)"

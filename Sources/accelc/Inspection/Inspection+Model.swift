@@ -25,12 +25,14 @@ extension Inspection {
             }.joined(separator: "\n"))
         if tensors { sections.append(Self.table(of: checkpoint.tensors)) }
         text = sections.joined(separator: "\n\n")
+        warnings = checkpoint.remarks
         json = [
             "kind": "model", "folder": .string(checkpoint.folder), "family": .string(name),
             "model_type": checkpoint.configuration["model_type"].value ?? .null,
             "architectures": .array(architectures.map { .string($0) }),
             "files": .array(checkpoint.files.map { .string(Files.name(of: $0.path)) }),
             "assets": .array(checkpoint.assets.map { .string($0.name) }),
+            "warnings": .array(warnings.map { .string($0) }),
             "parameters": .integer(Int64(survey.parameters.count)),
             "bytes": .integer(Int64(survey.parameters.bytes)),
             "parts": .array(survey.parts.map { Self.document($0) }),

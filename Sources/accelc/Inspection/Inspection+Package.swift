@@ -20,6 +20,7 @@ extension Inspection {
         parts += [coverage.schemes] + (plan || operators ? [] : [coverage.tensors])
         if !coverage.warnings.isEmpty { parts.append(coverage.warnings.joined(separator: "\n")) }
         text = parts.joined(separator: "\n\n")
+        warnings = package.remarks
         json = [
             "kind": "package", "path": .string(package.path), "digest": .string(package.digest.description),
             "format": .string("\(manifest.major).\(manifest.minor)"), "bytes": .integer(Int64(package.byteCount)),
@@ -27,6 +28,7 @@ extension Inspection {
             "family": .string(manifest.provenance.family), "tool": .string(manifest.provenance.toolVersion),
             "recipe": manifest.provenance.recipe,
             "remarks": .array(manifest.provenance.remarks.map { .string($0) }),
+            "warnings": .array(warnings.map { .string($0) }),
             "required_features": .array(manifest.requiredFeatures.map { .string($0) }),
             "ignored_features": .array(manifest.ignoredFeatures.map { .string($0) }),
             "functions": .array(package.program.functions.map(Self.document)),
