@@ -46,6 +46,23 @@ public final class MappedFile: @unchecked Sendable {
         LostPages.maps.withLock { $0[UInt(bitPattern: address)] = LostPages.Map(path: path, byteCount: size) }
     }
 
+    /// Maps a file inside of a folder. A link could lead anywhere: every step of the way is looked at without following it.
+    /// - Parameter name: relative to `folder`, without `.` and `..`.
+    public convenience init(_ name: String, inside folder: String) throws {
+        var step = ""
+        for part in name.split(separator: "/") {
+            step = step.isEmpty ? String(part) : "\(step)/\(part)"
+            let expected: Files.Kind = step == name ? .file : .folder
+            let found = Files.kindWithoutFollowing("\(folder)/\(step)")
+            guard found == expected else {
+                throw FormatError(
+                    file: "\(folder)/\(step)",
+                    reason: "expected \(expected), found \(found.map { "\($0)" } ?? "nothing")")
+            }
+        }
+        try self.init("\(folder)/\(name)")
+    }
+
     deinit {
         guard let memory else { return }
         _ = LostPages.maps.withLock { $0.removeValue(forKey: UInt(bitPattern: memory)) }

@@ -29,6 +29,10 @@ package struct ShardIndex {
         }
         guard !fieldOfShard.isEmpty else { throw map.error("it names no tensor") }
         self.shardOfTensor = shardOfTensor
+        var names = FileNames()
+        for (shard, field) in fieldOfShard.sorted(by: { $0.key < $1.key }) {
+            if let flaw = names.insert(shard) { throw field.error(flaw) }
+        }
         shards = fieldOfShard.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 

@@ -12,7 +12,7 @@ extension FuzzTarget {
                 return nil
             }
             return [UInt8(index)] + text
-        }
+        } + Attack.configurations.filter { $0.bytes.count < 1 << 12 }.map { [0] + $0.bytes }
     ) { bytes in
         guard let index = bytes.withBytes({ $0.first }), !models.isEmpty else { return }
         let model = models[Int(index) % models.count]

@@ -15,9 +15,9 @@ extension FuzzTarget {
     static let shardIndex = FuzzTarget(
         name: "shard-index",
         seeds: [
-            #"{"metadata": {"total_size": 24}, "weight_map": {"a": "1.safetensors", "b": "2.safetensors"}}"#,
-            #"{"weight_map": {"a": "../1.safetensors"}}"#, #"{"weight_map": {"a": "1.bin"}}"#,
-        ].map { Array($0.utf8) }
+            Array(#"{"metadata": {"total_size": 24}, "weight_map": {"a": "1.safetensors", "b": "2.safetensors"}}"#.utf8)
+        ]
+            + Attack.shardIndexes.map(\.bytes)
     ) { bytes in
         let index = try ShardIndex(parsing: JSONField(JSON.parse(bytes, file: "fuzz"), file: "fuzz"))
         for (name, _) in index.shards { precondition(!name.contains("/") && !name.contains("\\") && name != "..") }

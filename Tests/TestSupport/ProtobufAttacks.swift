@@ -20,11 +20,12 @@ extension Attack {
             Attack("the largest integer", [0x08] + [UInt8](repeating: 0xFF, count: 9) + [1], .accepted),
             Attack("a hundred messages in each other", nested, .accepted),
             Attack("an unknown field", [0xF8, 0x07, 1], .accepted),
-            Attack("a varint of 11 bytes", [0x08] + [UInt8](repeating: 0x80, count: 10) + [1], refused("", at: 1)),
-            Attack("a varint above 2^64", [0x08] + [UInt8](repeating: 0xFF, count: 9) + [2], refused("", at: 1)),
-            Attack("a varint that ends early", [0x08, 0x80], refused("", at: 2)),
-            Attack("a tag that ends early", [0x80], refused("", at: 1)),
-            Attack("no value", [0x08], refused("", at: 1)),
+            Attack(
+                "a varint of 11 bytes", [0x08] + [UInt8](repeating: 0x80, count: 10) + [1], refused("64-bit", at: 1)),
+            Attack("a varint above 2^64", [0x08] + [UInt8](repeating: 0xFF, count: 9) + [2], refused("64-bit", at: 1)),
+            Attack("a varint that ends early", [0x08, 0x80], refused("1 bytes are expected", at: 2)),
+            Attack("a tag that ends early", [0x80], refused("1 bytes are expected", at: 1)),
+            Attack("no value", [0x08], refused("1 bytes are expected", at: 1)),
             Attack("field number 0", [0x00, 1], refused("0 is not a field number", at: 0)),
             Attack(
                 "a field number of 2^29", [0x80, 0x80, 0x80, 0x80, 0x10, 1], refused("is not a field number", at: 0)),

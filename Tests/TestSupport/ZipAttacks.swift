@@ -123,6 +123,13 @@ extension Attack {
         one("a second name in its header", .refused(.offset(31), "another name")) {
             $0.localExtra = [0x75, 0x70, 1, 0, 1]
         },
+        one("a hard link (PKWARE)", .refused(.offset(83), "makes the entry a link")) {
+            $0.extra = [0x0D, 0, 13, 0] + [UInt8](repeating: 0, count: 12) + [0x62]
+        },
+        one("a hard link in its header (Info-ZIP)", .refused(.offset(31), "makes the entry a link")) {
+            $0.localExtra = [0x6E, 0x75, 15, 0] + [UInt8](repeating: 0, count: 14) + [0x62]
+        },
+        one("times of PKWARE", .accepted) { $0.extra = [0x0D, 0, 12, 0] + [UInt8](repeating: 0, count: 12) },
         one("a bomb by its ratio", .refused(.offset(41), "times as many")) {
             $0.deflate(); $0.size = 1 << 30
         },

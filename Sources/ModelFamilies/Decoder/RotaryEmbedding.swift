@@ -107,20 +107,19 @@ struct RotaryEmbedding: Equatable {
 
     /// What the length of the cache decides.
     func remarks(upTo longest: Int) -> [Program.FreeDimension.Remark] {
+        func beyond(_ places: Int, _ text: String) -> [Program.FreeDimension.Remark] {
+            places < longest ? [.init(places + 1...longest, text)] : []
+        }
         switch growth {
-        case .none: []
+        case .none: return []
         case .switching(_, let original):
-            [
-                .init(1...original, "rotary embeddings by the short factors, which are for up to \(original) places"),
-                .init(
-                    original + 1...longest, "rotary embeddings by the long factors, for more than \(original) places"),
+            return [
+                .init(1...original, "rotary embeddings by the short factors, which are for up to \(original) places")
             ]
+                + beyond(original, "rotary embeddings by the long factors, for more than \(original) places")
         case .stretching(_, let original):
-            [
-                .init(
-                    original + 1...longest,
-                    "rotary embeddings of a base stretched for this length, beyond \(original) places")
-            ]
+            return beyond(
+                original, "rotary embeddings of a base stretched for this length, beyond \(original) places")
         }
     }
 

@@ -15,10 +15,10 @@ public struct CoreMLPackage: Sendable {
     /// - Throws: `FormatError` for a package that is corrupt or holds something other than an ML Program.
     public init(at path: String) throws {
         let folder = try PackageFolder(path)
-        let weights = Files.kind(of: folder.weights) == nil ? nil : try MappedFile(folder.weights).bytes
+        let (model, weights) = (try folder.model, try folder.weights)
         try self.init(
-            path: path, model: CoreMLModel(MappedFile(folder.model).bytes, file: folder.model),
-            blobs: weights.map { try BlobReader($0, file: folder.weights) })
+            path: path, model: CoreMLModel(model.bytes, file: model.path),
+            blobs: weights.map { try BlobReader($0.bytes, file: $0.path) })
     }
 
     /// A package in memory.
