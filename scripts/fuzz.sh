@@ -14,7 +14,9 @@ work=.build-fuzz
 source scripts/setup.sh
 
 export ACCELC_FUZZ=1
-build=(-c release --scratch-path "$work" --product FuzzTargets --sanitize fuzzer --sanitize address)
+# Of two --sanitize of the package manager the Swift compiler takes the last: without the flag behind them its code is not
+# instrumented, and the fuzzer gropes in the dark.
+build=(-c release --scratch-path "$work" --product FuzzTargets --sanitize fuzzer --sanitize address -Xswiftc -sanitize=fuzzer,address)
 library=$(swift build "${build[@]}" --show-bin-path)/libFuzzTargets.a
 # An archive keeps the objects of files that are gone.
 rm -f "$library"
@@ -32,6 +34,7 @@ for target; do
     FUZZ_TARGET=$target FUZZ_SEEDS=$work/corpus/$target $work/fuzz "$work/corpus/$target" "$limit" \
         -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 -artifact_prefix="$work/findings/$target-" \
         > "$work/$target.log" 2>&1 || failed=1
+    if grep 'Is the code instrumented for coverage' "$work/$target.log"; then failed=1; fi
     grep -E 'number_of_executed_units|^SUMMARY|ERROR|Fatal error' "$work/$target.log" || true
 done
 [ $failed = 0 ] || { echo "fuzz: findings in $work/findings, logs in $work" >&2; exit 1; }

@@ -157,11 +157,17 @@ extension AcceleratorPackage {
     }
 }
 
-extension AcceleratorPackage {
-    /// Reads source-map.json beside the program.bin whose sections it names.
-    package static func checkSourceMap(_ bytes: ByteView, of program: ByteView, blobs: [ByteView], file: String) throws
-    {
-        let sections = try Self.program(program, file: file, blobs: blobs).sections
+/// The sections that a program.bin names, with their blobs: what a source-map.json is read beside.
+package struct KnownSections: Sendable {
+    private let sections: [Section]
+    private let blobs: [ByteView]
+
+    package init(of program: ByteView, blobs: [ByteView], file: String) throws {
+        sections = try AcceleratorPackage.program(program, file: file, blobs: blobs).sections
+        self.blobs = blobs
+    }
+
+    package func check(sourceMap bytes: ByteView, file: String) throws {
         _ = try SourceMap(bytes, file: file, known: sections) { section in
             blobs[section.blob][section.offset..<section.offset + section.byteCount]
         }
