@@ -18,6 +18,7 @@ extension Files {
 
     /// Makes `target`, which must not exist, hold the bytes of the file `source`.
     /// - Parameters:
+    ///   - mode: what may be done with it. A link has that of the source.
     ///   - mayLink: a second name of the same file will do; only for files that nobody writes to.
     ///   - isSynced: the bytes are on the disk when this returns.
     @discardableResult
@@ -52,6 +53,13 @@ extension Files {
             unlink(target)
             return false
         #endif
+    }
+
+    /// Takes away the right to write to a file.
+    public static func makeReadOnly(_ path: String) throws {
+        guard chmod(path, 0o444) == 0 else {
+            throw RequestError("cannot make \(path) read-only: \(systemMessage())", status: .unavailable)
+        }
     }
 
     /// Gives a file another name in the same file system, replacing what has that name.

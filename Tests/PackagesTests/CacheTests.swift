@@ -116,6 +116,29 @@ struct CacheTests {
         }
     }
 
+    @Test(
+        "a large file that may be linked becomes a content under a second name, read-only; others are cloned or copied")
+    func linking() throws {
+        try withCache { cache, folder in
+            let (large, small) = ("\(folder)/large", "\(folder)/small")
+            try write([1], to: small)
+            try write([], to: large)
+            #expect(truncate(large, off_t(CacheFolder.linkedBytes)) == 0)
+            func inode(_ path: String) -> UInt64? { Files.identity(of: path)?.inode }
+            for path in [small, large] {
+                let file = try cache.folder.putFile(path, mayLink: true)
+                let blob = cache.folder.blobPath(file.digest)
+                let isOne = inode(blob) == inode(path)
+                #expect(path == large || !isOne, "\(path)")
+                let mode = try FileManager.default.attributesOfItem(atPath: blob)[.posixPermissions]
+                #expect(mode as? Int == 0o444)
+                let kept = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+                #expect((kept as? Int == 0o444) == isOne)
+                #expect(try cache.folder.verifiedBlob(file).count == file.byteCount)
+            }
+        }
+    }
+
     @Test("a package: placed as folder and as archive, the same bytes as written")
     func packages() throws {
         try withCache { cache, folder in

@@ -50,7 +50,7 @@ extension Cache {
         for file in record.files {
             let name = "\(target.path)/\(file.path)"
             try Files.makeFolder(Files.parentFolder(of: name) ?? target.path)
-            if let miss = try put(file, at: name, mayLink: file.byteCount >= Self.linkedBytes && !asArchive) {
+            if let miss = try put(file, at: name, mayLink: file.byteCount >= CacheFolder.linkedBytes && !asArchive) {
                 return .failure(miss)
             }
         }
@@ -76,10 +76,8 @@ extension Cache {
         return nil
     }
 
-    /// Files from this size on are linked rather than copied.
-    private static var linkedBytes: Int { 64 << 20 }
-
-    /// Keeps the package whose folder has just been written.
+    /// Keeps the package whose folder has just been written. Its large files become the cache's own as well, read-only, as those are
+    /// that the cache hands out.
     /// - Parameter model: what to call it in lists.
     public func store(packageAt path: String, for key: CacheKey, model: String) {
         _ = writing { folder in
@@ -87,7 +85,7 @@ extension Cache {
             let package = try AcceleratorPackage(at: path)
             let names = [PackageFormat.manifestName] + package.manifest.files.map(\.name)
             let files = try names.map { name in
-                var file = try folder.putFile("\(path)/\(name)")
+                var file = try folder.putFile("\(path)/\(name)", mayLink: true)
                 file.path = name
                 return file
             }

@@ -20,6 +20,7 @@ public final class KeptTensors: Sendable {
     private let digests: ModelDigests?
     private let spill: TensorSpill
     private let model: String
+    private let threads: Int
 
     /// - Parameters:
     ///   - digests: of the model's files; nil: nothing is looked up in the cache.
@@ -28,8 +29,9 @@ public final class KeptTensors: Sendable {
     ///   - model: what lists call the model.
     public init(
         cache: Cache?, digests: ModelDigests?, output: String, draft: PackageDraft? = nil,
-        comparedIn comparison: CacheComparison? = nil, model: String
+        comparedIn comparison: CacheComparison? = nil, model: String, threads: Int = 1
     ) {
+        self.threads = threads
         self.comparison = comparison
         self.cache = cache
         self.digests = digests
@@ -51,7 +53,10 @@ public final class KeptTensors: Sendable {
 
     public func store(_ weights: [MadeWeight]) throws -> [CompressedTensor] {
         if cache == nil { return try spill.keep(weights.map(\.tensor)) }
-        return try weights.map { try store($0.source, $0.tensor, $0.distortion, nil) }
+        // Each is hashed as one stream.
+        return try Parallel.map(weights.count, threads: threads) {
+            try store(weights[$0].source, weights[$0].tensor, weights[$0].distortion, nil)
+        }
     }
 
     /// - Parameter statistics: digest of what the codec is told of the weight's inputs.

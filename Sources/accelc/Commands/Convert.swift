@@ -53,7 +53,7 @@ enum ConvertCommand: Command {
         let draft = try output.draft(weights: plan.map(\.source.name))
         let kept = KeptTensors(
             cache: cache, digests: known, output: output.path, draft: draft, comparedIn: comparison,
-            model: request.model)
+            model: request.model, threads: console.threads)
         let (compressed, digests) = try model.compressed(
             keptIn: kept, remembering: comparison == nil ? cache : nil, digests: known,
             progress: console.progress("compressing", total: plan.count))

@@ -63,7 +63,8 @@ enum ExportSource {
             try model.meetTarget(writingPlanTo: arguments[BudgetRequest.plan] ?? "\(output).plan")
             let plain = try exporter.check(model.functions, model.plan)
             try model.leavePlain(Array(plain.keys))
-            let kept = KeptTensors(cache: cache, digests: known, output: output, model: model.request.model)
+            let kept = KeptTensors(
+                cache: cache, digests: known, output: output, model: model.request.model, threads: console.threads)
             let (compressed, digests) = try model.compressed(
                 keptIn: kept, remembering: cache, digests: known,
                 progress: console.progress("compressing", total: model.plan.count))

@@ -103,25 +103,40 @@ struct CacheFolder: Sendable {
         return CacheRecord.File(path: "", digest: digest, byteCount: size)
     }
 
-    /// Keeps the content of a file, as a clone where the file system can.
-    func putFile(_ source: String) throws -> CacheRecord.File {
+    /// Keeps the content of a file: as a clone where the file system can, as another name of the file where it is large and
+    /// `mayLink`, which makes it read-only, else as a copy.
+    func putFile(_ source: String, mayLink: Bool = false) throws -> CacheRecord.File {
         let content = try MappedFile(source).bytes
-        let digest = SHA256.digest(of: content)
-        let path = blobPath(digest)
-        if !hasBlob(path, digest, size: content.count) {
-            try Files.makeFolder(Files.parentFolder(of: path) ?? root)
-            let partial = "\(Files.parentFolder(of: path) ?? root)/.\(randomName()).partial"
-            do {
-                try Files.copy(source, to: partial, mode: 0o444, isSynced: isSynced)
-                try Files.rename(partial, to: path)
-            } catch {
-                try? Files.removeTree(partial)
-                throw error
-            }
-            if isSynced { Files.sync(Files.parentFolder(of: path) ?? root) }
-        }
-        return CacheRecord.File(path: "", digest: digest, byteCount: content.count)
+        let file = CacheRecord.File(path: "", digest: SHA256.digest(of: content), byteCount: content.count)
+        try putFile(source, as: file, mayLink: mayLink)
+        return file
     }
+
+    /// The same for a file whose digest is known.
+    func putFile(_ source: String, as file: CacheRecord.File, mayLink: Bool) throws {
+        let path = blobPath(file.digest)
+        if hasBlob(path, file.digest, size: file.byteCount) { return }
+        let folder = Files.parentFolder(of: path) ?? root
+        try Files.makeFolder(folder)
+        let partial = "\(folder)/.\(randomName()).partial"
+        do {
+            let isLinked = mayLink && file.byteCount >= Self.linkedBytes
+            switch try Files.copy(source, to: partial, mode: 0o444, mayLink: isLinked, isSynced: isSynced) {
+            case .link:
+                try Files.makeReadOnly(partial)
+                if isSynced { Files.sync(partial) }
+            case .clone, .copy: break
+            }
+            try Files.rename(partial, to: path)
+        } catch {
+            try? Files.removeTree(partial)
+            throw error
+        }
+        if isSynced { Files.sync(folder) }
+    }
+
+    /// Files from this size on are linked rather than copied.
+    static let linkedBytes = 64 << 20
 
     func randomName() -> String {
         (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()

@@ -178,6 +178,6 @@ extension CacheFolder {
     func adopt(_ path: String, as file: CacheRecord.File) throws {
         let content = try MappedFile(path).bytes
         guard content.count == file.byteCount, SHA256.digest(of: content) == file.digest else { return }
-        _ = try putFile(path)
+        try putFile(path, as: file, mayLink: true)
     }
 }
