@@ -135,6 +135,13 @@ struct CacheTests {
                 let kept = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
                 #expect((kept as? Int == 0o444) == isOne)
                 #expect(try cache.folder.verifiedBlob(file).count == file.byteCount)
+                // Whoever writes to it all the same is noticed.
+                guard isOne else { continue }
+                try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+                let handle = try FileHandle(forWritingTo: URL(filePath: path))
+                try handle.write(contentsOf: [1])
+                try handle.close()
+                #expect(throws: CacheMiss(.wrongBytes(file.digest))) { try cache.folder.verifiedBlob(file) }
             }
         }
     }

@@ -52,7 +52,7 @@ extension CacheFolder {
         return note.withBytes { String(decoding: $0, as: UTF8.self) } == text
     }
 
-    private func noteVerified(_ path: String) {
+    func noteVerified(_ path: String) {
         guard let text = noteText(path), let path = notePath(path) else { return }
         // A note that cannot be written costs a verification later.
         try? Files.makeFolder(Files.parentFolder(of: path) ?? root)

@@ -120,14 +120,15 @@ struct CacheFolder: Sendable {
         try Files.makeFolder(folder)
         let partial = "\(folder)/.\(randomName()).partial"
         do {
-            let isLinked = mayLink && file.byteCount >= Self.linkedBytes
-            switch try Files.copy(source, to: partial, mode: 0o444, mayLink: isLinked, isSynced: isSynced) {
-            case .link:
+            let isLarge = mayLink && file.byteCount >= Self.linkedBytes
+            let method = try Files.copy(source, to: partial, mode: 0o444, mayLink: isLarge, isSynced: isSynced)
+            if method == .link {
                 try Files.makeReadOnly(partial)
                 if isSynced { Files.sync(partial) }
-            case .clone, .copy: break
             }
             try Files.rename(partial, to: path)
+            // These are the very bytes that the digest was computed of.
+            if method == .link { noteVerified(path) }
         } catch {
             try? Files.removeTree(partial)
             throw error
