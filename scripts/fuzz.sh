@@ -16,7 +16,7 @@ source scripts/setup.sh
 export ACCELC_FUZZ=1
 # Of two --sanitize of the package manager the Swift compiler takes the last: without the flag behind them its code is not
 # instrumented, and the fuzzer gropes in the dark.
-build=(-c release --scratch-path "$work" --product FuzzTargets --sanitize fuzzer --sanitize address -Xswiftc -sanitize=fuzzer,address)
+build=(-c release --scratch-path "$work" --product FuzzTargets --sanitize fuzzer --sanitize address -Xswiftc "-sanitize=fuzzer,address")
 library=$(swift build "${build[@]}" --show-bin-path)/libFuzzTargets.a
 # An archive keeps the objects of files that are gone.
 rm -f "$library"
