@@ -23,6 +23,8 @@ public struct SequentialCompression {
     }
     /// About so many positions tell whether importances of columns serve.
     private static let judgedPositions = 4096
+    /// The outputs' error has to be below this share of that without importances: other samples than these gain less.
+    private static let leastGain = 0.9
     private let samples: [CalibrationSamples]
     private let memory: (any StatisticsMemory)?
     private let threads: Int
@@ -81,8 +83,9 @@ public struct SequentialCompression {
         return results
     }
 
-    /// Stores weights without statistics after all where the part's outputs are nearer so: an importance of each column
-    /// alone says nothing of errors that add up. (It is of so few numbers that the samples themselves can judge it.)
+    /// Stores all these weights without statistics after all, unless the part's outputs are clearly nearer with them: an
+    /// importance of each column alone says nothing of errors that add up. (It is of so few numbers that the samples
+    /// themselves can judge it; weight by weight they would choose by chance, and other samples would be served worse.)
     private func chooseWhatServes(
         _ weights: [PlannedWeight], stored: [CompressedTensor], of part: CalibrationSamples,
         in results: inout [String: Result]
@@ -100,7 +103,7 @@ public struct SequentialCompression {
             return run.error(of: run.outputs(), from: reference)
         }
         let made = try error(with: weights.compactMap { results[$0.source.name]?.tensor })
-        guard try error(with: plain.map(\.tensor)) < made else { return }
+        guard try error(with: plain.map(\.tensor)) * Self.leastGain < made else { return }
         for (weight, (tensor, distortion)) in zip(weights, plain) {
             guard let statistics = results[weight.source.name]?.statistics else { continue }
             results[weight.source.name] = Result(tensor: tensor, distortion: distortion, statistics: statistics)

@@ -40,5 +40,5 @@ public enum PackageFormat {
 public enum Tool {
     public static let version = "0.1.0"
     /// Goes up when any codec, pass, or plan gives other bytes for the same input. Part of every cache key.
-    public static let numericsVersion = 4
+    public static let numericsVersion = 5
 }

@@ -87,14 +87,17 @@ struct ModelCalibration {
                 throw weight.source.error(
                     "has \(weight.source.shape.columns) columns, but statistics of \(statistics.columns)")
             }
-            for codec in [codec, codec.dataFree] {
+            // Whether gptq gives way is for these statistics to say, whether weighted does for the whole model's outputs.
+            for codec in codec.method == .gptq ? [codec, codec.dataFree] : [codec] {
                 if let known = try kept.stored(weight.source, codec, digest) { return known }
             }
             return try CompressedTensor.compressing(
                 weight.source, with: codec, judgedBy: statistics, threads: threads)
         }
         func keep(_ weight: PlannedWeight, _ made: SequentialCompression.Result) throws -> CompressedTensor {
-            try kept.store(weight.source, made.tensor, made.distortion, made.statistics.digest)
+            let isPlain = weight.choice.codec.method == .weighted && made.tensor.codec.method == .nearest
+            return try kept.store(
+                weight.source, made.tensor, made.distortion, isPlain ? nil : made.statistics.digest)
         }
         var made: [String: (CompressedTensor, Distortion)] = [:]
         if samples.isEmpty {
