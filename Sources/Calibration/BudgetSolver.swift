@@ -47,7 +47,7 @@ public struct BudgetSolver {
     private let stored: [CompressedTensor]
     private let threads: Int
     /// Positions over which single weights are measured.
-    private static let positions = 1024
+    private static let positions = 512
 
     public init(_ samples: [CalibrationSamples], weights: [PlannedWeight], stored: [CompressedTensor], threads: Int) {
         (self.samples, self.weights, self.stored, self.threads) = (samples, weights, stored, threads)
@@ -66,9 +66,10 @@ public struct BudgetSolver {
             ParetoPoint(bytes: $0.bytes, bits: bits($0.bytes), sqnr: decibels($0.error), isMeasured: false)
         }
         var measured: [BudgetPlan] = []
+        let judges = try samples.map { try JointError($0, threads: threads) }
         func measure(_ choice: [Int]) throws -> BudgetPlan {
             let codecs = zip(weights, zip(hulls, choice)).map { ($0.source.name, $1.0[$1.1].codec) }
-            measured.append(try joint(Dictionary(uniqueKeysWithValues: codecs), isUniform: false))
+            measured.append(try joint(Dictionary(uniqueKeysWithValues: codecs), isUniform: false, judges))
             return measured[measured.count - 1]
         }
         let room: Int
@@ -105,7 +106,7 @@ public struct BudgetSolver {
         } else if let last = BudgetPath(hulls, room: room).points.last {
             _ = try measure(last.choice)
         }
-        if let uniform = try uniform(room: room) { measured.append(try joint(uniform, isUniform: true)) }
+        if let uniform = try uniform(room: room) { measured.append(try joint(uniform, isUniform: true, judges)) }
         let fitting = measured.filter { $0.bytes <= room }
         guard let best = fitting.max(by: { ($0.sqnr, -$0.bytes) < ($1.sqnr, -$1.bytes) }) else {
             throw RequestError("no choice of schemes fits into \(room) bytes")
@@ -132,7 +133,9 @@ public struct BudgetSolver {
     }
 
     /// All weights stored as chosen, those that samples reach by gptq, one after the other; and the outputs then.
-    private func joint(_ codecs: [String: any WeightCodec], isUniform: Bool) throws -> BudgetPlan {
+    private func joint(
+        _ codecs: [String: any WeightCodec], isUniform: Bool, _ judges: [JointError]
+    ) throws -> BudgetPlan {
         let reached = samples.reduce(into: Set<String>()) { $0.formUnion($1.part.multipliedWeights) }
         var chosen: [String: any WeightCodec] = [:]
         for (name, codec) in codecs { chosen[name] = codec.using(reached.contains(name) ? .gptq : .nearest) }
@@ -161,20 +164,31 @@ public struct BudgetSolver {
             try CompressedTensor.compressing($0.source, with: $0.choice.codec.dataFree, threads: threads).tensor
         }
         let all = stored + others + rest + results.values.map(\.tensor)
-        var error = 0.0
-        for part in samples {
-            let run = try SampleRun(part, threads: threads)
-            try run.run(from: nil, to: nil)
-            let reference = run.outputs()
-            for tensor in all { try run.replace(tensor) }
-            try run.restart()
-            try run.run(from: nil, to: nil)
-            error += run.error(of: run.outputs(), from: reference) / Double(samples.count)
-        }
+        let error = try judges.reduce(0) { try $0 + $1.error(with: all) } / Double(max(judges.count, 1))
         let names = Set(codecs.keys)
         let bytes = all.filter { names.contains($0.name) }.reduce(0) { $0 + $1.byteCount }
         return BudgetPlan(
             codecs: chosen, bytes: bytes, bits: bits(bytes), sqnr: decibels(error),
             statistics: results.mapValues(\.statistics), isUniform: isUniform)
+    }
+}
+
+/// What all samples of a part give with weights stored in some way, against what they give with the weights as they are.
+private final class JointError {
+    private let run: SampleRun
+    private let reference: [[StoredTensor]]
+
+    init(_ samples: CalibrationSamples, threads: Int) throws {
+        run = try SampleRun(samples, threads: threads)
+        try run.run(from: nil, to: nil)
+        reference = run.outputs()
+    }
+
+    /// - Parameter weights: all that are not as they are.
+    func error(with weights: [CompressedTensor]) throws -> Double {
+        for tensor in weights { try run.replace(tensor) }
+        try run.restart()
+        try run.run(from: nil, to: nil)
+        return run.error(of: run.outputs(), from: reference)
     }
 }

@@ -8,6 +8,9 @@ struct IsolatedErrors {
     let samples: [CalibrationSamples]
     let weights: [PlannedWeight]
     let threads: Int
+    /// A way whose own error is less than this share of the coarsest way's is not run: the outputs' errors are in proportion
+    /// to so small ones, as those of the finest way that is run tell.
+    private static let leastShare = 0.01
 
     /// Ways to store each weight, in the order of `weights`, with the errors measured over some of the samples. The run
     /// goes on from the inputs of the changed weight, which are found once for all ways.
@@ -53,7 +56,8 @@ struct IsolatedErrors {
         }
     }
 
-    /// Only ways on the hull by the weights' own errors, each as important as its input is large, are worth a run.
+    /// Only ways on the hull by the weights' own errors, each as important as its input is large, are worth a run, and of
+    /// those not the finest.
     private func measured(
         _ source: StoredTensor, _ statistics: ActivationStatistics?, in run: SampleRun,
         _ error: (CompressedTensor) throws -> Double
@@ -62,30 +66,43 @@ struct IsolatedErrors {
             (codec: codec.using(statistics == nil ? .nearest : .weighted), bytes: bytes)
         }
         let original = source.floats()
-        let importance = statistics?.meanSquares ?? []
+        let importance = statistics?.meanSquares ?? [Float](repeating: 1, count: source.shape.columns)
         let made = try Parallel.map(codecs.count, threads: threads) { index in
-            let tensor = try CompressedTensor.compressing(
-                source, with: codecs[index].codec, given: statistics, threads: 1
-            ).tensor
-            let stored = tensor.floats()
-            var sum = 0.0
-            for place in original.indices {
-                let difference = Double(stored[place]) - Double(original[place])
-                let weight = importance.isEmpty ? 1 : Double(importance[place % importance.count])
-                sum += difference * difference * weight
-            }
-            return (
-                tensor: tensor,
-                candidate: BudgetCandidate(codec: codecs[index].codec, bytes: codecs[index].bytes, error: sum)
-            )
+            let (codec, bytes) = codecs[index]
+            let tensor = try CompressedTensor.compressing(source, with: codec, given: statistics, threads: 1).tensor
+            let error = Self.error(of: tensor.floats(), from: original, importance)
+            return (tensor: tensor, candidate: BudgetCandidate(codec: codec, bytes: bytes, error: error))
         }
         let worth = Set(made.map(\.candidate).hull.map { $0.codec.specification })
+        let tried = made.filter { worth.contains($0.candidate.codec.specification) }
         defer { try? run.replace(Self.exact(source)) }
-        return try made.filter { worth.contains($0.candidate.codec.specification) }.map { tensor, candidate in
+        let largest = tried.map(\.candidate.error).max() ?? 0
+        // From the coarsest on: what the error of the outputs was for one of the weight.
+        var ratio = 1.0
+        return try tried.map { tensor, candidate in
             var candidate = candidate
-            candidate.error = try error(tensor)
+            if candidate.error >= largest * Self.leastShare {
+                let own = candidate.error
+                candidate.error = try error(tensor)
+                ratio = own > 0 ? candidate.error / own : 1
+            } else {
+                candidate.error *= ratio
+            }
             return candidate
         }
+    }
+
+    /// The sum of squared errors, each as important as its column.
+    private static func error(of stored: [Float], from original: [Float], _ importance: [Float]) -> Double {
+        let columns = max(importance.count, 1)
+        var sum = 0.0
+        for start in stride(from: 0, to: original.count, by: columns) {
+            for column in 0..<min(columns, original.count - start) {
+                let difference = stored[start + column] - original[start + column]
+                sum += Double(difference * difference) * Double(importance[column])
+            }
+        }
+        return sum
     }
 
     private static func exact(_ source: StoredTensor) throws -> CompressedTensor {

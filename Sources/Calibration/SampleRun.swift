@@ -18,26 +18,23 @@ final class SampleRun {
     let sampleCount: Int
     private let inputs: [[String: StoredTensor]]
     let threads: Int
-    /// By the weight's index in each chunk's program, the name.
-    private let weightNames: [[String]]
+    /// By the weight's index in the program of all chunks.
+    private let weightNames: [String]
 
     init(_ samples: CalibrationSamples, threads: Int) throws {
         self.threads = threads
-        let recipe = Recipe(default: try Codecs.codec("stored"))
-        var (executors, names): ([Executor], [[String]]) = ([], [])
-        for chunk in samples.chunks {
-            let frozen = try samples.part.freezing(chunk.bindings)
-            let program = try recipe.compressing([frozen], threads: threads).compiled()
-            names.append(program.weights.map(\.name))
-            executors.append(try Executor(program))
-        }
+        // All chunks read one copy of the weights.
+        let functions = try samples.chunks.map { try samples.part.freezing($0.bindings) }
+        let program = try Recipe(default: Codecs.codec("stored")).compressing(functions, threads: threads).compiled()
+        let each = max(1, threads / max(functions.count, 1))
+        let executors = try functions.indices.map { try Executor(program, function: $0, threads: each) }
         self.executors = executors
-        weightNames = names
+        weightNames = program.weights.map(\.name)
         let calls = executors.map { executor in
             executor.function.calls.indices.filter { executor.function.calls[$0].multipliedWeight != nil }
         }
-        let sequences = zip(executors, zip(calls, names)).map { executor, found in
-            found.0.compactMap { executor.function.calls[$0].multipliedWeight.map { found.1[$0] } }
+        let sequences = zip(executors, calls).map { executor, calls in
+            calls.compactMap { executor.function.calls[$0].multipliedWeight.map { program.weights[$0].name } }
         }
         self.calls = calls
         let weights = sequences.first ?? []
@@ -116,14 +113,12 @@ final class SampleRun {
             / Double(max(sums.count, 1))
     }
 
-    func reads(_ name: String) -> Bool { weightNames.contains { $0.contains(name) } }
+    func reads(_ name: String) -> Bool { weightNames.contains(name) }
 
     /// From now on all samples are multiplied with `tensor`, in place of the weight of its name.
     func replace(_ tensor: CompressedTensor) throws {
-        for (executor, names) in zip(executors, weightNames) {
-            guard let index = names.firstIndex(of: tensor.name) else { continue }
-            try executor.replace(weight: index, by: tensor)
-        }
+        guard let index = weightNames.firstIndex(of: tensor.name) else { return }
+        for executor in executors { try executor.replace(weight: index, by: tensor) }
     }
 }
 
