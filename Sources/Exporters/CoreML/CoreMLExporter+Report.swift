@@ -11,17 +11,18 @@ extension CoreMLExporter {
         var forms: [String: Int] = [:]
         for outcome in outcomes { forms[outcome.value.form, default: 0] += 1 }
         let fallbacks = outcomes.compactMap { name, outcome in outcome.fallback.map { (name, $0) } }
-        let lines =
-            [
-                "functions: \(model.interfaces.map(\.function).joined(separator: ", "))",
-                "weights: " + forms.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "),
-                "operators: \(Self.list(counts.native))",
-            ] + (counts.decomposed.isEmpty ? [] : ["decomposed: \(Self.list(counts.decomposed))"])
-            + (counts.precise.isEmpty ? [] : ["in float32: \(Self.list(counts.precise))"])
-            + counts.joined.sorted { $0.key < $1.key }.map {
-                "in parts: \($0.key) as \($0.value.joined(separator: ", "))"
-            } + model.interfaces.flatMap(\.shapesInWords)
-            + (choices.layout == .ane ? model.program.functions.flatMap(Self.neuralEngine) : [])
+        var lines = [
+            "functions: \(model.interfaces.map(\.function).joined(separator: ", "))",
+            "weights: " + forms.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "),
+            "operators: \(Self.list(counts.native))",
+        ]
+        if !counts.decomposed.isEmpty { lines.append("decomposed: \(Self.list(counts.decomposed))") }
+        if !counts.precise.isEmpty { lines.append("in float32: \(Self.list(counts.precise))") }
+        for (name, parts) in counts.joined.sorted(by: { $0.key < $1.key }) {
+            lines.append("in parts: \(name) as \(parts.joined(separator: ", "))")
+        }
+        lines += model.interfaces.flatMap(\.shapesInWords)
+        if choices.layout == .ane { lines += model.program.functions.flatMap(Self.neuralEngine) }
         let warnings =
             fallbacks.map { "weight \"\($0)\" is written as plain numbers: \($1)" }
             + weights.clamped.sorted().map { "table \"\($0)\": what exceeds float16 became 30000 or -30000" }
