@@ -1,4 +1,5 @@
 import ByteIO
+import Foundation
 
 extension Attack {
     /// SSH signatures (OpenSSH's PROTOCOL.sshsig), sound and not. None is of a real key: that is for ssh-keygen to find out.
@@ -18,7 +19,7 @@ extension Attack {
         }
         func armored(_ bytes: [UInt8], begin: String = "-----BEGIN SSH SIGNATURE-----", after: String = "\n") -> [UInt8]
         {
-            let text = Array(Base64.text(of: bytes))
+            let text = Array(Data(bytes).base64EncodedString())
             let lines = stride(from: 0, to: text.count, by: 70).map { String(text[$0..<min($0 + 70, text.count)]) }
             return Array(([begin] + lines + ["-----END SSH SIGNATURE-----"]).joined(separator: "\n").utf8)
                 + Array(after.utf8)
@@ -66,6 +67,6 @@ extension Attack {
         + #""digest":"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"}]}}"#
     public static let modelSignature =
         #"{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json","verificationMaterial":{"publicKey":{"hint":null},"tlogEntries":[]},"#
-        + #""dsseEnvelope":{"payload":"\#(Base64.text(of: Array(modelStatement.utf8)))","payloadType":"application/vnd.in-toto+json","#
+        + #""dsseEnvelope":{"payload":"\#(Data(modelStatement.utf8).base64EncodedString())","payloadType":"application/vnd.in-toto+json","#
         + #""signatures":[{"sig":"AQID","keyid":""}]}}"#
 }

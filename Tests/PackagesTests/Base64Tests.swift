@@ -1,5 +1,5 @@
-import ByteIO
 import Foundation
+import Packages
 import TestSupport
 import Testing
 
@@ -14,6 +14,17 @@ struct Base64Tests {
             #expect(text == Data(bytes).base64EncodedString())
             #expect(Base64.bytes(of: text) == bytes)
         }
+    }
+
+    @Test(
+        "bytes are written as RFC 4648 has them",
+        arguments: [
+            ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+        ])
+    func vectors(bytes: String, text: String) {
+        #expect(Base64.text(of: Array(bytes.utf8)) == text)
+        #expect(Base64.bytes(of: text) == Array(bytes.utf8))
     }
 
     @Test(
