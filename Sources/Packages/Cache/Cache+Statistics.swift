@@ -20,10 +20,7 @@ extension CacheKey {
                 Field("part", part),
                 Field("weight", weight),
                 Field("before", before?.description ?? "as it was"),
-            ]
-                + sources.sorted { $0.name < $1.name }.map {
-                    Field("source \($0.name)", "\($0.byteCount) bytes, \($0.digest)")
-                })
+            ] + Self.fields(of: sources))
     }
 }
 

@@ -83,9 +83,14 @@ public struct CacheKey: Hashable, Sendable {
                 Field("shapes", shapes.joined(separator: " ")),
                 Field("recipe", recipe.text()),
             ] + options.sorted { $0.name < $1.name }.map { Field("option \($0.name)", $0.value) }
-                + sources.sorted { $0.name < $1.name }.map {
-                    Field("source \($0.name)", "\($0.byteCount) bytes, \($0.digest)")
-                })
+                + Self.fields(of: sources))
+    }
+
+    /// Every file of a model, for whatever depends on all of them.
+    static func fields(of sources: [Provenance.Source]) -> [Field] {
+        sources.sorted { $0.name < $1.name }.map {
+            Field("source \($0.name)", "\($0.byteCount) bytes, \($0.digest)")
+        }
     }
 
     /// The result of exporting what a package's key names.
