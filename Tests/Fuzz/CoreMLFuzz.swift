@@ -45,13 +45,13 @@ extension FuzzTarget {
         }
     ) { bytes in
         for model in blobModels {
-            guard let package = try? CoreMLPackage(model: model, weights: bytes, path: "fuzz") else { continue }
+            guard let package = try? model.replacingWeights(bytes) else { continue }
             for weight in (try? package.weights) ?? [] { _ = try? package.tensor(of: weight) }
         }
     }
 
-    private static let blobModels: [ByteView] = ["functions", "weights_iOS18"].compactMap {
-        try? MappedFile("\(Fixtures.path("coreml/\($0).mlpackage"))/Data/com.apple.CoreML/model.mlmodel").bytes
+    private static let blobModels: [CoreMLPackage] = ["functions", "weights_iOS18"].compactMap {
+        try? CoreMLPackage(at: Fixtures.path("coreml/\($0).mlpackage"))
     }
 
     /// The length of a model in four bytes, the model, and a blob file: what is read is written, decompressed and run.

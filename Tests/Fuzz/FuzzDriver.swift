@@ -13,7 +13,7 @@ public func initialize(_ count: UnsafeMutableRawPointer, _ arguments: UnsafeMuta
         exit(0)
     }
     if let folder = ProcessInfo.processInfo.environment["FUZZ_SEEDS"] {
-        for (index, seed) in target.seeds.enumerated() {
+        for (index, seed) in target.seeds().enumerated() {
             _ = FileManager.default.createFile(atPath: "\(folder)/seed-\(index)", contents: Data(seed))
         }
     }

@@ -4,9 +4,16 @@ import ByteIO
 struct FuzzTarget: Sendable {
     let name: String
     /// What the fuzzer starts from.
-    let seeds: [[UInt8]]
+    let seeds: @Sendable () -> [[UInt8]]
     /// Reads the bytes, and traps when the reader breaks a promise.
     let run: @Sendable (ByteView) throws -> Void
+
+    init(
+        name: String, seeds: @autoclosure @escaping @Sendable () -> [[UInt8]],
+        run: @escaping @Sendable (ByteView) throws -> Void
+    ) {
+        (self.name, self.seeds, self.run) = (name, seeds, run)
+    }
 
     /// All targets. A new reader: one file, one line.
     static let all: [FuzzTarget] = [

@@ -28,6 +28,12 @@ public struct CoreMLPackage: Sendable {
             path: path, model: CoreMLModel(model, file: path), blobs: weights.map { try BlobReader($0, file: path) })
     }
 
+    /// The same model with another blob file, in memory.
+    /// - Throws: `FormatError` for a file that is no blob file.
+    public func replacingWeights(_ weights: ByteView) throws -> CoreMLPackage {
+        try CoreMLPackage(path: path, model: model, blobs: BlobReader(weights, file: path))
+    }
+
     /// The bytes of `model.mlmodel`, as accelc writes it.
     public var encodedModel: [UInt8] { model.encoded }
 
