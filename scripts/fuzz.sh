@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Feeds each reader with anything for a while (libFuzzer), starting from the tests' hostile files.
 # usage: fuzz.sh [SECONDS|RUNSx [TARGET...]]      default: 60 seconds for each target, under the address sanitizer.
-# 10000000x: as many executions of each, without that sanitizer, which makes them three times slower or more; all inputs that led to new places
-# are read once more under it in the end.
+# 10000000x: as many executions of each with inputs up to 4 KiB, without that sanitizer, which makes them three times slower or more; all
+# inputs that led to new places are read once more under it in the end.
 # What breaks a reader is kept in .build-fuzz/findings, what leads to new places in .build-fuzz/corpus.
 set -eu
 cd "$(dirname "$0")/.."
@@ -14,6 +14,8 @@ source scripts/setup.sh
 export ACCELC_FUZZ=1
 # A third of the time went into where each piece of memory came from; a finding tells that when it is run again without these.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-malloc_context_size=2:quarantine_size_mb=16}
+# Swift would print where a trap was and end the program before the fuzzer can keep the input.
+export SWIFT_BACKTRACE=enable=no
 
 fuzzer() { # the sanitizers: builds the program with them, $work/SANITIZERS
     local sanitizers=$1 scratch=$work/build-$1 build library flag
@@ -33,13 +35,14 @@ fuzzer() { # the sanitizers: builds the program with them, $work/SANITIZERS
 }
 
 failed=0
-run() { # program, target, limit
+run() { # program, target, longest input, limit
+    local log=$work/$2-$1.log
     mkdir -p "$work/corpus/$2" "$work/findings"
-    FUZZ_TARGET=$2 FUZZ_SEEDS=$work/corpus/$2 "$work/$1" "$work/corpus/$2" "$3" \
-        -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 -artifact_prefix="$work/findings/$2-" \
-        > "$work/$2.log" 2>&1 || failed=1
-    if grep 'Is the code instrumented for coverage' "$work/$2.log"; then failed=1; fi
-    grep -E 'number_of_executed_units|^SUMMARY|ERROR|Fatal error' "$work/$2.log" || true
+    FUZZ_TARGET=$2 FUZZ_SEEDS=$work/corpus/$2 "$work/$1" "$work/corpus/$2" "-max_len=$3" "$4" \
+        -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$work/findings/$2-" \
+        > "$log" 2>&1 || { failed=1 && echo "fuzz: $2 failed, see $log"; }
+    if grep 'Is the code instrumented for coverage' "$log"; then failed=1; fi
+    grep -E 'number_of_executed_units|^SUMMARY|ERROR|Fatal error' "$log" || true
 }
 
 fuzzer fuzzer,address
@@ -50,12 +53,12 @@ for target; do
     case $amount in
     *x)
         echo "fuzz: $target, ${amount%x} executions, then its corpus with the address sanitizer"
-        run fuzzer "$target" "-runs=${amount%x}"
-        run fuzzer,address "$target" -runs=0
+        run fuzzer "$target" 4096 "-runs=${amount%x}"
+        run fuzzer,address "$target" 65536 -runs=0
         ;;
     *)
         echo "fuzz: $target, $amount s"
-        run fuzzer,address "$target" "-max_total_time=$amount"
+        run fuzzer,address "$target" 65536 "-max_total_time=$amount"
         ;;
     esac
 done

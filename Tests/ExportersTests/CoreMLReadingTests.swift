@@ -44,6 +44,7 @@ struct CoreMLReadingTests {
             MILValue(MILTensorType(.uint3, [5]), .bytes([1, 2])), MILValue(MILTensorType(.string, []), .words([""])),
             MILValue(MILTensorType(.float16, [3, 0]), .bytes([])),
             MILValue(MILTensorType(.int4, [9]), .blob(offset: 64)),
+            MILValue(MILTensorType(.int4, [1]), .blob(offset: 0)),
         ]
         let constants = values.enumerated().map { index, value in
             MILOperation(

@@ -31,7 +31,8 @@ extension MILDecoder {
     }
 
     private mutating func blob(_ field: ProtobufReader.Field) throws -> MILValue.Content {
-        var (name, offset) = ("", Int64(-1))
+        // (An offset of 0 is not written.)
+        var (name, offset) = ("", Int64(0))
         try forEach(in: field) { _, part in
             if part.number == 1 { name = try part.string() }
             if part.number == 2 { offset = try part.integer() }
