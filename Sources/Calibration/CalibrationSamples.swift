@@ -22,7 +22,7 @@ public struct CalibrationSamples: Sendable {
     /// About so many positions are computed at a time.
     private static let positionsAtOnce = 512
 
-    public let part: Program
+    public private(set) var part: Program
     private(set) var chunks: [Chunk]
     /// How many samples there are.
     public let count: Int
@@ -63,6 +63,13 @@ public struct CalibrationSamples: Sendable {
         let cutter = SampleCutter(part: part, bindings: bindings, inputs: inputs, mask: mask)
         count = cutter.samples
         chunks = cutter.chunks(of: Self.positionsAtOnce)
+    }
+
+    /// The same samples for the part with other tensors for some of its weights, by name.
+    public func replacing(_ tensors: [String: StoredTensor]) -> CalibrationSamples {
+        var copy = self
+        copy.part = part.replacing(tensors)
+        return copy
     }
 
     /// Evenly spaced chunks with about so many positions in all.

@@ -16,19 +16,23 @@ extension AcceleratorPackage {
         guard elementType == .float32 || elementType == .float16 else {
             throw RequestError("weights are decompressed to float32 or float16, not to \(elementType.rawValue)")
         }
-        let weights = try coverage.map(\.tensor)
+        let coverage = try coverage
+        let weights = coverage.map(\.tensor)
         let entries = weights.map {
             SafetensorsWriter.Entry(name: $0.name, elementType: elementType, shape: $0.shape)
         }
         var writer = try SafetensorsWriter(replacing: path, entries: entries, metadata: [("format", "pt")])
-        for weight in weights {
+        for (weight, entry) in zip(weights, coverage) {
             progress(weight.name)
             let columns = max(weight.shape.columns, 1)
             let rowsAtOnce = max(1, (1 << 18) / columns)
             for start in stride(from: 0, to: weight.shape.columns == 0 ? 0 : weight.shape.rows, by: rowsAtOnce) {
                 let rows = start..<min(start + rowsAtOnce, weight.shape.rows)
                 var floats = [Float](repeating: 0, count: rows.count * columns)
-                floats.withUnsafeMutableBufferPointer { weight.codec.decode(rows, of: weight, into: $0) }
+                floats.withUnsafeMutableBufferPointer {
+                    weight.codec.decode(rows, of: weight, into: $0)
+                    entry.scaling?.inverse.apply(to: $0, rows: rows)
+                }
                 if elementType == .float32 {
                     try floats.withUnsafeBytes { try writer.append($0) }
                 } else {

@@ -1,5 +1,6 @@
 public import ByteIO
 public import Programs
+public import Tensors
 public import WeightCompression
 
 /// All that a package is made of.
@@ -31,12 +32,19 @@ public struct CoverageEntry: Sendable {
     public var reason: String?
     /// The names of the operators that read it.
     public var readers: [String]
+    /// What the checkpoint's tensor was multiplied by before it was stored, so that the functions give the same; nil:
+    /// nothing. The distortion is of the product.
+    public var scaling: ChannelScaling?
 
-    public init(tensor: CompressedTensor, distortion: Distortion, reason: String?, readers: [String]) {
+    public init(
+        tensor: CompressedTensor, distortion: Distortion, reason: String?, readers: [String],
+        scaling: ChannelScaling? = nil
+    ) {
         self.tensor = tensor
         self.distortion = distortion
         self.reason = reason
         self.readers = readers
+        self.scaling = scaling
     }
 
     public init(_ weight: CompressedWeight) {

@@ -2,7 +2,10 @@
 public enum PackageFormat {
     /// Readers refuse another major version, and ignore what a later minor version adds.
     public static let major = 2
-    public static let minor = 0
+    /// The latest that this tool reads and writes. A package is of the first one that has all that it holds.
+    public static let minor = 1
+    /// That of program.bin, to which nothing was added.
+    static let programMinor = 0
 
     /// Every tensor section starts on a multiple of this in its blob.
     public static let sectionAlignment = 64
@@ -33,6 +36,8 @@ public enum PackageFormat {
         case sourceMap = "source-map"
         /// Bit 3, optional: assets/.
         case assets = "assets"
+        /// Bit 4, optional, since 2.1: weights are stored with channels scaled, as source-map.json says.
+        case scaledChannels = "scaled-channels"
     }
 }
 

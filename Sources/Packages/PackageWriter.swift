@@ -124,9 +124,11 @@ public struct PackageWriter: ~Copyable {
     private func writeManifest() throws -> Digest {
         typealias Feature = PackageFormat.Feature
         let required: [Feature] = [.compiledFunctions] + (blobs.blobCount > 0 ? [.weightBlobs] : [])
-        let optional: [Feature] = [.sourceMap] + (contents.assets.isEmpty ? [] : [.assets])
+        let isScaled = contents.coverage.contains { $0.scaling != nil }
+        let optional: [Feature] =
+            [.sourceMap] + (contents.assets.isEmpty ? [] : [.assets]) + (isScaled ? [.scaledChannels] : [])
         let manifest = Manifest(
-            digest: Digest(bytes: []), major: PackageFormat.major, minor: PackageFormat.minor,
+            digest: Digest(bytes: []), major: PackageFormat.major, minor: isScaled ? 1 : 0,
             requiredFeatures: required.map(\.rawValue), optionalFeatures: optional.map(\.rawValue),
             functions: contents.program.functions.map(Manifest.Function.init),
             files: files.sorted { $0.name < $1.name },

@@ -34,8 +34,29 @@ public struct SourceMap: Sendable {
             members.append(.init("squaredError", .number(entry.distortion.squaredError)))
             members.append(.init("maximumError", .number(entry.distortion.maximumError)))
         }
+        for (name, exponents) in [(scaledRows, entry.scaling?.rows), (scaledColumns, entry.scaling?.columns)] {
+            if let exponents, !exponents.isEmpty { members.append(.init(name, .array(exponents.map(integer)))) }
+        }
         if let reason = entry.reason { members.append(.init("reason", .string(reason))) }
         return .object(members)
+    }
+
+    private static let (scaledRows, scaledColumns) = ("scaledRows", "scaledColumns")
+
+    /// - Returns: nil where the tensor was not scaled.
+    private static func scaling(_ field: JSONField, of shape: Shape) throws -> ChannelScaling? {
+        func exponents(_ name: String, _ count: Int) throws -> [Int] {
+            guard field[name].exists else { return [] }
+            let exponents = try field[name].array().map { try $0.int(in: ChannelScaling.exponents) }
+            guard exponents.count == count else {
+                throw field[name].error(
+                    "expected \(count) exponents for a tensor of \(shape), found \(exponents.count)")
+            }
+            return exponents
+        }
+        let scaling = ChannelScaling(
+            rows: try exponents(scaledRows, shape.rows), columns: try exponents(scaledColumns, shape.columns))
+        return scaling == ChannelScaling() ? nil : scaling
     }
 
     private static func integer(_ number: Int) -> JSON { .integer(Int64(number)) }
@@ -67,7 +88,8 @@ public struct SourceMap: Sendable {
             return CoverageEntry(
                 tensor: tensor, distortion: distortion,
                 reason: field["reason"].exists ? try field["reason"].string() : nil,
-                readers: try field["readers"].array().map { try $0.string() })
+                readers: try field["readers"].array().map { try $0.string() },
+                scaling: try Self.scaling(field, of: shape))
         }
         guard Set(coverage.map(\.tensor.name)).count == coverage.count else {
             throw document["tensors"].error("a tensor is listed twice")

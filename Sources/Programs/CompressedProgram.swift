@@ -135,8 +135,8 @@ extension Recipe {
             }
             weights += try pending.stored(by: store)
         }
-        try compress(plan.filter { $0.choice.codec.method == .nearest })
-        let wanting = plan.filter { $0.choice.codec.method != .nearest }
+        try compress(plan.filter { !$0.choice.codec.method.isToldOfInputs })
+        let wanting = plan.filter { $0.choice.codec.method.isToldOfInputs }
         if !wanting.isEmpty {
             let made = try calibrating(wanting, weights.map(\.tensor))
             weights += wanting.compactMap { made[$0.source.name] }

@@ -67,8 +67,10 @@ public struct Parity: Sendable {
             report.coverage = try package.coverage.map(CoverageFinding.init)
             report.unused = try package.unusedTensors
         }
-        let model: ReferenceModel? =
-            if case .reference(let programs)? = reference { try ReferenceModel(programs, for: program) } else { nil }
+        var model: ReferenceModel?
+        if case .reference(let programs)? = reference {
+            model = try ReferenceModel(programs, for: program, in: subject.package)
+        }
         let lossy = try checkWeights(program, model, options, &report, progress)
         try checkFunctions(program, model, lossy, options, &report, progress)
         report.checkSize(budget: options.budget)

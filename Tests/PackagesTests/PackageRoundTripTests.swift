@@ -53,6 +53,52 @@ struct PackageRoundTripTests {
         try ProgramEncoder.encode(program.functions, weights: [], sections: [])
     }
 
+    @Test("exponents come back, decompression undoes them, and those that cannot be are refused")
+    func scaled() throws {
+        try withTemporaryFolder { folder in
+            var contents = try TinyModel(compress: "stored").contents()
+            let plain = contents.coverage.map { $0.tensor.floats() }
+            // (The functions are those of the weights as they were: nothing runs here.)
+            let exponents = (0..<32).map { $0 % 9 - 4 }
+            for (index, scaling) in [
+                1: ChannelScaling(columns: exponents), 2: ChannelScaling(rows: exponents, columns: exponents),
+            ] {
+                let tensor = contents.coverage[index].tensor
+                let source = StoredTensor(name: tensor.name, floats: tensor.floats(), shape: tensor.shape)
+                contents.coverage[index].tensor =
+                    try CompressedTensor.compressing(
+                        try #require(source.scaled(by: scaling)), with: tensor.codec, threads: 1
+                    ).tensor
+                contents.coverage[index].scaling = scaling
+            }
+            contents.program.weights = contents.coverage.map(\.tensor)
+            let path = "\(folder)/p"
+            try PackageWriter.write(contents, to: path)
+            let package = try AcceleratorPackage(at: path)
+            #expect(package.manifest.minor == 1 && package.manifest.optionalFeatures.contains("scaled-channels"))
+            #expect(try package.coverage.map(\.scaling) == contents.coverage.map(\.scaling))
+            try package.decompress(to: "\(folder)/w.safetensors", as: .float32)
+            #expect(try SafetensorsFile("\(folder)/w.safetensors").tensors.map { $0.floats() } == plain)
+
+            let map = try MappedFile("\(path)/source-map.json").bytes.array
+            let text = String(decoding: map, as: UTF8.self)
+            let known = try KnownSections(
+                of: try MappedFile("\(path)/program.bin").bytes, blobs: package.blobs, file: "p")
+            for (old, new, reason) in [
+                (#""scaledRows":[-4,"#, #""scaledRows":[-33,"#, "-33 is outside of -32...32"),
+                (#""scaledRows":[-4,"#, #""scaledRows":["#, "expected 32 exponents for a tensor of [32,32], found 31"),
+                (#""scaledColumns":[-4,"#, #""scaledColumns":[0,-4,"#, "expected 32 exponents"),
+                (#""scaledColumns":[-4,"#, #""scaledColumns":[4.5,"#, "integer"),
+            ] {
+                let changed = try #require(text.range(of: old).map { text.replacingCharacters(in: $0, with: new) })
+                let error = try #require(throws: FormatError.self) {
+                    try known.check(sourceMap: ByteView(Array(changed.utf8)), file: "p")
+                }
+                #expect(error.reason.contains(reason), "\(error)")
+            }
+        }
+    }
+
     @Test("equal contents give equal bytes, with any number of threads, as folder and as archive")
     func deterministic() throws {
         try withTemporaryFolder { folder in

@@ -1,4 +1,5 @@
 import ByteIO
+import Tensors
 import TestSupport
 import Testing
 
@@ -13,6 +14,7 @@ struct PackageSchemaTests {
         try withTemporaryFolder { folder in
             for compress in ["float32", "float16"] {
                 var contents = try TinyModel(compress: compress).contents()
+                contents.coverage[2].scaling = ChannelScaling(columns: (0..<32).map { $0 % 9 - 4 })
                 contents.provenance.remarks = compress == "float16" ? ["model, batch=1: one at a time"] : []
                 try PackageWriter.write(contents, to: "\(folder)/p")
                 let manifest = try AcceleratorPackage(at: "\(folder)/p").manifest

@@ -50,7 +50,7 @@ WORDS = [
 ]
 # Scheme, and the SQNR that it has to have on the text of the calibration's kind.
 SCHEMES = [
-    ("int4", None), ("int4:method=weighted", None), ("int4:method=gptq", 15.6),
+    ("int4", None), ("int4:method=weighted", None), ("int4:method=awq", None), ("int4:method=gptq", 15.6),
     ("palette:bits=4", None), ("palette:bits=4,method=weighted", None), ("palette:bits=4,method=gptq", 12.9),
     ("palette:bits=4,group=16", None), ("palette:bits=4,group=16,method=gptq", 13.7),
     ("palette:bits=3,group=16", None), ("palette:bits=3,group=16,method=gptq", 7.8),

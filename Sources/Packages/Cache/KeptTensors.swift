@@ -42,7 +42,7 @@ public final class KeptTensors: Sendable {
     /// Brings what a server has of these tensors into the cache: in one go, rather than one by one.
     public func prefetch(_ wanted: [(source: StoredTensor, codec: any WeightCodec)]) {
         guard let cache, let remote = cache.remote, comparison == nil else { return }
-        let keys = wanted.filter { $0.source.bytes.count >= Self.claimedBytes && $0.codec.method == .nearest }
+        let keys = wanted.filter { $0.source.bytes.count >= Self.claimedBytes && !$0.codec.method.isToldOfInputs }
             .compactMap { key($0.source, $0.codec, nil)?.digest }
         remote.fetch(Set(keys).filter { (try? cache.folder.record($0)) == nil }.sorted(), into: cache)
     }

@@ -24,7 +24,7 @@ struct ProgramEncoder {
         var file = ByteWriter()
         file.append(magic)
         file.append(UInt16(PackageFormat.major))
-        file.append(UInt16(PackageFormat.minor))
+        file.append(UInt16(PackageFormat.programMinor))
         file.append(UInt32(0))
         file.variable(UInt64(encoder.strings.count))
         for string in encoder.strings { file.string(string) }

@@ -1,4 +1,5 @@
 import ByteIO
+import Packages
 import Programs
 public import Tensors
 import WeightCompression
@@ -8,6 +9,7 @@ import WeightCompression
 public struct SelfTest: Sendable {
     private let program: CompiledProgram
     private let programs: [Program]
+    private let package: AcceleratorPackage?
 
     /// - Throws: `RequestError` when the subject is no package, or the reference no model.
     public init(of subject: Subject, against reference: Subject) throws {
@@ -16,6 +18,7 @@ public struct SelfTest: Sendable {
         }
         self.program = program
         self.programs = programs
+        package = subject.package
     }
 
     /// Runs the control (no fault: nothing may be caught) and every fault on one weight of each codec.
@@ -23,7 +26,7 @@ public struct SelfTest: Sendable {
         seed: UInt64 = InputSource.defaultSeed, threads: Int = Parallel.processorCount,
         progress: (_ fault: String) -> Void = { _ in }
     ) throws -> SelfTestReport {
-        let model = try ReferenceModel(programs, for: program)
+        let model = try ReferenceModel(programs, for: program, in: package)
         let bench = try SelfTestBench(program, model: model, seed: seed, threads: threads)
         var trials = [try bench.control()]
         for target in targets(of: model) {

@@ -1,6 +1,8 @@
 import ByteIO
+import Packages
 import Programs
 import Tensors
+import WeightCompression
 
 /// The model that a compiled program comes from, frozen as each of its functions is.
 struct ReferenceModel {
@@ -11,8 +13,11 @@ struct ReferenceModel {
     /// The tables that compilation makes of the model: the model's own, and what folding leaves of them.
     let tables: [String: [StoredTensor]]
 
-    /// - Throws: `ShapeError` or `RequestError` when the model cannot be frozen as the package says.
-    init(_ programs: [Program], for compiled: CompiledProgram) throws {
+    /// - Parameter package: says which weights it has scaled; they are scaled here too, so that the functions give the same.
+    /// - Throws: `ShapeError` or `RequestError` when the model cannot be frozen as the package says; `FormatError` when with
+    ///   its weights scaled as the package says the model would give something else.
+    init(_ programs: [Program], for compiled: CompiledProgram, in package: AcceleratorPackage? = nil) throws {
+        let programs = try package?.scaling(programs, for: compiled) ?? programs
         var functions: [FrozenProgram?] = []
         var weights: [String: StoredTensor] = [:]
         var tables: [String: [StoredTensor]] = [:]
@@ -42,5 +47,23 @@ struct ReferenceModel {
         if let weight = weights[name] { return [weight] }
         let base = name.lastIndex(of: "#").map { String(name[..<$0]) } ?? name
         return tables[name] ?? tables[base] ?? []
+    }
+}
+
+extension AcceleratorPackage {
+    fileprivate func scaling(_ programs: [Program], for compiled: CompiledProgram) throws -> [Program] {
+        let entries = try coverage.filter { $0.scaling != nil }
+        guard let first = entries.first else { return programs }
+        let scalings = Dictionary(
+            uniqueKeysWithValues: entries.compactMap { entry in entry.scaling.map { (entry.tensor.name, $0) } })
+        let parts = Set(compiled.functions.map(\.part))
+        guard let scaled = ScaledWeights(of: programs.filter { parts.contains($0.name) }, scaled: scalings) else {
+            throw FormatError(
+                file: path, place: .tensor(first.tensor.name, index: nil),
+                reason:
+                    "the exponents that source-map.json has of this weight and \(entries.count - 1) others do not cancel "
+                    + "out in the model that they are compared with")
+        }
+        return programs.map { $0.replacing(scaled.tensors) }
     }
 }

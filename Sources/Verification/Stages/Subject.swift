@@ -12,6 +12,8 @@ public enum Subject: Sendable {
     /// A model's programs with free or fixed dimensions, by the operators' reference meaning on the weights of a checkpoint.
     case reference([Program])
 
+    var package: AcceleratorPackage? { if case .package(let package) = self { package } else { nil } }
+
     var program: CompiledProgram? {
         switch self {
         case .package(let package): package.program

@@ -1,4 +1,4 @@
-/// How a codec uses what is known of a weight's inputs.
+/// How it is used what is known of a weight's inputs.
 public enum CalibrationMethod: String, Sendable, CaseIterable {
     /// Not at all: each weight becomes the nearest value of a grid or table that fits the weights.
     case nearest
@@ -6,11 +6,17 @@ public enum CalibrationMethod: String, Sendable, CaseIterable {
     case weighted
     /// GPTQ: column by column, what one column's rounding spoils in the outputs the columns after it make good.
     case gptq
+    /// AWQ: columns whose inputs are large are multiplied by powers of two before, and what makes the inputs is divided by
+    /// them; the codes are the nearest. Only for weights of which that serves the outputs.
+    case awq
+
+    /// Whether codes depend on what the weight's inputs are like. (By `awq` the weight does.)
+    public var isToldOfInputs: Bool { self == .weighted || self == .gptq }
 
     /// The option, the same for every codec that has a use for it.
     static let option = CodecOption(
         "method", allowed: allCases.map(\.rawValue), default: nearest.rawValue,
-        help: "weighted and gptq make up for rounding where the model's inputs are large; they need --calibrate")
+        help: "weighted, gptq and awq make up for rounding where the model's inputs are large; they need --calibrate")
 }
 
 extension CodecOptionValues {

@@ -49,13 +49,15 @@ enum ConvertCommand: Command {
         if outcome == .hit { return outcome }
 
         try model.meetTarget(writingPlanTo: planFolder)
+        let remembered = comparison == nil ? cache : nil
+        try model.scaleChannels(remembering: remembered, digests: known)
         let plan = model.plan
         let draft = try output.draft(weights: plan.map(\.source.name))
         let kept = KeptTensors(
             cache: cache, digests: known, output: output.path, draft: draft, comparedIn: comparison,
             model: request.model, threads: console.threads)
         let (compressed, digests) = try model.compressed(
-            keptIn: kept, remembering: comparison == nil ? cache : nil, digests: known,
+            keptIn: kept, remembering: remembered, digests: known,
             progress: console.progress("compressing", total: plan.count))
         let compiled = try compressed.compiled()
         let contents = try PackageContents(compiled, of: compressed, from: model, digests: digests)

@@ -54,13 +54,18 @@ enum ExportSource {
     ) throws -> ExportedModel {
         switch self {
         case .package(let package):
-            let weights = Set(try package.sourceMap().coverage.map(\.tensor.name))
+            let coverage = try package.coverage
+            guard coverage.allSatisfy({ $0.scaling == nil }) else { throw Self.scaledChannels(package.path) }
+            let weights = Set(coverage.map(\.tensor.name))
             return ExportedModel(
                 program: try CompressedProgram(lifting: package.program, isWeight: weights.contains),
                 family: package.manifest.provenance.family,
                 provenance: [("accelc.package", package.digest.description), ("accelc.version", Tool.version)])
         case .model(var model, let known):
             try model.meetTarget(writingPlanTo: arguments[BudgetRequest.plan] ?? "\(output).plan")
+            guard model.plan.allSatisfy({ $0.choice.codec.method != .awq }) else {
+                throw Self.scaledChannels(model.request.model)
+            }
             let plain = try exporter.check(model.functions, model.plan)
             try model.leavePlain(Array(plain.keys))
             let kept = KeptTensors(
@@ -77,5 +82,12 @@ enum ExportSource {
                 ] + digests.sources.map { ("accelc.source.\($0.name)", $0.digest.description) },
                 plain: plain)
         }
+    }
+
+    /// Who reads an export compares its weights with the model's, and finds no exponents there.
+    private static func scaledChannels(_ subject: String) -> RequestError {
+        RequestError(
+            "\(subject): method=awq stores weights with channels scaled, and only packages of accelc say by what; "
+                + "for an export choose method=gptq")
     }
 }

@@ -9,10 +9,10 @@ import WeightCompression
 struct ModelCalibration {
     static let calibrate = Option(
         "calibrate", .file("FILE"),
-        "sample inputs (safetensors), for targets and for schemes with method=weighted or gptq: the inputs of every "
-            + "weight are seen in a run over them", affectsOutput: true)
+        "sample inputs (safetensors), for targets and for schemes with method=weighted, gptq or awq: the inputs of "
+            + "every weight are seen in a run over them", affectsOutput: true)
 
-    let samples: [CalibrationSamples]
+    private(set) var samples: [CalibrationSamples]
     /// By the weight's name; takes the place of samples.
     private(set) var statistics: [String: ActivationStatistics] = [:]
     let threads: Int
@@ -29,14 +29,14 @@ struct ModelCalibration {
                 throw RequestError("a target is measured on samples; give some with --calibrate FILE")
             } else if recipe.wantsCalibration {
                 throw RequestError(
-                    "method=weighted and method=gptq want to know the inputs of weights; give samples with --calibrate FILE"
+                    "method=weighted, gptq and awq want to know the inputs of weights; give samples with --calibrate FILE"
                 )
             }
             return
         }
         guard recipe.wantsCalibration || request.budget != nil else {
             throw RequestError(
-                "nothing uses the samples of --calibrate \(path); choose a scheme with method=gptq or method=weighted")
+                "nothing uses the samples of --calibrate \(path); choose a scheme with method=gptq, weighted or awq")
         }
         let tensors = try SafetensorsFile(path).tensors
         samples = try parts.compactMap { try CalibrationSamples(tensors, for: $0, file: path) }
@@ -71,6 +71,19 @@ struct ModelCalibration {
             $0.formUnion($1.part.multipliedWeights)
         }
         return recipe
+    }
+
+    /// Scales the channels of weights with method=awq where that serves them; from then on the samples are run through the
+    /// model with these weights.
+    /// - Returns: nil where there is no such weight.
+    mutating func scaling(
+        _ parts: [Program], planned plan: [PlannedWeight], memory: (any StatisticsMemory)?
+    ) throws -> ScalingSearch? {
+        guard plan.contains(where: { $0.choice.codec.method == .awq }) else { return nil }
+        var search = ScalingSearch(parts, plan: plan, threads: threads)
+        if samples.isEmpty { try search.run(given: statistics) } else { try search.run(samples, memory: memory) }
+        samples = samples.map { $0.replacing(search.found.tensors) }
+        return search
     }
 
     /// Makes the weights whose codecs want to know their inputs.

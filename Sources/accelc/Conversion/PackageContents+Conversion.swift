@@ -12,7 +12,13 @@ extension PackageContents {
         digests: ModelDigests
     ) throws {
         self.init(
-            program: compiled, coverage: compressed.weights.map(CoverageEntry.init),
+            program: compiled,
+            coverage: compressed.weights.map { weight in
+                var entry = CoverageEntry(weight)
+                entry.scaling = source.scalings[weight.tensor.name]
+                entry.reason = entry.reason ?? source.unscaled[weight.tensor.name]
+                return entry
+            },
             unusedTensors: source.model.unused.map { UnusedTensor(name: $0.name, reason: $0.reason) },
             provenance: Provenance(
                 sources: digests.sources, family: type(of: source.family).modelTypes.first ?? "",

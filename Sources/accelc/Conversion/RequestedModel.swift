@@ -1,4 +1,5 @@
 import ByteIO
+import Calibration
 import ModelFamilies
 import Packages
 import Programs
@@ -12,7 +13,11 @@ struct RequestedModel {
     let checkpoint: Checkpoint
     let family: any ModelFamily
     let model: FamilyModel
-    let functions: [FrozenProgram]
+    private(set) var functions: [FrozenProgram]
+    /// By name, how weights were scaled before they are stored.
+    private(set) var scalings: [String: ChannelScaling] = [:]
+    /// By name, why weights that were to be scaled are not.
+    private(set) var unscaled: [String: String] = [:]
     private(set) var recipe: Recipe
     private var calibration: ModelCalibration
     private let threads: Int
@@ -36,6 +41,17 @@ struct RequestedModel {
     mutating func meetTarget(writingPlanTo folder: String) throws {
         guard let budget = request.budget else { return }
         (recipe, calibration) = try budget.solve(recipe, functions, calibration, folder: folder)
+    }
+
+    /// Where the recipe has method=awq: scales channels of weights, so that their columns with large inputs get finer steps.
+    /// The parameters are those of `compressed`.
+    mutating func scaleChannels(remembering cache: Cache?, digests: ModelDigests?) throws {
+        let memory = try KeptStatistics(cache, digests, samples: request.samples, model: request.model)
+        guard let search = try calibration.scaling(model.programs, planned: plan, memory: memory) else { return }
+        functions = try functions.map { function in try function.applying { $0.replacing(search.found.tensors) } }
+        scalings = search.found.scalings
+        unscaled = search.reasons
+        recipe.calibratedWeights?.subtract(unscaled.keys)
     }
 
     /// Stores these weights, which the output cannot express as they are planned, in half precision.

@@ -50,7 +50,8 @@ struct PackageCoverage {
                 let tensor = entry.tensor
                 let sqnr = entry.distortion.squaredError == 0 ? "exact" : Text.decimals(entry.distortion.sqnr, 1)
                 return [
-                    tensor.name, tensor.elementType.rawValue, tensor.shape.description, tensor.codec.specification,
+                    tensor.name, tensor.elementType.rawValue, tensor.shape.description,
+                    ([tensor.codec.specification] + entry.scaledAxes.map { "\($0) scaled" }).joined(separator: ", "),
                     Text.decimals(tensor.bitsPerWeight, 3), sqnr, entry.readers.joined(separator: ", "),
                 ]
             }, [.left, .left, .left, .left, .right, .right, .left])
@@ -90,9 +91,20 @@ struct PackageCoverage {
                         "sqnr": entry.distortion.sqnr.isFinite ? .number(entry.distortion.sqnr) : .null,
                         "reason": entry.reason.map { .string($0) } ?? .null,
                         "read_by": .array(entry.readers.map { .string($0) }),
+                        "scaled_rows": .array((entry.scaling?.rows ?? []).map { .integer(Int64($0)) }),
+                        "scaled_columns": .array((entry.scaling?.columns ?? []).map { .integer(Int64($0)) }),
                     ]
                 }),
             "unused": .array(unused.map { ["name": .string($0.name), "reason": .string($0.reason)] }),
         ]
+    }
+}
+
+extension CoverageEntry {
+    /// Of a matrix, what was multiplied before it was stored: rows, columns, or both; of a vector, its elements.
+    fileprivate var scaledAxes: [String] {
+        guard let scaling else { return [] }
+        if tensor.shape.rank < 2 { return ["elements"] }
+        return (scaling.rows.isEmpty ? [] : ["rows"]) + (scaling.columns.isEmpty ? [] : ["columns"])
     }
 }
