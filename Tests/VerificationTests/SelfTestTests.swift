@@ -20,6 +20,7 @@ struct SelfTestTests {
         "sparse:pattern=2:4+int8", "sparse:threshold=0.02+int4", "outliers:share=0.02+int4",
         "outliers:share=0.02,values=float32+palette:bits=4",
         "int4:method=gptq", "int4:mode=asymmetric,method=gptq", "int8:method=gptq", "int4:method=weighted",
+        "int4:method=awq",
         "palette:bits=4,method=gptq", "palette:bits=3,group=16,method=gptq", "palette:bits=4,method=weighted",
     ].filter { name in Codecs.all.contains { $0.name == name.prefix { $0 != ":" } } }
 
