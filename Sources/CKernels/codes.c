@@ -1,6 +1,8 @@
 // The nearest entry of a palette, for many values.
 #include "internal.h"
 
+#pragma clang fp contract(off)
+
 CK_INLINE void nearest(const float *values, size_t count, const float *bounds, size_t limit, uint8_t *codes) {
     size_t i = 0;
     if (limit <= 16) {
@@ -102,4 +104,44 @@ void ck_nearest_codes(const float *values, size_t count, const float *bounds, si
 #endif
     default: nearest_scalar(values, count, bounds, limit, codes); return;
     }
+}
+
+typedef double f8 __attribute__((ext_vector_type(8)));
+typedef float f8f __attribute__((ext_vector_type(8)));
+typedef float f8fu __attribute__((ext_vector_type(8), aligned(4)));
+typedef int64_t i8 __attribute__((ext_vector_type(8)));
+
+CK_INLINE void add_errors(const float *values, const uint8_t *codes, size_t count, const float *entries, float scale, ck_errors *errors) {
+    f8 energy = 0, squares = 0, largest = 0;
+    for (size_t i = 0; i < count; i += 8) {
+        f8f x = 0, entry = 0;
+        if (i + 8 <= count) {
+            x = *(const f8fu *)(values + i);
+            for (size_t lane = 0; lane < 8; lane++) entry[lane] = entries[codes[i + lane]];
+            entry *= scale;
+        } else {
+            for (size_t lane = 0; i + lane < count; lane++) x[lane] = values[i + lane], entry[lane] = scale * entries[codes[i + lane]];
+        }
+        f8 value = __builtin_convertvector(x, f8);
+        f8 error = value - __builtin_convertvector(entry, f8);
+        energy += value * value;
+        squares += error * error;
+        f8 size = error < 0 ? -error : error;
+        largest = size > largest ? size : largest;
+    }
+    for (int lane = 0; lane < 8; lane++) {
+        errors->energy += energy[lane];
+        errors->squares += squares[lane];
+        if (largest[lane] > errors->maximum) errors->maximum = largest[lane];
+    }
+}
+
+static void add_errors_plain(const float *v, const uint8_t *c, size_t n, const float *e, float s, ck_errors *r) { add_errors(v, c, n, e, s, r); }
+#if CK_X86
+CK_TARGET_AVX2 static void add_errors_avx2(const float *v, const uint8_t *c, size_t n, const float *e, float s, ck_errors *r) { add_errors(v, c, n, e, s, r); }
+CK_TARGET_AVX512 static void add_errors_avx512(const float *v, const uint8_t *c, size_t n, const float *e, float s, ck_errors *r) { add_errors(v, c, n, e, s, r); }
+#endif
+
+void ck_add_palette_errors(const float *values, const uint8_t *codes, size_t count, const float *entries, float scale, ck_errors *errors) {
+    CK_CHOOSE(add_errors, values, codes, count, entries, scale, errors);
 }

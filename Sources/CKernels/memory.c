@@ -6,11 +6,11 @@
 extern int mallopt(int parameter, int value) __attribute__((weak));
 #endif
 
-void ck_return_blocks(int bytes) {
+void ck_return_blocks(int bytes, int kept) {
 #if defined(__linux__)
-    enum { mmap_threshold = -3 };
-    if (mallopt) mallopt(mmap_threshold, bytes);
+    enum { trim_threshold = -1, mmap_threshold = -3 };
+    if (mallopt) mallopt(mmap_threshold, bytes), mallopt(trim_threshold, kept);
 #else
-    (void)bytes;
+    (void)bytes, (void)kept;
 #endif
 }

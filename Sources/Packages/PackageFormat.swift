@@ -45,5 +45,5 @@ public enum PackageFormat {
 public enum Tool {
     public static let version = "0.1.0"
     /// Goes up when any codec, pass, or plan gives other bytes for the same input. Part of every cache key.
-    public static let numericsVersion = 5
+    public static let numericsVersion = 6
 }

@@ -23,8 +23,6 @@ struct Palette {
         _ values: UnsafeBufferPointer<Float>, scale: Float, into codes: UnsafeMutableBufferPointer<UInt8>
     ) -> Distortion {
         guard let source = values.baseAddress, let target = codes.baseAddress else { return Distortion() }
-        var distortion = Distortion()
-        distortion.count = values.count
         bounds.withUnsafeBufferPointer { bounds in
             if scale == 1 {
                 ck_nearest_codes(source, values.count, bounds.baseAddress, bounds.count, target)
@@ -35,20 +33,9 @@ struct Palette {
                 }
             }
         }
-        entries.withUnsafeBufferPointer { entries in
-            var (energy, squares, largest) = (0.0, 0.0, 0.0)
-            for index in values.indices {
-                let value = Double(values[index])
-                let error = value - Double(scale * entries[Int(codes[index])])
-                energy += value * value
-                squares += error * error
-                largest = max(largest, abs(error))
-            }
-            distortion.energy = energy
-            distortion.squaredError = squares
-            distortion.maximumError = largest
-        }
-        return distortion
+        var errors = ck_errors()
+        ck_add_palette_errors(source, target, values.count, entries, scale, &errors)
+        return Distortion(errors, count: values.count)
     }
 
     /// No entry is nearer to `value / scale` than that of `code`.

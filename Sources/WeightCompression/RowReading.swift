@@ -35,16 +35,36 @@ extension StoredTensor {
         }
     }
 
-    /// Calls `body` with all elements of the rows widened to float32, in blocks that cut rows anywhere.
-    func forEachFiniteBlock(_ rows: Range<Int>, _ body: (UnsafeBufferPointer<Float>) -> Void) throws {
+    /// Calls `body` with all elements of the rows widened to float32, finite or not, in blocks that cut rows anywhere.
+    func forEachBlock(_ rows: Range<Int>, _ body: (UnsafeBufferPointer<Float>) -> Void) {
         let elements = elements(ofRows: rows)
         let step = 1 << 14
-        try withUnsafeTemporaryAllocation(of: Float.self, capacity: step) { buffer in
-            for start in stride(from: elements.lowerBound, to: elements.upperBound, by: step) {
-                let part = start..<min(start + step, elements.upperBound)
-                try readFinite(part, into: buffer)
-                body(UnsafeBufferPointer(rebasing: buffer[..<part.count]))
+        let blocks = stride(from: elements.lowerBound, to: elements.upperBound, by: step).map {
+            $0..<min($0 + step, elements.upperBound)
+        }
+        let isRead = withFloatsInPlace { floats in
+            for block in blocks { body(UnsafeBufferPointer(rebasing: floats[block])) }
+        }
+        if isRead { return }
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: step) { buffer in
+            for block in blocks {
+                readFloats(block, into: buffer)
+                body(UnsafeBufferPointer(rebasing: buffer[..<block.count]))
             }
+        }
+    }
+
+    /// - Throws: `FormatError` naming tensor and index of the first element of the rows that is not finite.
+    func checkFinite(_ rows: Range<Int>) throws { try forEachFiniteRow(rows) { _, _ in } }
+
+    /// Calls `body` with the elements where they are; does nothing and returns false where those are no aligned float32.
+    private func withFloatsInPlace(_ body: (UnsafeBufferPointer<Float>) -> Void) -> Bool {
+        bytes.withBytes { bytes in
+            guard elementType == .float32, let start = bytes.baseAddress,
+                Int(bitPattern: start).isMultiple(of: MemoryLayout<Float>.alignment)
+            else { return false }
+            body(UnsafeBufferPointer(start: start.assumingMemoryBound(to: Float.self), count: shape.count))
+            return true
         }
     }
 

@@ -133,7 +133,7 @@ struct ExactKMeansTests {
 
 @Suite("exact k-means of many points")
 struct CellSearchTests {
-    @Test("cells find the partition that sorting finds", arguments: [2, 3, 8], [0, 1, 2, 3])
+    @Test("cells find the partition that sorting finds", arguments: [2, 3, 8], [0, 1, 2, 3, 4])
     func sameError(k: Int, shape: Int) throws {
         var generator = SeededGenerator(seed: UInt64(k * 10 + shape))
         let points = (0..<CellSearch.leastCount / 2).map { index -> Float in
@@ -143,11 +143,12 @@ struct CellSearchTests {
             case 0: return u + v
             case 1: return u * u * u + (index % 1000 == 0 ? 3 : 0)
             case 2: return u * v * v
+            case 3: return u / (1.01 - abs(v)) + 5
             default: return (u > 0 ? 2 : -1) + v * 0.3
             }
         }
-        func found(parts: Int, threads: Int) throws -> [Double]? {
-            try CellSearch.centers(count: points.count, k: k, parts: parts, threads: threads) { part, body in
+        func found(parts: Int, threads: Int, few: Int = CellSearch.fewPoints) throws -> [Double]? {
+            try CellSearch.centers(count: points.count, k: k, parts: parts, threads: threads, few: few) { part, body in
                 let range = points.count * part / parts..<points.count * (part + 1) / parts
                 points.withUnsafeBufferPointer { points in
                     body(UnsafeBufferPointer(rebasing: points[range].prefix(1000)))
@@ -158,8 +159,13 @@ struct CellSearchTests {
         #expect(try found(parts: 3, threads: 1) == found(parts: 3, threads: 2))
         var sorted = points
         let wanted = sorted.withUnsafeMutableBufferPointer { ExactKMeans.centers(of: $0, k: k) }
-        let centers = try #require(try found(parts: 3, threads: 2))
-        #expect(centers.count == wanted.count)
-        for (center, other) in zip(centers, wanted) { #expect(abs(center - other) <= 1e-11, "\(centers) \(wanted)") }
+        // Looked at once, and again and again.
+        for few in [CellSearch.fewPoints, 0] {
+            let centers = try #require(try found(parts: 3, threads: 2, few: few))
+            #expect(centers.count == wanted.count)
+            for (center, other) in zip(centers, wanted) {
+                #expect(abs(center - other) <= 1e-11, "\(centers) \(wanted)")
+            }
+        }
     }
 }

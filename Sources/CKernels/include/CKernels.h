@@ -18,8 +18,9 @@ ck_isa ck_limit_isa(ck_isa isa);
 
 // ---- memory --------------------------------------------------------------------------------------------------
 
-/// Where the C library would keep freed memory for later (glibc), it gives blocks of so many bytes back at once.
-void ck_return_blocks(int bytes);
+/// Where the C library would keep freed memory for later (glibc), it gives blocks of so many bytes back at once, and keeps no more
+/// than `kept` bytes of smaller ones.
+void ck_return_blocks(int bytes, int kept);
 
 // ---- half precision ------------------------------------------------------------------------------------------
 // Round to nearest even; NaN stays NaN (quiet); float32 -> float16 overflows to infinity. Bit-equal on every set.
@@ -28,6 +29,27 @@ void ck_f16_to_f32(const uint16_t *source, float *target, size_t count);
 void ck_f32_to_f16(const float *source, uint16_t *target, size_t count);
 void ck_bf16_to_f32(const uint16_t *source, float *target, size_t count);
 void ck_f32_to_bf16(const float *source, uint16_t *target, size_t count);
+
+// ---- cells of a line -----------------------------------------------------------------------------------------
+
+#define CK_CELL_BITS 22
+
+/// A line of 2^22 positions, from the number `low` on, `per_step` of them for a difference of 1. Runs of 2^outer positions are cut
+/// into cells of 2^inner positions.
+typedef struct {
+    float low, per_step;
+    int outer, inner;
+    /// For each run the number of its first cell; below zero for a run that is not cut.
+    const int32_t *first;
+} ck_cells;
+
+/// Copies the values that are in cells, in order.
+/// - kept: `count` elements and 16 more.
+/// - Returns: how many they are.
+size_t ck_keep_open(const float *values, size_t count, const ck_cells *cells, float *kept);
+
+/// For each value, all of which are in cells: adds 1 and its distance from `origin` to the two sums of its cell.
+void ck_add_to_cells(const float *values, size_t count, const ck_cells *cells, double origin, double *sums);
 
 // ---- codes of evenly spaced values -------------------------------------------------------------------------------
 
@@ -108,6 +130,9 @@ void ck_partition(const double *w, const double *s1, const double *s2, const dou
 
 /// codes[i] = how many of the `limit` (<= 255) ascending bounds values[i] is above.
 void ck_nearest_codes(const float *values, size_t count, const float *bounds, size_t limit, uint8_t *codes);
+
+/// Adds how far scale * entries[codes[i]], rounded to float32, is from values[i]: sums in float64, of every eighth element first.
+void ck_add_palette_errors(const float *values, const uint8_t *codes, size_t count, const float *entries, float scale, ck_errors *errors);
 
 /// Adds to counts[p] how often the pattern p of 16 bits occurs. Patterns may stand at any byte.
 void ck_count_halves(const void *values, size_t count, uint32_t counts[1 << 16]);

@@ -71,7 +71,7 @@ struct LinearRows {
 }
 
 extension Distortion {
-    fileprivate init(_ errors: ck_errors, count: Int) {
+    init(_ errors: ck_errors, count: Int) {
         self.init()
         self.count = count
         energy = errors.energy

@@ -17,7 +17,7 @@ extension PaletteCodec {
         let histogram = HalfHistogram(
             source.bytes[elements.lowerBound * 2..<elements.upperBound * 2], source.elementType, threads: threads)
         // Says where.
-        if histogram.values.contains(where: { !$0.isFinite }) { try source.forEachFiniteBlock(unit) { _ in } }
+        if histogram.values.contains(where: { !$0.isFinite }) { try source.checkFinite(unit) }
 
         let centers = histogram.values.withUnsafeBufferPointer { values in
             histogram.weights.withUnsafeBufferPointer { ExactKMeans.centers(of: values, weights: $0, k: size) }

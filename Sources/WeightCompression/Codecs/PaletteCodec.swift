@@ -151,7 +151,7 @@ public struct PaletteCodec: WeightCodec {
             let parts = source.rowBlocks(of: 1 << 21, in: unit)
             if let centers = try CellSearch.centers(
                 count: elements.count, k: size, parts: parts.count, threads: threads,
-                { part, body in try source.forEachFiniteBlock(parts[part], body) })
+                { part, body in source.forEachBlock(parts[part], body) })
             {
                 return centers
             }

@@ -1,143 +1,151 @@
+import CKernels
 import Tensors
 
 /// Exact k-means of very many points, without sorting them all.
 ///
 /// Points fall into cells of equal width. The best partition of whole cells is quick to find, and it bounds where the cuts
-/// of the best partition of points can lie: moving the cuts of that one to the borders of the cells in which they lie
-/// costs at most `slack`, so a cell holds a cut only if a partition of whole cells that is forced to cut at one of its
-/// borders costs at most `slack` more than the best. Points of such cells are sorted and searched; the others are never
-/// separated from their cell.
-enum CellSearch {
+/// of the best partition of points can lie (`CutBounds`). Cells that may hold one are cut into smaller cells, and looked at
+/// again; in the end the points of the few that are left are sorted and searched, and all others are never separated from
+/// what lies around them.
+struct CellSearch {
     /// Fewer points are as quickly sorted.
     static let leastCount = 1 << 16
+    static let fewPoints = 1 << 16
 
-    private struct Cell {
-        var count = 0.0
-        /// Of x - origin.
-        var sum = 0.0
-    }
+    /// Calls its second argument with all points of a part, block by block.
+    typealias Blocks = @Sendable (_ part: Int, (UnsafeBufferPointer<Float>) -> Void) -> Void
 
-    /// The centers; nil where cells do not help (few distinct values, outliers beyond measure, many entries).
+    private let axis: CellAxis
+    private let parts: Int
+    private let threads: Int
+    private let few: Int
+    private let forEachBlock: Blocks
+
+    /// The centers; nil where cells do not help (few distinct values, outliers beyond measure, many
+    /// entries), or a point is not finite.
     /// - Parameters:
     ///   - parts: into how many the points are cut, which up to `threads` threads go through.
-    ///   - forEachBlock: calls its argument with all points of a part, block by block, in any order; it is called thrice
-    ///     for each.
+    ///   - few: so many points, or a 32nd of all, are sorted rather than looked at again.
+    ///   - forEachBlock: it is called up to four times for each part.
     static func centers(
-        count: Int, k: Int, parts: Int, threads: Int,
-        _ forEachBlock: @Sendable (_ part: Int, (UnsafeBufferPointer<Float>) -> Void) throws -> Void
+        count: Int, k: Int, parts: Int, threads: Int, few: Int = fewPoints, _ forEachBlock: @escaping Blocks
     ) throws -> [Double]? {
-        let extremes = try Parallel.map(parts, threads: threads) { part in
-            var (low, high) = (Float.infinity, -Float.infinity)
-            try forEachBlock(part) { block in
+        let surveys = try Parallel.map(parts, threads: threads) { part in
+            var (low, high, sum) = (Float.infinity, -Float.infinity, 0.0)
+            forEachBlock(part) { block in
                 let extremes = block.extremes
                 (low, high) = (min(low, extremes.low), max(high, extremes.high))
+                sum += Double(block.roughSum)
             }
-            return (low: low, high: high)
+            return (low: low, high: high, sum: sum)
         }
-        let low = extremes.reduce(Float.infinity) { min($0, $1.low) }
-        let high = extremes.reduce(-Float.infinity) { max($0, $1.high) }
-        let cellCount = min(1 << 16, count / 6)
-        let perUnit = Float(cellCount - 1) / (high - low)
-        guard high - low > 0, (high - low).isFinite, perUnit.isFinite else { return nil }
-        /// Rounded to nearest, in the last bits; rises with x.
-        @inline(__always) @Sendable func cell(_ x: Float) -> Int {
-            Int(truncatingIfNeeded: ((x - low) * perUnit + 0x1p23).bitPattern & 0x1_FFFF)
-        }
+        let low = surveys.reduce(Float.infinity) { min($0, $1.low) }
+        let high = surveys.reduce(-Float.infinity) { max($0, $1.high) }
+        let mean = surveys.reduce(0) { $0 + $1.sum } / Double(count)
+        guard let axis = CellAxis(from: low, to: high, origin: mean) else { return nil }
+        let search = CellSearch(axis: axis, parts: parts, threads: threads, few: few, forEachBlock: forEachBlock)
+        return try search.centers(count: count, k: k)
+    }
 
-        let origin = Double(low) + (Double(high) - Double(low)) / 2
-        let cellsOfParts = try Parallel.map(parts, threads: threads) { part in
-            var cells = [Cell](repeating: Cell(), count: cellCount)
-            try cells.withUnsafeMutableBufferPointer { cells in
-                try forEachBlock(part) { block in
-                    for x in block {
-                        let index = cell(x)
-                        cells[index].count += 1
-                        cells[index].sum += Double(x) - origin
+    private func centers(count: Int, k: Int) throws -> [Double]? {
+        var groups = [CellGroup(count: Double(count), position: 0, positions: 1 << CellAxis.bits, isCell: true)]
+        var (open, openCount) = ([0], count)
+        var price: Double?
+        while price == nil || openCount > max(few, count / 32) {
+            let cells = Cells(cutting: open.map { groups[$0] }, into: min(1 << 16, count / 4))
+            groups = self.groups(cutting: open, of: groups, sums: try sums(cells), cells)
+            guard price != nil || groups.count >= 128 * k,
+                let bounds = CutBounds(groups, on: axis, k: k, price: price)
+            else { return nil }
+            open = bounds.open
+            let left = open.reduce(0) { $0 + Int(groups[$1].count) }
+            let isSlow = price != nil && left > openCount / 2
+            (price, openCount) = (bounds.price, left)
+            if isSlow { break }
+        }
+        guard let price, openCount <= count / 3 else { return nil }
+
+        var points = try points(in: open.map { groups[$0] })
+        // They may change while they are read.
+        guard points.count == openCount else { return nil }
+        Self.sort(&points)
+        // What no cut separates is one group.
+        var (fine, next, point): ([CellGroup], Int, Int) = ([], 0, 0)
+        fine.reserveCapacity(points.count + open.count + 1)
+        for index in open {
+            fine.append(joining: groups[next..<index])
+            for _ in 0..<Int(groups[index].count) {
+                fine.append(CellGroup(count: 1, sum: Double(points[point]) - axis.origin))
+                point += 1
+            }
+            next = index + 1
+        }
+        fine.append(joining: groups[next...])
+        let sums = PointSums(groups: fine)
+        let ends = PartitionSearch.best(sums, k: k, price: price)
+        guard ends.count == k, sums.noise <= 1e-10 * sums.error(ends) else { return nil }
+        return sums.means(ends).map { axis.origin + $0 }
+    }
+
+    /// How many points each cell has, and their sum.
+    private func sums(_ cells: Cells) throws -> [CellSum] {
+        let sumsOfParts = try Parallel.map(parts, threads: threads) { part in
+            var sums = [CellSum](repeating: CellSum(), count: cells.count)
+            sums.withUnsafeMutableBytes { sums in
+                let sums = sums.assumingMemoryBound(to: Double.self).baseAddress
+                forEachBlock(part) { block in
+                    cells.withKept(block, on: axis) { kept, cells in
+                        ck_add_to_cells(kept.baseAddress, kept.count, &cells, axis.origin, sums)
                     }
                 }
             }
-            return cells
+            return sums
         }
-        var cells = cellsOfParts[0]
-        for others in cellsOfParts.dropFirst() {
-            for index in cells.indices {
-                cells[index].count += others[index].count
-                cells[index].sum += others[index].sum
+        var sums = sumsOfParts[0]
+        for others in sumsOfParts.dropFirst() {
+            for slot in sums.indices {
+                sums[slot].count += others[slot].count
+                sums[slot].sum += others[slot].sum
             }
         }
-
-        let filled = cells.indices.filter { cells[$0].count > 0 }
-        guard filled.count >= 16 * k else { return nil }
-        let sums = PointSums(groups: filled.map { (cells[$0].count, cells[$0].sum) })
-        guard let coarse = PartitionSearch.priced(sums, k: k) else { return nil }
-        let ahead = PartitionSearch.costs(PointSums(reversing: sums), price: coarse.price)
-        let open = openCells(
-            CutBounds(
-                sums: sums, coarse: coarse, ahead: ahead, cells: filled, counts: filled.map { cells[$0].count },
-                // A hundredth wider than they should be, for rounding.
-                width: 1.01 * (Double(high) - Double(low)) / Double(cellCount - 1)), k: k)
-        var isOpen = [Bool](repeating: false, count: cellCount)
-        var openCount = 0
-        for position in open {
-            isOpen[filled[position]] = true
-            openCount += Int(cells[filled[position]].count)
-        }
-        guard openCount <= count / 3 else { return nil }
-        let flags = isOpen
-        let pointsOfParts = try Parallel.map(parts, threads: threads) { part in
-            var points: [Float] = []
-            try flags.withUnsafeBufferPointer { flags in
-                try forEachBlock(part) { block in
-                    for x in block where flags[cell(x)] { points.append(x) }
-                }
-            }
-            return points
-        }
-        var points: [Float] = []
-        points.reserveCapacity(openCount)
-        for others in pointsOfParts { points += others }
-        sort(&points)
-
-        // What no cut separates is one group.
-        var groups: [(weight: Double, sum: Double)] = []
-        var (next, closed) = (0, Cell())
-        func close() {
-            if closed.count > 0 { groups.append((closed.count, closed.sum)) }
-            closed = Cell()
-        }
-        for index in filled {
-            if isOpen[index] {
-                close()
-                for _ in 0..<Int(cells[index].count) {
-                    groups.append((1, Double(points[next]) - origin))
-                    next += 1
-                }
-            } else {
-                closed.count += cells[index].count
-                closed.sum += cells[index].sum
-            }
-        }
-        close()
-        let fine = PointSums(groups: groups)
-        let ends = PartitionSearch.best(fine, k: k, price: coarse.price)
-        guard ends.count == k, fine.noise <= 1e-10 * fine.error(ends) else { return nil }
-        return fine.means(ends).map { origin + $0 }
+        return sums
     }
 
-    /// The cells that may hold a cut, as positions among the filled ones: from a bound for all, round by round closer.
-    private static func openCells(_ bounds: CutBounds, k: Int) -> [Int] {
-        var distances = [Double](
-            repeating: Double(bounds.cells[bounds.cells.count - 1] - bounds.cells[0] + 1), count: bounds.cells.count)
-        var open = Array(bounds.cells.indices)
-        var slack = Double.infinity
-        for _ in 0..<6 {
-            let closer = bounds.slack(open, distances, cuts: k - 1)
-            guard closer < 0.8 * slack else { break }
-            slack = closer
-            open = open.filter { bounds.mayCut($0, slack: slack) || bounds.mayCut($0 + 1, slack: slack) }
-            distances = bounds.distances(slack: slack)
+    /// The cells that have points, in the place of the groups that were cut; all between two of those as one group.
+    private func groups(
+        cutting open: [Int], of groups: [CellGroup], sums: [CellSum], _ cells: Cells
+    ) -> [CellGroup] {
+        var result: [CellGroup] = []
+        result.reserveCapacity(cells.count + open.count + 1)
+        var (next, slot) = (0, 0)
+        for index in open {
+            result.append(joining: groups[next..<index])
+            for place in 0..<cells.perGroup {
+                let (count, sum) = (sums[slot].count, sums[slot].sum)
+                if count > 0 {
+                    let position = groups[index].position + place * cells.width
+                    result.append(
+                        CellGroup(count: count, sum: sum, position: position, positions: cells.width, isCell: true))
+                }
+                slot += 1
+            }
+            next = index + 1
         }
-        return open
+        result.append(joining: groups[next...])
+        return result
+    }
+
+    /// The points of some groups, in any order.
+    private func points(in groups: [CellGroup]) throws -> [Float] {
+        if groups.isEmpty { return [] }
+        let cells = Cells(groups)
+        return try Parallel.map(parts, threads: threads) { part in
+            var points: [Float] = []
+            forEachBlock(part) { block in
+                cells.withKept(block, on: axis) { kept, _ in points += kept }
+            }
+            return points
+        }.reduce(into: []) { $0 += $1 }
     }
 
     private static func sort(_ points: inout [Float]) {
@@ -149,55 +157,79 @@ enum CellSearch {
     }
 }
 
-/// What the best partitions of whole cells say about the cuts of the best partition of points.
-private struct CutBounds {
-    let sums: PointSums
-    let coarse: (price: Double, ends: PartitionSearch.Ends, costs: [Double])
-    /// Least costs from a position to the end, counted from the end.
-    let ahead: [Double]
-    /// The filled cells and their points.
-    let cells: [Int]
-    let counts: [Double]
-    let width: Double
+extension UnsafeBufferPointer<Float> {
+    /// In float32.
+    fileprivate var roughSum: Float {
+        guard let start = UnsafeRawPointer(baseAddress) else { return 0 }
+        var sums = SIMD16<Float>.zero
+        let whole = count / 16 * 16
+        for index in stride(from: 0, to: whole, by: 16) {
+            sums += start.loadUnaligned(fromByteOffset: index * 4, as: SIMD16<Float>.self)
+        }
+        return self[whole...].reduce(sums.sum(), +)
+    }
+}
 
-    private var least: Double { coarse.costs[sums.count] * (1 + 1e-9) }
+extension [CellGroup] {
+    fileprivate mutating func append(joining groups: ArraySlice<CellGroup>) {
+        guard let first = groups.first, let last = groups.last else { return }
+        var all = CellGroup(position: first.position, positions: last.position + last.positions - first.position)
+        for group in groups {
+            all.count += group.count
+            all.sum += group.sum
+        }
+        append(all)
+    }
+}
 
-    /// What it costs at most to move all cuts to borders of cells: a cell's points go to another of the clusters that
-    /// meet in it, each at most 2 * width * the distance of the centers.
-    func slack(_ open: [Int], _ distances: [Double], cuts: Int) -> Double {
-        open.map { 2 * counts[$0] * width * distances[$0] * width }.sorted(by: >).prefix(cuts).reduce(0, +)
+/// Of the points of a cell. (In memory, two numbers in this order.)
+private struct CellSum {
+    var count = 0.0
+    /// Of x - origin.
+    var sum = 0.0
+}
+
+/// Some groups of equally many positions, each cut into as many smaller cells, which are numbered in order.
+private struct Cells: Sendable {
+    private let outer: Int
+    private let inner: Int
+    /// For each run of as many positions, the number of its first cell; below zero where it is no such group.
+    private let first: [Int32]
+    let count: Int
+
+    /// - Parameter wanted: how many cells to make; at least four of each group, as long as there are positions.
+    init(cutting groups: [CellGroup], into wanted: Int) {
+        let perGroup = max(4, wanted / groups.count)
+        self.init(groups, bits: Int.bitWidth - 1 - perGroup.leadingZeroBitCount)
     }
 
-    func mayCut(_ position: Int, slack: Double) -> Bool {
-        coarse.costs[position] + ahead[sums.count - position] <= least + slack
+    /// Groups, each of which is a cell or, with `bits`, 2^bits of them.
+    init(_ groups: [CellGroup], bits: Int = 0) {
+        outer = groups[0].positions.trailingZeroBitCount
+        let bits = min(bits, outer)
+        inner = outer - bits
+        count = groups.count << bits
+        var first = [Int32](repeating: -1, count: 1 << (CellAxis.bits - outer))
+        for (number, group) in groups.enumerated() { first[group.position >> outer] = Int32(number << bits) }
+        self.first = first
     }
 
-    /// For each cell, how far apart (in cells) the centers of clusters that meet in it are at most. A cluster that holds
-    /// all between two positions costs too much where even the best partitions outside of them cannot make up for it.
-    func distances(slack: Double) -> [Double] {
-        let step = max(1, sums.count / 2048)
-        let grid = Array(stride(from: 0, to: sums.count, by: step)) + [sums.count]
-        func isTooLong(_ low: Int, _ high: Int) -> Bool {
-            let (start, end) = (grid[low], grid[high])
-            let sum = sums.s1[end] - sums.s1[start]
-            let error = sums.s2[end] - sums.s2[start] - sum * sum / (sums.w[end] - sums.w[start])
-            return coarse.costs[start] + error + ahead[sums.count - end] - coarse.price > least + slack
-        }
-        // A cluster that reaches beyond grid position i to the right starts after position lows[i], and so on.
-        var (lows, highs) = (grid.map { _ in 0 }, grid.map { _ in grid.count - 1 })
-        for high in 1..<grid.count {
-            lows[high] = lows[high - 1]
-            while lows[high] + 1 < high, isTooLong(lows[high] + 1, high) { lows[high] += 1 }
-        }
-        for low in stride(from: grid.count - 2, through: 0, by: -1) {
-            highs[low] = highs[low + 1]
-            while highs[low] - 1 > low, isTooLong(low, highs[low] - 1) { highs[low] -= 1 }
-        }
-        return cells.indices.map { position in
-            let before = position / step
-            let after = min((position + step) / step, grid.count - 1)
-            let (first, last) = (grid[lows[before]], min(grid[highs[after]], cells.count - 1))
-            return Double(cells[last] - cells[first] + 1)
+    var perGroup: Int { 1 << (outer - inner) }
+    /// Of a cell, in positions.
+    var width: Int { 1 << inner }
+
+    /// Calls `body` with those of the points that are in a cell.
+    func withKept(
+        _ block: UnsafeBufferPointer<Float>, on axis: CellAxis,
+        _ body: (UnsafeBufferPointer<Float>, inout ck_cells) -> Void
+    ) {
+        first.withUnsafeBufferPointer { first in
+            var cells = axis.cells(outer: outer, inner: inner, first: first)
+            if first.count == 1 { return body(block, &cells) }
+            withUnsafeTemporaryAllocation(of: Float.self, capacity: block.count + 16) { kept in
+                let count = ck_keep_open(block.baseAddress, block.count, &cells, kept.baseAddress)
+                body(UnsafeBufferPointer(rebasing: kept[..<count]), &cells)
+            }
         }
     }
 }

@@ -31,15 +31,14 @@ struct PartitionSearch {
         with(points) { $0.best(k: k, startingAt: hint(points, k: k)).ends }
     }
 
-    /// For a price under which k runs are best: that price, their ends, and the least cost (error plus price for each
-    /// run) up to each position. nil when no price gives k.
-    static func priced(_ points: PointSums, k: Int) -> (price: Double, ends: Ends, costs: [Double])? {
+    /// A price under which k runs are best, and the least cost (error plus price for each run) up to each position. nil
+    /// when no price gives k.
+    /// - Parameter price: one that is close; nil: none is known.
+    static func priced(_ points: PointSums, k: Int, price: Double?) -> (price: Double, costs: [Double])? {
         with(points) { search in
-            let found = search.best(k: k, startingAt: hint(points, k: k))
+            let found = search.best(k: k, startingAt: price ?? hint(points, k: k))
             guard found.isPriced else { return nil }
-            return (
-                found.price, found.ends, Array(UnsafeBufferPointer(start: search.cost, count: points.count + 1))
-            )
+            return (found.price, Array(UnsafeBufferPointer(start: search.cost, count: points.count + 1)))
         }
     }
 

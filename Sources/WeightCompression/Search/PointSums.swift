@@ -76,34 +76,29 @@ final class PointSums {
         }
     }
 
-    /// Groups of points that are not cut, in order: their weights, and their sums of weight * x. (How far points are from
-    /// their group's mean is an error that no partition changes; it is left out.)
-    convenience init(groups: some RandomAccessCollection<(weight: Double, sum: Double)>) {
+    /// Groups of points that are not cut, in order. (How far points are from their group's mean is an error that no partition
+    /// changes; it is left out.)
+    convenience init(groups: [CellGroup]) {
         self.init(count: groups.count, even: nil)
         // From the middle group, as above.
-        var middle = 0
-        let half = groups.reduce(0) { $0 + $1.weight } / 2
-        var before = 0.0
-        for group in groups where before < half {
-            before += group.weight
+        let half = groups.reduce(0) { $0 + $1.count } / 2
+        var (middle, before) = (0, 0.0)
+        while middle < groups.count - 1, before < half {
+            before += groups[middle].count
             middle += 1
-        }
-        middle = min(middle, max(groups.count - 1, 0))
-        func group(_ index: Int) -> (weight: Double, sum: Double) {
-            groups[groups.index(groups.startIndex, offsetBy: index)]
         }
         (w[middle], s1[middle], s2[middle]) = (0, 0, 0)
         for index in middle..<count {
-            let (weight, sum) = group(index)
-            w[index + 1] = w[index] + weight
-            s1[index + 1] = s1[index] + sum
-            s2[index + 1] = s2[index] + sum * sum / weight
+            let group = groups[index]
+            w[index + 1] = w[index] + group.count
+            s1[index + 1] = s1[index] + group.sum
+            s2[index + 1] = s2[index] + group.sum * group.sum / group.count
         }
         for index in stride(from: middle - 1, through: 0, by: -1) {
-            let (weight, sum) = group(index)
-            w[index] = w[index + 1] - weight
-            s1[index] = s1[index + 1] - sum
-            s2[index] = s2[index + 1] - sum * sum / weight
+            let group = groups[index]
+            w[index] = w[index + 1] - group.count
+            s1[index] = s1[index + 1] - group.sum
+            s2[index] = s2[index + 1] - group.sum * group.sum / group.count
         }
     }
 

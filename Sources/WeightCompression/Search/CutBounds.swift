@@ -1,0 +1,120 @@
+/// Numbers that lie next to each other, as one: those of a cell, or all between two cells that can be cut.
+struct CellGroup {
+    var count = 0.0
+    /// Of x - origin.
+    var sum = 0.0
+    /// Its first position on the axis, and how many there are.
+    var position = 0
+    var positions = 0
+    /// It may hold a cut of the best partition.
+    var isCell = false
+}
+
+/// What the best partitions of whole groups say about the cuts of the best partition of points.
+///
+/// Moving the cuts of that one to the borders of the groups in which they lie costs at most `slack`, so a group holds a
+/// cut only if a partition of whole groups that is forced to cut at one of its borders costs at most `slack` more than
+/// the best.
+struct CutBounds {
+    private let groups: [CellGroup]
+    private let axis: CellAxis
+    private let sums: PointSums
+    private let k: Int
+    /// Each run of the best partition has this price.
+    let price: Double
+    /// Least costs up to a position, and from a position to the end, counted from the end.
+    private let costs: [Double]
+    private let ahead: [Double]
+    private var least: Double { costs[sums.count] * (1 + 1e-9) }
+
+    /// nil where no price gives k runs, or rounding could hide which partition is best.
+    init?(_ groups: [CellGroup], on axis: CellAxis, k: Int, price hint: Double?) {
+        let sums = PointSums(groups: groups)
+        guard let best = PartitionSearch.priced(sums, k: k, price: hint) else { return nil }
+        (self.groups, self.axis, self.sums, self.k) = (groups, axis, sums, k)
+        (price, costs) = (best.price, best.costs)
+        guard sums.noise <= 1e-10 * costs[sums.count] else { return nil }
+        ahead = PartitionSearch.costs(PointSums(reversing: sums), price: best.price)
+    }
+
+    /// The groups that may hold a cut: from a bound for all, round by round closer.
+    var open: [Int] {
+        let all = axis.extent(1 << CellAxis.bits)
+        var distances = [Double](repeating: all, count: groups.count)
+        var open = groups.indices.filter { groups[$0].isCell }
+        var slack = Double.infinity
+        for _ in 0..<6 {
+            let closer = self.slack(open, distances)
+            guard closer < 0.8 * slack else { break }
+            slack = closer
+            open = open.filter { mayCut($0, slack: slack) || mayCut($0 + 1, slack: slack) }
+            distances = self.distances(slack: slack)
+        }
+        return open
+    }
+
+    /// What it costs at most to move all cuts to borders of groups: the points of one go to another of the clusters that
+    /// meet in it, each at most 2 * its extent * the distance of the centers.
+    private func slack(_ open: [Int], _ distances: [Double]) -> Double {
+        // The largest, descending.
+        var largest: [Double] = []
+        // (One point cannot be cut.)
+        for index in open where groups[index].count > 1 {
+            let cost = 2 * groups[index].count * axis.extent(groups[index].positions) * distances[index]
+            if largest.count == k - 1 {
+                guard let last = largest.last, cost > last else { continue }
+                largest.removeLast()
+            }
+            largest.insert(cost, at: largest.firstIndex { $0 < cost } ?? largest.count)
+        }
+        return largest.reduce(0, +)
+    }
+
+    private func mean(_ start: Int, _ end: Int) -> Double {
+        (sums.s1[end] - sums.s1[start]) / (sums.w[end] - sums.w[start])
+    }
+
+    private func mayCut(_ border: Int, slack: Double) -> Bool {
+        costs[border] + ahead[sums.count - border] <= least + slack
+    }
+
+    /// For each group, how far apart the centers of clusters that meet in it are at most. A cluster that holds all
+    /// between two borders costs too much where even the best partitions outside of them cannot make up for it.
+    private func distances(slack: Double) -> [Double] {
+        // Borders that are close to each other in number as well as in place; groups of outliers lie far apart.
+        var (grid, gridIndex): ([Int], [Int]) = ([0], [])
+        let (step, length) = (max(1, groups.count / 2048), 1 << CellAxis.bits - 11)
+        for index in groups.indices {
+            let last = grid[grid.count - 1]
+            if index >= last + step || groups[index].position >= groups[last].position + length, index > last {
+                grid.append(index)
+            }
+            gridIndex.append(grid.count - 1)
+        }
+        grid.append(groups.count)
+        func isTooLong(_ low: Int, _ high: Int) -> Bool {
+            let (start, end) = (grid[low], grid[high])
+            let sum = sums.s1[end] - sums.s1[start]
+            let error = sums.s2[end] - sums.s2[start] - sum * sum / (sums.w[end] - sums.w[start])
+            return costs[start] + error + ahead[sums.count - end] - price > least + slack
+        }
+        // A cluster that reaches beyond grid position i to the right starts after position lows[i], and so on.
+        var (lows, highs) = (grid.map { _ in 0 }, grid.map { _ in grid.count - 1 })
+        for high in 1..<grid.count {
+            lows[high] = lows[high - 1]
+            while lows[high] + 1 < high, isTooLong(lows[high] + 1, high) { lows[high] += 1 }
+        }
+        for low in stride(from: grid.count - 2, through: 0, by: -1) {
+            highs[low] = highs[low + 1]
+            while highs[low] - 1 > low, isTooLong(low, highs[low] - 1) { highs[low] -= 1 }
+        }
+        return groups.indices.map { index in
+            let (start, end) = (grid[lows[gridIndex[index]]], grid[highs[gridIndex[index] + 1]])
+            // Points further out and nothing else could move a center beyond the mean of all that its cluster may hold.
+            let (own, extent) = (mean(index, index + 1), axis.extent(groups[index].positions))
+            let low = start < index ? mean(start, index) : own - extent
+            let high = index + 1 < end ? mean(index + 1, end) : own + extent
+            return high - low
+        }
+    }
+}
