@@ -1,4 +1,4 @@
-/// Which weights become zero.
+/// Which weights become zero. What cannot be told apart as it would be stored is pruned alike.
 enum PruningRule: Sendable {
     /// This share of all, the smallest in magnitude.
     case target(Double)
@@ -16,11 +16,19 @@ enum PruningRule: Sendable {
         }
     }
 
+    /// So many ties with the largest that is pruned are pruned too: a tensor of few values is not lost to them.
+    private static func mostTies(_ count: Int) -> Int { count / 256 }
+
     /// Those that it keeps. A zero is never kept.
-    func mask(_ floats: [Float], columns: Int) -> [Bool] {
+    /// - Parameter stored: the same weights rounded as they would be stored.
+    func mask(_ floats: [Float], stored: [Float], columns: Int) -> [Bool] {
         var mask: [Bool]
         switch self {
-        case .target: mask = largestMagnitudes(kept(rows: 1, columns: floats.count), of: floats)
+        case .target:
+            mask = largestMagnitudes(kept(rows: 1, columns: floats.count), of: floats)
+            let limit = Self.largestPruned(stored, mask)
+            let ties = mask.indices.filter { mask[$0] && abs(stored[$0]) == limit }
+            if ties.count <= Self.mostTies(floats.count) { for index in ties { mask[index] = false } }
         case .threshold(let least): mask = floats.map { Double(abs($0)) >= least }
         case .pattern(let keep, let size):
             mask = [Bool](repeating: false, count: floats.count)
@@ -37,17 +45,23 @@ enum PruningRule: Sendable {
     }
 
     /// The first element in `range` (whole rows) that `mask` keeps or prunes against the rule, with the reason.
-    /// - Parameter isShort: fewer are kept than the rule allows.
     func violation(
-        _ mask: [Bool], of floats: [Float], columns: Int, in range: Range<Int>, isShort: Bool
+        _ mask: [Bool], of floats: [Float], stored: [Float], columns: Int, in range: Range<Int>
     ) -> (index: Int, reason: String)? {
         if let zero = range.first(where: { mask[$0] && floats[$0] == 0 }) { return (zero, "is zero, but kept") }
         switch self {
         case .target:
             var least = Float.infinity
             for index in floats.indices where mask[index] { least = min(least, abs(floats[index])) }
-            if isShort { least = 0 }
-            return range.first { !mask[$0] && abs(floats[$0]) > least }.map { ($0, "is pruned before a smaller one") }
+            if let index = range.first(where: { !mask[$0] && abs(floats[$0]) > least }) {
+                return (index, "is pruned before a smaller one")
+            }
+            let (count, nonzero) = (mask.count { $0 }, floats.count { $0 != 0 })
+            let missing = min(kept(rows: 1, columns: floats.count), nonzero) - count
+            let limit = Self.largestPruned(stored, mask)
+            let ties = floats.indices.count { !mask[$0] && floats[$0] != 0 && abs(stored[$0]) == limit }
+            guard missing > min(ties, Self.mostTies(floats.count)) else { return nil }
+            return range.first { !mask[$0] && floats[$0] != 0 }.map { ($0, "is pruned, though more are to be kept") }
         case .threshold(let least):
             return range.first { mask[$0] != (Double(abs(floats[$0])) >= least && floats[$0] != 0) }
                 .map { ($0, mask[$0] ? "is kept below the threshold" : "is pruned above the threshold") }
@@ -65,5 +79,10 @@ enum PruningRule: Sendable {
             }
             return nil
         }
+    }
+
+    /// The largest magnitude among those that are not kept.
+    private static func largestPruned(_ floats: [Float], _ mask: [Bool]) -> Float {
+        floats.indices.reduce(0) { mask[$1] ? $0 : max($0, abs(floats[$1])) }
     }
 }

@@ -22,6 +22,32 @@ struct LayeredCodecTests {
         for (value, stored) in zip(original, decoded) { #expect(stored == (abs(value) >= least ? value : 0)) }
     }
 
+    @Test("what would be stored as equal is pruned alike, unless that would be much of the tensor")
+    func ties() throws {
+        // Four neighbours have one float16.
+        let floats = (0..<2560).map { index -> Float in
+            let magnitude = 1 + Float(index) / 4096
+            return index % 2 == 0 ? magnitude : -magnitude
+        }
+        let source = StoredTensor(name: "w", floats: floats, shape: [64, 40])
+        for scheme in ["float16", "float32"] {
+            let weight = try stored("sparse:target=0.5+\(scheme)", source)
+            let kept = weight.floats().count { $0 != 0 }
+            #expect(scheme == "float32" ? kept == 1280 : (1276..<1280).contains(kept))
+            let smallest = weight.floats().filter { $0 != 0 }.map { abs($0) }.min() ?? 0
+            for (value, stored) in zip(floats, weight.floats()) where stored == 0 {
+                #expect(scheme == "float32" || Half.rounded(abs(value)) < smallest)
+            }
+            #expect(weight.codec.violation(0..<64, of: weight, source: source) == nil)
+        }
+        let signs = StoredTensor(name: "w", floats: floats.map { $0 > 0 ? 1 : -1 }, shape: [64, 40])
+        #expect(try stored("sparse:target=0.5+float16", signs).floats().count { $0 != 0 } == 1280)
+        let holes = StoredTensor(name: "w", floats: floats.map { abs($0) < 1.5 ? 0 : $0 }, shape: [64, 40])
+        let short = try stored("sparse:target=0.5+float16", holes)
+        #expect(
+            short.codec.violation(0..<64, of: short, source: source)?.reason.contains("more are to be kept") == true)
+    }
+
     @Test("a threshold prunes what is below it, and the specification says how many are left")
     func threshold() throws {
         let weight = try stored("sparse:threshold=0.15+float32")

@@ -171,9 +171,7 @@ def main(accelc, minilm):
                     bits, elements = matrices(accelc, path)
                     their_size, other, count, their_seconds = theirs[scheme]
                     sizes.append((scheme, size(path), bits / elements, their_size, other / count))
-                    # coremltools prunes what is as small as its threshold too (5,572 ties in float16): what those take is no excess.
-                    ties = max(0, bits - other) / 8
-                    check(elements == count and bits / elements <= other / count * 1.0005 and size(path) <= their_size + ties,
+                    check(elements == count and bits <= other and size(path) <= their_size,
                           f"{name}: {size(path):,} bytes, {bits / elements:.3f} bits per weight; coremltools {their_size:,}, "
                           f"{other / count:.3f} ({their_seconds:.1f} s)")
     print("\n| MiniLM for iOS 18 | accelc | | coremltools | |\n|---|---|---|---|---|")

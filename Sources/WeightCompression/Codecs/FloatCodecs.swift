@@ -47,6 +47,19 @@ extension FloatCodec {
         return distortion
     }
 
+    /// As they are read back.
+    static func rounded(_ floats: [Float]) -> [Float] {
+        let bytes = ByteBuffer(count: floats.count * storedType.byteCount)
+        return [Float](unsafeUninitializedCapacity: floats.count) { target, count in
+            count = floats.count
+            guard let values = target.baseAddress, let stored = bytes.bytes.baseAddress else { return }
+            floats.withUnsafeBufferPointer { floats in
+                if let start = floats.baseAddress { narrow(start, stored, floats.count) }
+            }
+            widen(stored, values, floats.count)
+        }
+    }
+
     private static func widen(_ source: UnsafeRawPointer, _ target: UnsafeMutablePointer<Float>, _ count: Int) {
         switch storedType {
         case .float16: ck_f16_to_f32(source.assumingMemoryBound(to: UInt16.self), target, count)

@@ -14,7 +14,9 @@ public struct SparseCodec: LayeredCodec {
     public static let options = [
         CodecOption(
             "target", allowed: ["none"], free: .share, default: "none",
-            help: "this share of the weights becomes zero, the smallest ones; 0.5 where no rule is given"),
+            help:
+                "this share of the weights becomes zero, the smallest ones, and few more that are stored as equal; 0.5 where no "
+                + "rule is given"),
         CodecOption(
             "threshold", allowed: ["none"], free: .number, default: "none",
             help: "weights of smaller magnitude become zero"),
@@ -77,12 +79,17 @@ public struct SparseCodec: LayeredCodec {
 
     public func settled(for source: StoredTensor) throws -> any WeightCodec {
         let floats = try source.finiteFloats()
-        let mask = rule.mask(floats, columns: source.shape.columns)
+        let mask = rule.mask(floats, stored: stored(floats), columns: source.shape.columns)
         let count = mask.reduce(0) { $0 + ($1 ? 1 : 0) }
         let isFull = count == rule.kept(rows: source.shape.rows, columns: source.shape.columns)
         let settled = try SparseCodec(values.replacing("kept", by: isFull ? "all" : "\(count)"))
         let inner = try inner.settled(for: settled.innerSource(floats, mask, of: source))
         return try SparseCodec(settled.values.replacing(inner: inner.values))
+    }
+
+    /// Rounded as a kept weight is; as they are where that depends on the others.
+    private func stored(_ floats: [Float]) -> [Float] {
+        (inner as? any FloatCodec).map { type(of: $0).rounded(floats) } ?? floats
     }
 
     private func innerFloats(_ floats: [Float], _ mask: [Bool], _ shape: Shape) -> [Float] {
@@ -102,7 +109,7 @@ public struct SparseCodec: LayeredCodec {
     ) throws -> Distortion {
         let shape = source.shape
         let floats = try source.finiteFloats()
-        let mask = rule.mask(floats, columns: shape.columns)
+        let mask = rule.mask(floats, stored: self.stored(floats), columns: shape.columns)
         let stored = try encodeInner(
             innerFloats(floats, mask, shape), of: source, given: nil, threads: threads, into: sections)
         let own = Array(own(sections, shape))
@@ -198,7 +205,7 @@ public struct SparseCodec: LayeredCodec {
             }
         }
         if let violation = rule.violation(
-            mask, of: floats, columns: shape.columns, in: source.elements(ofRows: rows), isShort: filledIn != nil)
+            mask, of: floats, stored: stored(floats), columns: shape.columns, in: source.elements(ofRows: rows))
         {
             return violation
         }
