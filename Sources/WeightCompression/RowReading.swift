@@ -1,6 +1,21 @@
 import ByteIO
 import Tensors
 
+extension Shape {
+    /// How many groups of `size` rows there are, the last of which may be smaller; nil: all rows are one. (Counted without
+    /// making them: a file may claim any shape.)
+    func groupCount(_ size: Int?) -> Int {
+        let size = max(size ?? rows, 1)
+        return rows / size + (rows % size == 0 ? 0 : 1)
+    }
+
+    /// Those groups.
+    func rowGroups(_ size: Int?) -> [Range<Int>] {
+        let size = min(max(size ?? rows, 1), max(rows, 1))
+        return stride(from: 0, to: rows, by: size).map { $0..<min($0 + size, rows) }
+    }
+}
+
 extension StoredTensor {
     /// The elements, in row-major order, of rows `rows` of the tensor seen as a matrix.
     func elements(ofRows rows: Range<Int>) -> Range<Int> {

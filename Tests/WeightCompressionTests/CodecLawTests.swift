@@ -93,6 +93,15 @@ struct CodecLawTests {
         }
     }
 
+    @Test("the layout of any shape that a package may claim is told at once", arguments: names)
+    func claimedShapes(name: String) throws {
+        let codec = try Codecs.codec(name)
+        for shape in [[1 << 40, 256], [1 << 47, 2], [1 << 48, 0], [0, 1 << 40]] as [Shape] {
+            let layout = codec.sections(elementType: .float32, shape: shape)
+            #expect(layout.allSatisfy { $0.byteCount >= 0 && $0.byteCount < 1 << 60 }, "\(shape)")
+        }
+    }
+
     @Test("huge weights are stored finitely; what float16 cannot scale is refused by name", arguments: names)
     func huge(name: String) throws {
         for codec in CodecCase.options(of: name) {

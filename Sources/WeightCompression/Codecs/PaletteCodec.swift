@@ -53,14 +53,11 @@ public struct PaletteCodec: WeightCodec {
 
     public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {
         let codes = SectionLayout("codes", byteCount: shape.rows * bytesPerRow(shape))
-        let palettes = SectionLayout("palettes", byteCount: units(shape: shape).count * bytesPerPalette)
+        let palettes = SectionLayout("palettes", byteCount: shape.groupCount(group) * bytesPerPalette)
         return [codes, palettes] + (hasScales ? [SectionLayout("scales", byteCount: shape.rows * 4)] : [])
     }
 
-    public func units(shape: Shape) -> [Range<Int>] {
-        let step = min(group ?? shape.rows, max(shape.rows, 1))
-        return stride(from: 0, to: shape.rows, by: step).map { $0..<min($0 + step, shape.rows) }
-    }
+    public func units(shape: Shape) -> [Range<Int>] { shape.rowGroups(group) }
 
     var size: Int { 1 << bits }
     /// How many codes further than the nearest one error feedback may go: never over more than a quarter of the table.

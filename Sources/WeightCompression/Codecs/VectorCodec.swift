@@ -44,7 +44,7 @@ public struct VectorCodec: WeightCodec {
     public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {
         [
             SectionLayout("codes", byteCount: shape.rows * bytesPerRow(shape)),
-            SectionLayout("palettes", byteCount: units(shape: shape).count * entryCount * type.byteCount),
+            SectionLayout("palettes", byteCount: shape.groupCount(group) * entryCount * type.byteCount),
         ]
     }
 
@@ -61,10 +61,7 @@ public struct VectorCodec: WeightCodec {
                 tables: tables, size: size, rowsPerTable: group ?? max(shape.rows, 1)))
     }
 
-    public func units(shape: Shape) -> [Range<Int>] {
-        let step = min(group ?? shape.rows, max(shape.rows, 1))
-        return stride(from: 0, to: shape.rows, by: step).map { $0..<min($0 + step, shape.rows) }
-    }
+    public func units(shape: Shape) -> [Range<Int>] { shape.rowGroups(group) }
 
     /// Numbers in a table.
     private var entryCount: Int { size << bits }
