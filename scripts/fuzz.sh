@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Feeds each reader with anything for a while (libFuzzer), starting from the tests' hostile files.
 # usage: fuzz.sh [SECONDS|RUNSx [TARGET...]]      default: 60 seconds for each target, under the address sanitizer.
-# 10000000x: as many executions of each with inputs up to 4 KiB, without that sanitizer, which makes them three times slower or more; all
+# 10000000x: as many executions of each with inputs up to 4 KiB, without that sanitizer, which makes them about three times slower; all
 # inputs that led to new places are read once more under it in the end.
 # What breaks a reader is kept in .build-fuzz/findings, what leads to new places in .build-fuzz/corpus.
 set -eu

@@ -21,12 +21,12 @@ struct CellSearch {
     private let few: Int
     private let forEachBlock: Blocks
 
-    /// The centers; nil where cells do not help (few distinct values, outliers beyond measure, many
-    /// entries), or a point is not finite.
+    /// The centers; nil where cells do not help (few distinct values, outliers beyond measure, many entries), or a point is
+    /// not finite.
     /// - Parameters:
     ///   - parts: into how many the points are cut, which up to `threads` threads go through.
     ///   - few: so many points, or a 32nd of all, are sorted rather than looked at again.
-    ///   - forEachBlock: it is called up to four times for each part.
+    ///   - forEachBlock: it is called a few times for each part.
     static func centers(
         count: Int, k: Int, parts: Int, threads: Int, few: Int = fewPoints, _ forEachBlock: @escaping Blocks
     ) throws -> [Double]? {
