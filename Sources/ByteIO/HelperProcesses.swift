@@ -1,5 +1,3 @@
-import Synchronization
-
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)
@@ -10,7 +8,7 @@ import Synchronization
 
 /// Programs that the tool has started and waits for: they end with it when it is interrupted.
 public enum HelperProcesses {
-    private static let numbers = Mutex<Set<Int32>>([])
+    private static let numbers = Locked<Set<Int32>>([])
 
     /// Starts a program and waits for it.
     /// - Parameters:

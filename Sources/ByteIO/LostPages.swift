@@ -1,5 +1,4 @@
 import CKernels
-import Synchronization
 
 #if canImport(Darwin)
     import Darwin
@@ -16,7 +15,7 @@ public enum LostPages {
         var byteCount: Int
     }
     /// The maps of this process, by their addresses.
-    static let maps = Mutex<[UInt: Map]>([:])
+    static let maps = Locked<[UInt: Map]>([:])
 
     /// From now on a thread that reads such a page stops there, and the descriptor that is returned becomes readable: then
     /// `read` tells what happened, and the process has to end.

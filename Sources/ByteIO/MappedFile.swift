@@ -1,4 +1,3 @@
-import Synchronization
 
 #if canImport(Darwin)
     import Darwin

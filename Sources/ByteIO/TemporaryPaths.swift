@@ -1,5 +1,4 @@
 import CKernels
-import Synchronization
 
 #if canImport(Darwin)
     import Darwin
@@ -11,7 +10,7 @@ import Synchronization
 
 /// The temporary files and folders that exist now, so that an interrupted tool leaves nothing half-written.
 public enum TemporaryPaths {
-    private static let paths = Mutex<Set<String>>([])
+    private static let paths = Locked<Set<String>>([])
 
     /// Removes all of them, and makes no others while `body` runs: a tool that was interrupted ends itself there.
     public static func removeAll<Result>(_ body: () -> Result = {}) -> Result {

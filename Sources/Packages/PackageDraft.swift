@@ -1,6 +1,5 @@
 public import ByteIO
 import Programs
-import Synchronization
 public import WeightCompression
 
 /// A package that is being made: its weights can be put in as they are compressed, so that they are written once and take
@@ -8,7 +7,7 @@ public import WeightCompression
 public final class PackageDraft: Sendable {
     /// The folder in which the package is made.
     public let folder: String
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
     private struct State: ~Copyable {
         var target: AtomicFolder?
@@ -27,7 +26,7 @@ public final class PackageDraft: Sendable {
         let target = try AtomicFolder(replacing: path)
         let folder = target.path
         self.folder = folder
-        state = Mutex(State(target: target, blobs: BlobWriter(folder: folder), names: names[...]))
+        state = Locked(State(target: target, blobs: BlobWriter(folder: folder), names: names[...]))
     }
 
     /// Puts weights in, and those that waited for them.

@@ -1,6 +1,5 @@
 import ByteIO
 public import Programs
-import Synchronization
 public import Tensors
 
 /// The states of a program's functions, such as a key/value cache: what one run leaves for the next. Functions that have
@@ -15,7 +14,7 @@ public import Tensors
 /// A run that fails leaves states as it found them. Executors that share a memory must not run at the same time, nor may
 /// it be changed while one runs.
 public final class StateMemory: Sendable {
-    private let slots: Mutex<[StateSlot]>
+    private let slots: Locked<[StateSlot]>
 
     /// The states of all functions, each once; sorted by name, and where functions differ in a shape, by that.
     public let states: [CompiledFunction.State]
@@ -43,7 +42,7 @@ public final class StateMemory: Sendable {
             $0.name == $1.name
                 ? $0.shape.dimensions.lexicographicallyPrecedes($1.shape.dimensions) : $0.name < $1.name
         }
-        slots = Mutex(states.map { StateSlot(state: $0) })
+        slots = Locked(states.map { StateSlot(state: $0) })
     }
 
     /// The memory of a state, for whatever runs on it.

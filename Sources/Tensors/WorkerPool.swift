@@ -1,3 +1,4 @@
+import ByteIO
 import Synchronization
 
 #if canImport(Darwin)
@@ -12,7 +13,7 @@ import Synchronization
 final class ParallelJob: @unchecked Sendable {
     private let count: Int
     private let next = Atomic<Int>(0)
-    private let failure = Mutex<(index: Int, error: any Error)?>(nil)
+    private let failure = Locked<(index: Int, error: any Error)?>(nil)
     /// Set to nil when the job is done: the closure must not outlive the call that brought it.
     private var body: (@Sendable (Int) throws -> Void)?
     /// Under the pool's lock: how many more helpers may join, and how many are at work.

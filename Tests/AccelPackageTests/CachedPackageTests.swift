@@ -3,7 +3,6 @@ import ByteIO
 import Foundation
 import ModelFamilies
 import Programs
-import Synchronization
 import Tensors
 import TestSupport
 import Testing
@@ -85,7 +84,7 @@ struct CachedPackageTests {
             let expected = try AcceleratorPackage(at: "\(root).accelpkg")
             let names = expected.manifest.files.map(\.name)
             let isDone = Flag()
-            let opened = Mutex(0)
+            let opened = Locked(0)
             try Parallel.forEach(4, threads: 4) { role in
                 switch role {
                 case 0:
@@ -128,7 +127,7 @@ struct CachedPackageTests {
 }
 
 private final class Flag: Sendable {
-    private let state = Mutex(false)
+    private let state = Locked(false)
     var isSet: Bool { state.withLock { $0 } }
     func set() { state.withLock { $0 = true } }
 }

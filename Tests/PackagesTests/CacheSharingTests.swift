@@ -1,6 +1,5 @@
 import ByteIO
 import Foundation
-import Synchronization
 import Tensors
 import TestSupport
 import Testing
@@ -19,9 +18,9 @@ struct CacheSharingTests {
     @Test("whoever makes a result has the only claim to it; others wait, and know that they have waited")
     func claims() throws {
         try withRoot { root in
-            let holders = Mutex(0)
-            let most = Mutex(0)
-            let waited = Mutex(0)
+            let holders = Locked(0)
+            let most = Locked(0)
+            let waited = Locked(0)
             try Parallel.forEach(16, threads: 8) { _ in
                 let claim = Cache(root: root).claim(Self.key)
                 let count = holders.withLock { holders in

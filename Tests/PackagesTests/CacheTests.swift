@@ -1,7 +1,6 @@
 import ByteIO
 import Foundation
 import Programs
-import Synchronization
 import Tensors
 import TestSupport
 import Testing
@@ -183,7 +182,7 @@ struct CacheTests {
             let checkpoint = try Checkpoint(model: folder)
             let frozen = [try model.program().freezing(ShapeBindings(parsing: "sequence=4"))]
             let recipe = Recipe(default: try Codecs.codec("float16"))
-            let counter = Mutex(0)
+            let counter = Locked(0)
             func compress(_ cache: Cache?) throws -> CompressedProgram {
                 let digests = try ModelDigests(checkpoint, cache: cache, threads: 2)
                 let kept = KeptTensors(cache: cache, digests: digests, output: "\(folder)/out", model: "tiny")
@@ -215,7 +214,7 @@ struct CacheTests {
     func unwritable() throws {
         try withTemporaryFolder { folder in
             try write([0], to: "\(folder)/file")
-            let warnings = Mutex<[String]>([])
+            let warnings = Locked<[String]>([])
             let cache = Cache(
                 root: "\(folder)/file/cache", warn: { sentence in warnings.withLock { $0.append(sentence) } })
             let made = try compressed()

@@ -1,6 +1,5 @@
 import ByteIO
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -25,7 +24,7 @@ struct RemoteCacheTests {
     @Test("that is not there is given up after one try, with one warning")
     func absent() throws {
         try withTemporaryFolder { folder in
-            let warnings = Mutex<[String]>([])
+            let warnings = Locked<[String]>([])
             let remote = try RemoteCache(
                 url: "http://user:secret@127.0.0.1:1/x", warn: { sentence in warnings.withLock { $0.append(sentence) } }
             )

@@ -1,3 +1,4 @@
+import ByteIO
 import Synchronization
 import Testing
 
@@ -55,7 +56,7 @@ struct ParallelTests {
     @Test("no more threads work than were asked for")
     func limit() throws {
         let now = Atomic<Int>(0)
-        let most = Mutex<Int>(0)
+        let most = Locked<Int>(0)
         try Parallel.forEach(300, threads: 3) { _ in
             let working = now.add(1, ordering: .relaxed).newValue
             most.withLock { $0 = max($0, working) }

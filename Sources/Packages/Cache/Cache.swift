@@ -1,6 +1,5 @@
 import ByteIO
 import Foundation
-import Synchronization
 
 /// Results of earlier conversions, on disk, shared by all processes. Nothing in it is needed: a cache that is missing,
 /// damaged, read-only or full costs time, and never a conversion.
@@ -11,7 +10,7 @@ public final class Cache: Sendable {
     let remote: RemoteCache?
     private let clock: @Sendable () -> Int64
     let warn: @Sendable (String) -> Void
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     private struct State {
         var isPrepared = false

@@ -1,8 +1,8 @@
-import Synchronization
+import ByteIO
 
 /// Compares what a conversion makes anew with what an earlier one has left in the cache: both must be the same bytes.
 public final class CacheComparison: Sendable {
-    private let state = Mutex((count: 0, differing: [String]()))
+    private let state = Locked((count: 0, differing: [String]()))
 
     public init() {}
 

@@ -1,6 +1,5 @@
 public import ByteIO
 public import Programs
-import Synchronization
 public import Tensors
 public import WeightCompression
 
@@ -14,7 +13,7 @@ public import WeightCompression
 public final class KeptTensors: Sendable {
     /// The bytes of a source from which on waiting may be worth it.
     private static let claimedBytes = 1 << 18
-    private let claims = Mutex<[Digest: CacheClaim]>([:])
+    private let claims = Locked<[Digest: CacheClaim]>([:])
     private let cache: Cache?
     private let comparison: CacheComparison?
     private let digests: ModelDigests?

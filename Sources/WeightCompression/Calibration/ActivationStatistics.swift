@@ -1,5 +1,4 @@
 public import ByteIO
-import Synchronization
 
 /// What the inputs of a weight were like over sample data: the vectors x that its rows are multiplied with.
 public final class ActivationStatistics: Sendable {
@@ -14,7 +13,7 @@ public final class ActivationStatistics: Sendable {
     public let drift: [Float]
     /// Vectors that are in none of the means, to judge by.
     public let heldOut: HeldOutVectors
-    private let factors = Mutex<[FeedbackOrder: FeedbackFactor]>([:])
+    private let factors = Locked<[FeedbackOrder: FeedbackFactor]>([:])
 
     /// - Parameters:
     ///   - moments: `columns` x `columns` means, symmetric.

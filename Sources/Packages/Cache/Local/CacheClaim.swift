@@ -1,6 +1,5 @@
 import ByteIO
 import Foundation
-import Synchronization
 
 /// The right to make a result, while other processes that want the same wait for it. It ends with the value. Nothing
 /// depends on it but time: two that make the same result make the same bytes.
@@ -9,12 +8,12 @@ public final class CacheClaim: Sendable {
     public let hasWaited: Bool
     /// Whether the others know of it; not where locks do not work, or another took too long.
     public let isShared: Bool
-    private let hold: Mutex<(lock: FileLock, heartbeat: Heartbeat)?>
+    private let hold: Locked<(lock: FileLock, heartbeat: Heartbeat)?>
 
     init(_ lock: FileLock?, hasWaited: Bool) {
         self.hasWaited = hasWaited
         isShared = lock != nil
-        hold = Mutex(lock.map { ($0, Heartbeat($0)) })
+        hold = Locked(lock.map { ($0, Heartbeat($0)) })
     }
 
     /// Lets the others go on now.

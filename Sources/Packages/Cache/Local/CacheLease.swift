@@ -1,6 +1,5 @@
 import ByteIO
 import Foundation
-import Synchronization
 
 /// Tells clean-ups which records somebody is using: a file with a key in each line, locked for as long as it counts.
 ///
@@ -13,7 +12,7 @@ public final class CacheLease: Sendable {
 
     private let lock: FileLock
     private let heartbeat: Heartbeat
-    private let keys = Mutex<Set<Digest>>([])
+    private let keys = Locked<Set<Digest>>([])
 
     /// nil where the cache cannot be written.
     init?(_ folder: CacheFolder) {

@@ -1,6 +1,5 @@
 import ByteIO
 import Foundation
-import Synchronization
 
 /// A cache server: plain GET, HEAD and PUT of `URL/ac/KEY` (a record, as an `ActionResult`) and `URL/cas/SHA256` (a content),
 /// as bazel-remote has it, and as any WebDAV folder does. What comes from it is compared with its digest before the local
@@ -12,7 +11,7 @@ public final class RemoteCache: Sendable {
     public let isReadOnly: Bool
     private let curl: CurlBatch
     private let warn: @Sendable (String) -> Void
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     private struct State {
         var isBroken = false
