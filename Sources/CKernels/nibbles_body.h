@@ -22,6 +22,52 @@ TARGET CK_INLINE void NAME(block_extremes)(const uint8_t *p, ck_type type, size_
     }
 }
 
+/// The same for sixteen blocks of 32 values of 16 bits, one block a lane.
+TARGET CK_INLINE void NAME(half_extremes)(const uint8_t *p, i32x16 *low, i32x16 *high) {
+    // Both at once: the largest is what the smallest of the inverted bits is.
+    i16x32 rows[16];
+    _Pragma("clang loop unroll(full)") for (int k = 0; k < 16; k++) {
+        i16x32 x = *(const i16x32u *)(p + 64 * k);
+        x ^= (x >> 15) & 0x7FFF;
+        i16x16 a = __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        i16x16 b = __builtin_shufflevector(x, x, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
+        i16x16 least = __builtin_elementwise_min(a, b), most = ~__builtin_elementwise_max(a, b);
+        rows[k] = __builtin_shufflevector(least, most, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
+                                          20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
+    }
+    // Halves of rows, then their quarters, ... find together, each row's in one of two like parts.
+    _Pragma("clang loop unroll(full)") for (int k = 0; k < 8; k++)
+        rows[k] = __builtin_elementwise_min(
+            __builtin_shufflevector(rows[k], rows[k + 8], 0, 1, 2, 3, 4, 5, 6, 7, 32, 33, 34, 35, 36, 37, 38, 39, 16, 17, 18,
+                                    19, 20, 21, 22, 23, 48, 49, 50, 51, 52, 53, 54, 55),
+            __builtin_shufflevector(rows[k], rows[k + 8], 8, 9, 10, 11, 12, 13, 14, 15, 40, 41, 42, 43, 44, 45, 46, 47, 24, 25,
+                                    26, 27, 28, 29, 30, 31, 56, 57, 58, 59, 60, 61, 62, 63));
+    _Pragma("clang loop unroll(full)") for (int k = 0; k < 4; k++)
+        rows[k] = __builtin_elementwise_min(
+            __builtin_shufflevector(rows[k], rows[k + 4], 0, 1, 2, 3, 32, 33, 34, 35, 8, 9, 10, 11, 40, 41, 42, 43, 16, 17, 18,
+                                    19, 48, 49, 50, 51, 24, 25, 26, 27, 56, 57, 58, 59),
+            __builtin_shufflevector(rows[k], rows[k + 4], 4, 5, 6, 7, 36, 37, 38, 39, 12, 13, 14, 15, 44, 45, 46, 47, 20, 21, 22,
+                                    23, 52, 53, 54, 55, 28, 29, 30, 31, 60, 61, 62, 63));
+    _Pragma("clang loop unroll(full)") for (int k = 0; k < 2; k++) {
+        i32x16 a = (i32x16)rows[k], b = (i32x16)rows[k + 2];
+        rows[k] = __builtin_elementwise_min(
+            (i16x32)__builtin_shufflevector(a, b, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30),
+            (i16x32)__builtin_shufflevector(a, b, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31));
+    }
+    // In each pair of lanes now: what is left of two rows' last two.
+    const u32x16 upper = 0xFFFF0000;
+    u32x16 a = (u32x16)rows[0], b = (u32x16)rows[1];
+    i16x32 ends = __builtin_elementwise_min((i16x32)((a & ~upper) | (b << 16)), (i16x32)((a >> 16) | (b & upper)));
+    // The steps have left rows 2 and 3 of each eight behind 4 and 5.
+    const i32x16 zero = 0;
+    *low = __builtin_elementwise_min(
+        zero, __builtin_convertvector(
+                  __builtin_shufflevector(ends, ends, 0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15), i32x16));
+    *high = __builtin_elementwise_max(
+        zero, ~__builtin_convertvector(
+                  __builtin_shufflevector(ends, ends, 16, 17, 20, 21, 18, 19, 22, 23, 24, 25, 28, 29, 26, 27, 30, 31), i32x16));
+}
+
 // Sixteen vectors become one: lane b is what JOIN makes of the lanes of vector b.
 #define REDUCE_ROWS(rows, JOIN)                                                                                      \
     {                                                                                                                \
@@ -100,25 +146,29 @@ TARGET CK_INLINE void NAME(gain)(const uint8_t *p, ck_type type, size_t count, f
     *gain = rests * (scale * scale) - other_rests * (other * other);
 }
 
-/// `count` values, whole vectors, to packed nibbles.
-/// - Parameter reach: 0 where no code has to be kept within -reach and 7.
-TARGET CK_INLINE void NAME(nibbles_block)(const uint8_t *p, ck_type type, size_t count, float scale, float reciprocal, int reach,
-                                          uint8_t *codes, f32x16 *energy, f32x16 *squares, f32x16 *largest) {
+/// The loop of `nibbles_block`.
+/// - Parameter is_half: the values have been widened from 16 bits.
+/// - Parameter is_exact: 0: by the product with the reciprocal instead of the quotient, which is less work.
+TARGET CK_INLINE void NAME(nibbles_loop)(const uint8_t *p, ck_type type, size_t count, float scale, float reciprocal, int reach,
+                                         int is_half, int is_exact, uint8_t *codes, f32x16 *energy, f32x16 *squares, f32x16 *largest) {
     const f32x16 lowest = -(float)reach, highest = 7;
     const size_t size = type == CK_F32 ? 4 : 2;
-    (void)reciprocal;
     for (size_t i = 0; i < count; i += 16) {
-        f32x16 w, quotient;
+        f32x16 w, moved;
         NAME(widen)(p + size * i, type, &w);
-        DIVIDE(w, scale, reciprocal, quotient);
-        if (reach) {
-            quotient = quotient < lowest ? lowest : quotient;
-            quotient = quotient > highest ? highest : quotient;
+        if (is_exact) {
+            DIVIDE(w, scale, reciprocal, moved);
+            if (reach) {
+                moved = moved < lowest ? lowest : moved;
+                moved = moved > highest ? highest : moved;
+            }
+            moved += INTEGER_ROUNDER;
+        } else {
+            moved = FUSED(w, (f32x16)reciprocal, (f32x16)INTEGER_ROUNDER);
         }
-        f32x16 moved = quotient + INTEGER_ROUNDER;
         f32x16 error = w - scale * (moved - INTEGER_ROUNDER);
         f32x16 square = error * error;
-        *energy += w * w;
+        ADD_SQUARE(*energy, w, is_half);
         *squares += square;
         *largest = square > *largest ? square : *largest;
         u64x8 pairs = (u64x8)moved;
@@ -126,16 +176,32 @@ TARGET CK_INLINE void NAME(nibbles_block)(const uint8_t *p, ck_type type, size_t
     }
 }
 
-/// Turns the scales of sixteen blocks to the other sign where that leaves less squared error.
+/// `count` values, whole vectors, to packed nibbles.
+/// - Parameter reach: 0 where no code has to be kept within -reach and 7.
+TARGET CK_INLINE void NAME(nibbles_block)(const uint8_t *p, ck_type type, size_t count, float scale, float reciprocal, int reach,
+                                          int is_half, uint8_t *codes, f32x16 *energy, f32x16 *squares, f32x16 *largest) {
+    if (!reach) {
+        f32x16 tried_energy = *energy, tried_squares = *squares, most = 0;
+        NAME(nibbles_loop)(p, type, count, scale, reciprocal, 0, is_half, 0, codes, &tried_energy, &tried_squares, &most);
+        if (!__builtin_reduce_or(most >= SURE_SQUARE(scale, 0x1p-18f))) {
+            *energy = tried_energy, *squares = tried_squares;
+            *largest = most > *largest ? most : *largest;
+            return;
+        }
+    }
+    NAME(nibbles_loop)(p, type, count, scale, reciprocal, reach, is_half, 1, codes, energy, squares, largest);
+}
+
+/// Turns the scales of sixteen blocks, and their reciprocals, to the other sign where that leaves less squared error.
 /// - Parameter wide: NULL, or takes the values.
 TARGET CK_INLINE void NAME(choose_signs)(const uint8_t *p, ck_type type, size_t count, size_t block, f32x16 *chosen,
-                                         const f32x16 *other, float *wide) {
-    const f32x16 backward = *other;
+                                         f32x16 *reciprocal, const f32x16 *other, float *wide) {
+    const f32x16 backward = *other, backward_reciprocal = 1 / backward;
     const size_t size = type == CK_F32 ? 4 : 2;
     f32x16 gains[16] = {0};
     _Alignas(64) float scales[4][16];
-    *(f32x16 *)scales[0] = *chosen, *(f32x16 *)scales[1] = 1 / *chosen;
-    *(f32x16 *)scales[2] = backward, *(f32x16 *)scales[3] = 1 / backward;
+    *(f32x16 *)scales[0] = *chosen, *(f32x16 *)scales[1] = *reciprocal;
+    *(f32x16 *)scales[2] = backward, *(f32x16 *)scales[3] = backward_reciprocal;
     size_t index = 0;
     for (size_t i = 0; i < count; i += block, index++)
         NAME(gain)(p + size * i, type, count - i < block ? count - i : block, scales[0][index], scales[1][index],
@@ -155,6 +221,7 @@ TARGET CK_INLINE void NAME(choose_signs)(const uint8_t *p, ck_type type, size_t 
         }
     }
     *chosen = isBetter ? -backward : *chosen;
+    *reciprocal = isBetter ? -backward_reciprocal : *reciprocal;
 }
 
 TARGET CK_INLINE int NAME(nibbles_all)(const uint8_t *p, ck_type type, size_t count, size_t block, int reach, int is_refined,
@@ -164,16 +231,20 @@ TARGET CK_INLINE int NAME(nibbles_all)(const uint8_t *p, ck_type type, size_t co
     for (size_t start = 0; start < count; start += group) {
         const size_t length = count - start < group ? count - start : group;
         const uint8_t *values = p + size * start;
+        const size_t blocks = (length + block - 1) / block;
         i32x16 lows[16] = {0}, highs[16] = {0};
-        size_t blocks = 0;
-        for (size_t i = 0; i < length; i += block, blocks++) {
-            const size_t part = length - i < block ? length - i : block;
-            for (size_t k = 0; k < part; k += 16) __builtin_prefetch(values + size * (i + k + group));
-            if (part == block) NAME(block_extremes)(values + size * i, type, block, lows + blocks, highs + blocks);
-            else NAME(block_extremes)(values + size * i, type, part, lows + blocks, highs + blocks);
+        for (size_t i = 0; i < size * length; i += 64) __builtin_prefetch(values + i + size * group);
+        if (type != CK_F32 && block == 32 && length == group) {
+            NAME(half_extremes)(values, lows, highs);
+        } else {
+            size_t index = 0;
+            for (size_t i = 0; i < length; i += block, index++) {
+                if (length - i >= block) NAME(block_extremes)(values + size * i, type, block, lows + index, highs + index);
+                else NAME(block_extremes)(values + size * i, type, length - i, lows + index, highs + index);
+            }
+            REDUCE_ROWS(lows, __builtin_elementwise_min);
+            REDUCE_ROWS(highs, __builtin_elementwise_max);
         }
-        REDUCE_ROWS(lows, __builtin_elementwise_min);
-        REDUCE_ROWS(highs, __builtin_elementwise_max);
         f32x16 chosen, backward, units, energy = 0, squares = 0;
         if (!NAME(block_scales)(lows, highs, type, (float)reach, halves, &chosen, &backward, &units)) return 0;
         // Kept for the codes, where widening takes time and they are few.
@@ -185,22 +256,24 @@ TARGET CK_INLINE int NAME(nibbles_all)(const uint8_t *p, ck_type type, size_t co
                 chosen[index] = length - i >= block ? NAME(refined)(values + size * i, type, block, units[index], reach, halves, first, second)
                                                     : NAME(refined)(values + size * i, type, length - i, units[index], reach, halves, first, second);
             }
-        } else if (reach == 8) {
-            if (length == group) NAME(choose_signs)(values, type, group, block, &chosen, &backward, isKept ? wide : 0);
-            else NAME(choose_signs)(values, type, length, block, &chosen, &backward, isKept ? wide : 0);
+        }
+        f32x16 inverse = 1 / chosen;
+        if (!is_refined && reach == 8) {
+            if (length == group) NAME(choose_signs)(values, type, group, block, &chosen, &inverse, &backward, isKept ? wide : 0);
+            else NAME(choose_signs)(values, type, length, block, &chosen, &inverse, &backward, isKept ? wide : 0);
         }
         _Alignas(64) float scale[16], reciprocal[16];
-        *(f32x16 *)scale = chosen, *(f32x16 *)reciprocal = 1 / chosen;
+        *(f32x16 *)scale = chosen, *(f32x16 *)reciprocal = inverse;
         size_t index = 0;
         for (size_t i = 0; i < length; i += block, index++) {
             const size_t part = length - i < block ? length - i : block;
             uint8_t *target = codes + (start + i) / 2;
             if (isKept && part == block)
-                NAME(nibbles_block)((const uint8_t *)(wide + i), CK_F32, block, scale[index], reciprocal[index], is_refined ? reach : 0, target, &energy, &squares, &largest);
+                NAME(nibbles_block)((const uint8_t *)(wide + i), CK_F32, block, scale[index], reciprocal[index], is_refined ? reach : 0, type != CK_F32, target, &energy, &squares, &largest);
             else if (part == block)
-                NAME(nibbles_block)(values + size * i, type, block, scale[index], reciprocal[index], is_refined ? reach : 0, target, &energy, &squares, &largest);
+                NAME(nibbles_block)(values + size * i, type, block, scale[index], reciprocal[index], is_refined ? reach : 0, type != CK_F32, target, &energy, &squares, &largest);
             else
-                NAME(nibbles_block)(values + size * i, type, part, scale[index], reciprocal[index], is_refined ? reach : 0, target, &energy, &squares, &largest);
+                NAME(nibbles_block)(values + size * i, type, part, scale[index], reciprocal[index], is_refined ? reach : 0, type != CK_F32, target, &energy, &squares, &largest);
         }
         sums->energy += __builtin_convertvector(energy, f64x16);
         sums->squares += __builtin_convertvector(squares, f64x16);
@@ -224,7 +297,7 @@ TARGET static int NAME(nibbles)(const uint8_t *p, ck_type type, size_t count, si
     NAME(nibbles_all)(p, type, count, block, reach, is_refined, halves, codes, scales, sums)
 #define FORM(type)                                                                                                  \
     return block == 32 && is_refined ? (reach == 8 ? ALL(type, 32, 8, 1) : ALL(type, 32, 7, 1))                     \
-           : block == 32             ? ALL(type, 32, reach, 0)                                                      \
+           : block == 32             ? (reach == 8 ? ALL(type, 32, 8, 0) : ALL(type, 32, 7, 0))                     \
                                      : ALL(type, block, reach, is_refined)
     switch (type) {
     case CK_F32: FORM(CK_F32);

@@ -46,6 +46,14 @@ typedef struct {
     }
 #define DIVIDE_PLAIN(w, scale, reciprocal, quotient) quotient = (w) / (scale)
 
+// sum += w * w. Of values of 16 bits the squares are exact, so that they can be added in one operation on any instruction set.
+#define ADD_SQUARE(sum, w, is_half) (sum) = (is_half) ? FUSED(w, w, sum) : (sum) + (w) * (w)
+
+// A value times the reciprocal of the scale rounds to the same code as their quotient where that is more than `doubt` away
+// from the middle between two codes: where the error is below 0.5 - doubt steps. Three roundings are 1.5 * 2^-24 of a code
+// each at most, and the error's own; `doubt` is twice as much. This is the square of that error.
+#define SURE_SQUARE(scale, doubt) ((scale) * (scale) * (0.25f - (doubt)))
+
 static float value_at(const uint8_t *p, ck_type type) {
     uint32_t bits = 0;
     ck_copy(&bits, p, type == CK_F32 ? 4 : 2);

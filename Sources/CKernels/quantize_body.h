@@ -59,28 +59,42 @@ TARGET static void NAME(extremes)(const uint8_t *p, ck_type type, size_t count, 
 
 // ---- bytes ---------------------------------------------------------------------------------------------------
 
-/// Whole vectors, at most `PART` values.
-TARGET CK_INLINE void NAME(bytes_part)(const uint8_t *p, ck_type type, size_t count, size_t ahead, float scale,
-                                       uint8_t *codes, error_sums *sums) {
+/// Whole vectors: their codes, and what they are off by.
+/// - Parameter is_exact: 0: by the product with the reciprocal instead of the quotient, which is less work.
+TARGET CK_INLINE void NAME(bytes_loop)(const uint8_t *p, ck_type type, size_t count, size_t ahead, float scale, int is_exact,
+                                       uint8_t *codes, f32x16 *energies, f32x16 *all_squares, f32x16 *most) {
     const size_t size = type == CK_F32 ? 4 : 2;
-    f32x16 energy = 0, squares = 0, largest = sums->largest;
     const float reciprocal = 1 / scale;
-    (void)reciprocal;
+    f32x16 energy = 0, squares = 0, largest = 0;
 #pragma clang loop unroll_count(4)
     for (size_t i = 0; i < count; i += 16) {
-        f32x16 w, quotient;
+        f32x16 w, moved;
         __builtin_prefetch(p + size * i + ahead);
         NAME(widen)(p + size * i, type, &w);
-        DIVIDE(w, scale, reciprocal, quotient);
-        f32x16 moved = quotient + INTEGER_ROUNDER;
+        if (is_exact) {
+            DIVIDE(w, scale, reciprocal, moved);
+            moved += INTEGER_ROUNDER;
+        } else {
+            moved = FUSED(w, (f32x16)reciprocal, (f32x16)INTEGER_ROUNDER);
+        }
         f32x16 error = w - scale * (moved - INTEGER_ROUNDER);
         f32x16 square = error * error;
-        energy += w * w;
+        ADD_SQUARE(energy, w, type != CK_F32);
         squares += square;
         largest = square > largest ? square : largest;
         *(u8x16u *)(codes + i) = __builtin_convertvector((u32x16)moved, u8x16);
     }
-    sums->largest = largest;
+    *energies = energy, *all_squares = squares, *most = largest;
+}
+
+/// Whole vectors, at most `PART` values.
+TARGET CK_INLINE void NAME(bytes_part)(const uint8_t *p, ck_type type, size_t count, size_t ahead, float scale,
+                                       uint8_t *codes, error_sums *sums) {
+    f32x16 energy, squares, largest;
+    NAME(bytes_loop)(p, type, count, ahead, scale, 0, codes, &energy, &squares, &largest);
+    if (__builtin_reduce_or(largest >= SURE_SQUARE(scale, 0x1.4p-15f)))
+        NAME(bytes_loop)(p, type, count, 0, scale, 1, codes, &energy, &squares, &largest);
+    sums->largest = largest > sums->largest ? largest : sums->largest;
     sums->energy += __builtin_convertvector(energy, f64x16);
     sums->squares += __builtin_convertvector(squares, f64x16);
 }
