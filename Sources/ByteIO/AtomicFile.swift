@@ -13,12 +13,21 @@ public struct AtomicFile: ~Copyable {
 
     /// - Parameters:
     ///   - isSynced: `false`: the file may be damaged after a power cut. For what is verified when it is read.
-    ///   - isLarge: the system starts to bring it to the disk while it is being written, so that a sync has less to do.
+    ///   - isLarge: the system starts to bring it to the disk while it is being written, so that a sync has less to do; what
+    ///     comes after `cachedBytes` goes there past the page cache.
     /// - Throws: `RequestError` when something other than a regular file stands at `path`, or the folder cannot be
     ///   written.
     public init(replacing path: String, mode: UInt16 = 0o644, isSynced: Bool = true, isLarge: Bool = false) throws {
-        file = try TemporaryFile(replacing: path, mode: mode, isSynced: isSynced, isLarge: isLarge)
+        try self.init(replacing: path, mode: mode, isSynced: isSynced, cachedBytes: isLarge ? Self.cachedBytes : nil)
     }
+
+    /// - Parameter cachedBytes: so many bytes of a large file go through the page cache; nil: it is not large.
+    init(replacing path: String, mode: UInt16 = 0o644, isSynced: Bool = true, cachedBytes: Int?) throws {
+        file = try TemporaryFile(replacing: path, mode: mode, isSynced: isSynced, cachedBytes: cachedBytes)
+    }
+
+    /// Of a smaller file the next reader is glad to find all in the page cache.
+    private static var cachedBytes: Int { 64 << 20 }
 
     /// Bytes written so far.
     public var count: Int { file.count }
@@ -54,19 +63,21 @@ final class TemporaryFile {
     private let temporary: String
     private let descriptor: FileDescriptor
     private let isSynced: Bool
-    private let isLarge: Bool
+    private let cachedBytes: Int?
+    /// Writes what comes after `cachedBytes`; inside, nil where there is no such way.
+    private var direct: DirectFile??
     private let buffer = ByteBuffer(count: bufferBytes)
     private var buffered = 0
     private var committed = false
     private(set) var count = 0
 
-    init(replacing path: String, mode: UInt16, isSynced: Bool, isLarge: Bool) throws {
+    init(replacing path: String, mode: UInt16, isSynced: Bool, cachedBytes: Int?) throws {
         if let kind = Files.kind(of: path), kind != .file {
             throw RequestError("cannot write \(path): there is \(kind) of that name")
         }
         self.path = path
         self.isSynced = isSynced
-        self.isLarge = isLarge
+        self.cachedBytes = cachedBytes
         let temporary = try TemporaryPaths.sibling(of: path)
         self.temporary = temporary
         var number: CInt = -1
@@ -88,6 +99,23 @@ final class TemporaryFile {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
+        var bytes = bytes
+        if direct == nil, let cachedBytes, count >= cachedBytes {
+            // Up to the end of a page as before.
+            let pageEnd = min(bytes.count, -count & (DirectFile.pageBytes - 1))
+            try writeCached(UnsafeRawBufferPointer(rebasing: bytes[..<pageEnd]))
+            bytes = UnsafeRawBufferPointer(rebasing: bytes[pageEnd...])
+            if !bytes.isEmpty {
+                try flush()
+                direct = .some(DirectFile(temporary, from: count))
+            }
+        }
+        guard let direct = direct ?? nil else { return try writeCached(bytes) }
+        count += bytes.count
+        guard direct.write(bytes) else { throw failure() }
+    }
+
+    private func writeCached(_ bytes: UnsafeRawBufferPointer) throws {
         count += bytes.count
         if bytes.count <= buffer.bytes.count - buffered {
             append(bytes)
@@ -109,16 +137,18 @@ final class TemporaryFile {
 
     private func writeNow(_ bytes: UnsafeRawBufferPointer) throws {
         guard descriptor.writeAll(bytes) else { throw failure() }
-        if isLarge, bytes.count >= Self.bufferBytes { descriptor.startWriting() }
+        if cachedBytes != nil, bytes.count >= Self.bufferBytes { descriptor.startWriting() }
     }
 
     func mapped() throws -> ByteView {
         try flush()
-        return try MappedFile(temporary).bytes
+        if let direct = direct ?? nil, !direct.flush() { throw failure() }
+        return try MappedFile(temporary).bytes[0..<count]
     }
 
     func commit() throws {
         try flush()
+        if let direct = direct ?? nil, !direct.finish() { throw failure() }
         guard !isSynced || fsync(descriptor.number) == 0, descriptor.close(),
             TemporaryPaths.publish(temporary, as: path)
         else { throw failure() }

@@ -1,13 +1,14 @@
 // What Swift's view of the C library leaves out.
+#define _GNU_SOURCE
 #include "internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
 #if defined(__linux__)
 #include <sys/syscall.h>
-extern int sync_file_range(int descriptor, int64_t offset, int64_t count, unsigned flags);
 #elif defined(__APPLE__)
 #include <stdio.h>
 #endif
@@ -16,6 +17,24 @@ void ck_start_writing(int descriptor) {
 #if defined(__linux__)
     // SYNC_FILE_RANGE_WRITE of linux/fs.h, of the whole file.
     (void)sync_file_range(descriptor, 0, 0, 2);
+#else
+    (void)descriptor;
+#endif
+}
+
+int ck_open_past_cache(const char *path) {
+#if defined(O_DIRECT)
+    return open(path, O_WRONLY | O_CLOEXEC | O_DIRECT);
+#else
+    (void)path;
+    errno = ENOTSUP;
+    return -1;
+#endif
+}
+
+void ck_go_through_cache(int descriptor) {
+#if defined(O_DIRECT)
+    (void)fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_DIRECT);
 #else
     (void)descriptor;
 #endif

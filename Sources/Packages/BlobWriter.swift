@@ -4,6 +4,7 @@ import WeightCompression
 
 /// Writes weights-NNNN.bin one section after the other; equal sections once. Only digests stay in memory.
 struct BlobWriter: ~Copyable {
+    private static let groupBytes = 16 << 20
     private let folder: String
     private let maximumBytes: Int
     private var current: AtomicFile?
@@ -24,12 +25,35 @@ struct BlobWriter: ~Copyable {
     /// The index of the section that holds each of these contents; those that are not there already are written now.
     mutating func indices(of contents: [ByteView]) throws -> [Int] {
         let known = contents.map { mapped[Place($0)]?.index }
-        let unknown = zip(contents, known).filter { $1 == nil }.map(\.0)
-        // Together, since many are hashed faster than one by one.
-        var digests = try TreeDigest.digests(of: unknown, threads: Parallel.processorCount)[...]
-        return try zip(contents, known).map { content, known in
-            try known ?? write(content, digests.popFirst() ?? TreeDigest.digest(of: content))
+        let groups = Self.groups(zip(contents, known).filter { $1 == nil }.map(\.0))
+        let threads = Parallel.processorCount
+        var written: [Int] = []
+        var digests = try TreeDigest.digests(of: groups.first ?? [], threads: threads)
+        for (group, next) in zip(groups, groups.dropFirst() + [[]]) {
+            // The disk and the processor have work at the same time.
+            digests = try Parallel.alongside(threads: threads) {
+                try TreeDigest.digests(of: next, threads: threads)
+            } _: {
+                for (content, digest) in zip(group, digests) { written.append(try write(content, digest)) }
+            }.1
         }
+        var rest = written[...]
+        return known.map { $0 ?? rest.removeFirst() }
+    }
+
+    /// Contents that are hashed together, since many are hashed faster than one by one.
+    private static func groups(_ contents: [ByteView]) -> [[ByteView]] {
+        var groups: [[ByteView]] = []
+        var room = 0
+        for content in contents {
+            if room <= 0 {
+                groups.append([])
+                room = groupBytes
+            }
+            groups[groups.count - 1].append(content)
+            room -= content.count
+        }
+        return groups
     }
 
     private mutating func write(_ content: ByteView, _ digest: Digest) throws -> Int {

@@ -16,8 +16,9 @@ public enum Fixtures {
 
 /// A folder that is removed at the end of `body`.
 @discardableResult
-public func withTemporaryFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "accelc-test-\(UUID().uuidString)").path
+public func withTemporaryFolder<Result>(in root: String? = nil, _ body: (String) throws -> Result) throws -> Result {
+    let parent = root.map { URL(filePath: $0) } ?? FileManager.default.temporaryDirectory
+    let folder = parent.appending(path: "accelc-test-\(UUID().uuidString)").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     return try body(folder)

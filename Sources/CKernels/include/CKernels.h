@@ -99,6 +99,11 @@ void ck_sha256_blocks_many(uint32_t *states, const uint8_t *const *bytes, size_t
 
 /// Lets the system start to bring a file's bytes to the disk, without waiting, where it can be asked to.
 void ck_start_writing(int descriptor);
+/// Opens a file for writing whole pages from memory on pages, without keeping them in the page cache. Returns -1 with errno where
+/// that is not possible.
+int ck_open_past_cache(const char *path);
+/// From now on what is written to it goes through the page cache again, in any amount.
+void ck_go_through_cache(int descriptor);
 // From now on a thread that reads what is no longer behind a map writes the address to a pipe, and waits for ever: another thread,
 // at the pipe's other end, ends the process. Nothing else is safe to do at such a place. Returns 0, or -1 with errno.
 int ck_report_lost_pages(int descriptor);
