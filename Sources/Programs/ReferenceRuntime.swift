@@ -30,8 +30,11 @@ extension FrozenProgram {
                 return tensor
             }
             let results: [HostTensor]
+            let types = node.outputs.map(program.type)
             do {
-                results = try node.operation.evaluate(arguments)
+                // What has no elements may have any number of rows without elements.
+                let isEmpty = types.allSatisfy { $0.shape?.dimensions.contains(0) ?? false }
+                results = isEmpty ? types.map { HostTensor(0, filling: $0) } : try node.operation.evaluate(arguments)
             } catch let error as OperatorError {
                 throw ShapeError(operator: subject, reason: error.description)
             }

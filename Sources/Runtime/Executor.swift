@@ -148,6 +148,8 @@ public final class Executor {
     }
 
     private func run(_ index: Int) throws {
+        // What has no elements may have any number of rows without elements.
+        guard calls[index].prepared.outputs.contains(where: { !$0.shape.dimensions.contains(0) }) else { return }
         do {
             try calls[index].kernel.run(on: workers)
         } catch let error as OperatorError {

@@ -102,7 +102,8 @@ struct StridedRows {
         step = layout.strides.last ?? 1
         offset = layout.offset
         axes = zip(extents.dropLast(), layout.strides.dropLast()).map { ($0, $1) }.reversed()
-        count = extents.dropLast().reduce(1, *)
+        // Rows without elements could be any number.
+        count = width == 0 ? 0 : extents.dropLast().reduce(1, *)
     }
 
     /// The element at which a row starts.

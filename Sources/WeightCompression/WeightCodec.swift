@@ -86,10 +86,10 @@ extension WeightCodec {
     public var specification: String { values.specification }
 }
 
-/// A weight's rows and columns as codecs see them.
+/// A weight's rows and columns as codecs see them: none in a matrix without elements, whatever its other extent is.
 extension Shape {
-    public var rows: Int { rank < 2 ? 1 : dimensions[0] }
-    public var columns: Int { rank < 2 ? count : dimensions[1...].reduce(1, *) }
+    public var rows: Int { rank < 2 ? 1 : dimensions.contains(0) ? 0 : dimensions[0] }
+    public var columns: Int { rank < 2 ? count : dimensions.contains(0) ? 0 : dimensions[1...].reduce(1, *) }
 
     /// All rows, cut into blocks of about `elements` elements.
     func rowBlocks(of elements: Int) -> [Range<Int>] {

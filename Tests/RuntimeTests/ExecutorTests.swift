@@ -54,6 +54,20 @@ struct ExecutorTests {
         #expect(error?.reason == "index \(index) (element 1 of the indices) is outside of the table's 4 rows")
     }
 
+    @Test("what has no elements takes no time, whatever its other extents are")
+    func noElements() throws {
+        let program = try SmallProgram { maker in
+            let x = maker.input(HostTensor([] as [Float], [3, 1 << 44, 0]))
+            let y = try maker.builder.in("y") { try $0.apply(Relu(), [x]) }
+            return [y, try maker.builder.in("sum") { try $0.apply(Add(), [x, y]) }]
+        }
+        let results = try Executor(program.program).run(["x0": StoredTensor(name: "x0", floats: [], shape: [3, 1 << 44, 0])])
+        #expect(results.map(\.shape) == [[3, 1 << 44, 0], [3, 1 << 44, 0]])
+        #expect(results.map(\.bytes.count) == [0, 0])
+        let expected = try program.frozen.evaluate(["x0": HostTensor([] as [Float], [3, 1 << 44, 0])])
+        #expect(expected.map(\.tensor.shape) == results.map(\.shape))
+    }
+
     @Test("an observer sees each call's results in order, and every call is timed")
     func observer() throws {
         let program = try Self.sample()

@@ -102,6 +102,17 @@ struct CodecLawTests {
         }
     }
 
+    @Test("a tensor without elements is stored, or refused, at once, whatever its other extents are", arguments: names)
+    func empty(name: String) throws {
+        for shape in [[1 << 48, 0], [0, 1 << 48], [3, 1 << 40, 0]] as [Shape] {
+            let source = StoredTensor(name: "w", floats: [], shape: shape)
+            for codec in CodecCase.options(of: name) where codec.objection(elementType: .float32, shape: shape) == nil {
+                let weight = try CompressedTensor.compressing(source, with: codec, threads: 2).tensor
+                #expect(weight.floats().isEmpty, "\(codec.specification) of \(shape)")
+            }
+        }
+    }
+
     @Test("huge weights are stored finitely; what float16 cannot scale is refused by name", arguments: names)
     func huge(name: String) throws {
         for codec in CodecCase.options(of: name) {
