@@ -91,8 +91,10 @@ TARGET CK_INLINE void NAME(bytes_loop)(const uint8_t *p, ck_type type, size_t co
 TARGET CK_INLINE void NAME(bytes_part)(const uint8_t *p, ck_type type, size_t count, size_t ahead, float scale,
                                        uint8_t *codes, error_sums *sums) {
     f32x16 energy, squares, largest;
-    NAME(bytes_loop)(p, type, count, ahead, scale, 0, codes, &energy, &squares, &largest);
-    if (__builtin_reduce_or(largest >= SURE_SQUARE(scale, 0x1.4p-15f)))
+    // Of bfloat16 many values are just half the largest, which is in the middle between two codes.
+    const int is_exact = type == CK_BF16;
+    NAME(bytes_loop)(p, type, count, ahead, scale, is_exact, codes, &energy, &squares, &largest);
+    if (!is_exact && __builtin_reduce_or(largest >= SURE_SQUARE(scale, 0x1.4p-15f)))
         NAME(bytes_loop)(p, type, count, 0, scale, 1, codes, &energy, &squares, &largest);
     sums->largest = largest > sums->largest ? largest : sums->largest;
     sums->energy += __builtin_convertvector(energy, f64x16);
