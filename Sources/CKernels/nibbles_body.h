@@ -22,52 +22,6 @@ TARGET CK_INLINE void NAME(block_extremes)(const uint8_t *p, ck_type type, size_
     }
 }
 
-/// The same for sixteen blocks of 32 values of 16 bits, one block a lane.
-TARGET CK_INLINE void NAME(half_extremes)(const uint8_t *p, i32x16 *low, i32x16 *high) {
-    // Both at once: the largest is what the smallest of the inverted bits is.
-    i16x32 rows[16];
-    _Pragma("clang loop unroll(full)") for (int k = 0; k < 16; k++) {
-        i16x32 x = *(const i16x32u *)(p + 64 * k);
-        x ^= (x >> 15) & 0x7FFF;
-        i16x16 a = __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-        i16x16 b = __builtin_shufflevector(x, x, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
-        i16x16 least = __builtin_elementwise_min(a, b), most = ~__builtin_elementwise_max(a, b);
-        rows[k] = __builtin_shufflevector(least, most, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
-                                          20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
-    }
-    // Halves of rows, then their quarters, ... find together, each row's in one of two like parts.
-    _Pragma("clang loop unroll(full)") for (int k = 0; k < 8; k++)
-        rows[k] = __builtin_elementwise_min(
-            __builtin_shufflevector(rows[k], rows[k + 8], 0, 1, 2, 3, 4, 5, 6, 7, 32, 33, 34, 35, 36, 37, 38, 39, 16, 17, 18,
-                                    19, 20, 21, 22, 23, 48, 49, 50, 51, 52, 53, 54, 55),
-            __builtin_shufflevector(rows[k], rows[k + 8], 8, 9, 10, 11, 12, 13, 14, 15, 40, 41, 42, 43, 44, 45, 46, 47, 24, 25,
-                                    26, 27, 28, 29, 30, 31, 56, 57, 58, 59, 60, 61, 62, 63));
-    _Pragma("clang loop unroll(full)") for (int k = 0; k < 4; k++)
-        rows[k] = __builtin_elementwise_min(
-            __builtin_shufflevector(rows[k], rows[k + 4], 0, 1, 2, 3, 32, 33, 34, 35, 8, 9, 10, 11, 40, 41, 42, 43, 16, 17, 18,
-                                    19, 48, 49, 50, 51, 24, 25, 26, 27, 56, 57, 58, 59),
-            __builtin_shufflevector(rows[k], rows[k + 4], 4, 5, 6, 7, 36, 37, 38, 39, 12, 13, 14, 15, 44, 45, 46, 47, 20, 21, 22,
-                                    23, 52, 53, 54, 55, 28, 29, 30, 31, 60, 61, 62, 63));
-    _Pragma("clang loop unroll(full)") for (int k = 0; k < 2; k++) {
-        i32x16 a = (i32x16)rows[k], b = (i32x16)rows[k + 2];
-        rows[k] = __builtin_elementwise_min(
-            (i16x32)__builtin_shufflevector(a, b, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30),
-            (i16x32)__builtin_shufflevector(a, b, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31));
-    }
-    // In each pair of lanes now: what is left of two rows' last two.
-    const u32x16 upper = 0xFFFF0000;
-    u32x16 a = (u32x16)rows[0], b = (u32x16)rows[1];
-    i16x32 ends = __builtin_elementwise_min((i16x32)((a & ~upper) | (b << 16)), (i16x32)((a >> 16) | (b & upper)));
-    // The steps have left rows 2 and 3 of each eight behind 4 and 5.
-    const i32x16 zero = 0;
-    *low = __builtin_elementwise_min(
-        zero, __builtin_convertvector(
-                  __builtin_shufflevector(ends, ends, 0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15), i32x16));
-    *high = __builtin_elementwise_max(
-        zero, ~__builtin_convertvector(
-                  __builtin_shufflevector(ends, ends, 16, 17, 20, 21, 18, 19, 22, 23, 24, 25, 28, 29, 26, 27, 30, 31), i32x16));
-}
-
 // Sixteen vectors become one: lane b is what JOIN makes of the lanes of vector b.
 #define REDUCE_ROWS(rows, JOIN)                                                                                      \
     {                                                                                                                \
@@ -231,20 +185,16 @@ TARGET CK_INLINE int NAME(nibbles_all)(const uint8_t *p, ck_type type, size_t co
     for (size_t start = 0; start < count; start += group) {
         const size_t length = count - start < group ? count - start : group;
         const uint8_t *values = p + size * start;
-        const size_t blocks = (length + block - 1) / block;
         i32x16 lows[16] = {0}, highs[16] = {0};
-        for (size_t i = 0; i < size * length; i += 64) __builtin_prefetch(values + i + size * group);
-        if (type != CK_F32 && block == 32 && length == group) {
-            NAME(half_extremes)(values, lows, highs);
-        } else {
-            size_t index = 0;
-            for (size_t i = 0; i < length; i += block, index++) {
-                if (length - i >= block) NAME(block_extremes)(values + size * i, type, block, lows + index, highs + index);
-                else NAME(block_extremes)(values + size * i, type, length - i, lows + index, highs + index);
-            }
-            REDUCE_ROWS(lows, __builtin_elementwise_min);
-            REDUCE_ROWS(highs, __builtin_elementwise_max);
+        size_t blocks = 0;
+        for (size_t i = 0; i < length; i += block, blocks++) {
+            const size_t part = length - i < block ? length - i : block;
+            for (size_t k = 0; k < part; k += 16) __builtin_prefetch(values + size * (i + k + group));
+            if (part == block) NAME(block_extremes)(values + size * i, type, block, lows + blocks, highs + blocks);
+            else NAME(block_extremes)(values + size * i, type, part, lows + blocks, highs + blocks);
         }
+        REDUCE_ROWS(lows, __builtin_elementwise_min);
+        REDUCE_ROWS(highs, __builtin_elementwise_max);
         f32x16 chosen, backward, units, energy = 0, squares = 0;
         if (!NAME(block_scales)(lows, highs, type, (float)reach, halves, &chosen, &backward, &units)) return 0;
         // Kept for the codes, where widening takes time and they are few.

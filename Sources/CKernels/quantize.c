@@ -46,12 +46,14 @@ typedef struct {
     }
 #define DIVIDE_PLAIN(w, scale, reciprocal, quotient) quotient = (w) / (scale)
 
-// sum += w * w. Of values of 16 bits the squares are exact, so that they can be added in one operation on any instruction set.
+// sum += w * w. Squares of values of 16 bits are exact, so that they can be added in one operation on any instruction set (but for
+// those below 2^-126, of which nothing is left in the sum of a row that has a scale of 2^-40 or more).
 #define ADD_SQUARE(sum, w, is_half) (sum) = (is_half) ? FUSED(w, w, sum) : (sum) + (w) * (w)
 
-// A value times the reciprocal of the scale rounds to the same code as their quotient where that is more than `doubt` away
-// from the middle between two codes: where the error is below 0.5 - doubt steps. Three roundings are 1.5 * 2^-24 of a code
-// each at most, and the error's own; `doubt` is twice as much. This is the square of that error.
+// A value times the reciprocal of the scale rounds to the same code as their quotient where that is more than `doubt` steps away
+// from the middle between two codes: where the error is below 0.5 - doubt steps. The reciprocal, the product, the quotient and the
+// error are each rounded by 2^-24 of the code at most: 2^-15 together for codes up to 128, 2^-19 for codes up to 8, and `doubt` is
+// more. This is the square of that error, or less.
 #define SURE_SQUARE(scale, doubt) ((scale) * (scale) * (0.25f - (doubt)))
 
 static float value_at(const uint8_t *p, ck_type type) {

@@ -13,8 +13,8 @@ struct Feedback {
     private let moments: [[Float]]
     private let weights: [[StoredTensor]]
 
-    init() throws {
-        moments = try Self.kinds.map { shapes in
+    init() {
+        moments = Self.kinds.map { shapes in
             let columns = shapes[0].columns
             let sums = MomentSums(columns: columns)
             let inputs = Weights(rows: 2048, columns: columns).tensor(.float32).floats()

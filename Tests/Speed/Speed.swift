@@ -25,7 +25,7 @@ import WeightCompression
     }
 
     private static func feedback(_ rounds: Int) throws {
-        let feedback = try Feedback()
+        let feedback = Feedback()
         for scheme in ["int4", "palette:bits=4", "palette:bits=4,group=16", "palette:bits=3,group=16"] {
             let specification = scheme + (scheme.contains(":") ? "," : ":") + "method=gptq"
             let seconds = try feedback.seconds(specification, max(2, rounds / 5))
