@@ -44,7 +44,7 @@ let package = Package(
             over: ["Verification", "Calibration", "Exporters", "Packages", "Runtime", "ModelFamilies", "Programs"],
             kind: .executable),
         layer("AccelPackage", over: ["Packages", "Runtime"]),
-        layer("Verification", over: ["Runtime", "Packages", "Exporters", "Programs"]),
+        layer("Verification", over: ["Runtime", "Packages", "Exporters", "ModelFamilies", "Programs"]),
         layer("Calibration", over: ["Runtime", "Programs"]),
         layer("Exporters", over: ["Programs", "WeightCompression"]),
         layer("Packages", over: ["Programs", "WeightCompression"]),

@@ -53,8 +53,9 @@ public final class ByteBuffer: @unchecked Sendable {
     public let bytes: UnsafeMutableRawBufferPointer
     /// Large ones come from the system, zeroed and not touched yet, and go back to it.
     private let isMapped: Bool
-    private static let mappedBytes = 1 << 21
+    static let mappedBytes = 1 << 21
 
+    /// - Parameter count: one that no input decides; for others there is `init(allocating:for:)`.
     public init(count: Int) {
         if count >= Self.mappedBytes, let pages = SystemPages.map(count) {
             bytes = UnsafeMutableRawBufferPointer(start: pages, count: count)
@@ -65,6 +66,12 @@ public final class ByteBuffer: @unchecked Sendable {
         memory.initializeMemory(as: UInt8.self, repeating: 0)
         bytes = UnsafeMutableRawBufferPointer(rebasing: memory[..<count])
         isMapped = false
+    }
+
+    /// - Parameter pages: as `SystemPages` gives them.
+    init(pages: UnsafeMutableRawPointer, count: Int) {
+        bytes = UnsafeMutableRawBufferPointer(start: pages, count: count)
+        isMapped = true
     }
 
     deinit {

@@ -49,6 +49,36 @@ public enum Files {
         return lstat(path, &status) == 0 ? Kind(mode: status.st_mode) : nil
     }
 
+    /// What names a file or folder, whatever its paths: device and inode.
+    public struct Node: Hashable, Sendable {
+        let device: UInt64
+        let number: UInt64
+
+        init(_ status: stat) {
+            device = UInt64(truncatingIfNeeded: status.st_dev)
+            number = UInt64(truncatingIfNeeded: status.st_ino)
+        }
+    }
+
+    /// What `path` leads to; nil when there is nothing.
+    public static func node(of path: String) -> Node? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Node(status) : nil
+    }
+
+    /// The same, with a symbolic link not followed.
+    static func node(ofEntry path: String) -> Node? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? Node(status) : nil
+    }
+
+    /// The path from the root without links, `.` and `..`; nil when there is nothing.
+    public static func realPath(of path: String) -> String? {
+        guard let buffer = realpath(path, nil) else { return nil }
+        defer { free(buffer) }
+        return String(cString: buffer)
+    }
+
     /// What tells whether the file at `path` has changed; nil when there is no file.
     public static func identity(of path: String) -> FileIdentity? {
         var status = stat()
@@ -80,13 +110,13 @@ public enum Files {
         return names.sorted()
     }
 
-    /// Makes a folder and those above it that are missing.
-    public static func makeFolder(_ path: String) throws(RequestError) {
-        if mkdir(path, 0o777) == 0 || kind(of: path) == .folder { return }
+    /// Makes a folder and those above it that are missing, each with `mode`.
+    public static func makeFolder(_ path: String, mode: UInt16 = 0o777) throws(RequestError) {
+        if mkdir(path, mode_t(mode)) == 0 || kind(of: path) == .folder { return }
         let number = errno
         if number == ENOENT, let parent = parentFolder(of: path), parent != path {
-            try makeFolder(parent)
-            if mkdir(path, 0o777) == 0 || kind(of: path) == .folder { return }
+            try makeFolder(parent, mode: mode)
+            if mkdir(path, mode_t(mode)) == 0 || kind(of: path) == .folder { return }
         }
         throw RequestError("cannot make the folder \(path): \(systemMessage(number))", status: .unavailable)
     }

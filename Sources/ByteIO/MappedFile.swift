@@ -18,26 +18,15 @@ public final class MappedFile: @unchecked Sendable {
     /// - Throws: `FormatError` when `path` is a folder, pipe or device; `RequestError` (unavailable) when it cannot be
     ///   opened.
     public init(_ path: String) throws {
-        // O_NONBLOCK: opening a pipe that nobody writes to must not wait.
-        let descriptor = FileDescriptor(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC))
-        guard descriptor.number >= 0 else {
-            throw RequestError("cannot open \(path): \(systemMessage())", status: .unavailable)
-        }
-        var status = stat()
-        guard fstat(descriptor.number, &status) == 0 else {
-            throw RequestError("cannot open \(path): \(systemMessage())", status: .unavailable)
-        }
-        let kind = Files.Kind(mode: status.st_mode)
-        guard kind == .file else {
-            throw FormatError(file: path, reason: "expected a regular file, found \(kind)")
-        }
+        let file = try OpenedFile(path)
         self.path = path
-        identity = FileIdentity(status)
+        identity = file.identity
         guard let size = Int(exactly: identity.size), size > 0 else {
             memory = nil
             return
         }
-        guard let address = mmap(nil, size, PROT_READ, MAP_PRIVATE, descriptor.number, 0), address != MAP_FAILED else {
+        guard let address = mmap(nil, size, PROT_READ, MAP_PRIVATE, file.descriptor.number, 0), address != MAP_FAILED
+        else {
             throw RequestError("cannot map \(path) into memory: \(systemMessage())", status: .unavailable)
         }
         memory = UnsafeRawPointer(address)

@@ -40,19 +40,25 @@ void ck_go_through_cache(int descriptor) {
 #endif
 }
 
-int ck_exchange(const char *left, const char *right) {
+// A rename by which two paths change places (exchange), or that fails where something has the new name.
+static int rename_with(const char *from, const char *to, int exchange) {
 #if defined(__linux__) && defined(SYS_renameat2)
-    // AT_FDCWD of fcntl.h and RENAME_EXCHANGE of linux/fs.h.
-    return (int)syscall(SYS_renameat2, -100, left, -100, right, 2);
+    // AT_FDCWD of fcntl.h, RENAME_EXCHANGE and RENAME_NOREPLACE of linux/fs.h.
+    return (int)syscall(SYS_renameat2, -100, from, -100, to, exchange ? 2 : 1);
 #elif defined(__APPLE__)
-    return renamex_np(left, right, RENAME_SWAP);
+    return renamex_np(from, to, exchange ? RENAME_SWAP : RENAME_EXCL);
 #else
-    (void)left;
-    (void)right;
+    (void)from;
+    (void)to;
+    (void)exchange;
     errno = ENOSYS;
     return -1;
 #endif
 }
+
+int ck_exchange(const char *left, const char *right) { return rename_with(left, right, 1); }
+
+int ck_rename_exclusively(const char *from, const char *to) { return rename_with(from, to, 0); }
 
 static int lost_pages_descriptor = -1;
 

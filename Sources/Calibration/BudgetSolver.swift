@@ -22,7 +22,7 @@ public struct BudgetPlan: Sendable {
     public let bits: Double
     /// SQNR in dB of the outputs over the samples, all weights stored so.
     public let sqnr: Double
-    /// The weights' inputs, for those that samples reach.
+    /// The weights' inputs, for those whose stored form depends on them.
     public let statistics: [String: ActivationStatistics]
     /// One scheme served all weights better than any mixture.
     public let isUniform: Bool
@@ -42,15 +42,23 @@ public struct ParetoPoint: Sendable {
 /// of them is the plan.
 public struct BudgetSolver {
     private let samples: [CalibrationSamples]
-    /// Those to choose for, and those that stay as they are stored.
+    /// Those to choose for.
     private let weights: [PlannedWeight]
+    /// Those whose scheme is given, but whose codes depend on their inputs.
+    private let pinned: [PlannedWeight]
+    /// Those that stay as they are stored.
     private let stored: [CompressedTensor]
     private let threads: Int
     /// Positions over which single weights are measured.
     private static let positions = 512
 
-    public init(_ samples: [CalibrationSamples], weights: [PlannedWeight], stored: [CompressedTensor], threads: Int) {
-        (self.samples, self.weights, self.stored, self.threads) = (samples, weights, stored, threads)
+    public init(
+        _ samples: [CalibrationSamples], weights: [PlannedWeight], pinned: [PlannedWeight] = [],
+        stored: [CompressedTensor], threads: Int
+    ) {
+        (self.samples, self.weights, self.pinned, self.stored, self.threads) = (
+            samples, weights, pinned, stored, threads
+        )
     }
 
     private var count: Int { weights.reduce(0) { $0 + $1.source.shape.count } }
@@ -139,12 +147,13 @@ public struct BudgetSolver {
         let reached = samples.reduce(into: Set<String>()) { $0.formUnion($1.part.multipliedWeights) }
         var chosen: [String: any WeightCodec] = [:]
         for (name, codec) in codecs { chosen[name] = codec.using(reached.contains(name) ? .gptq : .nearest) }
-        let plan = weights.compactMap { weight in
-            chosen[weight.source.name].map {
-                PlannedWeight(
-                    source: weight.source, readers: weight.readers, choice: Recipe.Choice(codec: $0, reason: nil))
-            }
+        func planned(_ weight: PlannedWeight, _ codec: any WeightCodec) -> PlannedWeight {
+            PlannedWeight(
+                source: weight.source, readers: weight.readers, choice: Recipe.Choice(codec: codec, reason: nil))
         }
+        let plan =
+            weights.compactMap { weight in chosen[weight.source.name].map { planned(weight, $0) } }
+            + pinned.map { planned($0, reached.contains($0.source.name) ? $0.choice.codec : $0.choice.codec.dataFree) }
         let free = plan.filter { $0.choice.codec.method == .nearest }
         let others = try Parallel.map(free.count, threads: threads) {
             try CompressedTensor.compressing(free[$0].source, with: free[$0].choice.codec, threads: 1).tensor
@@ -157,9 +166,12 @@ public struct BudgetSolver {
         for (name, result) in results where result.tensor.codec.method == .nearest {
             chosen[name] = chosen[name]?.dataFree
         }
+        let told = results.filter { $0.value.tensor.codec.method != .nearest }
         // What no sample gets to after all is stored without statistics.
         let missing = plan.filter { $0.choice.codec.method != .nearest && results[$0.source.name] == nil }
-        for weight in missing { chosen[weight.source.name] = weight.choice.codec.dataFree }
+        for weight in missing where codecs[weight.source.name] != nil {
+            chosen[weight.source.name] = weight.choice.codec.dataFree
+        }
         let rest = try missing.map {
             try CompressedTensor.compressing($0.source, with: $0.choice.codec.dataFree, threads: threads).tensor
         }
@@ -169,7 +181,7 @@ public struct BudgetSolver {
         let bytes = all.filter { names.contains($0.name) }.reduce(0) { $0 + $1.byteCount }
         return BudgetPlan(
             codecs: chosen, bytes: bytes, bits: bits(bytes), sqnr: decibels(error),
-            statistics: results.mapValues(\.statistics), isUniform: isUniform)
+            statistics: told.mapValues(\.statistics), isUniform: isUniform)
     }
 }
 

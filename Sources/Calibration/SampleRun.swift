@@ -26,6 +26,9 @@ final class SampleRun {
         // All chunks read one copy of the weights.
         let functions = try samples.chunks.map { try samples.part.freezing($0.bindings) }
         let program = try Recipe(default: Codecs.codec("stored")).compressing(functions, threads: threads).compiled()
+        try MachineMemory.require(
+            MachineMemory.sum(program.functions.map(\.arenaBytes)),
+            for: "calibration with \(samples.count) samples of \(samples.part.name)")
         let each = max(1, threads / max(functions.count, 1))
         let executors = try functions.indices.map { try Executor(program, function: $0, threads: each) }
         self.executors = executors

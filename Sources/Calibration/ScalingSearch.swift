@@ -17,7 +17,6 @@ public struct ScalingSearch {
     private static let leastGain = 0.9
     /// About so many positions tell what the model's outputs gain.
     private static let judgedPositions = 4096
-    private static let nothingGained = "method=awq would bring what it gives no nearer to what it should"
     private let plan: [String: PlannedWeight]
     /// By each reader's name, the site.
     private let sites: [String: ScalingSite]
@@ -39,8 +38,7 @@ public struct ScalingSearch {
         let wanted = plan.filter { $0.value.choice.codec.method == .awq }
         let fitting = found.sites.filter { $0.readers.allSatisfy { wanted[$0] != nil } }
         sites = Dictionary(fitting.flatMap { site in site.readers.map { ($0, site) } }) { first, _ in first }
-        reasons = wanted.mapValues { _ in "method=awq needs inputs whose channels a weight makes and nothing else reads"
-        }
+        reasons = wanted.mapValues { _ in ScaledWeights.Obstacle.noSite.rawValue }
         self.plan = plan
         self.threads = threads
     }
@@ -60,7 +58,7 @@ public struct ScalingSearch {
         let (plain, scaled) = (try error(of: unscaled, over: samples), try error(of: found, over: samples))
         if scaled >= plain * Self.leastGain {
             for name in sites.keys where found.scalings[name]?.columns.isEmpty == false {
-                reasons[name] = Self.nothingGained
+                reasons[name] = ScaledWeights.Obstacle.nothingGained.rawValue
             }
             found = unscaled
         }
@@ -95,7 +93,7 @@ public struct ScalingSearch {
     private mutating func decide(_ site: ScalingSite, by statistics: ActivationStatistics) throws {
         guard statistics.columns == site.channels else { return }
         decided.insert(site)
-        for name in site.readers { reasons[name] = Self.nothingGained }
+        for name in site.readers { reasons[name] = ScaledWeights.Obstacle.nothingGained.rawValue }
         let readers = site.readers.compactMap { plan[$0] }
         let plain = try readers.map { try Judged($0, statistics, threads: threads) }
         var best: (exponents: [Int], judged: [Judged])?

@@ -1,5 +1,5 @@
 public import Programs
-import Tensors
+public import Tensors
 public import WeightCompression
 
 /// Compresses weights in the order in which the model reads them: those with method=weighted for their inputs in the
@@ -27,10 +27,18 @@ public struct SequentialCompression {
     private static let leastGain = 0.9
     private let samples: [CalibrationSamples]
     private let memory: (any StatisticsMemory)?
+    private let reading: @Sendable (StoredTensor, _ threads: Int) throws -> StoredTensor
     private let threads: Int
 
-    /// - Parameter memory: what is known there is not found by a run.
-    public init(_ samples: [CalibrationSamples], memory: (any StatisticsMemory)? = nil, threads: Int) {
+    /// - Parameters:
+    ///   - memory: what is known there is not found by a run.
+    ///   - reading: gives what is compressed in place of a weight, as `Recipe.compressing` has it.
+    public init(
+        _ samples: [CalibrationSamples], memory: (any StatisticsMemory)? = nil,
+        reading: @escaping @Sendable (StoredTensor, _ threads: Int) throws -> StoredTensor = { source, _ in source },
+        threads: Int
+    ) {
+        self.reading = reading
         self.samples = samples
         self.memory = memory
         self.threads = threads
@@ -90,8 +98,10 @@ public struct SequentialCompression {
         _ weights: [PlannedWeight], stored: [CompressedTensor], of part: CalibrationSamples,
         in results: inout [String: Result]
     ) throws {
+        let reading = reading
         let plain = try Parallel.map(weights.count, threads: threads) {
-            try CompressedTensor.compressing(weights[$0].source, with: weights[$0].choice.codec.dataFree, threads: 1)
+            try CompressedTensor.compressing(
+                reading(weights[$0].source, 1), with: weights[$0].choice.codec.dataFree, threads: 1)
         }
         let run = try SampleRun(part.thinned(to: Self.judgedPositions), threads: threads)
         try run.run(from: nil, to: nil)

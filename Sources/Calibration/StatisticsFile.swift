@@ -9,7 +9,7 @@ public import WeightCompression
 public enum StatisticsFile {
     public static func write(_ statistics: [String: ActivationStatistics], to path: String) throws {
         let (tensors, metadata) = contents(statistics)
-        try SafetensorsWriter.write(tensors, to: path, metadata: metadata)
+        try SafetensorsWriter.write(tensors, to: path, as: .part, metadata: metadata)
     }
 
     /// What `write` writes, in parts.

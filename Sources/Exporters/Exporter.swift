@@ -8,6 +8,8 @@ public protocol Exporter: Sendable {
     /// One line, without a full stop.
     static var summary: String { get }
     static var options: [ExportOption] { get }
+    /// What an export may replace.
+    static var output: OutputKind { get }
     /// Goes up when the same model and choices give other bytes.
     static var version: Int { get }
     /// - Parameter values: by the option's name, those given.
@@ -17,9 +19,13 @@ public protocol Exporter: Sendable {
     /// - Returns: the weights that are to stay plain numbers, where that was allowed, and why.
     /// - Throws: `RequestError` naming the operator or tensor, with what to do.
     func check(_ functions: [FrozenProgram], _ plan: [PlannedWeight]) throws -> [String: String]
-    /// Writes the model; what stands at `path` is replaced whole or not at all.
+    /// Writes the model's files below `path`, an empty or absent folder of the caller's own: the caller publishes it.
     /// - Throws: `RequestError` naming the operator or tensor that the format cannot express, with what to do.
     func export(_ model: ExportedModel, to path: String) throws -> ExportReport
+    /// `ExportedModel.provenance` as an earlier export has it, by key.
+    /// - Parameter file: the content of a file of the export by its name; nil when it has none of that name.
+    /// - Throws: `FormatError` for an export that is corrupt.
+    static func provenance(ofExport file: (_ name: String) throws -> ByteView?) throws -> [String: String]
 }
 
 /// A choice that an exporter offers.
@@ -57,6 +63,9 @@ public struct ExportOptionValues: Sendable {
 
 /// A model to export: frozen functions, stored weights, and where they come from.
 public struct ExportedModel: Sendable {
+    /// The key of the patterns of tensors that were left out on request, a line each.
+    public static let ignoredTensorsKey = "accelc.ignored-tensors"
+
     public let program: CompressedProgram
     /// e.g. `bert`
     public let family: String

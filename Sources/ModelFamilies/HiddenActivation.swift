@@ -22,3 +22,10 @@ enum HiddenActivation {
         return operation
     }
 }
+
+extension Operator {
+    /// Whether it computes the same by name and attributes.
+    func isSame(as other: any Operator) -> Bool {
+        Self.name == type(of: other).name && attributes == other.attributes
+    }
+}

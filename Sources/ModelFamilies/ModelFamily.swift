@@ -16,7 +16,13 @@ public protocol ModelFamily: Sendable {
     var parts: [String] { get }
     /// Those of `parts` that are built when none is asked for.
     var defaultParts: [String] { get }
-    /// Builds one program for each of `parts`.
+    /// Fields of config.json that change nothing that it builds, besides `[InertFields].common`. A field that it neither
+    /// reads nor lists is refused.
+    static var inertFields: [InertFields] { get }
+    /// The objects in config.json that are configurations of their own, to which `[InertFields].common` applies too.
+    static var nestedConfigurations: [String] { get }
+    /// Builds one program for each of `parts`. It asks for every field that one of the family's parts or classes reads,
+    /// whichever of them it builds.
     /// - Throws: `FormatError` for a configuration or tensor that does not fit, `RequestError` for what the family does
     ///   not support.
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program]
@@ -41,33 +47,58 @@ public struct FamilyModel: Sendable {
     public let unused: [UnusedTensor]
     /// The names of the tensors of the checkpoint that a program reads, as they are or computed with others.
     public let used: Set<String>
+    /// How the tensors that are read are found in the programs' constants, where these are others.
+    public let origins: TensorOrigins
     /// In the order of the architecture. Not empty only where zeros were to stand in for missing tensors.
     public let missing: [MissingTensor]
+    /// What a user should know of how the checkpoint was read, in sentences.
+    public let remarks: [String]
 }
 
 extension ModelFamily {
     public static func recognizes(_ configuration: JSONField) -> Bool { false }
     public var parts: [String] { ["model"] }
     public var defaultParts: [String] { parts }
+    public static var nestedConfigurations: [String] { [] }
+
+    /// All fields that change nothing.
+    static var listedFields: [InertFields] {
+        inertFields + .common + nestedConfigurations.flatMap([InertFields].common.under)
+    }
 
     /// - Parameters:
     ///   - parts: what to build; empty for the default ones.
-    ///   - standsInForMissing: zeros take the place of a tensor that is missing or of another shape, and it is listed.
-    /// - Throws: `RequestError` for a part that the family does not have; `FormatError`.
-    public func model(for checkpoint: Checkpoint, parts: [String] = [], standsInForMissing: Bool = false) throws
-        -> FamilyModel
-    {
+    ///   - ignoredTensors: patterns of tensors that may stay out of every program, whatever they are.
+    ///   - standsInForMissing: zeros take the place of a tensor that is missing or of another shape, and it is listed, as
+    ///     are tensors that must not stay out.
+    /// - Throws: `RequestError` for a part that the family does not have, for a checkpoint that is quantized already, for a
+    ///   tensor that no program reads and that the family does not explain, and for a pattern that fits no tensor left out;
+    ///   `FormatError`.
+    public func model(
+        for checkpoint: Checkpoint, parts: [String] = [], ignoredTensors: [String] = [],
+        standsInForMissing: Bool = false
+    ) throws -> FamilyModel {
         for part in parts where !self.parts.contains(part) {
             throw RequestError("there is no part \"\(part)\" (the model has: \(self.parts.joined(separator: ", ")))")
         }
-        let quantized = checkpoint.configuration["quantization_config"].exists
-        try checkpoint.configuration.refuse([
-            ("quantization_config", quantized, "a checkpoint that is quantised already")
-        ])
+        try checkpoint.refuseWhatWeightsDoNotSay()
+        let checkpoint = checkpoint.recording()
         var names = TensorNames(checkpoint)
         names.standsInForMissing = standsInForMissing
         let wanted = parts.isEmpty ? defaultParts : self.parts.filter(parts.contains)
-        let programs = try programs(for: checkpoint, parts: wanted, names: &names)
-        return FamilyModel(programs: programs, unused: names.unused, used: names.used, missing: names.missing)
+        let programs: [Program]
+        do {
+            programs = try self.programs(for: checkpoint, parts: wanted, names: &names)
+        } catch let error as FormatError {
+            throw names.refusal(insteadOf: error) ?? error
+        }
+        try checkpoint.configuration.refuseUnread(Self.listedFields) {
+            "if it does not, remove it or pass --ignore-config \($0)"
+        }
+        let (unused, refused) = try names.account(ignoring: IgnoredTensors(ignoredTensors))
+        if !standsInForMissing, let error = names.error(for: refused) { throw error }
+        return FamilyModel(
+            programs: programs, unused: unused, used: names.used, origins: names.origins, missing: names.missing,
+            remarks: checkpoint.ignoredFields.map { "the field \($0) was ignored, as asked for" } + names.remarks)
     }
 }

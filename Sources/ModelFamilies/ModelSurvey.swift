@@ -28,6 +28,8 @@ public struct ModelSurvey: Sendable {
     public let parameters: Parameters
     public let unused: [FamilyModel.UnusedTensor]
     public let missing: [FamilyModel.MissingTensor]
+    /// What a user should know of how the checkpoint was read, in sentences.
+    public let remarks: [String]
 
     /// - Parameter shapes: numbers for free dimensions; the others take each of their usual numbers.
     /// - Throws: `FormatError` for a configuration that does not fit, `RequestError` for what the family does not support
@@ -46,7 +48,7 @@ public struct ModelSurvey: Sendable {
                 })
         }
         parameters = Parameters(model.programs)
-        (unused, missing) = (model.unused, model.missing)
+        (unused, missing, remarks) = (model.unused, model.missing, model.remarks)
     }
 }
 

@@ -54,16 +54,12 @@ extension AcceleratorPackage {
     public var report: JSON? {
         get throws {
             guard try files.names().contains(PackageFormat.reportName) else { return nil }
-            let file = files.describe(PackageFormat.reportName)
-            let bytes = try files.content(PackageFormat.reportName)
-            let document = JSONField(try JSON.parse(bytes, file: file), file: file)
-            _ = try SealedDocument.checkedDigest(of: bytes, file: file)
-            let package = try document["package"].digest()
-            guard package == digest else {
-                throw document["package"].error(
-                    "this report is of the package \(package), not of \(digest); run verify again")
+            let report = try PackageReport(files)
+            guard report.package == digest else {
+                throw report.document["package"].error(
+                    "this report is of the package \(report.package), not of \(digest); run verify again")
             }
-            return document["report"].value
+            return report.document["report"].value
         }
     }
 
@@ -74,7 +70,7 @@ extension AcceleratorPackage {
             throw RequestError("\(path) is an archive, in which no report can be kept; write it to a file of its own")
         }
         let document: JSON = ["package": .string(digest.description), "report": report]
-        var file = try AtomicFile(replacing: files.describe(PackageFormat.reportName))
+        var file = try AtomicFile(replacing: files.describe(PackageFormat.reportName), as: .packageReport)
         try file.write(SealedDocument.text(of: document))
         try file.commit()
     }

@@ -26,6 +26,21 @@ public struct AcceleratorPackage: Sendable {
         try self.init(files)
     }
 
+    /// Opens a package in a folder that is about to get another name, or to go: all its files are mapped now.
+    public init(mapping folder: String) throws {
+        let files = PackageFolder(path: folder)
+        let contents = try files.names().map { ($0, try files.content($0)) }
+        try self.init(PackageMaps(path: folder, contents: Dictionary(contents) { first, _ in first }))
+    }
+
+    /// Opens a package that is held open: each of its files is looked for in that very folder or archive.
+    public init(_ opened: OpenedPath) throws {
+        let isFile = opened.kind == .file
+        try self.init(
+            isFile
+                ? PackageArchive(try MappedFile(opened.lastingPath).bytes, path: opened.path) : PackageFolder(opened))
+    }
+
     init(_ files: any PackageFiles) throws {
         self.files = files
         path = files.path

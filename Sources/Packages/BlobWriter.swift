@@ -6,20 +6,15 @@ import WeightCompression
 struct BlobWriter: ~Copyable {
     private static let groupBytes = 16 << 20
     private let folder: String
-    private let maximumBytes: Int
+    private(set) var layout: BlobLayout
     private var current: AtomicFile?
-    private var offset = 0
-    private(set) var blobCount = 0
-    /// Of the finished blobs.
-    private var byteCounts: [Int] = []
-    private(set) var sections: [Section] = []
-    private var indices: [Digest: Int] = [:]
+    private var blobCount = 0
     /// Sections that are views into the blobs, by where they are mapped. The views keep the places from other uses.
     private var mapped: [Place: (index: Int, view: ByteView)] = [:]
 
     init(folder: String, maximumBytes: Int = PackageFormat.maximumBlobBytes) {
         self.folder = folder
-        self.maximumBytes = maximumBytes
+        layout = BlobLayout(maximumBytes: maximumBytes)
     }
 
     /// The index of the section that holds each of these contents; those that are not there already are written now.
@@ -57,22 +52,18 @@ struct BlobWriter: ~Copyable {
     }
 
     private mutating func write(_ content: ByteView, _ digest: Digest) throws -> Int {
-        // Empty content equals other empty content only: SHA-256 tells lengths apart.
-        if let index = indices[digest] { return index }
-        // A section that is larger than a blob may be gets a blob of its own.
-        if blobCount == 0 || (offset > 0 && offset > maximumBytes - content.count) {
+        let (index, isNew) = layout.place(byteCount: content.count, digest: digest)
+        guard isNew else { return index }
+        if layout.sections[index].blob == blobCount {
             try finishBlob()
             current = try AtomicFile(
-                replacing: "\(folder)/\(PackageFormat.blobName(blobCount))", isSynced: false, isLarge: true)
+                replacing: "\(folder)/\(PackageFormat.blobName(blobCount))", as: .internal, isSynced: false,
+                isLarge: true)
             blobCount += 1
-            offset = 0
         }
         try current?.write(content)
-        sections.append(Section(blob: blobCount - 1, offset: offset, byteCount: content.count, digest: digest))
-        indices[digest] = sections.count - 1
         try current?.pad(to: PackageFormat.sectionAlignment)
-        offset = current?.count ?? 0
-        return sections.count - 1
+        return index
     }
 
     /// Writes the sections of tensors now.
@@ -82,7 +73,7 @@ struct BlobWriter: ~Copyable {
         var maps: [Int: ByteView] = [:]
         return try tensors.map { tensor in
             let views = try indices.prefix(tensor.sections.count).map { index in
-                let section = sections[index]
+                let section = layout.sections[index]
                 let map = try maps[section.blob] ?? content(ofBlob: section.blob)
                 maps[section.blob] = map
                 let view = map[section.offset..<section.offset + section.byteCount]
@@ -105,15 +96,6 @@ struct BlobWriter: ~Copyable {
     mutating func finishBlob() throws {
         guard let file = current.take() else { return }
         try file.commit()
-        byteCounts.append(offset)
-    }
-
-    /// The finished blobs, for the manifest.
-    var files: [Manifest.File] {
-        byteCounts.enumerated().map { index, count in
-            Manifest.File(
-                name: PackageFormat.blobName(index), byteCount: count, digest: sections.digest(ofBlob: index))
-        }
     }
 }
 

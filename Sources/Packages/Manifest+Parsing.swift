@@ -134,9 +134,13 @@ extension Provenance {
                     name: try $0["name"].string(), byteCount: try $0["bytes"].int(in: 0...Int.max),
                     digest: try $0["digest"].digest())
             },
-            family: try field["family"].string(), recipe: field["recipe"].value ?? .null,
+            family: try field["family"].string(),
+            parts: field["parts"].exists ? try field["parts"].array().map { try $0.string() } : [],
+            recipe: field["recipe"].value ?? .null,
             shapes: try field["shapes"].array().map { try $0.string() },
             remarks: field["remarks"].exists ? try field["remarks"].array().map { try $0.string() } : [],
+            ignoredTensors: field["ignoredTensors"].exists
+                ? try field["ignoredTensors"].array().map { try $0.string() } : [],
             toolVersion: try field["toolVersion"].string(),
             numericsVersion: try field["numericsVersion"].int(in: 0...1 << 30))
     }

@@ -81,7 +81,11 @@ extension Provenance {
             .init("recipe", recipe),
             .init("sources", .array(sources.map { Manifest.json($0.name, $0.byteCount, $0.digest) })),
         ]
+        if !parts.isEmpty { members.append(.init("parts", .array(parts.map(JSON.string)))) }
         if !remarks.isEmpty { members.append(.init("remarks", .array(remarks.map(JSON.string)))) }
+        if !ignoredTensors.isEmpty {
+            members.append(.init("ignoredTensors", .array(ignoredTensors.map(JSON.string))))
+        }
         return .object(members)
     }
 }

@@ -8,16 +8,19 @@ public struct PackageContents: Sendable {
     public var program: CompiledProgram
     public var coverage: [CoverageEntry]
     public var unusedTensors: [UnusedTensor]
+    /// Small tensors of the checkpoint of which the functions' tables were computed, sorted by name.
+    public var keptTensors: [StoredTensor]
     public var provenance: Provenance
     public var assets: [Asset]
 
     public init(
         program: CompiledProgram, coverage: [CoverageEntry], unusedTensors: [UnusedTensor] = [],
-        provenance: Provenance, assets: [Asset] = []
+        keptTensors: [StoredTensor] = [], provenance: Provenance, assets: [Asset] = []
     ) {
         self.program = program
         self.coverage = coverage
         self.unusedTensors = unusedTensors
+        self.keptTensors = keptTensors
         self.provenance = provenance
         self.assets = assets
     }
@@ -35,6 +38,10 @@ public struct CoverageEntry: Sendable {
     /// What the checkpoint's tensor was multiplied by before it was stored, so that the functions give the same; nil:
     /// nothing. The distortion is of the product.
     public var scaling: ChannelScaling?
+    /// How it was made of the checkpoint's tensors; nil: it is one of them.
+    public var derivation: Derivation?
+    /// Other tensors of the checkpoint that are equal to it, and that no function reads.
+    public var copies: [String] = []
 
     public init(
         tensor: CompressedTensor, distortion: Distortion, reason: String?, readers: [String],
@@ -82,24 +89,31 @@ public struct Provenance: Equatable, Sendable {
     public var sources: [Source]
     /// e.g. `bert`
     public var family: String
+    /// The parts of the model that were converted, in the family's order; empty for those that the family builds when
+    /// none is asked for.
+    public var parts: [String]
     /// `Recipe.json`: every default written out.
     public var recipe: JSON
     /// The bindings of each frozen function, e.g. `batch=1,sequence=128`.
     public var shapes: [String]
     /// What the shapes decide beyond themselves, a sentence each: `FrozenProgram.remarks`.
     public var remarks: [String]
+    /// Patterns of tensors that were left out although the model's family does not explain them, sorted.
+    public var ignoredTensors: [String]
     public var toolVersion: String
     public var numericsVersion: Int
 
     public init(
-        sources: [Source], family: String, recipe: JSON, shapes: [String], remarks: [String] = [],
-        toolVersion: String = Tool.version, numericsVersion: Int = Tool.numericsVersion
+        sources: [Source], family: String, parts: [String] = [], recipe: JSON, shapes: [String], remarks: [String] = [],
+        ignoredTensors: [String] = [], toolVersion: String = Tool.version, numericsVersion: Int = Tool.numericsVersion
     ) {
         self.sources = sources.sorted { $0.name < $1.name }
         self.family = family
+        self.parts = parts
         self.recipe = recipe
         self.shapes = shapes
         self.remarks = remarks
+        self.ignoredTensors = ignoredTensors
         self.toolVersion = toolVersion
         self.numericsVersion = numericsVersion
     }

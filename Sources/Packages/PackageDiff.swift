@@ -87,6 +87,7 @@ public struct PackageDiff: Equatable, Sendable {
             return (
                 tensor.name,
                 "\(tensor.elementType.rawValue)\(tensor.shape) as \(tensor.codec.specification), \(bits) bits, \(digest)"
+                    + entry.origins.map { ", \($0.key) \($0.value.text())" }.joined()
             )
         }
         let unused = try package.unusedTensors.map { ($0.name, "unused: \($0.reason)") }
@@ -97,9 +98,11 @@ public struct PackageDiff: Equatable, Sendable {
         let provenance = package.manifest.provenance
         var fields = [
             "family": provenance.family,
+            "parts": provenance.parts.joined(separator: " "),
             "recipe": provenance.recipe.text(),
             "shapes": provenance.shapes.joined(separator: " "),
             "remarks": provenance.remarks.joined(separator: "; "),
+            "ignored tensors": provenance.ignoredTensors.joined(separator: "; "),
             "tool version": provenance.toolVersion,
             "numerics version": "\(provenance.numericsVersion)",
         ]

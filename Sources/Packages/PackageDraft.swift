@@ -3,30 +3,45 @@ import Programs
 public import WeightCompression
 
 /// A package that is being made: its weights can be put in as they are compressed, so that they are written once and take
-/// no memory. It appears under its name whole or not at all; without `commit` nothing is left of it.
+/// no memory. It appears under its name whole or not at all; without `commit` nothing is left of it when the draft is let go.
 public final class PackageDraft: Sendable {
     /// The folder in which the package is made.
     public let folder: String
     private let state: Locked<State>
 
     private struct State: ~Copyable {
-        var target: AtomicFolder?
+        var target: Target?
         var blobs: BlobWriter
         /// Weights in the order in which their sections are written.
         var names: ArraySlice<String>
         /// Weights that came before their turn.
         var waiting: [String: CompressedTensor] = [:]
     }
+    private enum Target: ~Copyable {
+        case named(AtomicFolder)
+        case temporary(TemporaryFolder)
+    }
 
     /// - Parameters:
-    ///   - path: what the package is to be called; a package of that name is replaced.
+    ///   - path: what the package is to be called; a package of that name is replaced, and nothing else.
     ///   - names: the weights that will be put in, in the order of the package's coverage table. One that never comes makes
     ///     the later ones wait for `write`.
     public init(replacing path: String, weights names: [String] = []) throws {
-        let target = try AtomicFolder(replacing: path)
+        let target = try AtomicFolder(replacing: path, as: .package)
         let folder = target.path
         self.folder = folder
-        state = Locked(State(target: target, blobs: BlobWriter(folder: folder), names: names[...]))
+        state = Locked(State(target: .named(target), blobs: BlobWriter(folder: folder), names: names[...]))
+    }
+
+    /// A draft that is never a package of its own name: an archive is made of it, or a cache's entry.
+    /// - Parameters:
+    ///   - path: beside which it is made.
+    ///   - names: as above.
+    public init(beside path: String, weights names: [String] = []) throws {
+        let target = try TemporaryFolder(beside: path)
+        let folder = target.path
+        self.folder = folder
+        state = Locked(State(target: .temporary(target), blobs: BlobWriter(folder: folder), names: names[...]))
     }
 
     /// Puts weights in, and those that waited for them.
@@ -71,10 +86,14 @@ public final class PackageDraft: Sendable {
         }
     }
 
-    /// Gives the package its name.
+    /// Gives the package its name; one that has none is let go.
     public func commit() throws {
         try state.withLock { state in
-            if let target = state.target.take() { try target.commit() }
+            guard let target = state.target.take() else { return }
+            switch consume target {
+            case .named(let folder): try folder.commit()
+            case .temporary: break
+            }
         }
     }
 }

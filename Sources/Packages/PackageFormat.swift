@@ -3,7 +3,7 @@ public enum PackageFormat {
     /// Readers refuse another major version, and ignore what a later minor version adds.
     public static let major = 2
     /// The latest that this tool reads and writes. A package is of the first one that has all that it holds.
-    public static let minor = 1
+    public static let minor = 2
     /// That of program.bin, to which nothing was added.
     static let programMinor = 0
 
@@ -38,6 +38,8 @@ public enum PackageFormat {
         case assets = "assets"
         /// Bit 4, optional, since 2.1: weights are stored with channels scaled, as source-map.json says.
         case scaledChannels = "scaled-channels"
+        /// Bit 5, optional, since 2.2: source-map.json says how stored tensors were made of the checkpoint's.
+        case origins = "origins"
     }
 }
 

@@ -31,20 +31,18 @@ public struct PackageWriter: ~Copyable {
     public static func archive(
         _ contents: PackageContents, to path: String, beforeCommit: (_ folder: String) throws -> Void = { _ in }
     ) throws -> Digest {
-        let target = try AtomicFolder(replacing: "\(path).folder")
-        // Not committed: the folder goes when the archive is there.
-        return try withExtendedLifetime(target) {
-            let digest = try write(contents, into: target.path)
-            try beforeCommit(target.path)
-            try archive(packageAt: target.path, to: path)
-            return digest
-        }
+        try OutputKind.packageArchive.requireReplaceable(path)
+        let draft = try PackageDraft(beside: path)
+        let digest = try draft.write(contents)
+        try beforeCommit(draft.folder)
+        try archive(packageAt: draft.folder, to: path)
+        return digest
     }
 
     /// Puts the files of a package folder into one zip archive. Equal packages give equal archives.
     public static func archive(packageAt folder: String, to path: String) throws {
         let package = try AcceleratorPackage(at: folder)
-        var archive = try ZipWriter(replacing: path)
+        var archive = try ZipWriter(replacing: path, as: .packageArchive)
         for name in [PackageFormat.manifestName] + package.manifest.files.map(\.name) {
             // What is mapped in place is stored as it is; a page's alignment keeps sections aligned.
             let isMapped = name.hasSuffix(".bin")
@@ -77,31 +75,12 @@ public struct PackageWriter: ~Copyable {
 
     private mutating func write() throws -> Digest {
         try ProgramValidator.validate(contents.program, file: "the compiled program")
-        // The coverage's weights first, as a draft does.
-        var indices = try blobs.indices(of: contents.coverage.flatMap(\.tensor.sections))[...]
-        let coverage = contents.coverage.map { entry in
-            let count = entry.tensor.sections.count
-            defer { indices = indices.dropFirst(count) }
-            return Array(indices.prefix(count))
-        }
-        var weights: [WeightRecord] = []
-        for tensor in contents.program.weights {
-            weights.append(
-                WeightRecord(
-                    name: tensor.name, elementType: tensor.elementType, shape: tensor.shape,
-                    codec: tensor.codec.specification, sections: try blobs.indices(of: tensor.sections)))
-        }
-        let sections = blobs.sections
-        let coverageSections = coverage.map { indices in indices.map { sections[$0] } }
+        let indices = try blobs.indices(of: contents.storedSections)
         try blobs.finishBlob()
-        files += blobs.files
-
-        let program = try ProgramEncoder.encode(
-            contents.program.functions, weights: weights, sections: blobs.sections)
-        try write(program, to: PackageFormat.programName)
-        let sourceMap = SourceMap.text(
-            contents.coverage, sections: coverageSections, unused: contents.unusedTensors)
-        try write(ByteView(Array(sourceMap.utf8)), to: PackageFormat.sourceMapName)
+        let documents = try PackageDocuments(contents, layout: blobs.layout, indices: indices)
+        files += blobs.layout.files
+        try write(documents.program, to: PackageFormat.programName)
+        try write(documents.sourceMap, to: PackageFormat.sourceMapName)
         for asset in contents.assets {
             let name = "\(PackageFormat.assetsFolder)/\(asset.name)"
             guard PackageFormat.isSafeName(name) else {
@@ -110,32 +89,21 @@ public struct PackageWriter: ~Copyable {
             try Files.makeFolder(Files.parentFolder(of: "\(folder)/\(name)") ?? folder)
             try write(asset.content, to: name)
         }
-        return try writeManifest()
+        return try write(documents.manifest(files))
     }
 
     private mutating func write(_ content: ByteView, to name: String) throws {
-        var file = try AtomicFile(replacing: "\(folder)/\(name)", isSynced: false)
+        var file = try AtomicFile(replacing: "\(folder)/\(name)", as: .internal, isSynced: false)
         try file.write(content)
         try file.commit()
         files.append(
             Manifest.File(name: name, byteCount: content.count, digest: TreeDigest.digest(of: content)))
     }
 
-    private func writeManifest() throws -> Digest {
-        typealias Feature = PackageFormat.Feature
-        let required: [Feature] = [.compiledFunctions] + (blobs.blobCount > 0 ? [.weightBlobs] : [])
-        let isScaled = contents.coverage.contains { $0.scaling != nil }
-        let optional: [Feature] =
-            [.sourceMap] + (contents.assets.isEmpty ? [] : [.assets]) + (isScaled ? [.scaledChannels] : [])
-        let manifest = Manifest(
-            digest: Digest(bytes: []), major: PackageFormat.major, minor: isScaled ? 1 : 0,
-            requiredFeatures: required.map(\.rawValue), optionalFeatures: optional.map(\.rawValue),
-            functions: contents.program.functions.map(Manifest.Function.init),
-            files: files.sorted { $0.name < $1.name },
-            coverage: CoverageSummary(contents.coverage, unused: contents.unusedTensors.count),
-            provenance: contents.provenance)
+    private func write(_ manifest: Manifest) throws -> Digest {
         let text = manifest.text
-        var file = try AtomicFile(replacing: "\(folder)/\(PackageFormat.manifestName)", isSynced: false)
+        var file = try AtomicFile(
+            replacing: "\(folder)/\(PackageFormat.manifestName)", as: .internal, isSynced: false)
         try file.write(text)
         try file.commit()
         // Reading it back finds what cannot be read: two assets of one name, a shape that is too large.

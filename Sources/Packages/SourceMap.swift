@@ -1,5 +1,5 @@
 import ByteIO
-import Tensors
+public import Tensors
 import WeightCompression
 
 /// source-map.json: what became of each tensor of the checkpoint. Not needed to run.
@@ -8,16 +8,21 @@ public struct SourceMap: Sendable {
     public var coverage: [CoverageEntry]
     /// The tensors that no function reads.
     public var unusedTensors: [UnusedTensor]
+    /// Tensors of which tables were computed, in float32.
+    public var keptTensors: [StoredTensor]
 
     static let limits = JSON.Limits(bytes: 256 << 20, depth: 8)
 
     /// - Parameter sections: those of each entry, where they lie.
-    static func text(_ coverage: [CoverageEntry], sections: [[Section]], unused: [UnusedTensor]) -> String {
-        let document: JSON = [
-            "tensors": .array(zip(coverage, sections).map(json)),
-            "unused": .array(unused.map { ["name": .string($0.name), "reason": .string($0.reason)] }),
+    static func text(_ contents: PackageContents, sections: [[Section]]) -> String {
+        var members: [JSON.Member] = [
+            .init("tensors", .array(zip(contents.coverage, sections).map(json))),
+            .init(
+                "unused",
+                .array(contents.unusedTensors.map { ["name": .string($0.name), "reason": .string($0.reason)] })),
         ]
-        return document.text()
+        if !contents.keptTensors.isEmpty { members.append(.init(kept, .array(contents.keptTensors.map(\.kept)))) }
+        return JSON.object(members).text()
     }
 
     private static func json(_ entry: CoverageEntry, _ sections: [Section]) -> JSON {
@@ -37,6 +42,7 @@ public struct SourceMap: Sendable {
         for (name, exponents) in [(scaledRows, entry.scaling?.rows), (scaledColumns, entry.scaling?.columns)] {
             if let exponents, !exponents.isEmpty { members.append(.init(name, .array(exponents.map(integer)))) }
         }
+        members += entry.origins
         if let reason = entry.reason { members.append(.init("reason", .string(reason))) }
         return .object(members)
     }
@@ -60,6 +66,8 @@ public struct SourceMap: Sendable {
     }
 
     private static func integer(_ number: Int) -> JSON { .integer(Int64(number)) }
+
+    private static let kept = "kept"
 
     /// - Parameters:
     ///   - known: the sections of program.bin; no others may be named.
@@ -85,17 +93,25 @@ public struct SourceMap: Sendable {
             distortion.energy = try field["energy"].double()
             if field["squaredError"].exists { distortion.squaredError = try field["squaredError"].double() }
             if field["maximumError"].exists { distortion.maximumError = try field["maximumError"].double() }
-            return CoverageEntry(
+            var entry = CoverageEntry(
                 tensor: tensor, distortion: distortion,
                 reason: field["reason"].exists ? try field["reason"].string() : nil,
                 readers: try field["readers"].array().map { try $0.string() },
                 scaling: try Self.scaling(field, of: shape))
+            try entry.readOrigins(field)
+            return entry
         }
         guard Set(coverage.map(\.tensor.name)).count == coverage.count else {
             throw document["tensors"].error("a tensor is listed twice")
         }
+        keptTensors =
+            document[Self.kept].exists ? try document[Self.kept].array().map(StoredTensor.init(kept:)) : []
         unusedTensors = try document["unused"].array().map {
             UnusedTensor(name: try $0["name"].string(), reason: try $0["reason"].string())
+        }
+        let names = originals.map(\.name)
+        guard Set(names).count == names.count else {
+            throw document["tensors"].error("a tensor of the checkpoint is listed twice")
         }
     }
 }

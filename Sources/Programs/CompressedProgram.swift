@@ -98,6 +98,7 @@ extension Recipe {
     /// and the units of each tensor; the result does not depend on how many there are.
     /// - Parameters:
     ///   - stored: finds a weight that is there already; nil: compress it.
+    ///   - reading: gives what is compressed in place of a weight: the same tensor, perhaps a copy of it.
     ///   - store: takes finished weights, and may return the same ones kept elsewhere (a cached file), in their order, so
     ///     that memory does not grow with the model. Called while the next weights are being made.
     ///   - calibrating: makes the weights whose codecs want to know their inputs, by name, once the others are stored.
@@ -105,6 +106,7 @@ extension Recipe {
     public func compressing(
         _ functions: [FrozenProgram], threads: Int,
         stored: (StoredTensor, any WeightCodec) throws -> (CompressedTensor, Distortion)? = { _, _ in nil },
+        reading: @Sendable (StoredTensor, _ threads: Int) throws -> StoredTensor = { source, _ in source },
         store: @Sendable ([MadeWeight]) throws -> [CompressedTensor] = { $0.map(\.tensor) },
         calibrating: ([PlannedWeight], _ stored: [CompressedTensor]) throws -> [String: CompressedWeight] = { _, _ in
             [:]
@@ -125,7 +127,7 @@ extension Recipe {
                 let found = try batch.map { try stored($0.source, $0.choice.codec) }
                 let waiting = pending
                 let (made, before) = try Parallel.alongside(threads: threads, { try waiting.stored(by: store) }) {
-                    try Self.made(batch, found, threads: threads)
+                    try Self.made(batch, found, reading: reading, threads: threads)
                 }
                 weights += before
                 pending = batch.indices.map {
@@ -151,7 +153,8 @@ extension Recipe {
 
     /// Compresses the weights of a batch that are not among the `found`.
     private static func made(
-        _ batch: [PlannedWeight], _ found: [(CompressedTensor, Distortion)?], threads: Int
+        _ batch: [PlannedWeight], _ found: [(CompressedTensor, Distortion)?],
+        reading: @Sendable (StoredTensor, _ threads: Int) throws -> StoredTensor, threads: Int
     ) throws -> [MadeWeight] {
         let largestFirst = batch.indices.sorted {
             (batch[$1].source.shape.count, $0) < (batch[$0].source.shape.count, $1)
@@ -160,7 +163,8 @@ extension Recipe {
             let index = largestFirst[place]
             let (tensor, distortion) =
                 try found[index]
-                ?? CompressedTensor.compressing(batch[index].source, with: batch[index].choice.codec, threads: threads)
+                ?? CompressedTensor.compressing(
+                    reading(batch[index].source, threads), with: batch[index].choice.codec, threads: threads)
             return MadeWeight(source: batch[index].source, tensor: tensor, distortion: distortion)
         }
         return zip(largestFirst, unordered).sorted { $0.0 < $1.0 }.map(\.1)
@@ -188,7 +192,7 @@ extension PlannedWeight {
     fileprivate var withoutStatistics: PlannedWeight {
         PlannedWeight(
             source: source, readers: readers,
-            choice: Recipe.Choice(codec: choice.codec.dataFree, reason: choice.reason))
+            choice: Recipe.Choice(codec: choice.codec.dataFree, reason: choice.reason, rule: choice.rule))
     }
 
     /// The same values stored the same way.

@@ -83,6 +83,9 @@ public struct HostTensor: Equatable, Sendable {
         }
     }
 
+    /// What its elements take in memory.
+    var byteCount: Int { type.hostBytes }
+
     public func stored(name: String) -> StoredTensor {
         switch elements {
         case .float32(let floats): StoredTensor(name: name, floats: floats, shape: shape)
@@ -91,5 +94,17 @@ public struct HostTensor: Equatable, Sendable {
             StoredTensor(
                 name: name, elementType: .bool, shape: shape, bytes: ByteView(flags.map { $0 ? 1 : 0 as UInt8 }))
         }
+    }
+}
+
+extension TensorType {
+    /// What a `HostTensor` of this type takes in memory; 0 with free dimensions.
+    package var hostBytes: Int {
+        guard let shape else { return 0 }
+        let size = elementType == .int64 ? 8 : elementType == .bool ? 1 : 4
+        guard let (bytes, overflow) = shape.checkedCount?.multipliedReportingOverflow(by: size), !overflow else {
+            return .max
+        }
+        return bytes
     }
 }

@@ -1,3 +1,4 @@
+import ByteIO
 import Tensors
 
 extension FrozenProgram {
@@ -14,7 +15,11 @@ extension FrozenProgram {
         observe: (Program.Node, [HostTensor]) throws -> Void = { _, _ in }
     ) throws -> [(name: String, tensor: HostTensor)] {
         var values: [Value: HostTensor] = [:]
+        var live = 0
         var uses = program.useCounts
+        try MachineMemory.require(
+            MachineMemory.sum(program.states.map { program.type(of: $0.value).hostBytes }),
+            for: "the state of \(program.name)")
         for input in program.inputs { values[input.value] = inputs[input.name] }
         for state in program.states {
             values[state.value] =
@@ -31,6 +36,9 @@ extension FrozenProgram {
             }
             let results: [HostTensor]
             let types = node.outputs.map(program.type)
+            let constantTypes = node.inputs.filter { values[$0] == nil }.map(program.type)
+            let needed = MachineMemory.sum((types + constantTypes).map(\.hostBytes))
+            try MachineMemory.require(MachineMemory.sum([live, needed]), for: "the reference run of \(subject)")
             do {
                 // What has no elements may have any number of rows without elements.
                 let isEmpty = types.allSatisfy { $0.shape?.dimensions.contains(0) ?? false }
@@ -38,17 +46,27 @@ extension FrozenProgram {
             } catch let error as OperatorError {
                 throw ShapeError(operator: subject, reason: error.description)
             }
-            for (value, result) in zip(node.outputs, results) { values[value] = result }
+            for (value, result) in zip(node.outputs, results) {
+                values[value] = result
+                live += result.byteCount
+            }
             try observe(node, results)
             for value in node.inputs {
                 uses[value, default: 0] -= 1
-                if uses[value] == 0 { values[value] = nil }
+                if uses[value] == 0, let gone = values.removeValue(forKey: value) { live -= gone.byteCount }
             }
         }
         for state in program.states { states[state.name] = values[state.next] }
         return try program.outputs.compactMap { output in
             (try values[output.value] ?? constants[output.value].map(constant)).map { (output.name, $0) }
         }
+    }
+
+    /// - Throws: `RequestError` (unavailable) when inputs and states do not fit into memory.
+    package func requireMemoryForInputs() throws {
+        let values = program.inputs.map(\.value) + program.states.map(\.value)
+        try MachineMemory.require(
+            MachineMemory.sum(values.map { program.type(of: $0).hostBytes }), for: "the input of \(functionName)")
     }
 
     /// The same for a program whose states, if it has any, start as it says.

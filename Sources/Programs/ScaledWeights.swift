@@ -2,6 +2,12 @@ public import Tensors
 
 /// Weights of a model's parts with channels scaled at sites, so that the parts give the same as before.
 public struct ScaledWeights: Sendable {
+    /// Why a weight with method=awq is not scaled, as a package says it.
+    public enum Obstacle: String, Sendable, CaseIterable {
+        case noSite = "method=awq needs inputs whose channels a weight makes and nothing else reads"
+        case nothingGained = "method=awq would bring what it gives no nearer to what it should"
+    }
+
     public private(set) var scalings: [String: ChannelScaling] = [:]
     /// The same weights as they are then.
     public private(set) var tensors: [String: StoredTensor] = [:]

@@ -21,21 +21,26 @@ struct FunctionMemory {
         guard function.arenaBytes >= 0 else {
             throw FormatError(file: function.name, reason: "an arena of \(function.arenaBytes) bytes")
         }
-        arena = ByteBuffer(count: function.arenaBytes)
-        inputs = try function.inputs.map { ByteBuffer(count: try $0.byteCount(in: function.name)) }
+        let sizes = try function.inputs.map { try $0.byteCount(in: function.name) }
+        let stateSizes = try function.states.map { try $0.port.byteCount(in: function.name) }
+        let purpose = "function \(function.name)"
+        try MachineMemory.require(
+            MachineMemory.sum([function.arenaBytes] + sizes + stateSizes), for: purpose)
+        arena = try ByteBuffer(allocating: function.arenaBytes, for: purpose)
+        inputs = try sizes.map { try ByteBuffer(allocating: $0, for: purpose) }
         self.states = try function.states.map(states.buffer)
         for operand in function.calls.flatMap(\.inputs) + function.outputs.map(\.operand) {
             guard case .weight(let index) = operand.storage, weights.indices.contains(index), resident[index] == nil,
-                let buffer = Self.decoded(weights[index])
+                let buffer = try Self.decoded(weights[index])
             else { continue }
             resident[index] = buffer
         }
     }
 
-    private static func decoded(_ weight: CompressedTensor) -> ByteBuffer? {
+    private static func decoded(_ weight: CompressedTensor) throws -> ByteBuffer? {
         if weight.elementType.isFloatingPoint {
             guard weight.shape.rank < 2 || weight.shape.count <= residentElements else { return nil }
-            let buffer = ByteBuffer(count: weight.shape.count * MemoryLayout<Float>.stride)
+            let buffer = try ByteBuffer(allocating: weight.shape.count * MemoryLayout<Float>.stride, for: weight.name)
             weight.codec.decode(
                 0..<weight.shape.rows, of: weight, into: buffer.bytes.assumingMemoryBound(to: Float.self))
             return buffer
@@ -45,7 +50,8 @@ struct FunctionMemory {
         let stored = StoredTensor(
             name: weight.name, elementType: weight.elementType, shape: weight.shape, bytes: bytes)
         let isFlags = weight.elementType == .bool
-        let buffer = ByteBuffer(count: weight.shape.count * (isFlags ? 1 : MemoryLayout<Int64>.stride))
+        let buffer = try ByteBuffer(
+            allocating: weight.shape.count * (isFlags ? 1 : MemoryLayout<Int64>.stride), for: weight.name)
         for (index, value) in stored.integers().enumerated() {
             if isFlags {
                 buffer.bytes[index] = value == 0 ? 0 : 1
@@ -63,7 +69,7 @@ struct FunctionMemory {
                 file: function.name, reason: "\(tensor.name) of \(tensor.shape) takes the place of no weight")
         }
         weights[index] = tensor
-        if resident[index] != nil { resident[index] = Self.decoded(tensor) }
+        if resident[index] != nil { resident[index] = try Self.decoded(tensor) }
     }
 
     /// Copies an input that has been checked.

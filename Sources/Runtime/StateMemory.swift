@@ -42,6 +42,9 @@ public final class StateMemory: Sendable {
             $0.name == $1.name
                 ? $0.shape.dimensions.lexicographicallyPrecedes($1.shape.dimensions) : $0.name < $1.name
         }
+        // All at once, though each is taken when it is needed.
+        try MachineMemory.require(
+            MachineMemory.sum(try states.map { try $0.port.byteCount(in: $0.name) }), for: "the state of the functions")
         slots = Locked(states.map { StateSlot(state: $0) })
     }
 
@@ -53,7 +56,7 @@ public final class StateMemory: Sendable {
                 throw RequestError(
                     "there is no state \"\(state.name)\" of type \(state.typeText): the states are another program's")
             }
-            return slots[index].memory()
+            return try slots[index].memory()
         }
     }
 
@@ -97,11 +100,11 @@ public final class StateMemory: Sendable {
                 guard let place = slots.firstIndex(where: { $0.isLike(value) }) else { throw unknown(value) }
                 return place
             }
+            let buffers = try places.map { try slots[$0].memory() }
             if resetsOthers {
                 for slot in slots { slot.reset() }
             }
-            for (place, value) in zip(places, values) {
-                let buffer = slots[place].memory()
+            for (buffer, value) in zip(buffers, values) {
                 value.bytes.withBytes { buffer.bytes.copyMemory(from: $0) }
             }
         }
@@ -132,9 +135,10 @@ private struct StateSlot {
     }
 
     /// Its memory, with the initial value when it is new.
-    mutating func memory() -> ByteBuffer {
+    mutating func memory() throws -> ByteBuffer {
         if let buffer { return buffer }
-        let new = ByteBuffer(count: state.shape.count * state.elementType.byteCount)
+        let new = try ByteBuffer(
+            allocating: state.port.byteCount(in: "state"), for: "state \"\(state.name)\"")
         buffer = new
         if state.initial != 0 { reset() }
         return new

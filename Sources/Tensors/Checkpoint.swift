@@ -2,21 +2,20 @@ public import ByteIO
 
 /// A model as Hugging Face ships it: configuration, weights in one or more safetensors files, and what goes with them.
 public struct Checkpoint: Sendable {
-    /// A file beside the weights that a package passes through (tokenizer, configs), with its path relative to the folder.
-    public struct Asset: Sendable {
-        public let name: String
-        public let path: String
-    }
+    /// What opens the model's files, and keeps account of them.
+    public let reader: ModelFiles
     /// The model folder, or the folder of the single file.
-    public let folder: String
+    public var folder: String { reader.folder }
     /// config.json; a missing field when there is none.
-    public let configuration: JSONField
+    public private(set) var configuration: JSONField
+    /// Fields of its JSON files that count as if they were not there, because the user has said so.
+    public private(set) var ignoredFields: [String] = []
     /// The weight files, in the order of their names.
     public let files: [SafetensorsFile]
     /// All tensors, sorted by name.
     public let tensors: [StoredTensor]
-    /// Sorted by name.
-    public let assets: [Asset]
+    /// The files beside the weights that a package passes through: tokenizer, configurations, whatever was read. Sorted by name.
+    public var assets: [ModelFiles.Source] { reader.sources.filter { $0.role == .asset } }
 
     /// - Parameter model: a folder, a .safetensors file (with `configuration` naming its config.json),
     ///   `hf:OWNER/NAME[@REV]`, or `OWNER/NAME` where there is no such folder.
@@ -26,36 +25,52 @@ public struct Checkpoint: Sendable {
         let path = try ModelLocation.resolve(model)
         let isFolder = Files.kind(of: path) == .folder
         let folder = isFolder ? Files.trimmingSlashes(path) : Files.parentFolder(of: path) ?? "."
-        self.folder = folder
-
-        if isFolder {
-            files = try WeightFiles.open(inFolder: folder)
-        } else if path.hasSuffix(".safetensors.index.json") {
-            files = try WeightFiles.openShards(index: path)
-        } else {
-            files = [try WeightFiles.open(file: path)]
-        }
+        reader = ModelFiles(in: folder, substitutes: configuration.map { ["config.json": $0] } ?? [:])
+        files = try isFolder ? reader.weightFiles() : reader.weightFiles(at: path)
         tensors = files.flatMap(\.tensors).sorted { $0.name < $1.name }
+        self.configuration =
+            try reader.document("config.json") ?? JSONField(nil, file: reader.path(of: "config.json"))
+        try reader.openAssets()
+    }
 
-        let configurationPath = configuration ?? "\(folder)/config.json"
-        let hasConfiguration = configuration != nil || Files.kind(of: configurationPath) != nil
-        self.configuration = JSONField(
-            hasConfiguration ? try JSON.read(configurationPath) : nil, file: configurationPath)
-        var assets = try Asset.all(in: folder)
-        if let configuration {
-            assets.removeAll { $0.name == "config.json" }
-            assets.append(Asset(name: "config.json", path: configuration))
+    /// The same model, whose configuration notes what is asked of it from now on.
+    public func recording() -> Checkpoint {
+        var copy = self
+        copy.configuration = configuration.recording()
+        return copy
+    }
+
+    /// The same model, as if fields of its JSON files were not there.
+    /// - Parameter fields: paths as errors print them, e.g. `text_config.dropout` in config.json, or
+    ///   `1_Pooling/config.json:include_prompt`.
+    /// - Throws: `RequestError` for a field that is not there; `FormatError`.
+    public func ignoring(_ fields: [String]) throws -> Checkpoint {
+        var copy = self
+        for field in fields {
+            let parts = field.split(separator: ":", maxSplits: 1).map(String.init)
+            let (name, path) = parts.count == 2 ? (parts[0], parts[1]) : ("config.json", field)
+            guard let rest = try copy.document(name)?.removing(path) else {
+                throw RequestError("\(folder)/\(name) has no field \(quoted(path)) to ignore")
+            }
+            if name == "config.json" { copy.configuration = rest }
+            copy.ignoredFields.append(field)
         }
-        self.assets = assets.sorted { $0.name < $1.name }
+        return copy
+    }
+
+    /// `document` of a file without the fields that are to be ignored.
+    private func withoutIgnored(_ document: JSONField, of name: String) -> JSONField {
+        ignoredFields.filter { $0.hasPrefix("\(name):") }.reduce(document) {
+            $0.removing(String($1.dropFirst(name.count + 1))) ?? $0
+        }
     }
 
     /// A model in memory.
     package init(folder: String, configuration: JSONField, files: [SafetensorsFile]) {
-        self.folder = folder
+        reader = ModelFiles(in: folder)
         self.configuration = configuration
         self.files = files
         tensors = files.flatMap(\.tensors).sorted { $0.name < $1.name }
-        assets = []
     }
 
     public subscript(name: String) -> StoredTensor? {
@@ -67,44 +82,11 @@ public struct Checkpoint: Sendable {
         return low < tensors.count && tensors[low].name == name ? tensors[low] : nil
     }
 
-    /// A JSON file of the folder, e.g. `1_Pooling/config.json`; nil when there is none.
+    /// A JSON file of the folder, e.g. `1_Pooling/config.json`; nil when there is none. It is one of the sources then.
     /// - Throws: `FormatError` when `name` (which may come from another file of the model) leads out of the folder.
     public func document(_ name: String) throws -> JSONField? {
         if name == "config.json" { return configuration.exists ? configuration : nil }
-        guard isRelativeInside(name) else {
-            throw FormatError(file: folder, reason: "the path \(quoted(name)) leads out of the model's folder")
-        }
-        let path = "\(folder)/\(name)"
-        return Files.kind(of: path) == nil ? nil : JSONField(try JSON.read(path), file: path)
-    }
-}
-
-extension Checkpoint.Asset {
-    private static let names: Set<String> = [
-        "added_tokens.json", "chat_template.jinja", "chat_template.json", "config.json",
-        "config_sentence_transformers.json", "generation_config.json", "merges.txt", "modules.json", "normalizer.json",
-        "preprocessor_config.json", "processor_config.json", "sentence_bert_config.json", "special_tokens_map.json",
-        "vocab.json", "vocab.txt",
-    ]
-
-    /// The largest tokenizers that are known have 40 MB.
-    private static let mostBytes: Int64 = 256 << 20
-
-    static func all(in folder: String) throws -> [Checkpoint.Asset] {
-        var found = try Files.list(folder).filter { name in
-            names.contains(name) || name.hasSuffix(".model") || (name.hasPrefix("tokenizer") && name.hasSuffix(".json"))
-        }
-        found.append("1_Pooling/config.json")
-        let assets = found.map { Checkpoint.Asset(name: $0, path: "\(folder)/\($0)") }.filter {
-            Files.kind(of: $0.path) == .file
-        }
-        for asset in assets {
-            guard let size = Files.identity(of: asset.path)?.size, size > mostBytes else { continue }
-            throw FormatError(
-                file: asset.path,
-                reason: "has \(size) bytes; of a file beside the weights at most \(mostBytes) are taken into a package")
-        }
-        return assets
+        return try reader.document(name).map { withoutIgnored($0, of: name) }
     }
 }
 

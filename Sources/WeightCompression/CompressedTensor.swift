@@ -53,7 +53,7 @@ public struct CompressedTensor: Sendable {
         let codec = try codec.settled(for: source)
         let layout = try codec.agreedSections(
             elementType: source.elementType, shape: source.shape, name: source.name, file: source.file)
-        let buffers = layout.map { ByteBuffer(count: $0.byteCount) }
+        let buffers = try layout.map { try ByteBuffer(allocating: $0.byteCount, for: source.name) }
         let units = codec.units(shape: source.shape)
         let parts = try Parallel.map(units.count, threads: threads) { index in
             try codec.encode(

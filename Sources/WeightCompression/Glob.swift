@@ -76,3 +76,42 @@ package struct Glob: Sendable {
         }
     }
 }
+
+// What was meant
+extension Glob {
+    /// The name that takes the fewest edits of the pattern to fit: within a third of its letters, and of 256 characters at
+    /// most; nil when there is none.
+    package func nearest(among names: some Sequence<String>) -> String? {
+        let letters = parts.count { if case .run = $0 { false } else { true } }
+        guard letters > 0, parts.count <= Self.longest else { return nil }
+        let near = names.compactMap { name in
+            name.utf8.count <= Self.longest ? (distance: distance(from: name), name: name) : nil
+        }
+        return near.filter { $0.distance <= max(1, letters / 3) }.min {
+            ($0.distance, $0.name) < ($1.distance, $1.name)
+        }?
+        .name
+    }
+
+    private static let longest = 256
+
+    /// The Levenshtein distance in characters, where a `*` takes any run for nothing.
+    private func distance(from name: String) -> Int {
+        let name = Array(name)
+        var row = Array(0...name.count)
+        for part in parts {
+            if case .run = part {
+                for index in name.indices { row[index + 1] = min(row[index + 1], row[index]) }
+                continue
+            }
+            var diagonal = row[0]
+            row[0] += 1
+            for index in name.indices {
+                let substituted = diagonal + (matches(part, name[index]) ? 0 : 1)
+                diagonal = row[index + 1]
+                row[index + 1] = min(substituted, row[index] + 1, diagonal + 1)
+            }
+        }
+        return row[name.count]
+    }
+}

@@ -11,7 +11,8 @@ public struct Recipe: Sendable {
         /// Fits tensors of at least so many elements.
         public let atLeast: Int?
         public let codec: any WeightCodec
-        private let glob: Glob?
+        /// `match`, parsed.
+        package let glob: Glob?
 
         /// - Throws: `RequestError` when `match` is not a glob.
         public init(
@@ -32,7 +33,7 @@ public struct Recipe: Sendable {
             try self.init(match: Glob.literal(name), codec: codec)
         }
 
-        func fits(_ tensor: StoredTensor, readBy operators: [String]) -> Bool {
+        package func fits(_ tensor: StoredTensor, readBy operators: [String]) -> Bool {
             glob?.matches(tensor.name) ?? true && `operator`.map(operators.contains) ?? true
                 && tensor.shape.count >= atLeast ?? 0
         }
@@ -53,9 +54,11 @@ public struct Recipe: Sendable {
         public let codec: any WeightCodec
         /// Why the weight is not stored as the recipe's codec would; nil when it is.
         public let reason: String?
+        /// The index of the rule that chose; nil for the default.
+        public let rule: Int?
 
-        public init(codec: any WeightCodec, reason: String?) {
-            (self.codec, self.reason) = (codec, reason)
+        public init(codec: any WeightCodec, reason: String?, rule: Int? = nil) {
+            (self.codec, self.reason, self.rule) = (codec, reason, rule)
         }
     }
 
@@ -137,11 +140,12 @@ public struct Recipe: Sendable {
     /// The codec for a weight that `operators` read. A weight that the chosen codec objects to is stored as it is in the
     /// checkpoint, with the reason.
     public func choice(for tensor: StoredTensor, readBy operators: [String]) -> Choice {
-        var codec = rules.first { $0.fits(tensor, readBy: operators) }?.codec ?? defaultCodec
+        let rule = rules.firstIndex { $0.fits(tensor, readBy: operators) }
+        var codec = rule.map { rules[$0].codec } ?? defaultCodec
         if let calibratedWeights, !calibratedWeights.contains(tensor.name) { codec = codec.dataFree }
         guard let objection = codec.objection(elementType: tensor.elementType, shape: tensor.shape) else {
-            return Choice(codec: codec, reason: nil)
+            return Choice(codec: codec, reason: nil, rule: rule)
         }
-        return Choice(codec: StoredCodec(), reason: objection)
+        return Choice(codec: StoredCodec(), reason: objection, rule: rule)
     }
 }

@@ -88,6 +88,10 @@ extension WeightCodec {
 
 /// A weight's rows and columns as codecs see them: none in a matrix without elements, whatever its other extent is.
 extension Shape {
+    /// Whether scales and tables can belong to output channels. A vector or scalar, such as a bias or a norm's gain, has none:
+    /// schemes that need them leave it as it is in the checkpoint, by design.
+    public var hasOutputChannels: Bool { rank >= 2 }
+
     public var rows: Int { rank < 2 ? 1 : dimensions.contains(0) ? 0 : dimensions[0] }
     public var columns: Int { rank < 2 ? count : dimensions.contains(0) ? 0 : dimensions[1...].reduce(1, *) }
 
@@ -102,7 +106,7 @@ extension WeightCodec {
     /// Why a tensor cannot share scales or tables; nil when it can.
     func quantizationObjection(_ elementType: ElementType, _ shape: Shape) -> String? {
         if !elementType.isFloatingPoint { return "\(elementType.rawValue) elements are not floating point" }
-        if shape.rank < 2 { return "a \(shape.rank == 0 ? "scalar" : "vector") has no output channels" }
+        if !shape.hasOutputChannels { return "a \(shape.rank == 0 ? "scalar" : "vector") has no output channels" }
         if shape.count == 0 { return "it has no elements" }
         return nil
     }

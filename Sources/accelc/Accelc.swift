@@ -32,7 +32,13 @@ struct Accelc {
             let arguments = try Arguments(rest, for: command)
             arguments.seconds(CommonOptions.timeout).map(Interruption.after)
             try console.configure(arguments)
-            return try command.run(arguments, console)
+            try arguments.requireKinds()
+            try arguments.requireReplaceableOutputs()
+            let start = ContinuousClock.now
+            let status = try command.run(arguments, console)
+            let memory = Text.bytes(Timing.peakMemory)
+            console.detail("took \(Text.decimals(start.secondsToNow, 2)) s and at most \(memory) of memory")
+            return status
         } catch let error as any ReportedError {
             console.error(error.description)
             return error.exitStatus

@@ -26,7 +26,11 @@ extension Command {
 
 /// Options that every command takes.
 enum CommonOptions {
-    static let quiet = Option("quiet", .flag, "print errors only", short: "q")
+    static let quiet = Option("quiet", .flag, "print errors only", short: "q", excludes: ["verbose"])
+    static let verbose = Option(
+        "verbose", .flag,
+        "also say what is as it should be, such as weights that stay as they are by design, and what the run took",
+        short: "v")
     static let progress = Option(
         "progress", .words(ProgressStyle.allCases.map(\.rawValue)),
         "how to show progress on standard error; auto: a bar on a terminal, nothing elsewhere", default: "auto")
@@ -35,7 +39,7 @@ enum CommonOptions {
     )
     static let timeout = Option(
         "timeout", .seconds, "end with exit status 130 after this time, with nothing half-written left")
-    static let all = [quiet, progress, threads, timeout]
+    static let all = [quiet, verbose, progress, threads, timeout]
 
     /// For the commands that can print one JSON document instead of text.
     static let json = Option("json", .flag, "print one JSON document on standard output instead of text")

@@ -20,7 +20,8 @@ struct CachedPackageTests {
         let contents = PackageContents(
             program: try compressed.compiled(), coverage: compressed.weights.map(CoverageEntry.init), unusedTensors: [],
             provenance: Provenance(sources: [], family: "bert", recipe: recipe.json, shapes: []), assets: [])
-        let key = CacheKey(sources: [], parts: [], shapes: [], recipe: recipe.json)
+        let key = CacheKey(
+            sources: [], parts: [], shapes: contents.program.functions.map(\.name), recipe: recipe.json)
         try PackageWriter.write(contents, to: "\(root).accelpkg") { path in
             Cache(root: root).store(packageAt: path, for: key, model: "bert")
         }

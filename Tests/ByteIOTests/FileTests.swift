@@ -53,7 +53,7 @@ struct FileTests {
         try withTemporaryFolder { folder in
             let path = "\(folder)/a"
             for round in ["first", "second"] {
-                var file = try AtomicFile(replacing: path)
+                var file = try AtomicFile(replacing: path, as: .internal)
                 try file.write(round)
                 try file.pad(to: 16)
                 #expect(file.count == 16)
@@ -77,7 +77,7 @@ struct FileTests {
             try withTemporaryFolder(in: root) { folder in
                 var random = SeededGenerator(seed: 3)
                 var expected: [UInt8] = []
-                var file = try AtomicFile(replacing: "\(folder)/a", cachedBytes: 10_000)
+                var file = try AtomicFile(replacing: "\(folder)/a", as: .internal, cachedBytes: 10_000)
                 for size in [9_999, 1, 1, 4_095, 5, 4_096, 0, 8_192, 6_000_000, 100, 4_194_304, 12_345_678, 77] {
                     let part = (0..<size).map { _ in UInt8.random(in: 0...255, using: &random) }
                     expected += part
@@ -99,7 +99,7 @@ struct FileTests {
         try withTemporaryFolder { folder in
             try Data("old".utf8).write(to: URL(filePath: "\(folder)/a"))
             do {
-                var file = try AtomicFile(replacing: "\(folder)/a")
+                var file = try AtomicFile(replacing: "\(folder)/a", as: .internal)
                 try file.write("new")
                 let during = try Files.list(folder)
                 #expect(during.count == 2)
@@ -115,7 +115,7 @@ struct FileTests {
         try withTemporaryFolder { folder in
             let path = "\(folder)/out"
             for name in ["first", "second"] {
-                let target = try AtomicFolder(replacing: path + "/")
+                let target = try AtomicFolder(replacing: path + "/", as: .internal)
                 try Files.makeFolder("\(target.path)/deep/er")
                 try Data(name.utf8).write(to: URL(filePath: "\(target.path)/deep/er/\(name)"))
                 try target.commit()
@@ -123,7 +123,7 @@ struct FileTests {
                 #expect(names == [name])
             }
             do {
-                let target = try AtomicFolder(replacing: path)
+                let target = try AtomicFolder(replacing: path, as: .internal)
                 try Files.makeFolder("\(target.path)/third")
             }
             let names = try Files.list(path)
@@ -137,9 +137,9 @@ struct FileTests {
         // In a process of its own: the files of tests that run beside this one must stay.
         await #expect(processExitsWith: .success) {
             try withTemporaryFolder { folder in
-                var file = try AtomicFile(replacing: "\(folder)/file")
+                var file = try AtomicFile(replacing: "\(folder)/file", as: .internal)
                 try file.write("half")
-                let target = try AtomicFolder(replacing: "\(folder)/folder")
+                let target = try AtomicFolder(replacing: "\(folder)/folder", as: .internal)
                 try Files.makeFolder("\(target.path)/inner")
                 guard try Files.list(folder).count == 2 else { exit(1) }
                 TemporaryPaths.removeAll()
@@ -148,12 +148,39 @@ struct FileTests {
         }
     }
 
+    #if os(Linux)
+        @Test("a file that grows too large is an error, also past the page cache, and nothing of it is left")
+        func limited() async {
+            // In a process of its own: the limit is the process's.
+            await #expect(processExitsWith: .success) {
+                try withTemporaryFolder { folder in
+                    signal(SIGXFSZ, SIG_IGN)
+                    for (limit, cachedBytes) in [(5000, nil), (1_000_000, nil), (5000, 10_000), (9_000_001, 10_000)] {
+                        var limits = rlimit(rlim_cur: rlim_t(limit), rlim_max: .max)
+                        guard setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits) == 0 else { exit(1) }
+                        do {
+                            var file = try AtomicFile(replacing: "\(folder)/a", as: .internal, cachedBytes: cachedBytes)
+                            for _ in 0..<300 { try file.write(ByteView([UInt8](repeating: 1, count: 99_999))) }
+                            try file.commit()
+                            exit(2)
+                        } catch let error as RequestError {
+                            guard error.exitStatus == .unavailable, error.description.contains("File too large") else {
+                                exit(3)
+                            }
+                        }
+                        guard try Files.list(folder).isEmpty else { exit(4) }
+                    }
+                }
+            }
+        }
+    #endif
+
     @Test(
         "outputs that name no new file are refused",
         arguments: ["", "/", ".", "..", "x/..", "/dev/null", "/no/such/folder/x"])
     func refusedOutputs(path: String) {
-        #expect(throws: RequestError.self) { _ = try AtomicFile(replacing: path) }
-        #expect(throws: RequestError.self) { _ = try AtomicFolder(replacing: path) }
+        #expect(throws: RequestError.self) { _ = try AtomicFile(replacing: path, as: .internal) }
+        #expect(throws: RequestError.self) { _ = try AtomicFolder(replacing: path, as: .internal) }
     }
 
     @Test("trees are removed without following links")

@@ -8,7 +8,7 @@ private let text = ByteView(Array(String(repeating: "all work and no play ", cou
 private let noise = ByteView((0..<9000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) })
 
 private func writeSample(_ path: String, largestIn32Bits: Int = 0xFFFF_FFFE) throws {
-    var writer = try ZipWriter(replacing: path, largestIn32Bits: largestIn32Bits)
+    var writer = try ZipWriter(replacing: path, as: .internal, largestIn32Bits: largestIn32Bits)
     try writer.append("manifest.json", text, compressed: true)
     try writer.append("weights/0000.bin", noise, compressed: false, alignment: 16384)
     try writer.append("weights/é.bin", noise, compressed: true)
@@ -52,7 +52,7 @@ struct ZipTests {
     @Test("an archive of no entries reads back")
     func empty() throws {
         try withTemporaryFolder { folder in
-            let writer = try ZipWriter(replacing: "\(folder)/a.zip")
+            let writer = try ZipWriter(replacing: "\(folder)/a.zip", as: .internal)
             try writer.commit()
             #expect(try ZipArchive(MappedFile("\(folder)/a.zip")).entries.isEmpty)
         }
@@ -101,7 +101,7 @@ struct ZipTests {
     func refusedNames(names: [String]) throws {
         try withTemporaryFolder { folder in
             #expect(throws: RequestError.self) {
-                var writer = try ZipWriter(replacing: "\(folder)/a.zip")
+                var writer = try ZipWriter(replacing: "\(folder)/a.zip", as: .internal)
                 for name in names { try writer.append(name, text, compressed: false) }
             }
             let left = try Files.list(folder)

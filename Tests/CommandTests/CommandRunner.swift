@@ -63,6 +63,10 @@ enum CommandRunner {
         if !isFolder.boolValue { return ["": try Data(contentsOf: URL(filePath: path))] }
         var contents: [String: Data] = [:]
         for name in try FileManager.default.subpathsOfDirectory(atPath: path) {
+            if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(path)/\(name)") {
+                contents[name] = Data("-> \(target)".utf8)
+                continue
+            }
             _ = FileManager.default.fileExists(atPath: "\(path)/\(name)", isDirectory: &isFolder)
             contents[name] = isFolder.boolValue ? Data() : try Data(contentsOf: URL(filePath: "\(path)/\(name)"))
         }

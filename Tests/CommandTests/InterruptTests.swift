@@ -57,6 +57,36 @@
             }
         }
 
+        @Test("A file that may not be so large is an error, and nothing of it is left", arguments: [0, 1, 100])
+        func limited(_ blocks: Int) throws {
+            try withTemporaryFolder { folder in
+                let convert = [
+                    "convert", Fixtures.path("bert_base"), "--shape", "batch=1,sequence=8", "-q", "-o", "p.accelpkg",
+                ]
+                #expect(try CommandRunner.run(convert, in: folder).status == 0)
+                for words in [
+                    convert.dropLast() + ["q.accelpkg"], ["decompress", "p.accelpkg", "-o", "w.safetensors"],
+                ] {
+                    let process = CommandRunner.process([], in: folder)
+                    let tool = CommandRunner.executable.path
+                    process.executableURL = URL(filePath: "/bin/sh")
+                    process.arguments = ["-c", "ulimit -f \(blocks) && exec \"$0\" \"$@\"", tool] + words
+                    process.environment?["ACCELC_CACHE"] = "\(folder)/.other"
+                    let stream = Pipe()
+                    process.standardError = stream
+                    try process.run()
+                    let errors = String(decoding: stream.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+                    process.waitUntilExit()
+                    #expect(process.terminationReason == .exit && process.terminationStatus == 3, "\(errors)")
+                    #expect(errors.contains("File too large"), "\(errors)")
+                    #expect(try partialFiles(folder).isEmpty)
+                    for name in ["q.accelpkg", "w.safetensors"] {
+                        #expect(!FileManager.default.fileExists(atPath: "\(folder)/\(name)"))
+                    }
+                }
+            }
+        }
+
         @Test("Output that cannot be written is an error")
         func fullDevice() throws {
             try withTemporaryFolder { folder in

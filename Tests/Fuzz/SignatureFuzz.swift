@@ -27,6 +27,6 @@ extension FuzzTarget {
             #"{"allowedSigners": "s", "rules": [{"origin": "/a/*", "identities": ["x"]}, {"origin": "[a-c]?*", "unsigned": true}]}"#
         ].map { Array($0.utf8) }
     ) { bytes in
-        _ = try TrustPolicy(bytes, file: "/etc/trust.json").rule(forPackageAt: "/a/b.accelpkg")
+        _ = try TrustPolicy(bytes, file: "/etc/trust.json").rule(forRealPath: "/a/b.accelpkg")
     }
 }

@@ -37,7 +37,7 @@ struct BertRefusalTests {
             "config.json, field position_embedding_type: a position embedding other than \"absolute\" is not supported"),
         Change(
             "quantization_config", ["bits": 4],
-            "config.json, field quantization_config: a checkpoint that is quantised already is not supported"),
+            "config.json, field quantization_config: a checkpoint that is quantized already is not supported"),
         Change(
             "architectures", ["BertForNextSentencePrediction"],
             "config.json, field architectures[0]: the architecture \"BertForNextSentencePrediction\" is not supported "

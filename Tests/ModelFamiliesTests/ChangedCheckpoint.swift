@@ -25,8 +25,8 @@ struct ChangedCheckpoint {
         if let value { configuration.append(JSON.Member(key, value)) }
     }
 
-    func model() throws -> FamilyModel {
-        try withCheckpoint { try Families.matching($0.configuration).model(for: $0) }
+    func model(ignoredTensors: [String] = []) throws -> FamilyModel {
+        try withCheckpoint { try Families.matching($0.configuration).model(for: $0, ignoredTensors: ignoredTensors) }
     }
 
     /// Writes it and opens it.
@@ -40,7 +40,7 @@ struct ChangedCheckpoint {
                     at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
                 try Data(text.utf8).write(to: file)
             }
-            try SafetensorsWriter.write(tensors, to: "\(folder)/model.safetensors")
+            try SafetensorsWriter.write(tensors, to: "\(folder)/model.safetensors", as: .part)
             return try body(try Checkpoint(model: folder))
         }
     }

@@ -72,8 +72,8 @@ struct DecoderMutationTests {
         Mutation(testDescription: "no logit cap", fixture: "gemma3_old", fields: [("final_logit_softcapping", .null)]),
         Mutation(testDescription: "another activation", fixture: "gemma3_old", fields: [("hidden_activation", "gelu")]),
         Mutation(
-            testDescription: "the activation that an early Gemma names", fixture: "gemma_early",
-            fields: [("hidden_activation", "gelu")]),
+            testDescription: "another activation of an early Gemma", fixture: "gemma_early",
+            fields: [("hidden_act", "gelu_python")]),
         Mutation(testDescription: "gains from zero", fixture: "gemma3_old", without: "layers.1.input_layernorm.add"),
         Mutation(
             testDescription: "swapped queries and keys", fixture: "llama_linear_old",
@@ -158,6 +158,11 @@ struct DecoderMutationTests {
             fixture: "mistral_window", field: "architectures", value: ["MistralForTokenClassification"],
             sentence: "config.json, field architectures[0]: the architecture \"MistralForTokenClassification\" is not "
                 + "supported (supported: MistralForCausalLM, MistralModel)"),
+        Refusal(
+            fixture: "gemma_early", field: "hidden_activation", value: "relu",
+            sentence:
+                "config.json, field hidden_activation: differs from hidden_act, which the framework reads instead "
+                + "from version 5 on"),
         Refusal(
             fixture: "mistral_window", field: "hidden_size", value: nil,
             sentence: "config.json, field hidden_size: expected an integer, found nothing"),

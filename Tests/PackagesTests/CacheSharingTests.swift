@@ -65,7 +65,7 @@ struct CacheSharingTests {
             let sources = (1...2).map { TinyModel(width: 512, rows: 512, seed: UInt64($0)).tensors[0] }
             try Files.makeFolder("\(root).model")
             try write(Array("{}".utf8), to: "\(root).model/config.json")
-            try SafetensorsWriter.write(TinyModel().tensors, to: "\(root).model/model.safetensors")
+            try SafetensorsWriter.write(TinyModel().tensors, to: "\(root).model/model.safetensors", as: .part)
             let digests = try ModelDigests(Checkpoint(model: "\(root).model"), cache: nil, threads: 1)
             func kept() -> KeptTensors {
                 KeptTensors(cache: Cache(root: root), digests: digests, output: "\(root).out", model: "m")
@@ -118,7 +118,7 @@ struct CacheSharingTests {
         try withRoot { root in
             let folder = CacheFolder(root: root)
             let key = try store(1, in: Cache(root: root))
-            let path = "\(folder.leasesPath)/1"
+            let path = "\(folder.leasesPath)/\(CacheNames.random())"
             func collect(afterSeconds seconds: Int64 = 0) throws -> Int {
                 let now = Int64(Date().timeIntervalSince1970) + seconds
                 return try Cache(root: root, clock: { now * 1_000_000_000 }).collect(maximumBytes: 0).removedRecords

@@ -69,7 +69,8 @@ struct CacheUpkeepTests {
             let report = try young.collect(maximumBytes: 0)
             #expect(report == .init(removedRecords: 1, youngBytes: 6144))
             try write(
-                [1, 2, 3], to: "\(cache.folder.blobsPath)/\(try Files.list(cache.folder.blobsPath)[0])/.x.partial")
+                [1, 2, 3],
+                to: "\(cache.folder.blobsPath)/\(try Files.list(cache.folder.blobsPath)[0])/\(CacheNames.partial())")
             #expect(try cache.collect(maximumBytes: 0) == .init(removedBlobs: 2, freedBytes: 6147))
             #expect(try files(in: cache.folder.blobsPath).isEmpty)
         }
@@ -125,27 +126,27 @@ struct CacheUpkeepTests {
     func explaining() throws {
         try withTemporaryFolder { folder in
             let cache = Cache(root: "\(folder)/cache")
-            func key(_ recipe: String, _ shape: String, _ weights: String = "w") -> CacheKey {
-                CacheKey(
-                    sources: [.init(name: "model.safetensors", byteCount: 4, digest: SHA256.digest(of: weights))],
-                    parts: [], shapes: [shape], recipe: ["default": .string(recipe)])
-            }
-            let none = cache.explain(key("int8", "batch=1"))
+            let contents = try TinyModel().contents()
+            let key = CacheKey(of: contents)
+            let none = cache.explain(key)
             #expect(none.text.hasSuffix("there is no earlier package to compare it with\n"))
-            try PackageWriter.write(try TinyModel().contents(), to: "\(folder)/a") {
-                cache.store(packageAt: $0, for: key("int8", "batch=1"), model: "tiny")
+            try PackageWriter.write(contents, to: "\(folder)/a") {
+                cache.store(packageAt: $0, for: key, model: "tiny")
             }
-            #expect(cache.explain(key("int8", "batch=1")).text.hasSuffix(": hit\n"))
-            let near = cache.explain(key("int4", "batch=8"))
+            #expect(cache.explain(key).text.hasSuffix(": hit\n"))
+            let other = try TinyModel(compress: "bfloat16", shapes: ["sequence=8"]).contents()
+            let near = cache.explain(CacheKey(of: other))
             #expect(near.differences.map(\.field) == ["shapes", "recipe.default"])
-            #expect(near.differences[0] == .init(field: "shapes", earlier: "batch=1", now: "batch=8"))
-            #expect(near.text.contains("  shapes: batch=1 before, batch=8 now\n"))
-            let source = cache.explain(key("int8", "batch=1", "v"))
-            #expect(source.differences.map(\.field) == ["source model.safetensors"])
-            let record = try cache.package(for: key("int8", "batch=1")).get()
+            let (earlier, now) = ("model[sequence=4]", "model[sequence=8]")
+            #expect(near.differences[0] == .init(field: "shapes", earlier: earlier, now: now))
+            #expect(near.text.contains("  shapes: \(earlier) before, \(now) now\n"))
+            var changed = contents
+            changed.provenance.sources[0].digest = SHA256.digest(of: "other")
+            let source = cache.explain(CacheKey(of: changed))
+            #expect(source.differences.map(\.field) == ["source \(contents.provenance.sources[0].name)"])
+            let record = try cache.package(for: key).get()
             try FileManager.default.removeItem(atPath: cache.folder.blobPath(record.files[0].digest))
-            #expect(
-                cache.explain(key("int8", "batch=1")).miss == CacheMiss(.missingBlob(record.files[0].digest)))
+            #expect(cache.explain(key).miss == CacheMiss(.missingBlob(record.files[0].digest)))
         }
     }
 }

@@ -12,7 +12,7 @@ struct ModelDigestsTests {
         try withTemporaryFolder { folder in
             let model = "\(folder)/model"
             try Files.makeFolder(model)
-            try SafetensorsWriter.write(TinyModel().tensors, to: "\(model)/model.safetensors")
+            try SafetensorsWriter.write(TinyModel().tensors, to: "\(model)/model.safetensors", as: .part)
             try write(Array("{}".utf8), to: "\(model)/config.json")
             // Its clock is ahead: the files are not young any more.
             let now = Int64(Date().timeIntervalSince1970 * 1e9)
@@ -63,13 +63,19 @@ struct ModelDigestsTests {
             _ = try ModelDigests(Checkpoint(model: model), cache: cache, threads: 2)
             let identity = try #require(Files.identity(of: path))
             var memo = try #require(cache.memo(identity, tensors: 4))
-            // A false memo shows that the file is not read again.
-            memo.file = SHA256.digest(of: "false")
+            // A false memo shows that the tensors are not read again. The header is: it has to fit.
+            let header = TreeDigest.digest(of: try SafetensorsFile(path).header)
+            memo.tensors[0] = SHA256.digest(of: "false")
+            memo.file = TreeDigest.combining([header] + memo.tensors)
             cache.store(memo)
             let believed = try ModelDigests(Checkpoint(model: model), cache: cache, threads: 2)
             #expect(believed.sources.last?.digest == memo.file)
+            memo.file = SHA256.digest(of: "another header")
+            cache.store(memo)
+            let read = try ModelDigests(Checkpoint(model: model), cache: cache, threads: 2)
+            #expect(try read.sources.last?.digest == digest(of: "model.safetensors", in: model))
 
-            try SafetensorsWriter.write(TinyModel(seed: 9).tensors, to: path)
+            try SafetensorsWriter.write(TinyModel(seed: 9).tensors, to: path, as: .part)
             let changed = try ModelDigests(Checkpoint(model: model), cache: cache, threads: 2)
             #expect(try changed.sources.last?.digest == digest(of: "model.safetensors", in: model))
         }

@@ -99,6 +99,64 @@ struct PackageRoundTripTests {
         }
     }
 
+    @Test("how tensors were made of the checkpoint's comes back, and decompressing makes those again")
+    func origins() throws {
+        try withTemporaryFolder { folder in
+            var contents = try TinyModel(compress: "float32").contents()
+            let squares = contents.coverage.indices.filter { contents.coverage[$0].tensor.shape == [32, 32] }
+            let (first, second) = (try #require(squares.first), try #require(squares.dropFirst().first))
+            contents.coverage[first].derivation = Derivation(
+                rule: .reshape, sources: [.init(name: "patches", elementType: .float32, shape: [32, 2, 4, 4])])
+            contents.coverage[second].derivation = Derivation(
+                rule: .weightNorm,
+                sources: [
+                    .init(name: "g", elementType: .float16, shape: [32, 1]),
+                    .init(name: "v", elementType: .float16, shape: [32, 32]),
+                ])
+            contents.coverage[0].copies = ["head"]
+            contents.keptTensors = [StoredTensor(name: "table", floats: [0.1, 3], shape: [2])]
+            let path = "\(folder)/p"
+            try PackageWriter.write(contents, to: path)
+            let package = try AcceleratorPackage(at: path)
+            #expect(package.manifest.minor == 2 && package.manifest.optionalFeatures.contains("origins"))
+            let map = try package.sourceMap()
+            #expect(map.coverage.map(\.derivation) == contents.coverage.map(\.derivation))
+            #expect(map.coverage[0].copies == ["head"] && map.keptTensors.map { $0.floats() } == [[0.1, 3]])
+            let text = String(decoding: try MappedFile("\(path)/source-map.json").bytes.array, as: UTF8.self)
+            let schema = try JSONSchema(named: "source-map.schema.json")
+            #expect(schema.violations(of: try JSON.read("\(path)/source-map.json")) == [])
+
+            let names = try package.decompress(to: "\(folder)/w.safetensors", as: .float32)
+            let written = Dictionary(
+                uniqueKeysWithValues: try SafetensorsFile("\(folder)/w.safetensors").tensors.map { ($0.name, $0) })
+            #expect(Set(names) == Set(written.keys) && names.count == contents.coverage.count + 3)
+            #expect(written["patches"]?.shape == [32, 2, 4, 4])
+            #expect(written["patches"]?.floats() == contents.coverage[first].tensor.floats())
+            #expect(written["v"]?.floats() == contents.coverage[second].tensor.floats())
+            #expect(written["g"]?.shape == [32, 1] && written["table"]?.floats() == [0.1, 3])
+            #expect(written["head"]?.floats() == contents.coverage[0].tensor.floats())
+
+            let known = try KnownSections(
+                of: try MappedFile("\(path)/program.bin").bytes, blobs: package.blobs, file: "p")
+            for (old, new, reason) in [
+                (#""rule":"reshape""#, #""rule":"turn""#, "\"turn\" is not known"),
+                ("[32,2,4,4]", "[32,2,4,5]", "expected one tensor of 1024 elements"),
+                ("[32,2,4,4]", "[281474976710656,281474976710656]", "too large"),
+                (#""shape":[32,1]"#, #""shape":[31,1]"#, "expected lengths and directions"),
+                (#""copies":["head"]"#, #""copies":["patches"]"#, "listed twice"),
+                (#""copies":["head"]"#, #""copies":[1]"#, "expected a string"),
+                (#""values":["#, #""values":[7,"#, "found 3"),
+            ] {
+                let changed = try #require(
+                    text.range(of: old).map { text.replacingCharacters(in: $0, with: new) }, "\(old)")
+                let error = try #require(throws: FormatError.self) {
+                    try known.check(sourceMap: ByteView(Array(changed.utf8)), file: "p")
+                }
+                #expect(error.reason.contains(reason), "\(error)")
+            }
+        }
+    }
+
     @Test("equal contents give equal bytes, with any number of threads, as folder and as archive")
     func deterministic() throws {
         try withTemporaryFolder { folder in
@@ -140,7 +198,7 @@ struct PackageRoundTripTests {
     func blobs() throws {
         try withTemporaryFolder { folder in
             let contents = try TinyModel(compress: "float32").contents()
-            let target = try AtomicFolder(replacing: "\(folder)/p")
+            let target = try AtomicFolder(replacing: "\(folder)/p", as: .internal)
             _ = try PackageWriter.write(contents, into: target.path, maximumBlobBytes: 4300)
             try target.commit()
             let package = try AcceleratorPackage(at: "\(folder)/p")

@@ -62,9 +62,9 @@ struct SignatureTests {
             #"{"allowedSigners": "signers", "rules": [{"origin": "/models/a/*", "identities": ["x@y"]}, {"origin": "/models/*", "unsigned": true}]}"#
         )
         #expect(two.allowedSigners == "/etc/signers")
-        #expect(try two.rule(forPackageAt: "/models/a/p").identities == ["x@y"])
-        #expect(try two.rule(forPackageAt: "/models/p").allowsUnsigned)
-        #expect(throws: FormatError.self) { try two.rule(forPackageAt: "/home/p") }
+        #expect(try two.rule(forRealPath: "/models/a/p").identities == ["x@y"])
+        #expect(try two.rule(forRealPath: "/models/p").allowsUnsigned)
+        #expect(throws: FormatError.self) { try two.rule(forRealPath: "/home/p") }
         for bad in [
             "{}", #"{"allowedSigners": "s"}"#, #"{"allowedSigners": "s", "rules": [{}]}"#,
             #"{"allowedSigners": "s", "rules": [{"origin": "*"}]}"#,

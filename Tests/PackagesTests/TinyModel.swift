@@ -65,6 +65,15 @@ struct TinyModel {
     }
 }
 
+extension CacheKey {
+    /// The key of a conversion that makes these contents.
+    init(of contents: PackageContents) {
+        self.init(
+            sources: contents.provenance.sources, parts: [], shapes: contents.program.functions.map(\.name),
+            recipe: contents.provenance.recipe)
+    }
+}
+
 /// Every file below `folder` with its bytes.
 func files(in folder: String, prefix: String = "") throws -> [String: ByteView] {
     var found: [String: ByteView] = [:]
@@ -80,7 +89,7 @@ func files(in folder: String, prefix: String = "") throws -> [String: ByteView] 
 }
 
 func write(_ bytes: [UInt8], to path: String) throws {
-    var file = try AtomicFile(replacing: path)
+    var file = try AtomicFile(replacing: path, as: .internal)
     try file.write(ByteView(bytes))
     try file.commit()
 }

@@ -12,7 +12,7 @@ private func write(_ text: String, to path: String) throws {
 
 private func writeTensors(_ names: [String], to path: String) throws {
     try Files.makeFolder(Files.parentFolder(of: path) ?? ".")
-    try SafetensorsWriter.write(names.map { StoredTensor(name: $0, floats: [1, 2], shape: [2]) }, to: path)
+    try SafetensorsWriter.write(names.map { StoredTensor(name: $0, floats: [1, 2], shape: [2]) }, to: path, as: .part)
 }
 
 /// The error that `body` throws, as an error of the given type.
@@ -29,7 +29,8 @@ struct CheckpointTests {
             try writeTensors(["b", "a"], to: "\(folder)/model.safetensors")
             try writeTensors(["old"], to: "\(folder)/model.legacy_names.safetensors")
             for name in [
-                "vocab.txt", "tokenizer.json", "1_Pooling/config.json", "modules.json", "README.md", "spiece.model",
+                "vocab.txt", "tokenizer.json", "1_Pooling/config.json", "2_Normalize/config.json", "modules.json",
+                "README.md", "spiece.model", "pool/config.json", "notes/config.json",
             ] {
                 try write("{}", to: "\(folder)/\(name)")
             }
@@ -41,12 +42,16 @@ struct CheckpointTests {
             #expect(try Checkpoint(model: "\(folder)/").folder == folder)
             #expect(try checkpoint.configuration["hidden_size"].int() == 384)
             #expect(try checkpoint.document("1_Pooling/config.json")?.members().isEmpty == true)
-            #expect(try checkpoint.document("2_Dense/config.json") == nil)
+            #expect(try checkpoint.document("pool/config.json")?.members().isEmpty == true)
+            #expect(try checkpoint.document("3_Dense/config.json") == nil)
             #expect(
                 checkpoint.assets.map(\.name) == [
-                    "1_Pooling/config.json", "config.json", "modules.json", "spiece.model", "tokenizer.json",
-                    "vocab.txt",
+                    "1_Pooling/config.json", "2_Normalize/config.json", "config.json", "modules.json",
+                    "pool/config.json", "spiece.model", "tokenizer.json", "vocab.txt",
                 ])
+            #expect(
+                checkpoint.reader.sources.map(\.name)
+                    == (checkpoint.assets.map(\.name) + ["model.safetensors"]).sorted())
             #expect(throws: FormatError.self) { try checkpoint.document("../config.json") }
         }
     }
@@ -101,6 +106,13 @@ struct CheckpointTests {
                 try Checkpoint(model: index).files.map(\.path) == [
                     "\(folder)/1.safetensors", "\(folder)/2.safetensors",
                 ])
+            // The index decides what is read: it is a source too, and of no use in a package.
+            let checkpoint = try Checkpoint(model: folder)
+            #expect(
+                checkpoint.reader.sources.map(\.name) == [
+                    "1.safetensors", "2.safetensors", "model.safetensors.index.json",
+                ])
+            #expect(checkpoint.assets.isEmpty)
         }
     }
 

@@ -15,7 +15,8 @@ struct ModelLocationTests {
             let model = "\(root)/models--owner--name"
             let snapshot = "\(model)/snapshots/\(Self.commit)"
             for folder in [snapshot, "\(model)/blobs", "\(model)/refs/pr"] { try Files.makeFolder(folder) }
-            try SafetensorsWriter.write([StoredTensor(name: "a", floats: [1], shape: [])], to: "\(model)/blobs/123")
+            try SafetensorsWriter.write(
+                [StoredTensor(name: "a", floats: [1], shape: [])], to: "\(model)/blobs/123", as: .part)
             try FileManager.default.createSymbolicLink(
                 atPath: "\(snapshot)/model.safetensors", withDestinationPath: "../../blobs/123")
             for reference in ["main", "pr/1"] {

@@ -40,7 +40,7 @@ struct SafetensorsAttackTests {
                 StoredTensor(name: "weight", floats: [1, 2], shape: [2, 1]),
                 StoredTensor(name: "bias", elementType: .float16, shape: [2], bytes: ByteView([UInt16(1), 2])),
             ]
-            try SafetensorsWriter.write(tensors, to: "\(folder)/a", metadata: [("format", "pt")])
+            try SafetensorsWriter.write(tensors, to: "\(folder)/a", as: .part, metadata: [("format", "pt")])
             return try MappedFile("\(folder)/a").bytes.withBytes { Array($0) }
         }
     }

@@ -14,7 +14,7 @@ func roundTrip() throws {
             StoredTensor(name: "empty", floats: [], shape: [0, 3]),
         ]
         let path = "\(folder)/model.safetensors"
-        try SafetensorsWriter.write(tensors, to: path, metadata: [("format", "pt")])
+        try SafetensorsWriter.write(tensors, to: path, as: .part, metadata: [("format", "pt")])
         let file = try SafetensorsFile(path)
         for tensor in tensors {
             let read = try #require(file[tensor.name])

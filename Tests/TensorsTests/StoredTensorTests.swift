@@ -98,7 +98,8 @@ struct SafetensorsWriterTests {
             let entries = ElementType.allCases.map {
                 SafetensorsWriter.Entry(name: "\($0) \"ü\"\n\\".replacing("\n", with: ""), elementType: $0, shape: [5])
             }
-            var writer = try SafetensorsWriter(replacing: path, entries: entries, metadata: [("b", "1\n"), ("a", "ü")])
+            var writer = try SafetensorsWriter(
+                replacing: path, as: .part, entries: entries, metadata: [("b", "1\n"), ("a", "ü")])
             for entry in entries {
                 for byte in 0..<5 * entry.elementType.byteCount {
                     try ByteView([UInt8(byte)]).withBytes { try writer.append($0) }
@@ -118,7 +119,7 @@ struct SafetensorsWriterTests {
             let entry = SafetensorsWriter.Entry(name: "a", elementType: .float32, shape: [2])
             for count in [0, 4, 12] {
                 let error = #expect(throws: RequestError.self) {
-                    var writer = try SafetensorsWriter(replacing: "\(folder)/a", entries: [entry])
+                    var writer = try SafetensorsWriter(replacing: "\(folder)/a", as: .part, entries: [entry])
                     try ByteView([UInt8](repeating: 0, count: count)).withBytes { try writer.append($0) }
                     try writer.finish()
                 }
@@ -139,7 +140,7 @@ struct SafetensorsWriterTests {
         try withTemporaryFolder { folder in
             #expect(throws: RequestError.self) {
                 _ = try SafetensorsWriter(
-                    replacing: "\(folder)/a",
+                    replacing: "\(folder)/a", as: .part,
                     entries: [first, second].map { .init(name: $0, elementType: .float32, shape: shape) })
             }
         }

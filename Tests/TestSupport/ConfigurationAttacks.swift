@@ -49,7 +49,8 @@ extension Attack {
         unreadable(
             "65 objects in each other", String(repeating: #"{"a":"#, count: 65), "more than 64 levels", at: 63 * 5),
         allowed(
-            "63 arrays in each other", [("x", String(repeating: "[", count: 63) + String(repeating: "]", count: 63))]),
+            "63 arrays in each other",
+            [("task_specific_params", String(repeating: "[", count: 63) + String(repeating: "]", count: 63))]),
         Attack(
             "a field twice", Array(#"{"vocab_size":131,"vocab_size":131}"#.utf8),
             .refused(.offset(18), "\"vocab_size\" stands twice")),
@@ -90,7 +91,9 @@ extension Attack {
         with("an array as the activation", "hidden_act", "[\"gelu\"]", "expected a string, found an array"),
         with("a string for the architectures", "architectures", "\"BertModel\"", "expected an array, found a string"),
         with("a word as a flag", "is_decoder", "\"no\"", "expected true or false, found a string"),
-        allowed("an unknown field of any kind", [("x", #"[{"y":[null,-0,1e300,"\u0000"]}]"#)]),
+        allowed(
+            "a field that changes nothing, of any kind",
+            [("task_specific_params", #"[{"y":[null,-0,1e300,"\u0000"]}]"#)]),
     ]
 
     private static let code: [Attack] = [

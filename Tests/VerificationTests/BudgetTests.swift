@@ -24,7 +24,6 @@ struct BudgetTests {
             (#"{"outputs": [{"match": "log*", "sqnr": 90}]}"#, Stage.outputs),
             (#"{"outputs": [{"match": "*", "maximumError": 1e-9}]}"#, .outputs),
             (#"{"weights": [{"match": "*.query.weight", "sqnr": 90}]}"#, .weights),
-            (#"{"weights": [{"match": "nothing", "sqnr": 90}]}"#, nil),
             (#"{"operators": [{"match": "layer.0.query*", "injected": {"sqnr": 90}}]}"#, .operators),
             (#"{"operators": [{"match": "norm*", "propagated": {"relativeL2": 1e-9}}]}"#, .operators),
             (#"{"size": {"bitsPerWeight": 16.5}}"#, nil),
@@ -47,11 +46,64 @@ struct BudgetTests {
             (#"{"outputs": [{"match": "*"}]}"#, "outputs[0]"),
             (#"{"weights": [{"match": "*", "sqnr": "high"}]}"#, "weights[0].sqnr"),
             (#"{"size": {"bytes": -1}}"#, "size.bytes"),
+            (#"{"operators": [{"match": "*"}]}"#, "operators[0]"),
         ])
     func mistakes(text: String, field: String) throws {
         let error = #expect(throws: FormatError.self) { try budget(text) }
         #expect(error?.place == .field(field))
         let document = try JSON.parse(ByteView(Array(text.utf8)), file: "budget.json")
         #expect(try !JSONSchema(named: "budget.schema.json").violations(of: document).isEmpty)
+    }
+
+    @Test(
+        "An entry that nothing is held to is a mistake, and says why",
+        arguments: [
+            (#"{"outputs": [{"match": "logit", "sqnr": 1}]}"#, "outputs[0]", #"did you mean "logits"?"#),
+            (
+                #"{"outputs": [{"match": "pooled", "sqnr": 1}]}"#, "outputs[0]",
+                #"fits no output; there is "last_hidden_state", "logits""#
+            ),
+            (
+                #"{"outputs": [{"match": "lo*", "sqnr": 1}, {"match": "logits", "sqnr": 2}]}"#, "outputs[1]",
+                #"never reached: outputs[0] comes first for "logits""#
+            ),
+            (#"{"weights": [{"match": "*.qeury.weight", "sqnr": 1}]}"#, "weights[0]", "query.weight\"?"),
+            (
+                #"{"weights": [{"match": "*", "sqnr": 1}, {"match": "*.query.weight", "sqnr": 1}]}"#, "weights[1]",
+                "never reached: weights[0]"
+            ),
+            (
+                #"{"operators": [{"match": "layer.0.qeury*", "injected": {"sqnr": 1}}]}"#, "operators[0]",
+                "did you mean \"layer.0.query"
+            ),
+            (
+                #"{"operators": [{"match": "layer.0.qeury*", "injected": {"sqnr": 1}, "propagated": {"sqnr": 1}}]}"#,
+                "operators[0]", "did you mean \"layer.0.query"
+            ),
+            (
+                #"{"operators": [{"match": "*", "injected": {"sqnr": 1}}, {"match": "norm*", "propagated": {"sqnr": 1}}]}"#,
+                "operators[1]", "never reached: operators[0]"
+            ),
+        ])
+    func unused(text: String, place: String, reason: String) throws {
+        let report = try check(try budget(text))
+        #expect(report.budgetMistakes.map(\.place) == ["budget.json, field \(place).match"], "\(report.budgetMistakes)")
+        #expect(report.budgetMistakes.first?.reason.contains(reason) == true, "\(report.budgetMistakes)")
+        #expect(report.exitStatus == .usage, "\(report.terminal())")
+        #expect(report.headline.contains("1 rule of the budget has no effect"))
+    }
+
+    @Test("A limit for a stage that could not run is a mistake, and a failure beside it is the graver one")
+    func notCompared() throws {
+        let model = try TinyModel()
+        let failing = try budget(
+            #"{"outputs": [{"match": "logits", "sqnr": 500}], "weights": [{"match": "wieght", "sqnr": 1}]}"#)
+        #expect(try check(failing).exitStatus == .exceeded)
+        #expect(try check(failing).budgetMistakes.count == 1)
+        let weightsOnly = try Parity(
+            of: .compiled(try model.compiled("bfloat16")), against: .reference([model.program])
+        )
+        .check(.init(stages: [.weights], budget: try budget(#"{"outputs": [{"match": "logit", "sqnr": 1}]}"#)))
+        #expect(weightsOnly.budgetMistakes.isEmpty, "outputs were not asked for")
     }
 }

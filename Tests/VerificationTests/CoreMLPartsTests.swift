@@ -39,7 +39,12 @@ struct CoreMLPartsTests {
         return try withTemporaryFolder { folder in
             _ = try exporter.export(model, to: "\(folder)/x.mlpackage")
             let bytes = try MappedFile("\(folder)/x.mlpackage/Data/com.apple.CoreML/weights/weight.bin").bytes
-            return (try CoreMLPackage(at: "\(folder)/x.mlpackage").model, bytes.withBytes { Array($0) })
+            let package = try CoreMLPackage(at: "\(folder)/x.mlpackage")
+            #expect(try package.check())
+            // As accelc wrote them before it wrote digests: each of the other proofs has to find the damage on its own.
+            var model = package.model
+            model.metadata.other.removeAll { $0.name.hasPrefix("accelc.sha256.") || $0.name == "accelc.exporter" }
+            return (model, bytes.withBytes { Array($0) })
         }
     }
 

@@ -100,6 +100,7 @@ class Subject:
     name = "MiniLM"
     arguments = ["--shape", "batch=1,sequence=64"]
     rule = {"match": "encoder.*", "operator": "linear"}
+    others = ["embeddings.*", "pooler.*"]
 
     def __init__(self, folder):
         self.folder = folder
@@ -284,7 +285,9 @@ def torch_methods(weights, moments):
 
 def accelc_weights(accelc, subject, scratch, scheme, options=()):
     recipe, package, weights = (f"{scratch}/{n}" for n in ("recipe.json", "package.accelpkg", "weights.safetensors"))
+    # A target chooses for what no rule fits.
     pathlib.Path(recipe).write_text(json.dumps(
+        {"default": scheme, "rules": [{"match": name, "compress": "stored"} for name in subject.others]} if options else
         {"default": "stored", "rules": [{**subject.rule, "compress": scheme}]}))
     samples = f"{scratch}/samples.safetensors"
     save_file({k: v.contiguous() for k, v in subject.samples.items()}, samples)

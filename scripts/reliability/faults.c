@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define REAL(name) static __typeof__(name) *real = NULL; if (!real) real = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
@@ -110,6 +111,20 @@ int unlink(const char *path) {
 int mkdir(const char *path, mode_t mode) {
     REAL(mkdir);
     return disturbed("mkdir", path, "-", NULL, 0) ? -1 : real(path, mode);
+}
+// renameat2, which the tool calls by its number: a rename that replaces nothing, or an exchange.
+long syscall(long number, ...) {
+    va_list list;
+    va_start(list, number);
+    long words[6];
+    for (int i = 0; i < 6; i++) words[i] = va_arg(list, long);
+    va_end(list);
+    REAL(syscall);
+    if (number == SYS_renameat2) {
+        const char *name = words[4] & 2 ? "exchange" : "rename";
+        if (disturbed(name, (const char *)words[1], (const char *)words[3], NULL, 0)) return -1;
+    }
+    return real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 int flock(int descriptor, int operation) {
     REAL(flock);

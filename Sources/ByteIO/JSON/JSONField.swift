@@ -7,19 +7,26 @@ public struct JSONField: Sendable {
     public let file: String
     /// e.g. `functions[0].inputs`; empty for the whole document.
     public let path: String
+    /// nil: nobody wants to know what is asked for.
+    let reads: JSONReads?
 
     public init(_ value: JSON?, file: String, path: String = "") {
+        self.init(value, file: file, path: path, reads: nil)
+    }
+
+    init(_ value: JSON?, file: String, path: String, reads: JSONReads?) {
         self.value = value
         self.file = file
         self.path = path
+        self.reads = reads
     }
 
     /// A member of an object; a missing one is an error only when it is read.
     public subscript(key: String) -> JSONField {
-        JSONField(value?[key], file: file, path: memberPath(key))
+        JSONField(value?[key], file: file, path: memberPath(key), reads: reads?.member(key))
     }
 
-    private func memberPath(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+    func memberPath(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
     /// false for a missing field and for null.
     public var exists: Bool { value != nil && value != .null }
@@ -56,13 +63,24 @@ public struct JSONField: Sendable {
 
     public func array() throws -> [JSONField] {
         guard case .array(let elements)? = value else { throw mismatch("an array") }
-        return elements.enumerated().map { JSONField($1, file: file, path: "\(path)[\($0)]") }
+        return elements.enumerated().map {
+            JSONField($1, file: file, path: "\(path)[\($0)]", reads: reads?.element($0))
+        }
+    }
+
+    /// The field, which is an object.
+    public func object() throws -> JSONField {
+        guard case .object? = value else { throw mismatch("an object") }
+        return self
     }
 
     /// The members of an object, in their order.
     public func members() throws -> [(key: String, field: JSONField)] {
         guard case .object(let members)? = value else { throw mismatch("an object") }
-        return members.map { ($0.key, JSONField($0.value, file: file, path: memberPath($0.key))) }
+        return members.map { member in
+            let notes = reads?.member(member.key)
+            return (member.key, JSONField(member.value, file: file, path: memberPath(member.key), reads: notes))
+        }
     }
 
     /// Refuses members that `known` does not list.
@@ -73,7 +91,7 @@ public struct JSONField: Sendable {
         }
     }
 
-    private func mismatch(_ wanted: String) -> FormatError {
+    func mismatch(_ wanted: String) -> FormatError {
         let found =
             switch value {
             case nil: "nothing"

@@ -17,15 +17,16 @@ public struct ZipWriter: ~Copyable {
     private var records: [Record] = []
     private var names = FileNames()
 
-    public init(replacing path: String) throws {
-        try self.init(replacing: path, largestIn32Bits: 0xFFFF_FFFE)
+    /// - Parameter kind: decides whether what stands at `path` may be replaced.
+    public init(replacing path: String, as kind: OutputKind) throws {
+        try self.init(replacing: path, as: kind, largestIn32Bits: 0xFFFF_FFFE)
     }
 
     /// - Parameter largestIn32Bits: larger sizes and offsets take the zip64 form.
-    init(replacing path: String, largestIn32Bits largest: Int) throws {
+    init(replacing path: String, as kind: OutputKind, largestIn32Bits largest: Int) throws {
         self.path = path
         self.largest = largest
-        file = try AtomicFile(replacing: path)
+        file = try AtomicFile(replacing: path, as: kind)
     }
 
     /// - Parameter name: relative, with `/` between its parts.

@@ -109,6 +109,9 @@ void ck_go_through_cache(int descriptor);
 int ck_report_lost_pages(int descriptor);
 // Lets two paths of one file system change places in one step. Returns 0, or -1 with errno where that is not possible.
 int ck_exchange(const char *left, const char *right);
+// Gives a file or folder a name that nothing has. Returns 0, or -1 with errno: EEXIST when something has it, others where the file
+// system cannot tell.
+int ck_rename_exclusively(const char *from, const char *to);
 
 // ---- decoding of compressed weights --------------------------------------------------------------------------
 

@@ -36,11 +36,16 @@ struct BlobFile {
         try entries.first { $0.offset == offset }?.content()
     }
 
+    /// The digest of each entry's elements, in the order of the file.
+    func digests() throws -> [(offset: Int, digest: Digest)] {
+        try entries.map { ($0.offset, SHA256.digest(of: try $0.content())) }
+    }
+
     /// Bytes of the whole file.
     var byteCount: Int { end }
 
     func write(to path: String) throws {
-        var file = try AtomicFile(replacing: path)
+        var file = try AtomicFile(replacing: path, as: .internal)
         var header = ByteWriter()
         header.append(UInt32(entries.count))
         header.append(UInt32(2))

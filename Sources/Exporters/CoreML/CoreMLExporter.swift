@@ -1,10 +1,12 @@
-import ByteIO
+public import ByteIO
 public import Programs
 
 /// Writes a Core ML package (`.mlpackage`, an ML Program), with no tool of Apple's.
 public struct CoreMLExporter: Exporter {
     public static let name = "coreml"
     public static let summary = "a Core ML package (.mlpackage, ML Program)"
+
+    public static let output = OutputKind.coreMLPackage
 
     static let target = ExportOption(
         "target", allowed: ["iOS18", "iOS16", "iOS17", "iOS26"], help: "the oldest system that has to load it")
@@ -17,7 +19,7 @@ public struct CoreMLExporter: Exporter {
     static let fallback = ExportOption(
         "allow-fallback", allowed: [],
         help: "write a weight as plain numbers, and say so, where the target cannot express its form")
-    public static let version = 3
+    public static let version = 4
     static let shapes = ExportOption(
         "shapes-as", allowed: ["functions", "enumerated"],
         help: "what several --shape become: functions (iOS 18), or one function whose inputs enumerate them")
@@ -44,17 +46,25 @@ public struct CoreMLExporter: Exporter {
     }
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
+        let draft = try draft(of: model)
+        let encoded = draft.model.encoded
+        try CoreMLPackageWriter.write(encoded, draft.weights.blobs, to: path)
+        return report(encoded.count + draft.weights.blobs.byteCount, draft.model, draft.weights, draft.counts)
+    }
+
+    /// What `export` writes.
+    public func draft(of model: ExportedModel) throws -> CoreMLDraft {
         let functions = model.program.functions
         let all = try lowered(functions, WeightLowering(model.program.weights, plain: model.plain, options: choices))
-        let written = CoreMLModel(
+        var written = CoreMLModel(
             specificationVersion: choices.target.specificationVersion,
             metadata: CoreMLModel.Metadata(
                 description: "\(model.family): \(functions.map(\.functionName).joined(separator: ", "))",
-                other: (model.provenance.map { MILNamed($0.key, $0.text) } + all.notes).sorted { $0.name < $1.name }),
+                other: model.provenance.map { MILNamed($0.key, $0.text) } + all.notes
+                    + [MILNamed(Self.metadataKey, text)]),
             interfaces: all.interfaces, program: MILProgram(functions: all.functions))
-        let encoded = written.encoded
-        try CoreMLPackageWriter.write(encoded, all.weights.blobs, to: path)
-        return report(encoded.count + all.weights.blobs.byteCount, written, all.weights, all.counts)
+        written.seal(try all.weights.blobs.digests())
+        return CoreMLDraft(model: written, weights: all.weights, counts: all.counts)
     }
 
     /// Functions in MIL, over one set of weights.

@@ -72,6 +72,12 @@ extension CoreMLModel {
     /// What stands after the name of an output that is called as a state is.
     public static let outputSuffix = "_output"
 
+    /// The patterns of tensors that were left out on request.
+    public var ignoredTensors: [String] {
+        metadata.other.first { $0.name == ExportedModel.ignoredTensorsKey }?.content
+            .split(separator: "\n").map(String.init) ?? []
+    }
+
     /// The metadata entry that lists the outputs which are the parts of `output`, along its last axis.
     static func partsKey(of output: String, in function: String) -> String { "accelc.parts.\(function).\(output)" }
 

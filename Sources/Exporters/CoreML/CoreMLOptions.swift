@@ -13,7 +13,9 @@ struct CoreMLOptions: Sendable {
     /// A weight in a form that the target cannot express is written as plain numbers.
     let allowsFallback: Bool
     /// The most elements that an axis of a tensor of the Neural Engine's has.
-    var longestAxis = 16384
+    static let longestAxis = 16384
+    /// The same for this package.
+    var longestAxis = CoreMLOptions.longestAxis
 
     /// What sums and norms want is computed in float16 all the same: the Neural Engine has nothing else.
     var keepsHalves: Bool { layout == .ane && floatType == .float16 }

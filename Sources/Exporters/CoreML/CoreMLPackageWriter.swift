@@ -2,27 +2,60 @@ import ByteIO
 
 /// The folder `X.mlpackage`: a manifest, the model, and its weights.
 enum CoreMLPackageWriter {
+    private static let data = "Data/com.apple.CoreML"
+    private static let manifestName = "Manifest.json"
+    private static let weightsName = "\(data)/weights/weight.bin"
+
+    /// - Parameter path: an empty or absent folder, which the caller publishes.
     static func write(_ model: [UInt8], _ blobs: BlobFile, to path: String) throws {
-        let folder = try AtomicFolder(replacing: path)
-        let data = "\(folder.path)/Data/com.apple.CoreML"
-        try Files.makeFolder("\(data)/weights")
+        try Files.makeFolder("\(path)/\(data)/weights")
         let view = ByteView(model)
-        try write(view, to: "\(data)/model.mlmodel")
-        if !blobs.isEmpty { try blobs.write(to: "\(data)/weights/weight.bin") }
-        try write(ByteView(Array(manifest(for: view).utf8)), to: "\(folder.path)/Manifest.json")
-        try folder.commit()
+        try write(view, to: "\(path)/\(modelName)")
+        if !blobs.isEmpty { try blobs.write(to: "\(path)/\(weightsName)") }
+        try write(ByteView(Array(manifest(for: view).utf8)), to: "\(path)/\(manifestName)")
     }
 
+    /// Where the model lies in the folder.
+    static let modelName = "Data/com.apple.CoreML/model.mlmodel"
+
     private static func write(_ view: ByteView, to path: String) throws {
-        var file = try AtomicFile(replacing: path)
+        var file = try AtomicFile(replacing: path, as: .internal)
         try file.write(view)
         try file.commit()
     }
 
+    /// Why the folder at `path` is not one that `write` has made; nil when it is. Other tools draw a manifest's identifiers, and one
+    /// that changes the model leaves them.
+    static func objection(to path: String) throws -> String? {
+        for name in try members(of: path) {
+            let isFolder = Files.kindWithoutFollowing("\(path)/\(name)") == .folder
+            let isOurs =
+                isFolder
+                ? "\(data)/weights/".hasPrefix("\(name)/") : [manifestName, modelName, weightsName].contains(name)
+            guard isOurs, isFolder || Files.kindWithoutFollowing("\(path)/\(name)") == .file else {
+                return "it holds \(name), which is no part of the export"
+            }
+        }
+        let manifest = try MappedFile(manifestName, inside: path).bytes
+        let model = try MappedFile(modelName, inside: path).bytes
+        guard manifest == ByteView(Array(self.manifest(for: model).utf8)) else {
+            return "its \(manifestName) is not what accelc writes for its model"
+        }
+        return nil
+    }
+
+    /// Files and folders below a folder.
+    private static func members(of path: String, in prefix: String = "") throws -> [String] {
+        try Files.list("\(path)/\(prefix)").flatMap { part -> [String] in
+            let name = prefix + part
+            guard Files.kindWithoutFollowing("\(path)/\(name)") == .folder else { return [name] }
+            return [name] + (try members(of: path, in: "\(name)/"))
+        }
+    }
+
     /// The identifiers follow from the model, so that the same model makes the same bytes.
     private static func manifest(for model: ByteView) -> String {
-        let digest = SHA256.digest(of: model).bytes
-        let (modelID, weightsID) = (identifier(digest[..<16]), identifier(digest[16...]))
+        let (modelID, weightsID) = (modelIdentifier(model), identifier(SHA256.digest(of: model).bytes[16...]))
         func item(_ name: String, _ path: String, _ description: String) -> JSON {
             [
                 "author": "com.apple.CoreML", "description": .string(description), "name": .string(name),
@@ -39,6 +72,15 @@ enum CoreMLPackageWriter {
             "rootModelIdentifier": .string(modelID),
         ]
         return manifest.text(pretty: true)
+    }
+
+    /// What a manifest calls the model.
+    static func modelIdentifier(_ model: ByteView) -> String { identifier(SHA256.digest(of: model).bytes[..<16]) }
+
+    /// Whether an identifier is made of content, as accelc makes them; other tools draw them.
+    static func isMade(_ identifier: String) -> Bool {
+        let parts = identifier.split(separator: "-")
+        return parts.count == 5 && parts[2].first == "8"
     }
 
     /// 16 bytes as a UUID of version 8 (RFC 9562): made from content.

@@ -84,6 +84,16 @@ struct BertConfiguration {
         self.padding = padding
     }
 
+    /// Fields of BERT and its descendants that change nothing.
+    static let inertFields = [
+        InertFields(
+            "of the first release, which no class reads",
+            [
+                "directionality", "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers",
+                "pooler_size_per_head", "pooler_type",
+            ])
+    ]
+
     static let names = EncoderLayers.Names(
         query: "attention.self.query", key: "attention.self.key", value: "attention.self.value",
         output: "attention.output.dense", attentionNorm: "attention.output.LayerNorm", up: "intermediate.dense",
@@ -104,4 +114,6 @@ extension SentencePooling {
 extension JSONField {
     func int(in range: ClosedRange<Int>, default other: Int) throws -> Int { exists ? try int(in: range) : other }
     func bool(default other: Bool) throws -> Bool { exists ? try bool() : other }
+    func double(default other: Double) throws -> Double { exists ? try double() : other }
+    func string(default other: String) throws -> String { exists ? try string() : other }
 }

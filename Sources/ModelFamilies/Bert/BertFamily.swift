@@ -43,10 +43,12 @@ struct BertNames {
     var words: Words
     var labels: Labels
 
-    /// What the names of a head's tensors begin with.
-    fileprivate var heads: [String] {
-        let names = [words.dense, words.norm, words.decoder, labels.dense, labels.output, "qa_outputs"]
-        return names.map { "\($0.prefix { $0 != "." })." }.filter { $0 != "pooler." }
+    /// What the names of tensors of the other heads begin with.
+    fileprivate func heads(otherThan head: BertHead) -> [String] {
+        var names = ["qa_outputs"]
+        if head != .maskedLM { names += [words.dense, words.norm, words.decoder] }
+        if head != .sequenceClassification { names += [labels.dense, labels.output] }
+        return names.map { "\($0.prefix { $0 != "." })." }.filter { $0 != "pooler." } + ["cls.seq_relationship."]
     }
 }
 
@@ -62,12 +64,14 @@ extension BertFamily {
         // Where modules.json makes it a sentence encoder, its framework loads the bare model, whatever was saved.
         let (name, head) = pooling == nil ? stated : Self.classes[0]
         names.prefixes = [Self.names.prefix]
-        names.explain("positions 0, 1, 2, ..., which need no table") { $0 == "embeddings.position_ids" }
         names.explain("a default for an input, which the caller gives") { $0 == "embeddings.token_type_ids" }
-        names.explain("\(name) does not read it") { $0.hasPrefix("pooler.") }
-        let heads = Self.names.heads
+        names.explain("\(name) does not read it") { $0 == "pooler.dense.weight" || $0 == "pooler.dense.bias" }
+        let heads = Self.names.heads(otherThan: head)
         names.explain("belongs to a head that \(name) does not have") { heads.contains(where: $0.hasPrefix) }
 
+        if head == .maskedLM {
+            names.tie(head: "\(Self.names.words.decoder).weight", words: BertGraph.words, isTied: config.tiesHead)
+        }
         var graph = BertGraph(config: config, names: names)
         let hidden = try graph.encoder { try attentionBias(config, in: &$0) }
         switch head {

@@ -10,6 +10,7 @@ struct BertGraph {
     let mask: Value
     private let tokens: Value
     private let segments: Value?
+    static let words = "embeddings.word_embeddings.weight"
 
     init(config: BertConfiguration, names: TensorNames) {
         self.config = config
@@ -49,7 +50,7 @@ struct BertGraph {
 
     private func embeddings(in layers: inout LayerBuilder) throws -> Value {
         let width = config.width
-        let words = try layers.weight("embeddings.word_embeddings.weight", [config.vocabulary, width])
+        let words = try layers.weight(Self.words, [config.vocabulary, width])
         let types =
             config.segments > 0
             ? try layers.weight("embeddings.token_type_embeddings.weight", [config.segments, width]) : nil
@@ -105,11 +106,17 @@ struct BertGraph {
             try $0.apply(head.activation ?? config.activation, wide)
         }
         let normal = try layers.layerNorm(head.norm, active, width: width, epsilon: config.epsilon)
-        let weight = try layers.weight(try decoderName("\(head.decoder).weight"), [config.vocabulary, width])
+        let name = layers.names.head("\(head.decoder).weight", words: Self.words, isTied: config.tiesHead)
+        let weight = try layers.weight(name, [config.vocabulary, width])
         var bias = "\(head.decoder).bias"
         if let otherBias = head.otherBias {
             if layers.names.find(bias) == nil { bias = otherBias }
             layers.names.explain("the decoder has a bias of its own") { $0 == otherBias }
+            if bias != otherBias, let own = layers.names.find(bias), let other = layers.names.find(otherBias),
+                other.isCopy(of: own)
+            {
+                layers.names.leaveOut(other, equalTo: own)
+            }
         }
         let offsets = try layers.weight(bias, [config.vocabulary])
         return try layers.in(head.decoder) { try $0.apply(Linear(), normal, weight, offsets) }
@@ -119,16 +126,6 @@ struct BertGraph {
     mutating func labels(_ hidden: Value, _ head: BertNames.Labels) throws -> Value {
         let pooled = try pooler(hidden, head.dense, activation: head.activation)
         return try layers.linear(head.output, pooled, from: config.width, to: config.labels)
-    }
-
-    /// The tensor that the head multiplies with: its own, unless it is tied to (or equal to) the word embeddings.
-    private mutating func decoderName(_ own: String) throws -> String {
-        let tied = "embeddings.word_embeddings.weight"
-        guard let head = layers.names.find(own) else { return config.tiesHead ? tied : own }
-        guard let words = layers.names.find(tied), words.elementType == head.elementType, words.bytes == head.bytes
-        else { return own }
-        layers.names.explain("equal to \(words.name), which is used in its place") { $0 == own }
-        return tied
     }
 
     /// The outputs of a bare model.

@@ -23,7 +23,7 @@ struct DecoderConfiguration {
     let vocabulary: Int
     let positions: Int
     let epsilon: Double
-    let activation: any Operator
+    var activation: any Operator
     let tiesHead: Bool
     /// It ends with hidden states: there is no head that makes logits of them.
     let isBare: Bool
@@ -59,7 +59,8 @@ struct DecoderConfiguration {
         isBare = architecture.hasSuffix("Model")
         width = try config["hidden_size"].int(in: 1...1 << 16)
         heads = try config["num_attention_heads"].int(in: 1...1 << 12)
-        keyHeads = try config["num_key_value_heads"].int(in: 1...1 << 12, default: defaults.keyHeads ?? heads)
+        let shared = config["num_key_value_heads"].value == .null ? nil : defaults.keyHeads
+        keyHeads = try config["num_key_value_heads"].int(in: 1...1 << 12, default: shared ?? heads)
         guard heads % keyHeads == 0 else {
             throw config["num_key_value_heads"].error("\(keyHeads) key heads do not divide \(heads) heads")
         }
@@ -75,37 +76,21 @@ struct DecoderConfiguration {
         attentionScale = 1 / Double(headWidth).squareRoot()
     }
 
+    /// Refuses fields by which variants of a model ask for biases that the framework's class does not have.
+    static func refuseBiases(_ config: JSONField, _ names: String...) throws {
+        try config.refuse(
+            try names.map { ($0, try config[$0].bool(default: false), "a bias in these layers of the model") })
+    }
+
     static func layerCount(_ config: JSONField) throws -> Int { try config["num_hidden_layers"].int(in: 1...1000) }
 
-    /// The object that describes rotary embeddings, in either dialect; missing where there is none.
-    static func rotaryParameters(_ config: JSONField) -> JSONField {
-        config["rope_scaling"].exists ? config["rope_scaling"] : config["rope_parameters"]
-    }
-
     /// The rotary embedding that all layers share.
-    func rotary(_ config: JSONField, theta: Double = 10_000, aliases: [String: String] = [:]) throws -> RotaryEmbedding
-    {
-        try RotaryEmbedding(
-            Self.rotaryParameters(config), of: config, headWidth: headWidth, theta: theta, aliases: aliases)
+    func rotary(_ config: JSONField) throws -> RotaryEmbedding {
+        try rotary(RotarySource(objects: RotarySource.objects(config), config: config))
     }
 
-    /// Which layers see a window only: by `layer_types`, else by `otherwise`.
-    static func slidingLayers(_ config: JSONField, otherwise: (Int) -> Bool) throws -> [Bool] {
-        let count = try layerCount(config)
-        let field = config["layer_types"]
-        guard field.exists else { return (0..<count).map(otherwise) }
-        let types = try field.array()
-        guard types.count == count else { throw field.error("expected \(count) layers, found \(types.count)") }
-        return try types.map { type in
-            switch try type.string() {
-            case "full_attention": false
-            case "sliding_attention": true
-            case let name:
-                throw RequestError(
-                    "\(type.file), field \(type.path): layers of type \"\(name)\" are not supported (supported: "
-                        + "full_attention, sliding_attention)", status: .unavailable)
-            }
-        }
+    func rotary(_ source: RotarySource) throws -> RotaryEmbedding {
+        try RotaryEmbedding(source, headWidth: headWidth, positions: positions)
     }
 
     /// The window of sliding layers; nil when it is null.

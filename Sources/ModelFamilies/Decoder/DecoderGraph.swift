@@ -24,7 +24,15 @@ struct DecoderGraph {
     /// Builds the part `decoder`.
     static func program(_ config: DecoderConfiguration, names: inout TensorNames) throws -> Program {
         names.prefixes = ["model."]
-        names.explain("frequencies follow from the configuration") { $0.hasSuffix("rotary_emb.inv_freq") }
+        names.tie(head: head, words: words, isTied: config.tiesHead && !config.isBare)
+        names.explain("rotary embeddings follow from the configuration") { name in
+            ["inv_freq", "original_inv_freq", "cos_cached", "sin_cached"].contains {
+                name == "rotary_emb.\($0)" || name.hasSuffix(".rotary_emb.\($0)")
+            }
+        }
+        names.explain("belongs to a head that the model does not have") { name in
+            ["score.", "qa_outputs.", "v_head."].contains(where: name.hasPrefix)
+        }
         let longest = 1 << 24
         let dimensions = [
             Program.FreeDimension("batch", usual: [1]),
@@ -48,7 +56,7 @@ struct DecoderGraph {
         var graph = DecoderGraph(config: config, layers: layers, position: position, surroundings: surroundings)
         let hidden = try graph.hidden(tokens)
         if config.isBare {
-            graph.layers.names.explain("the bare model has no head") { $0 == "lm_head.weight" }
+            graph.layers.names.explain("the bare model has no head") { $0 == head }
             graph.layers.builder.output("last_hidden_state", hidden)
         } else {
             graph.layers.builder.output("logits", try graph.logits(of: hidden))
@@ -58,6 +66,7 @@ struct DecoderGraph {
     }
 
     private static let words = "embed_tokens.weight"
+    private static let head = "lm_head.weight"
 
     private mutating func hidden(_ tokens: Value) throws -> Value {
         let table = try layers.weight(Self.words, [config.vocabulary, config.width])
@@ -71,7 +80,7 @@ struct DecoderGraph {
     }
 
     private mutating func logits(of hidden: Value) throws -> Value {
-        let name = layers.head("lm_head.weight", words: Self.words, isTied: config.tiesHead)
+        let name = layers.names.head(Self.head, words: Self.words, isTied: config.tiesHead)
         let head = try layers.weight(name, [config.vocabulary, config.width])
         return try layers.in("lm_head") { [config] layers in
             let logits = try layers.apply(Linear(), hidden, head)

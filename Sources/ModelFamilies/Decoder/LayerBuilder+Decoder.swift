@@ -15,14 +15,4 @@ extension LayerBuilder {
         builder.update(name, to: updated)
         return updated
     }
-
-    /// The name of the tensor that makes logits: the head's own, unless it is tied to the word embeddings or equal to them.
-    mutating func head(_ own: String, words: String, isTied: Bool) -> String {
-        guard let head = names.find(own) else { return isTied ? words : own }
-        guard let table = names.find(words), table.elementType == head.elementType, table.bytes == head.bytes else {
-            return own
-        }
-        names.explain("equal to \(table.name), which is used in its place") { $0 == own }
-        return words
-    }
 }

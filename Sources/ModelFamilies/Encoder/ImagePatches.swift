@@ -48,9 +48,7 @@ struct ImagePatches {
     ) throws -> Value {
         let stored = try layers.names.take("\(name).weight", [outputs, channels, patchHeight, patchWidth])
         let inputs = channels * patchHeight * patchWidth
-        let rows = StoredTensor(
-            name: stored.name, elementType: stored.elementType, shape: [outputs, inputs], bytes: stored.bytes,
-            file: stored.file)
+        let rows = layers.names.reshaped(stored, [outputs, inputs])
         var parameters = [layers.builder.constant(rows, isWeight: true)]
         if isBiased { parameters.append(try layers.weight("\(name).bias", [outputs])) }
         return try layers.in(name) { layers in

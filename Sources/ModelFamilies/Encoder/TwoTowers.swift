@@ -20,7 +20,6 @@ struct TwoTowers {
     let logits: (Value, inout LayerBuilder) throws -> Value
 
     func programs(_ parts: [String], names: inout TensorNames) throws -> [Program] {
-        names.explain("positions 0, 1, 2, ..., which need no table") { $0.hasSuffix("embeddings.position_ids") }
         names.explain("belongs to a part that is not built") { name in
             guard !parts.contains("model") else { return false }
             return name.hasPrefix("logit_")

@@ -7,6 +7,7 @@ struct Bert: BertFamily {
     static let classes: KeyValuePairs<String, BertHead> = [
         "BertModel": .model, "BertForMaskedLM": .maskedLM, "BertForSequenceClassification": .sequenceClassification,
     ]
+    static let inertFields = BertConfiguration.inertFields
     static let names = BertNames(
         prefix: "bert.",
         words: .init(

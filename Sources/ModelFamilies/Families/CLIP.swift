@@ -10,6 +10,13 @@ struct CLIP: ModelFamily {
     }
     static let modelTypes = ["clip"]
     static let architectures = Architecture.allCases.map(\.rawValue)
+    static let nestedConfigurations = ["text_config", "vision_config", "text_config_dict", "vision_config_dict"]
+    static let inertFields =
+        [InertFields("says how logit_scale began; it is stored", ["logit_scale_init_value"])] + .headless
+        + nestedConfigurations.flatMap(CLIPTower.inertFields.under)
+        + nestedConfigurations.map {
+            InertFields("the width of embeddings, which the whole configuration says", ["\($0).projection_dim"])
+        }
     let parts = TwoTowers.parts
     let defaultParts = TwoTowers.defaultParts
 
@@ -17,8 +24,8 @@ struct CLIP: ModelFamily {
         let file = checkpoint.configuration
         _ = try file.architecture(default: Architecture.model)
         let projection = try file["projection_dim"].int(in: 1...1 << 16, default: 512)
-        let vision = try CLIPVisionTower(file["vision_config"], prefix: "vision_model.")
-        let text = try CLIPTextTower(file["text_config"], prefix: "text_model.")
+        let vision = try CLIPVisionTower(try Self.tower("vision_config", of: file), prefix: "vision_model.")
+        let text = try CLIPTextTower(try Self.tower("text_config", of: file), prefix: "text_model.")
         func projected(_ name: String, _ states: CLIPStates, in layers: inout LayerBuilder) throws -> Value {
             try layers.linear(name, states.pooled, from: states.width, to: projection, isBiased: false)
         }
@@ -31,5 +38,14 @@ struct CLIP: ModelFamily {
                 return try layers.apply(Multiply(), products, scale)
             })
         return try towers.programs(parts, names: &names)
+    }
+
+    /// The configuration of one tower. Where the early `NAME_dict` exists, it counts alone, with defaults for what it does
+    /// not say: so the framework reads it.
+    private static func tower(_ name: String, of file: JSONField) throws -> JSONField {
+        let (later, early) = (file[name], file["\(name)_dict"])
+        guard early.exists else { return try later.objectIfAny() }
+        file.disregard(name)
+        return try early.objectIfAny()
     }
 }

@@ -19,6 +19,7 @@ struct CLIPTower: ModelFamily {
     }
     static let modelTypes = ["clip_text_model", "clip_vision_model"]
     static let architectures = Architecture.allCases.map(\.rawValue)
+    static let inertFields: [InertFields] = .headless
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
@@ -28,8 +29,10 @@ struct CLIPTower: ModelFamily {
             throw file["architectures"].error("\(architecture.rawValue) does not go with this model_type")
         }
         names.prefixes = [isText ? "text_model." : "vision_model."]
-        names.explain("positions 0, 1, 2, ..., which need no table") { $0 == "embeddings.position_ids" }
         names.explain("\(architecture.rawValue) does not read it") { $0.hasSuffix("_projection.weight") }
+        let projection = try file["projection_dim"].int(in: 1...1 << 16, default: 512)
+        let other = isText ? "vision_model." : "text_model."
+        names.explain("belongs to the other tower") { $0.hasPrefix(other) || $0 == "logit_scale" }
         var dimensions = [Program.FreeDimension("batch", usual: [1, 8])]
         let text = isText ? try CLIPTextTower(file, prefix: "") : nil
         if let text {
@@ -41,7 +44,6 @@ struct CLIPTower: ModelFamily {
             ?? CLIPVisionTower(file, prefix: "").states(batch: "batch", in: &layers)
         layers.builder.output("last_hidden_state", states.hidden)
         if architecture.projects {
-            let projection = try file["projection_dim"].int(in: 1...1 << 16, default: 512)
             let name = isText ? "text_projection" : "visual_projection"
             let projected = try layers.linear(
                 name, states.pooled, from: states.width, to: projection, isBiased: false)

@@ -13,21 +13,24 @@ struct CLIPStates {
 
 /// CLIP's encoder of images.
 struct CLIPVisionTower {
-    private let config: JSONField
+    private let encoder: EncoderLayers
+    private let layerCount: Int
     private let patches: ImagePatches
     /// What stands before the names of its tensors.
     private let prefix: String
 
     init(_ config: JSONField, prefix: String) throws {
-        (self.config, self.prefix) = (config, prefix)
+        self.prefix = prefix
         patches = try ImagePatches(config, patch: 32)
+        encoder = try EncoderLayers(
+            preNorm: config, epsilon: 1e-5, activation: "quick_gelu", length: .fixed(patches.count + 1))
+        layerCount = try config["num_hidden_layers"].int(in: 1...1000, default: 12)
     }
 
     func states(batch: Dimension, in layers: inout LayerBuilder) throws -> CLIPStates {
-        let length = patches.count + 1
-        let encoder = try EncoderLayers(
-            preNorm: config, epsilon: 1e-5, activation: "quick_gelu", length: .fixed(length), batch: batch)
-        let width = encoder.width
+        let (length, width) = (patches.count + 1, encoder.width)
+        var encoder = encoder
+        encoder.batch = batch
         let image = layers.builder.input("pixel_values", patches.type(batch: batch))
         var x = try patches.embedded(
             image, by: "\(prefix)embeddings.patch_embedding", to: width, isBiased: false, batch: batch, in: &layers)
@@ -39,7 +42,7 @@ struct CLIPVisionTower {
         }
         // Spelled so in every checkpoint.
         x = try layers.layerNorm("\(prefix)pre_layrnorm", x, width: width, epsilon: encoder.epsilon)
-        for index in 0..<(try config["num_hidden_layers"].int(in: 1...1000, default: 12)) {
+        for index in 0..<layerCount {
             x = try encoder.layer("\(prefix)encoder.layers.\(index)", x, nil, in: &layers)
         }
         let first = try layers.in("\(prefix)pooled") { try $0.firstToken(x, width: width, batch: batch) }
@@ -50,7 +53,8 @@ struct CLIPVisionTower {
 
 /// CLIP's encoder of texts.
 struct CLIPTextTower {
-    private let config: JSONField
+    private let encoder: EncoderLayers
+    private let layerCount: Int
     private let vocabulary: Int
     private let endToken: Int
     let positions: Int
@@ -58,16 +62,19 @@ struct CLIPTextTower {
     private let prefix: String
 
     init(_ config: JSONField, prefix: String) throws {
-        (self.config, self.prefix) = (config, prefix)
+        self.prefix = prefix
+        encoder = try EncoderLayers(
+            preNorm: config, width: 512, heads: 8, intermediate: 2048, epsilon: 1e-5, activation: "quick_gelu",
+            length: "sequence")
+        layerCount = try config["num_hidden_layers"].int(in: 1...1000, default: 12)
         vocabulary = try config["vocab_size"].int(in: 1...1 << 24, default: 49408)
         positions = try config["max_position_embeddings"].int(in: 1...1 << 12, default: 77)
         endToken = try config["eos_token_id"].int(in: 0...1 << 24, default: 49407)
     }
 
     func states(batch: Dimension, in layers: inout LayerBuilder) throws -> CLIPStates {
-        let encoder = try EncoderLayers(
-            preNorm: config, width: 512, heads: 8, intermediate: 2048, epsilon: 1e-5, activation: "quick_gelu",
-            length: "sequence", batch: batch)
+        var encoder = encoder
+        encoder.batch = batch
         let width = encoder.width
         let type = TensorType(.int64, [batch, "sequence"])
         let tokens = layers.builder.input("input_ids", type)
@@ -79,7 +86,7 @@ struct CLIPTextTower {
             return try layers.apply(Add(), try layers.apply(Gather(), words, tokens), place)
         }
         let seen = try layers.in("\(prefix)mask") { try self.seen(mask, batch: batch, in: &$0) }
-        for index in 0..<(try config["num_hidden_layers"].int(in: 1...1000, default: 12)) {
+        for index in 0..<layerCount {
             x = try encoder.layer("\(prefix)encoder.layers.\(index)", x, seen, in: &layers)
         }
         x = try layers.layerNorm("\(prefix)final_layer_norm", x, width: width, epsilon: encoder.epsilon)

@@ -7,6 +7,7 @@ import Tensors
 struct Gemma: ModelFamily {
     static let modelTypes = ["gemma"]
     static let architectures = ["GemmaForCausalLM", "GemmaModel"]
+    static let inertFields: [InertFields] = []
     let parts = ["decoder"]
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
@@ -17,13 +18,10 @@ struct Gemma: ModelFamily {
                 "attention to what comes after"
             )
         ])
-        // The released configurations say "gelu" and mean the one by tanh, unless a later field says otherwise.
-        let isEarly = try file["hidden_act"].exists && file["hidden_act"].string() == "gelu"
         let defaults = DecoderConfiguration.Defaults(
-            keyHeads: 16, headWidth: 256,
-            activation: (isEarly ? "hidden_activation" : "hidden_act", "gelu_pytorch_tanh"), tiesHead: true,
-            positions: 8192)
+            keyHeads: 16, headWidth: 256, activation: ("hidden_act", Self.activation), tiesHead: true, positions: 8192)
         var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)
+        config.activation = try Self.activation(file)
         config.gainsStartAtOne = true
         config.embeddingScale = Float(Double(config.width).squareRoot())
         let biased = try file["attention_bias"].bool(default: false)
@@ -32,5 +30,19 @@ struct Gemma: ModelFamily {
         let layer = DecoderConfiguration.Layer(window: nil, rotary: try config.rotary(file))
         config.layers = Array(repeating: layer, count: try DecoderConfiguration.layerCount(file))
         return [try DecoderGraph.program(config, names: &names)]
+    }
+
+    private static let activation = "gelu_pytorch_tanh"
+
+    /// The released configurations say `gelu` and mean the one by tanh. Some versions of the framework read
+    /// `hidden_activation` instead, and without it take the one by tanh.
+    private static func activation(_ file: JSONField) throws -> any Operator {
+        let (field, other) = (file["hidden_act"], file["hidden_activation"])
+        let isEarly = try field.string(default: activation) == "gelu"
+        let chosen = try HiddenActivation.read(isEarly ? JSONField(nil, file: file.file) : field, default: activation)
+        guard try HiddenActivation.read(other, default: activation).isSame(as: chosen) || !other.exists else {
+            throw other.error("differs from hidden_act, which the framework reads instead from version 5 on")
+        }
+        return chosen
     }
 }

@@ -7,6 +7,9 @@ import Tensors
 struct Gemma3Text: ModelFamily {
     static let modelTypes = ["gemma3_text"]
     static let architectures = ["Gemma3ForCausalLM", "Gemma3TextModel"]
+    static let inertFields = [
+        InertFields("says how layer_types came to be, which are stored beside it", ["_sliding_window_pattern"])
+    ]
     let parts = ["decoder"]
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
@@ -44,15 +47,21 @@ struct Gemma3Text: ModelFamily {
     }
 
     private func layers(_ file: JSONField, _ config: DecoderConfiguration) throws -> [DecoderConfiguration.Layer] {
-        let parameters = file["rope_parameters"]
-        let full = file["rope_scaling"].exists ? file["rope_scaling"] : parameters["full_attention"]
-        let global = try RotaryEmbedding(full, of: file, headWidth: config.headWidth, theta: 1_000_000)
-        let local = try RotaryEmbedding(
-            parameters["sliding_attention"], of: file, headWidth: config.headWidth,
-            thetaField: "rope_local_base_freq", theta: 10_000)
+        // The fields of rope_scaling count before those that layers with all tokens have in rope_parameters.
+        let (scaling, parameters) = (file["rope_scaling"], file["rope_parameters"])
+        let full = [scaling, parameters["full_attention"]]
+        if scaling["type"].exists, !full.contains(where: { $0["rope_type"].exists }) {
+            throw scaling["type"].error("frameworks before version 5 read this, later ones rope_type: rename it")
+        }
+        let global = try config.rotary(
+            RotarySource(objects: full, config: file, theta: 1_000_000, original: .inObjects))
+        let local = try config.rotary(
+            RotarySource(
+                objects: [parameters["sliding_attention"]], config: file, thetaField: "rope_local_base_freq",
+                original: .inObjects))
         let every = try file["sliding_window_pattern"].int(in: 1...1000, default: 6)
         let window = try DecoderConfiguration.window(file, default: 4096)
-        let sliding = try DecoderConfiguration.slidingLayers(file) { ($0 + 1) % every != 0 }
+        let sliding = try file.slidingLayers(try DecoderConfiguration.layerCount(file)) { ($0 + 1) % every != 0 }
         guard window != nil || !sliding.contains(true) else {
             throw file["sliding_window"].error("is missing, but layers of sliding_attention want one")
         }

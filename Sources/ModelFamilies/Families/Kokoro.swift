@@ -18,6 +18,16 @@ import Tensors
 struct Kokoro: ModelFamily {
     static let modelTypes = ["kokoro", "style_text_to_speech_2"]
     static let architectures = ["KModel"]
+    static let inertFields = [
+        InertFields(
+            "belongs to the text side, which runs before the vocoder",
+            [
+                "plbert", "vocab", "n_token", "n_layer", "n_mels", "max_dur", "dim_in", "max_conv_dim",
+                "text_encoder_kernel_size",
+            ]),
+        InertFields("says how many speakers there are; their styles are inputs", ["multispeaker"]),
+        InertFields("says what the audio is played at", ["sampling_rate", "sample_rate"]),
+    ]
     let parts = ["decoder_pre", "har_source", "generator", "generator_bucket"]
     let defaultParts = ["decoder_pre", "generator"]
 
@@ -48,9 +58,16 @@ struct Kokoro: ModelFamily {
             names = graph.layers.names
             return try graph.layers.builder.finish()
         }
-        names.explain("belongs to a part that is not built") {
-            ["encode.", "decode.", "F0_conv.", "N_conv.", "asr_res.", "generator."].contains(where: $0.hasPrefix)
+        let isBuilt = { (part: String) in built.contains { $0.name == part } }
+        let source = "generator.m_source."
+        let others =
+            (isBuilt("decoder_pre") ? [] : ["encode.", "decode.", "F0_conv.", "N_conv.", "asr_res."])
+            + (isBuilt("har_source") ? [] : [source])
+            + (isBuilt("generator") || isBuilt("generator_bucket") ? [] : ["generator."])
+        names.explain("belongs to a part that is not built") { name in
+            others.contains { name.hasPrefix($0) && ($0 == source || !name.hasPrefix(source)) }
         }
+        names.explain("Fourier transforms follow from the configuration") { $0.hasPrefix("generator.stft.") }
         return built
     }
 }

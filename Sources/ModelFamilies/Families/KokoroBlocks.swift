@@ -8,6 +8,7 @@ import Tensors
 struct KokoroBlocks: ModelFamily {
     static let modelTypes = ["kokoro_adain_blocks"]
     static let architectures = ["AdainResBlk1d"]
+    static let inertFields: [InertFields] = []
     let parts = ["blocks"]
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {

@@ -6,6 +6,7 @@ import Tensors
 struct Llama: ModelFamily {
     static let modelTypes = ["llama"]
     static let architectures = ["LlamaForCausalLM", "LlamaModel"]
+    static let inertFields: [InertFields] = []
     let parts = ["decoder"]
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {

@@ -9,6 +9,8 @@ struct MPNet: BertFamily {
     static let classes: KeyValuePairs<String, BertHead> = [
         "MPNetModel": .model, "MPNetForMaskedLM": .maskedLM, "MPNetForSequenceClassification": .sequenceClassification,
     ]
+    static let inertFields =
+        BertConfiguration.inertFields + [InertFields("the model has no segments", ["type_vocab_size"])]
     static let names = BertNames(
         prefix: "mpnet.",
         words: .init(

@@ -14,6 +14,18 @@ struct ModernBert: ModelFamily {
     }
     static let modelTypes = ["modernbert"]
     static let architectures = Architecture.allCases.map(\.rawValue)
+    static let inertFields = [
+        InertFields(
+            "belongs to training",
+            [
+                "initializer_cutoff_factor", "sparse_prediction", "sparse_pred_ignore_index",
+                "repad_logits_with_grad",
+            ]),
+        InertFields("says how to compute the same", ["deterministic_flash_attn", "reference_compile"]),
+        InertFields(
+            "of BERT, in the released configurations; norm_eps and rotary positions count",
+            ["layer_norm_eps", "position_embedding_type"]),
+    ]
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
@@ -23,8 +35,17 @@ struct ModernBert: ModelFamily {
         let pooling = try SentencePooling.read(of: checkpoint, width: width)
         let architecture = pooling == nil ? stated : .model
         names.prefixes = ["model."]
+        let heads =
+            switch architecture {
+            case .model: ["head.", "decoder.", "classifier."]
+            case .maskedLM: ["classifier."]
+            case .sequenceClassification: ["decoder."]
+            }
         names.explain("belongs to a head that \(architecture.rawValue) does not have") { name in
-            ["head.", "decoder.", "classifier."].contains(where: name.hasPrefix)
+            heads.contains(where: name.hasPrefix)
+        }
+        if architecture == .maskedLM {
+            names.tie(head: ModernBertGraph.decoder, words: ModernBertGraph.tokens, isTied: config.tiesHead)
         }
         var graph = ModernBertGraph(config: config, names: names)
         let hidden = try graph.encoded()
@@ -76,15 +97,8 @@ struct ModernBertConfiguration {
             activation: try HiddenActivation.read(config["hidden_activation"], default: "gelu"), normsFirst: true,
             length: "sequence")
         let count = try config["num_hidden_layers"].int(in: 1...1000, default: 22)
-        if config["layer_types"].exists {
-            seesAll = try config["layer_types"].array().map { try $0.string() == "full_attention" }
-        } else {
-            let every = try config["global_attn_every_n_layers"].int(in: 1...1000, default: 3)
-            seesAll = (0..<count).map { $0 % every == 0 }
-        }
-        guard seesAll.count == count else {
-            throw config["layer_types"].error("has \(seesAll.count) types for \(count) layers")
-        }
+        let every = try config["global_attn_every_n_layers"].int(in: 1...1000, default: 3)
+        seesAll = try config.slidingLayers(count) { $0 % every != 0 }.map { !$0 }
         reach = try config["local_attention"].int(in: 1...1 << 20, default: 128) / 2
         globalBase = try Self.base(config, "full_attention", old: "global_rope_theta", default: 160_000)
         localBase = try Self.base(config, "sliding_attention", old: "local_rope_theta", default: 10_000)
@@ -97,22 +111,23 @@ struct ModernBertConfiguration {
             try config["classifier_bias"].bool(default: false)
         )
         tiesHead = try config["tie_word_embeddings"].bool(default: true)
-        poolsMean = try config["classifier_pooling"].exists && config["classifier_pooling"].string() == "mean"
+        let pooling = try config["classifier_pooling"].string(default: "cls")
+        guard ["cls", "mean"].contains(pooling) else {
+            throw config["classifier_pooling"].error("expected \"cls\" or \"mean\", found \(quoted(pooling))")
+        }
+        poolsMean = pooling == "mean"
         labels = try config.labelCount()
     }
 
     private static func base(
         _ config: JSONField, _ kind: String, old: String, default other: Double
     ) throws -> Double {
-        let parameters = config["rope_parameters"][kind]
-        let type = parameters["rope_type"]
+        let (parameters, outside) = (config["rope_parameters"][kind], config[old])
+        let type = try parameters["rope_type"].string(default: try parameters["type"].string(default: "default"))
         try config.refuse([
-            (
-                "rope_parameters.\(kind).rope_type", try type.exists && type.string() != "default",
-                "a rotary embedding other than \"default\""
-            )
+            ("rope_parameters.\(kind).rope_type", type != "default", "a rotary embedding other than \"default\"")
         ])
-        let field = parameters["rope_theta"].exists ? parameters["rope_theta"] : config[old]
+        let field = parameters["rope_theta"].exists ? parameters["rope_theta"] : outside
         let base = field.exists ? try field.double() : other
         guard base > 0, base.isFinite else { throw field.error("\(base) is no base of frequencies") }
         return base

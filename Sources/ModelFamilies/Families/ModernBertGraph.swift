@@ -4,6 +4,8 @@ import Tensors
 
 /// The graph of a ModernBERT encoder and its heads.
 struct ModernBertGraph {
+    static let tokens = "embeddings.tok_embeddings.weight"
+    static let decoder = "decoder.weight"
     let config: ModernBertConfiguration
     var layers: LayerBuilder
     /// I64[batch, sequence]
@@ -36,7 +38,7 @@ struct ModernBertGraph {
 
     /// F32[batch, sequence, width]
     mutating func encoded() throws -> Value {
-        let words = try layers.weight("embeddings.tok_embeddings.weight", [config.vocabulary, width])
+        let words = try layers.weight(Self.tokens, [config.vocabulary, width])
         let word = try layers.in("embeddings") { [tokens] in try $0.apply(Gather(), words, tokens) }
         var x = try norm("embeddings.norm", word)
         let global = try surroundings("global", reach: nil, base: config.globalBase)
@@ -153,8 +155,7 @@ struct ModernBertGraph {
 
     /// F32[batch, sequence, vocabulary]
     mutating func words(_ x: Value) throws -> Value {
-        let (own, tied) = ("decoder.weight", "embeddings.tok_embeddings.weight")
-        let name = layers.names.find(own) == nil && config.tiesHead ? tied : own
+        let name = layers.names.head(Self.decoder, words: Self.tokens, isTied: config.tiesHead)
         var operands = [x, try layers.weight(name, [config.vocabulary, width])]
         if config.biases.decoder { operands.append(try layers.weight("decoder.bias", [config.vocabulary])) }
         return try layers.in("decoder") { try $0.builder.apply(Linear(), operands) }

@@ -6,6 +6,7 @@ import Tensors
 struct Qwen3: ModelFamily {
     static let modelTypes = ["qwen3"]
     static let architectures = ["Qwen3ForCausalLM", "Qwen3Model"]
+    static let inertFields: [InertFields] = []
     let parts = ["decoder"]
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
@@ -16,6 +17,7 @@ struct Qwen3: ModelFamily {
         let biased = try file["attention_bias"].bool(default: false)
         config.biases.queryKeyValue = biased
         config.biases.attentionOutput = biased
+        try DecoderConfiguration.refuseBiases(file, "mlp_bias")
         config.layers = try QwenLayers.read(file, rotary: try config.rotary(file))
         return [try DecoderGraph.program(config, names: &names)]
     }

@@ -10,6 +10,7 @@ struct Roberta: BertFamily {
         "RobertaForSequenceClassification": .sequenceClassification, "XLMRobertaModel": .model,
         "XLMRobertaForMaskedLM": .maskedLM, "XLMRobertaForSequenceClassification": .sequenceClassification,
     ]
+    static let inertFields = BertConfiguration.inertFields
     static let names = BertNames(
         prefix: "roberta.",
         words: .init(

@@ -17,6 +17,7 @@ import Tensors
 struct SNAC: ModelFamily {
     static let modelTypes = ["snac"]
     static let architectures = ["SNAC"]
+    static let inertFields = [InertFields("says what the audio is played at", ["sampling_rate"])]
     let parts = ["decoder", "decoder_zero_noise"]
     let defaultParts = ["decoder"]
 

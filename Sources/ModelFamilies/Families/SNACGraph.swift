@@ -135,7 +135,7 @@ struct SNACGraph {
         let frequencies =
             layers.names.find("\(name).inv_freq") == nil
             ? (0..<32).map { Float(1 / pow(10000, Double($0) / 32)) }
-            : try layers.names.take("\(name).inv_freq", [32]).floats()
+            : try layers.names.takeForTable("\(name).inv_freq", [32])
         let angles = (0..<count).flatMap { place in frequencies.map { Float(place) * $0 } }
         func table(_ function: (Double) -> Double, _ suffix: String) -> Value {
             layers.builder.literal(

@@ -10,15 +10,18 @@ struct Siglip: ModelFamily {
     }
     static let modelTypes = ["siglip"]
     static let architectures = Architecture.allCases.map(\.rawValue)
+    static let nestedConfigurations = ["text_config", "vision_config"]
+    static let inertFields =
+        .headless + nestedConfigurations.flatMap(SiglipVision.inertFields.under)
     let parts = TwoTowers.parts
     let defaultParts = TwoTowers.defaultParts
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         _ = try file.architecture(default: Architecture.model)
-        let vision = try SiglipVisionTower(file["vision_config"], prefix: "vision_model.")
+        let vision = try SiglipVisionTower(try file["vision_config"].objectIfAny(), prefix: "vision_model.")
         guard vision.hasHead else { throw file["vision_config"]["vision_use_head"].error("images have no embedding") }
-        let text = try SiglipTextTower(file["text_config"], prefix: "text_model.")
+        let text = try SiglipTextTower(try file["text_config"].objectIfAny(), prefix: "text_model.")
         let towers = TwoTowers(
             image: { batch, layers in
                 try vision.pooled(try vision.hidden(batch: batch, in: &layers), batch: batch, in: &layers)

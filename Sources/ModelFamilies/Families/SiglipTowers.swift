@@ -72,21 +72,27 @@ struct SiglipVisionTower {
 /// SigLIP's encoder of texts.
 struct SiglipTextTower {
     let positions: Int
-    private let config: JSONField
+    private let encoder: EncoderLayers
+    private let layerCount: Int
     private let vocabulary: Int
+    private let projection: Int
     /// What stands before the names of its tensors.
     private let prefix: String
 
     init(_ config: JSONField, prefix: String) throws {
-        (self.config, self.prefix) = (config, prefix)
+        self.prefix = prefix
+        encoder = try EncoderLayers(
+            preNorm: config, epsilon: 1e-6, activation: "gelu_pytorch_tanh", length: "sequence")
+        layerCount = try config["num_hidden_layers"].int(in: 1...1000, default: 12)
+        projection = try config["projection_size"].int(in: 1...1 << 16, default: encoder.width)
         vocabulary = try config["vocab_size"].int(in: 1...1 << 24, default: 32000)
         positions = try config["max_position_embeddings"].int(in: 1...1 << 16, default: 64)
     }
 
     /// F32[batch, projection] of the last token, which may be padding.
     func embedding(batch: Dimension, in layers: inout LayerBuilder) throws -> Value {
-        let encoder = try EncoderLayers(
-            preNorm: config, epsilon: 1e-6, activation: "gelu_pytorch_tanh", length: "sequence", batch: batch)
+        var encoder = encoder
+        encoder.batch = batch
         let width = encoder.width
         let tokens = layers.builder.input("input_ids", TensorType(.int64, [batch, "sequence"]))
         let words = try layers.weight("\(prefix)embeddings.token_embedding.weight", [vocabulary, width])
@@ -95,7 +101,7 @@ struct SiglipTextTower {
             let place = try layers.apply(Slice(begin: [0, 0], sizes: ["sequence", .fixed(width)]), places)
             return try layers.apply(Add(), try layers.apply(Gather(), words, tokens), place)
         }
-        for index in 0..<(try config["num_hidden_layers"].int(in: 1...1000, default: 12)) {
+        for index in 0..<layerCount {
             x = try encoder.layer("\(prefix)encoder.layers.\(index)", x, nil, in: &layers)
         }
         x = try layers.layerNorm("\(prefix)final_layer_norm", x, width: width, epsilon: encoder.epsilon)
@@ -104,7 +110,6 @@ struct SiglipTextTower {
                 Slice(begin: [0, "sequence" - 1, 0], sizes: [batch, 1, .fixed(width)]), x)
             return try layers.apply(Reshape(to: [batch, .fixed(width)]), token)
         }
-        let projection = try config["projection_size"].int(in: 1...1 << 16, default: width)
         return try layers.linear("\(prefix)head", last, from: width, to: projection)
     }
 }

@@ -12,14 +12,18 @@ struct SiglipVision: ModelFamily {
     }
     static let modelTypes = ["siglip_vision_model"]
     static let architectures = Architecture.allCases.map(\.rawValue)
+    static let inertFields: [InertFields] = .headless
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         _ = try file.architecture(default: Architecture.model)
         let tower = try SiglipVisionTower(file, prefix: "")
         names.prefixes = ["vision_model."]
-        names.explain("positions 0, 1, 2, ..., which need no table") { $0 == "embeddings.position_ids" }
-        names.explain("the configuration has no pooling head") { $0.hasPrefix("head.") }
+        if !tower.hasHead { names.explain("the configuration has no pooling head") { $0.hasPrefix("head.") } }
+        names.explain("belongs to the other tower") {
+            $0.hasPrefix("text_model.") || $0 == "logit_scale" || $0 == "logit_bias"
+        }
+        names.explain("belongs to a head that SiglipVisionModel does not have") { $0.hasPrefix("classifier.") }
 
         var layers = LayerBuilder(
             builder: ProgramBuilder(name: "model", dimensions: [Program.FreeDimension("batch", usual: [1, 8])]),

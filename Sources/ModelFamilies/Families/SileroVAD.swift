@@ -9,6 +9,7 @@ import Tensors
 struct SileroVAD: ModelFamily {
     static let modelTypes = ["silero_vad"]
     static let architectures = ["SileroVAD"]
+    static let inertFields: [InertFields] = []
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let rate = checkpoint.configuration["sampling_rate"]
@@ -17,6 +18,7 @@ struct SileroVAD: ModelFamily {
                 "\(rate.file), field \(rate.path): only the model for 16000 Hz is supported", status: .unavailable)
         }
         names.prefixes = ["_model."]
+        names.explain("belongs to the model for 8000 Hz") { $0.hasPrefix("_model_8k.") }
         return try parts.map { part in
             var layers = LayerBuilder(
                 builder: ProgramBuilder(name: part, dimensions: [.init("batch", usual: [1])]), names: names)

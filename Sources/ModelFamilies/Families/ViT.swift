@@ -14,6 +14,10 @@ struct ViT: ModelFamily {
     }
     static let modelTypes = ["vit"]
     static let architectures = Architecture.allCases.map(\.rawValue)
+    static let inertFields: [InertFields] =
+        .headless + [
+            InertFields("belongs to the class that paints hidden patches", ["encoder_stride"])
+        ]
 
     private static let layerNames = EncoderLayers.Names(
         query: "attention.attention.query", key: "attention.attention.key", value: "attention.attention.value",
@@ -29,12 +33,18 @@ struct ViT: ModelFamily {
             preNorm: file, epsilon: 1e-12, activation: "gelu", length: .fixed(length))
         encoder.names = Self.layerNames
         encoder.hasQueryKeyValueBias = try file["qkv_bias"].bool(default: true)
+        let pooler = (
+            activation: try HiddenActivation.read(file["pooler_act"], default: "tanh"),
+            width: try file["pooler_output_size"].int(in: 1...1 << 16, default: encoder.width)
+        )
 
         names.prefixes = ["vit."]
         names.explain("hides patches in training") { $0 == "embeddings.mask_token" }
-        names.explain("\(architecture.rawValue) does not read it") { $0.hasPrefix("pooler.") }
+        names.explain("\(architecture.rawValue) does not read it") {
+            $0 == "pooler.dense.weight" || $0 == "pooler.dense.bias"
+        }
         names.explain("belongs to a head that \(architecture.rawValue) does not have") {
-            $0.hasPrefix("classifier.") || $0.hasPrefix("decoder.")
+            $0.hasPrefix("decoder.") || architecture == .model && $0.hasPrefix("classifier.")
         }
         var layers = LayerBuilder(
             builder: ProgramBuilder(name: "model", dimensions: [Program.FreeDimension("batch", usual: [1, 8])]),
@@ -56,7 +66,10 @@ struct ViT: ModelFamily {
         case .model:
             layers.builder.output("last_hidden_state", x)
             if layers.names.find("pooler.dense.weight") != nil {
-                layers.builder.output("pooler_output", try pooler(x, file, width: encoder.width, in: &layers))
+                let first = try layers.in("pooler") { try $0.firstToken(x, width: encoder.width) }
+                let dense = try layers.linear("pooler.dense", first, from: encoder.width, to: pooler.width)
+                layers.builder.output(
+                    "pooler_output", try layers.in("pooler") { try $0.apply(pooler.activation, dense) })
             }
         case .classifier:
             let first = try layers.in("classifier") { try $0.firstToken(x, width: encoder.width) }
@@ -66,15 +79,5 @@ struct ViT: ModelFamily {
         }
         names = layers.names
         return [try layers.builder.finish()]
-    }
-
-    private func pooler(
-        _ x: Value, _ file: JSONField, width: Int, in layers: inout LayerBuilder
-    ) throws -> Value {
-        let activation = try HiddenActivation.read(file["pooler_act"], default: "tanh")
-        let outputs = try file["pooler_output_size"].int(in: 1...1 << 16, default: width)
-        let first = try layers.in("pooler") { try $0.firstToken(x, width: width) }
-        let dense = try layers.linear("pooler.dense", first, from: width, to: outputs)
-        return try layers.in("pooler") { try $0.apply(activation, dense) }
     }
 }

@@ -10,16 +10,45 @@ import Tensors
 struct Wav2Vec2: ModelFamily {
     static let modelTypes = ["wav2vec2", "hubert"]
     static let architectures = Wav2Vec2Configuration.Architecture.allCases.map(\.rawValue)
+    static let inertFields: [InertFields] =
+        .headless + .masking
+        + [
+            InertFields(
+                "hides parts of the audio, in training only",
+                ["mask_channel_*", "no_mask_channel_overlap", "no_mask_time_overlap"]),
+            InertFields(
+                "belongs to pre-training and losses",
+                [
+                    "num_codevectors_per_group", "num_codevector_groups", "contrastive_logits_temperature",
+                    "num_negatives", "codevector_dim", "proj_codevector_dim", "diversity_loss_weight",
+                    "ctc_loss_reduction", "ctc_zero_infinity", "freeze_feat_extract_train",
+                ]),
+            InertFields(
+                "belongs to classifiers of audio",
+                [
+                    "use_weighted_layer_sum", "classifier_proj_size", "tdnn_dim", "tdnn_kernel", "tdnn_dilation",
+                    "xvector_output_dim",
+                ]),
+            InertFields(
+                "describes an adapter, which add_adapter asks for",
+                ["adapter_kernel_size", "adapter_stride", "num_adapter_layers", "output_hidden_size"]),
+        ]
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let config = try Wav2Vec2Configuration(checkpoint.configuration)
         names.prefixes = ["wav2vec2.", "hubert."]
         names.explain("hides parts of the audio in training") { $0 == "masked_spec_embed" }
         names.explain("belongs to pre-training") {
-            ["quantizer.", "project_q.", "project_hid."].contains(where: $0.hasPrefix)
+            ["quantizer.", "project_q.", "project_hid.", "final_proj.", "label_embs_concat"].contains(
+                where: $0.hasPrefix)
         }
-        names.explain("belongs to a head that \(config.architecture.rawValue) does not have") {
-            $0.hasPrefix("lm_head.")
+        // Those that classify audio, frames and speakers; the last calls a linear layer as the encoder calls its first part.
+        let heads =
+            ["projector.", "classifier.", "tdnn.", "objective.", "layer_weights"]
+            + (config.architecture.hasHead ? [] : ["lm_head."])
+        names.explain("belongs to a head that \(config.architecture.rawValue) does not have") { name in
+            heads.contains(where: name.hasPrefix)
+                || name == "feature_extractor.weight" || name == "feature_extractor.bias"
         }
         let dimensions = [
             Program.FreeDimension("batch", usual: [1]), .init("samples", usual: [16000, 160_000]),
@@ -90,6 +119,9 @@ struct Wav2Vec2Configuration {
         }
         featureLayers = widths.indices.map {
             FeatureLayer(width: widths[$0], kernel: kernels[$0], stride: strides[$0])
+        }
+        guard try config["num_feat_extract_layers"].int(in: 1...1000, default: widths.count) == widths.count else {
+            throw config["num_feat_extract_layers"].error("expected \(widths.count), as many as conv_dim has numbers")
         }
         featuresHaveBias = try config["conv_bias"].bool(default: false)
         let norm = config["feat_extract_norm"].exists ? try config["feat_extract_norm"].string() : "group"

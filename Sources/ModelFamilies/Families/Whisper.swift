@@ -15,13 +15,21 @@ import Tensors
 struct Whisper: ModelFamily {
     static let modelTypes = ["whisper"]
     static let architectures = ["WhisperForConditionalGeneration", "WhisperModel"]
+    static let inertFields: [InertFields] =
+        .masking + [
+            InertFields("belongs to classifiers of audio", ["use_weighted_layer_sum", "classifier_proj_size"]),
+            InertFields("belongs to the times of words", ["median_filter_width", "alignment_heads"]),
+            InertFields("stored, and used by no class", ["scale_embedding"]),
+        ]
     let parts = ["encoder", "cross_kv", "decoder"]
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let config = try WhisperConfiguration(checkpoint.configuration, of: Self.architectures)
         names.prefixes = ["model."]
         for part in ["encoder", "decoder"] where !parts.contains(part) {
-            names.explain("only the part \(part) reads it") { $0.hasPrefix("\(part).") || $0 == "proj_out.weight" }
+            names.explain("only the part \(part) reads it") {
+                $0.hasPrefix("\(part).") || part == "decoder" && $0 == "proj_out.weight"
+            }
         }
         if config.isBare { names.explain("the bare model has no head") { $0 == "proj_out.weight" } }
         if !parts.contains("cross_kv") {
@@ -80,6 +88,12 @@ struct WhisperConfiguration {
         vocabulary = try config["vocab_size"].int(in: 1...1 << 24)
         sourcePositions = try config["max_source_positions"].int(in: 1...1 << 20, default: 1500)
         targetPositions = try config["max_target_positions"].int(in: 1...1 << 20, default: 448)
+        for (name, field) in [
+            ("hidden_size", "d_model"), ("num_hidden_layers", "encoder_layers"),
+            ("num_attention_heads", "encoder_attention_heads"), ("num_key_value_heads", "encoder_attention_heads"),
+        ] {
+            try config.requireEqual(name, to: field)
+        }
         activation = try HiddenActivation.read(config["activation_function"], default: "gelu")
         tiesHead = try config["tie_word_embeddings"].bool(default: true)
     }

@@ -9,6 +9,8 @@ struct WhisperGraph {
     /// How many states the encoder makes of its frames.
     private static let source = (Dimension("frames") - 1) / 2 + 1
     private static let epsilon = 1e-5
+    private static let words = "decoder.embed_tokens.weight"
+    private static let head = "proj_out.weight"
 
     init(config: WhisperConfiguration, part: String, names: TensorNames) {
         let frames = 2 * config.sourcePositions
@@ -82,7 +84,8 @@ struct WhisperGraph {
             var places = try DecoderPlaces(position: position, in: &layers)
             return (try places.rows(in: &layers), try places.mask(window: nil, in: &layers))
         }
-        let words = try layers.weight("decoder.embed_tokens.weight", [config.vocabulary, width])
+        layers.names.tie(head: Self.head, words: Self.words, isTied: config.tiesHead && !config.isBare)
+        let words = try layers.weight(Self.words, [config.vocabulary, width])
         let places = try layers.weight("decoder.embed_positions.weight", [config.targetPositions, width])
         var x = try layers.in("decoder.embed_tokens") { try $0.apply(Gather(), words, tokens) }
         x = try layers.in("decoder.embed_positions") { try $0.apply(Add(), x, try $0.apply(Gather(), places, rows)) }
@@ -110,7 +113,7 @@ struct WhisperGraph {
         }
         let normal = try layers.layerNorm("decoder.layer_norm", x, width: width, epsilon: Self.epsilon)
         if config.isBare { return layers.builder.output("last_hidden_state", normal) }
-        let head = layers.head("proj_out.weight", words: "decoder.embed_tokens.weight", isTied: config.tiesHead)
+        let head = layers.names.head(Self.head, words: Self.words, isTied: config.tiesHead)
         let weight = try layers.weight(head, [config.vocabulary, width])
         layers.builder.output("logits", try layers.in("proj_out") { try $0.apply(Linear(), normal, weight) })
     }

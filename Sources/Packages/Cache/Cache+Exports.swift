@@ -3,12 +3,20 @@ public import ByteIO
 extension Cache {
     /// The record's name of what the exporter said, beside the files that it wrote.
     private static let reportName = "report.json"
-    private static let content = "content/"
+    static let content = "content/"
+
+    /// Reads what an export says of its origin: a function from the content of each of its files.
+    public typealias ExportProvenance = (_ file: (_ name: String) throws -> ByteView?) throws -> [String: String]
 
     /// Puts the folder of an earlier export at `path`, whole or not at all, as packages are put.
+    /// - Parameters:
+    ///   - kind: what it may replace.
+    ///   - provenance: reads an export of this format. One that contradicts the key goes into quarantine.
     /// - Returns: what the exporter said of it, or why there is none.
     /// - Throws: `RequestError` when `path` cannot be written.
-    public func place(exported key: CacheKey, at path: String) throws -> Result<JSON, CacheMiss> {
+    public func place(
+        exported key: CacheKey, at path: String, as kind: OutputKind, provenance: ExportProvenance
+    ) throws -> Result<JSON, CacheMiss> {
         lease(key.digest)
         if let remote, readingObjection == nil, (try? folder.record(key.digest)) == nil {
             remote.fetch([key.digest], into: self)
@@ -17,7 +25,8 @@ extension Cache {
         let report: JSON
         do throws(CacheMiss) {
             if let objection = readingObjection { throw objection }
-            files = try folder.record(key.digest).files
+            let record = try folder.record(key.digest)
+            files = record.files
             var said: ByteView?
             for file in files {
                 let blob = try folder.verifiedBlob(file)
@@ -27,10 +36,11 @@ extension Cache {
                 throw CacheMiss(.malformedRecord("it is not that of an export"))
             }
             report = json
+            if let reason = folder.contradiction(ofExport: record, provenance) { throw folder.wrong(record, reason) }
         } catch {
             return .failure(error)
         }
-        let target = try AtomicFolder(replacing: path)
+        let target = try AtomicFolder(replacing: path, as: kind)
         for file in files where file.path.hasPrefix(Self.content) {
             let name = "\(target.path)/\(file.path.dropFirst(Self.content.count))"
             try Files.makeFolder(Files.parentFolder(of: name) ?? target.path)
@@ -41,8 +51,10 @@ extension Cache {
         return .success(report)
     }
 
-    /// Keeps the folder that an exporter has just written.
-    /// - Parameter model: what to call it in lists.
+    /// Keeps the folder that an exporter has just written, before it is published.
+    /// - Parameters:
+    ///   - path: the draft's folder, which nobody else knows.
+    ///   - model: what to call it in lists.
     public func store(exportAt path: String, report: JSON, for key: CacheKey, model: String) {
         _ = writing { folder in
             lease(key.digest)
@@ -65,6 +77,20 @@ extension Cache {
         try Files.list(path).sorted().flatMap { name in
             Files.kindWithoutFollowing("\(path)/\(name)") == .folder
                 ? try files(below: "\(path)/\(name)").map { "\(name)/\($0)" } : [name]
+        }
+    }
+}
+
+extension CacheFolder {
+    /// Returns what an export says against its being what its record's key asks for; nil when nothing does.
+    func contradiction(ofExport record: CacheRecord, _ provenance: Cache.ExportProvenance) -> String? {
+        do {
+            let found = try provenance { name in
+                try record.files.first { $0.path == Cache.content + name }.map { try blob($0) }
+            }
+            return record.key.contradiction(withExport: found)
+        } catch {
+            return "\(error)"
         }
     }
 }

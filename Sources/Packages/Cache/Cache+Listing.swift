@@ -13,7 +13,7 @@ extension Cache {
     /// The sound records, the most recently used first.
     public var entries: [CacheEntry] {
         guard readingObjection == nil else { return [] }
-        return folder.entries(in: folder.recordsPath).digests.compactMap { key in
+        return folder.survey(.records).digests.compactMap { key in
             guard let record = try? folder.record(key), let identity = Files.identity(of: folder.recordPath(key)) else {
                 return nil
             }

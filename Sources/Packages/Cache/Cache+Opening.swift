@@ -38,7 +38,10 @@ extension Cache {
             if record.files.allSatisfy({ isSound($0, in: path) }), let opened = try? CachedPackage(path, in: self) {
                 return opened
             }
-            try Files.removeTree(path)
+            try folder.removePackage(path)
+            guard Files.kindWithoutFollowing(path) == nil else {
+                throw CacheMiss(.unusable("\(path) holds files that accelc has not made; move them away"))
+            }
         }
         for file in record.files { _ = try folder.verifiedBlob(file) }
         try folder.link(record.files, into: path)
@@ -54,20 +57,23 @@ extension Cache {
 
     private func isSound(_ file: CacheRecord.File, in path: String) -> Bool {
         let path = "\(path)/\(file.path)"
-        guard Files.kindWithoutFollowing(path) == .file, let content = try? MappedFile(path).bytes else { return false }
-        return content.count == file.byteCount && folder.isSound(content, file.digest, at: path)
+        guard Files.kindWithoutFollowing(path) == .file, let content = try? MappedFile(path) else { return false }
+        return content.bytes.count == file.byteCount && folder.isSound(content, file.digest)
     }
 }
 
 extension CacheFolder {
     /// Makes a folder of blobs under their files' names. One that is there already stays.
     func link(_ files: [CacheRecord.File], into path: String) throws {
-        let partial = "\(Files.parentFolder(of: path) ?? root)/.\(randomName()).partial"
+        let partial = "\(Files.parentFolder(of: path) ?? root)/\(CacheNames.partial())"
         do {
             for file in files {
                 let name = "\(partial)/\(file.path)"
-                try Files.makeFolder(Files.parentFolder(of: name) ?? partial)
-                try Files.copy(blobPath(file.digest), to: name, mode: 0o444, mayLink: true, isSynced: false)
+                try makeParent(of: name)
+                let blob = blobPath(file.digest)
+                try keepingNotes(of: [file]) {
+                    try Files.copy(blob, to: name, mode: 0o444, mayLink: mayLink(blob), isSynced: false)
+                }
             }
             try Files.rename(partial, to: path)
         } catch {

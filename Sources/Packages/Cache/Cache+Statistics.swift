@@ -26,11 +26,13 @@ extension CacheKey {
 
 extension Cache {
     /// The file of statistics of an earlier run; its bytes are verified.
-    public func statistics(for key: CacheKey) -> Result<ByteView, CacheMiss> {
+    /// - Parameter pending: a record that is not published yet.
+    public func statistics(for key: CacheKey, pending: CacheRecord? = nil) -> Result<ByteView, CacheMiss> {
         do throws(CacheMiss) {
             if let objection = readingObjection { throw objection }
             lease(key.digest)
-            let record = try folder.record(key.digest)
+            let record: CacheRecord
+            if let pending { record = pending } else { record = try folder.record(key.digest) }
             guard let file = record.files.first else {
                 throw CacheMiss(.malformedRecord("it is not that of statistics"))
             }
@@ -42,13 +44,19 @@ extension Cache {
         }
     }
 
-    /// Keeps a file of statistics, given in parts.
-    public func store(statistics parts: [ByteView], for key: CacheKey, model: String) {
-        _ = writing { folder in
+    /// Puts a file of statistics, given in parts, into the cache, where nothing names it yet.
+    /// - Returns: the record that says what it is, for `publish`; nil when the cache cannot be written.
+    public func put(statistics parts: [ByteView], for key: CacheKey, model: String) -> CacheRecord? {
+        writing { folder in
             lease(key.digest)
             var file = try folder.putBlob(parts)
             file.path = "statistics"
-            try folder.putRecord(CacheRecord(key: key, files: [file], model: model))
+            return CacheRecord(key: key, files: [file], model: model)
         }
+    }
+
+    /// Makes a record known to all, once what it says is certain.
+    public func publish(_ record: CacheRecord) {
+        _ = writing { folder in try folder.putRecord(record) }
     }
 }

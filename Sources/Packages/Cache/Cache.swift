@@ -10,9 +10,10 @@ public final class Cache: Sendable {
     let remote: RemoteCache?
     private let clock: @Sendable () -> Int64
     let warn: @Sendable (String) -> Void
-    private let state = Locked(State())
+    let state = Locked(State())
 
-    private struct State {
+    struct State {
+        /// The folder is a cache that this tool may use, and was one when it was last looked at.
         var isPrepared = false
         var hasWarned = false
         /// Why nothing more is written.
@@ -25,13 +26,16 @@ public final class Cache: Sendable {
     ///   - durability: what is left of new results after a power cut.
     ///   - remote: a server that is asked for what is not here, and gets what is made here.
     ///   - patience: with other processes that make the same.
+    ///   - trustsOthers: whether a cache that belongs to another user, or that others may write to, is used all the same: they decide
+    ///     then what conversions find in it.
     ///   - clock: nanoseconds since 1970; for tests.
     ///   - warn: gets a sentence when the cache cannot be written, once.
     public init(
         root: String, durability: CacheDurability = .none, remote: RemoteCache? = nil, patience: CachePatience = .usual,
-        clock: (@Sendable () -> Int64)? = nil, warn: @escaping @Sendable (String) -> Void = { _ in }
+        trustsOthers: Bool = false, clock: (@Sendable () -> Int64)? = nil,
+        warn: @escaping @Sendable (String) -> Void = { _ in }
     ) {
-        folder = CacheFolder(root: root, durability: durability)
+        folder = CacheFolder(root: root, durability: durability, trustsOthers: trustsOthers)
         self.patience = patience
         self.remote = remote
         self.clock = clock ?? { Int64(Date().timeIntervalSince1970 * 1e9) }
@@ -55,24 +59,42 @@ public final class Cache: Sendable {
     var now: Int64 { clock() }
 
     /// A path in the cache's file system at which something may be made that will be kept.
+    /// - Throws: `RequestError` when the cache cannot be written.
     public func workPath() throws -> String {
-        try Files.makeFolder(folder.workPath)
-        return "\(folder.workPath)/\(folder.randomName())"
+        try prepare()
+        try folder.makeFolder(folder.workPath)
+        return "\(folder.workPath)/\(CacheNames.random())"
     }
 
     /// Why nothing can be read from the cache; nil when it can.
-    var readingObjection: CacheMiss? { folder.objection().map { CacheMiss(.unusable($0)) } }
+    var readingObjection: CacheMiss? {
+        if state.withLock({ $0.isPrepared }) { return nil }
+        if let objection = folder.objection() { return CacheMiss(.unusable(objection)) }
+        if folder.standing == .cache {
+            folder.close()
+            state.withLock { $0.isPrepared = true }
+        }
+        return nil
+    }
+
+    /// Makes the folder a cache where it is none yet: nothing is written to any other.
+    private func prepare() throws {
+        if state.withLock({ $0.isPrepared }) { return }
+        if let objection = folder.objection() { throw RequestError(objection, status: .unavailable) }
+        try folder.prepare()
+        folder.close()
+        state.withLock { $0.isPrepared = true }
+    }
+
+    /// Whether the folder is a cache now; makes it one where it can.
+    var isPrepared: Bool { writing { _ in true } ?? (readingObjection == nil && folder.standing == .cache) }
 
     /// Runs something that writes to the cache. After a failure nothing more is written: a full disk stays full.
     @discardableResult
     func writing<Result>(_ body: (CacheFolder) throws -> Result) -> Result? {
         if state.withLock({ $0.failure }) != nil { return nil }
         do {
-            if !state.withLock({ $0.isPrepared }) {
-                if let objection = folder.objection() { throw RequestError(objection) }
-                try folder.prepare()
-                state.withLock { $0.isPrepared = true }
-            }
+            try prepare()
             return try body(folder)
         } catch is CacheMiss {
             // A clean-up was faster: the cache is as good as before.
@@ -95,9 +117,11 @@ public final class Cache: Sendable {
 
     /// Says that a record is about to be used or made: clean-ups leave it while this value lives.
     func lease(_ key: Digest) {
+        // Where there is no cache there is nothing to keep; whoever makes one leases what he makes.
+        guard readingObjection == nil, state.withLock({ $0.isPrepared }) else { return }
         let lease = state.withLock { state in
             if let lease = state.lease { return lease }
-            let lease = folder.objection() == nil ? CacheLease(folder) : nil
+            let lease = CacheLease(folder)
             state.lease = .some(lease)
             return lease
         }

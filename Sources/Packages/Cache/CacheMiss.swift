@@ -12,6 +12,8 @@ public struct CacheMiss: Error, Equatable, Sendable {
         case wrongSize(Digest, expected: Int, found: Int)
         /// The bytes have changed; they are in quarantine now.
         case wrongBytes(Digest)
+        /// The record names a result that its key does not ask for; it is in quarantine now.
+        case wrongResult(String)
         /// The cache cannot be used.
         case unusable(String)
 
@@ -23,6 +25,7 @@ public struct CacheMiss: Error, Equatable, Sendable {
             case .wrongSize(let digest, let expected, let found):
                 "its content \(digest) has \(found) bytes instead of \(expected)"
             case .wrongBytes(let digest): "its content \(digest) had been changed, and is in quarantine now"
+            case .wrongResult(let reason): "its record names another result (\(reason))"
             case .unusable(let reason): reason
             }
         }

@@ -6,7 +6,9 @@ public import WeightCompression
 /// Where a conversion finds compressed tensors, and where it puts them:
 ///
 ///     let kept = KeptTensors(cache: cache, digests: digests, output: path, model: name)
-///     try recipe.compressing(functions, threads: n, stored: kept.stored, store: kept.store)
+///     try recipe.compressing(functions, threads: n, stored: kept.stored, reading: kept.reading, store: kept.store)
+///
+/// What is kept in the cache is made of copies, which `reading` gives: what was hashed is what was compressed.
 ///
 /// A large tensor that is not there is claimed until it is stored, so that other processes take it over instead of making
 /// it too. Nobody waits who holds a claim himself: two could wait for each other.
@@ -46,6 +48,12 @@ public final class KeptTensors: Sendable {
         remote.fetch(Set(keys).filter { (try? cache.folder.record($0)) == nil }.sorted(), into: cache)
     }
 
+    /// A tensor to be compressed, in memory of its own.
+    /// - Throws: `RequestError` when its file has changed.
+    public func reading(_ source: StoredTensor, threads: Int) throws -> StoredTensor {
+        try digests?.copy(of: source, threads: threads) ?? source
+    }
+
     public func stored(
         _ source: StoredTensor, _ codec: any WeightCodec
     ) throws -> (CompressedTensor, Distortion)? { try stored(source, codec, nil) }
@@ -64,7 +72,9 @@ public final class KeptTensors: Sendable {
     ) throws -> (CompressedTensor, Distortion)? {
         guard comparison == nil, let cache, let key = key(source, codec, statistics) else { return nil }
         func find() -> (CompressedTensor, Distortion)? {
-            try? cache.tensor(for: key, source: source, codec: codec).get()
+            guard let found = try? cache.tensor(for: key, source: source, codec: codec).get() else { return nil }
+            digests?.noteFound(source)
+            return found
         }
         if let found = find() { return found }
         guard source.bytes.count >= Self.claimedBytes else { return nil }
@@ -79,7 +89,7 @@ public final class KeptTensors: Sendable {
     public func store(
         _ source: StoredTensor, _ tensor: CompressedTensor, _ distortion: Distortion, _ statistics: Digest? = nil
     ) throws -> CompressedTensor {
-        if let cache, let key = key(source, tensor.codec, statistics) {
+        if let cache, digests?.isConfirmed(source) == true, let key = key(source, tensor.codec, statistics) {
             defer { claims.withLock { _ = $0.removeValue(forKey: key.digest) } }
             if let comparison, let known = try? cache.tensor(for: key, source: source, codec: tensor.codec).get() {
                 comparison.note(source.name, isSame: known.tensor.sections == tensor.sections)

@@ -32,7 +32,7 @@ public final class TensorSpill: Sendable {
     private func spilled(_ tensor: CompressedTensor) throws -> CompressedTensor {
         let name = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
         let path = "\(folder)/.accelc-\(name).tensor"
-        var file = try AtomicFile(replacing: path, mode: 0o600, isSynced: false)
+        var file = try AtomicFile(replacing: path, as: .internal, mode: 0o600, isSynced: false)
         for part in tensor.joinedParts { try file.write(part) }
         // Not committed: the file is gone at once, its map stays.
         return try tensor.replacingSections(by: try file.mapped())

@@ -33,9 +33,11 @@ public struct TrustPolicy: Sendable {
         allowedSigners = signers.hasPrefix("/") ? signers : "\(Files.parentFolder(of: file) ?? ".")/\(signers)"
         rules = try document["rules"].array().map { rule in
             try rule.refuseMembers(otherThan: ["origin", "identities", "unsigned"])
-            guard let origin = Glob(try rule["origin"].string()) else {
+            let text = try rule["origin"].string()
+            guard let origin = Glob(text) else {
                 throw rule["origin"].error("is no pattern: a bracket stays open, or a range runs backwards")
             }
+            if let objection = Self.objection(toOrigin: text) { throw rule["origin"].error(objection) }
             let identities = rule["identities"].exists ? try rule["identities"].array().map { try $0.string() } : []
             let allowsUnsigned = rule["unsigned"].exists ? try rule["unsigned"].bool() : false
             guard identities.isEmpty != !allowsUnsigned, !identities.contains("") else {
@@ -46,10 +48,25 @@ public struct TrustPolicy: Sendable {
         self.file = file
     }
 
-    /// The rule for a package.
-    /// - Parameter path: absolute, without links on the way.
+    /// Why a pattern fits no real path, and so would never count; nil when it may.
+    private static func objection(toOrigin text: String) -> String? {
+        guard let first = text.first, "/*?[".contains(first) else {
+            return "fits no absolute path; begin it with / or *"
+        }
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        guard let odd = parts.first(where: { ["", ".", ".."].contains($0) }) else { return nil }
+        return odd.isEmpty
+            ? "fits no path: paths have no doubled slashes, and none at their end"
+            : "fits no path: paths are resolved, and have no \"\(odd)\" in them"
+    }
+
+    /// The rule for a package that is held open, by where it really lies: the words that led to it count for nothing.
     /// - Throws: `FormatError` when there is none: such a package is not trusted.
-    public func rule(forPackageAt path: String) throws -> Rule {
+    public func rule(for package: OpenedPath) throws -> Rule {
+        try rule(forRealPath: package.realPath)
+    }
+
+    package func rule(forRealPath path: String) throws -> Rule {
         guard let rule = rules.first(where: { $0.origin.matches(path) }) else {
             throw FormatError(file: path, reason: "no rule of \(file) is for packages from there; it is not trusted")
         }

@@ -19,6 +19,8 @@ public struct SafetensorsFile: Sendable {
     public let path: String
     /// The whole file.
     public let bytes: ByteView
+    /// All before the tensors, as it was parsed: in memory of its own.
+    public let header: ByteView
     /// As it was when the file was mapped; nil for bytes in memory.
     public private(set) var identity: FileIdentity?
     /// In the order of their bytes.
@@ -38,6 +40,7 @@ public struct SafetensorsFile: Sendable {
         let header = try SafetensorsHeader(parsing: bytes, file: file, limits: limits)
         path = file
         self.bytes = bytes
+        self.header = header.bytes
         metadata = header.metadata
         tensors = header.entries.map { entry in
             StoredTensor(

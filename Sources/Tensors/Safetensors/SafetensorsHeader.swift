@@ -15,15 +15,20 @@ struct SafetensorsHeader {
     /// In the order of their bytes.
     private(set) var entries: [Entry] = []
     private(set) var metadata: [(key: String, value: String)] = []
+    /// The file up to the tensors' bytes. In memory of its own: what is parsed does not change with the file.
+    let bytes: ByteView
     /// Where the tensors' bytes start in the file.
-    let dataStart: Int
+    var dataStart: Int { bytes.count }
 
     init(parsing file: ByteView, file name: String, limits: SafetensorsFile.Limits) throws(FormatError) {
         let length = try Self.headerLength(of: file, name, limits)
-        dataStart = 8 + length
+        bytes = ByteView(file[0..<8 + length].withBytes { [UInt8]($0) })
+        guard try Self.headerLength(of: bytes, name, limits) == length else {
+            throw FormatError(file: name, place: .offset(0), reason: "changed while it was being read")
+        }
         var entries: [Entry] = []
         var metadata: [(key: String, value: String)] = []
-        try file[8..<dataStart].withBytes { (bytes) throws(FormatError) in
+        try bytes[8..<bytes.count].withBytes { (bytes) throws(FormatError) in
             var scanner = try JSONScanner(
                 bytes, file: name, origin: 8, limits: JSON.Limits(bytes: limits.headerBytes, depth: 8, values: Int.max))
             guard bytes.first == UInt8(ascii: "{") else {

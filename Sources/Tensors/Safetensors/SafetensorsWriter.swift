@@ -21,17 +21,21 @@ public struct SafetensorsWriter: ~Copyable {
     /// Where each entry's bytes end, from `dataStart`.
     private let ends: [Int]
 
-    /// - Parameter entries: in the order in which their bytes are appended. Larger element types first keeps all
-    ///   tensors aligned.
+    /// - Parameters:
+    ///   - kind: what the file holds, which decides what it may replace.
+    ///   - entries: in the order in which their bytes are appended. Larger element types first keeps all tensors aligned.
+    ///   - metadata: besides those of the kind.
     /// - Throws: `RequestError` when the entries cannot be told in a header that `SafetensorsFile` reads.
-    public init(replacing path: String, entries: [Entry], metadata: [(key: String, value: String)] = []) throws {
+    public init(
+        replacing path: String, as kind: TensorFileKind, entries: [Entry], metadata: [(key: String, value: String)] = []
+    ) throws {
         let header: (bytes: [UInt8], ends: [Int])
         do {
-            header = try Self.header(of: entries, metadata)
+            header = try Self.header(of: entries, kind.metadata + metadata)
         } catch {
             throw RequestError("cannot write \(path): \(error.description)")
         }
-        var file = try AtomicFile(replacing: path)
+        var file = try AtomicFile(replacing: path, as: kind.output)
         try file.write(ByteView([UInt64(header.bytes.count).littleEndian]))
         try file.write(ByteView(header.bytes))
         self.path = path
@@ -111,10 +115,11 @@ public struct SafetensorsWriter: ~Copyable {
 
     /// Writes all of `tensors` in one call: larger element types first, then by name, as the reference does.
     public static func write(
-        _ tensors: [StoredTensor], to path: String, metadata: [(key: String, value: String)] = []
+        _ tensors: [StoredTensor], to path: String, as kind: TensorFileKind,
+        metadata: [(key: String, value: String)] = []
     ) throws {
         let (tensors, entries) = ordered(tensors)
-        var writer = try SafetensorsWriter(replacing: path, entries: entries, metadata: metadata)
+        var writer = try SafetensorsWriter(replacing: path, as: kind, entries: entries, metadata: metadata)
         for tensor in tensors {
             try tensor.bytes.withBytes { (bytes: UnsafeRawBufferPointer) throws in try writer.append(bytes) }
         }

@@ -12,6 +12,12 @@ struct CoreMLParity {
     let programs: [Program]?
 
     func check(_ options: Parity.Options, progress: (Stage, Double) -> Void) throws -> ParityReport {
+        // Inputs that are drawn fit the model: what they do not fit is the package.
+        guard case .seeded = options.inputs else { return try report(options, progress: progress) }
+        return try package.blaming("functions") { try report(options, progress: progress) }
+    }
+
+    private func report(_ options: Parity.Options, progress: (Stage, Double) -> Void) throws -> ParityReport {
         if case .seeded = options.inputs, programs == nil {
             throw RequestError(
                 "there is nothing to compare with: give --against MODEL or --golden FILE", status: .unavailable)
@@ -21,19 +27,44 @@ struct CoreMLParity {
             functions: package.model.interfaces.map(\.function),
             storedBytes: weights.reduce(0) { $0 + $1.storedBits } / 8,
             storedElements: weights.reduce(0) { $0 + $1.shape.count }, inputs: options.inputs, budget: options.budget)
-        report.stages = options.stages.intersection([.weights, .graph, .outputs]).sorted()
+        var stages = options.stages.intersection([.container, .weights, .graph, .outputs])
+        if stages.contains(.container) {
+            progress(.container, 0)
+            if try package.check() {
+                report.containerFiles = weights.contains { $0.storedBits > 0 } ? 2 : 1
+            } else {
+                stages.remove(.container)
+                report.remarks.append(
+                    "the package carries no digests: another tool made it, or accelc before it wrote any")
+            }
+        }
+        report.stages = stages.sorted()
+        var isMade = false
+        if let programs, !stages.isDisjoint(with: [.weights, .graph, .outputs]) {
+            progress(.weights, 0)
+            let remake = try CoreMLRemake(of: package, from: programs, threads: options.threads)
+            report.misfits += remake.differences
+            report.remarks += remake.open
+            isMade = remake.isMade
+        }
         var stored: [String: StoredTensor] = [:]
         if let programs {
             let constants = programs.flatMap(\.constants).filter(\.isWeight).map(\.tensor)
             let sources = Dictionary(constants.map { ($0.name, $0) }) { first, _ in first }
             let stage = CoreMLWeightStage(
                 package: package, sources: sources.values.sorted { $0.name < $1.name }, budget: options.budget,
-                threads: options.threads)
+                threads: options.threads, asksForNearest: !isMade && !package.dependsOnCalibration)
             let result = try stage.run(weights) { progress(.weights, $0) }
             stored = result.stored
             if options.stages.contains(.weights) {
                 (report.weights, report.weightMetrics) = (result.weights, result.metrics)
                 report.notCompared += result.notCompared
+                if !result.unproved.isEmpty {
+                    report.remarks.append(
+                        "codes of \(Figure.plural(result.unproved.count, "weight")) are held to limits only, as their "
+                            + "forms do not tell which would be nearer: \(result.unproved.prefix(3).joined(separator: ", "))"
+                            + (result.unproved.count > 3 ? ", ..." : ""))
+                }
             }
         } else if options.stages.contains(.weights) {
             report.notCompared.append(
@@ -59,9 +90,16 @@ struct CoreMLParity {
                     let run = CoreMLRun(
                         package: package, interface: interface, shape: shape, source: source, stored: stored,
                         weakest: weakest)
-                    let result = try run.result(programs ?? [], options)
-                    report.outputs += result.outputs
-                    report.notCompared += result.notCompared
+                    do {
+                        let result = try run.result(programs ?? [], options)
+                        report.outputs += result.outputs
+                        report.notCompared += result.notCompared
+                    } catch let error as any ReportedError where !report.misfits.isEmpty {
+                        // The package is known to be another one; what it fails at goes into the report too.
+                        report.notCompared.append(
+                            NotCompared(
+                                stage: .outputs, name: interface.function, reason: error.description, isRequired: true))
+                    }
                 }
             }
         }

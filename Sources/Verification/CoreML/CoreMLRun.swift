@@ -28,23 +28,43 @@ struct CoreMLRun {
         let inputs = model.map { modelInputs(of: $0, given) } ?? given
         let named = Dictionary(inputs.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
         guard let own = try packageInputs(named) else { return skip("the inputs are not of its names and shapes") }
-        var states: [String: HostTensor] = [:]
+        let start = CoreMLStates(of: interface, model: model, source: source, given: given)
+        var states = start.ofPackage
         let actual = try package.run(function: interface.function, inputs: own, states: &states)
         let golden = source.golden?.outputs.mapValues { HostTensor($0) } ?? [:]
         let lossy = Tolerance(
             sqnr: weakest?.output ?? SchemeTolerance.rounding, origin: "the default for \(weakest?.scheme ?? "float32")"
         )
+        func compareStates(
+            _ stage: Stage, _ reference: OutputFinding.Reference, _ expected: [String: HostTensor],
+            _ tolerance: (String) -> Tolerance
+        ) {
+            start.compare(states, with: expected, in: model?.program.states ?? []) { name, found, wanted in
+                result.outputs.append(
+                    OutputFinding(
+                        stage, function: function, name: name, against: reference, found, wanted, tolerance(name)))
+            } skip: { name, reason in
+                result.notCompared.append(NotCompared(stage: stage, name: "\(function) \(name)", reason: reason))
+            }
+        }
         if let model {
             if options.stages.contains(.graph) {
+                var expectedStates = start.ofModel
                 let expected = try model.evaluate(
-                    inputs,
+                    inputs, states: &expectedStates,
                     constant: { constant in
                         self.stored[constant.tensor.name].map { HostTensor($0) } ?? HostTensor(constant.tensor)
                     })
                 compare(.graph, .storedWeights, actual, expected, computing, &result)
+                compareStates(.graph, .storedWeights, expectedStates) { _ in computing }
             }
             if options.stages.contains(.outputs), golden.isEmpty {
-                compare(.outputs, .originalWeights, actual, try model.evaluate(inputs), lossy, &result, options.budget)
+                var expectedStates = start.ofModel
+                let expected = try model.evaluate(inputs, states: &expectedStates)
+                compare(.outputs, .originalWeights, actual, expected, lossy, &result, options.budget)
+                compareStates(.outputs, .originalWeights, expectedStates) {
+                    options.budget?.tolerance(forOutput: $0) ?? lossy
+                }
             }
         }
         if options.stages.contains(.outputs), !golden.isEmpty {

@@ -11,11 +11,15 @@ struct CoreMLWeightStage {
     let sources: [StoredTensor]
     let budget: Budget?
     let threads: Int
+    /// Each code has to be the nearest: nothing else proves it.
+    var asksForNearest = false
 
     struct Result {
         var weights: [WeightFinding] = []
         var metrics = Metrics()
         var notCompared: [NotCompared] = []
+        /// Compressed weights whose form does not tell which code would be nearer.
+        var unproved: [String] = []
         /// The package's elements in the checkpoint's order, by the checkpoint's name.
         var stored: [String: StoredTensor] = [:]
     }
@@ -48,9 +52,19 @@ struct CoreMLWeightStage {
                     ))
                 continue
             }
-            let metrics = Metrics(elements, against: match.floats(as: weight.shape))
+            let original = match.floats(as: weight.shape)
+            let metrics = Metrics(elements, against: original)
             result.metrics.merge(metrics)
             let tolerance = budget?.tolerance(forWeight: match.source.name) ?? .scheme(of: weight)
+            var failure = tolerance.objection(to: metrics)
+            if asksForNearest, weight.isCompressed {
+                if let codes = try package.nearestCodes(of: weight, for: original) {
+                    let isAllowed = budget?.tolerance(forWeight: match.source.name) != nil
+                    failure = failure ?? (isAllowed ? nil : codes.objection)
+                } else {
+                    result.unproved.append(weight.name)
+                }
+            }
             if let rows = match.rows {
                 joined[match.source.name, default: JoinedTensor(source: match.source)]
                     .add(rows, weight, elements, metrics, tolerance)
@@ -60,7 +74,7 @@ struct CoreMLWeightStage {
                 WeightFinding(
                     name: match.source.name, shape: match.source.shape, codec: weight.codec,
                     byteCount: (weight.storedBits + 7) / 8, sourceByteCount: match.source.bytes.count, isTable: false,
-                    metrics: metrics.summarized, tolerance: tolerance, failure: tolerance.objection(to: metrics)))
+                    metrics: metrics.summarized, tolerance: tolerance, failure: failure))
             if !match.isTransposed || match.source.shape.rank == 2 {
                 let floats = match.isTransposed ? Self.transposed(elements, match.source.shape) : elements
                 result.stored[match.source.name] = StoredTensor(

@@ -21,7 +21,7 @@ public struct RecordedRuns: Sendable {
     private let sqnr: Double
     private let expected: [String: StoredTensor]
 
-    private static let (list, inputs, outputs) = ("runs.json", "inputs.safetensors", "expected.safetensors")
+    static let (list, inputs, outputs) = ("runs.json", "inputs.safetensors", "expected.safetensors")
 
     /// Runs every function of the package by the reference meaning of its operations, and writes what it was given and
     /// gave. A golden of a decoder gives its blocks; else each function runs once.
@@ -47,11 +47,12 @@ public struct RecordedRuns: Sendable {
                         outputs: outputs.map(\.name)))
             }
         }
-        let folder = try AtomicFolder(replacing: path)
+        let folder = try AtomicFolder(replacing: path, as: .recordedRuns)
         try write(given, to: "\(folder.path)/\(Self.inputs)")
         try write(made, to: "\(folder.path)/\(Self.outputs)")
         let document: JSON = [
-            "version": 1, "model": .string(SHA256.digest(of: ByteView(package.encodedModel)).description),
+            "accelc": "recorded runs", "version": 1,
+            "model": .string(SHA256.digest(of: ByteView(package.encodedModel)).description),
             "inputs": .string(source.summary), "sqnr": .number(Tolerance.halves.sqnr ?? 0),
             "runs": .array(
                 runs.map { run in
@@ -62,7 +63,7 @@ public struct RecordedRuns: Sendable {
                     ]
                 }),
         ]
-        var file = try AtomicFile(replacing: "\(folder.path)/\(list)")
+        var file = try AtomicFile(replacing: "\(folder.path)/\(list)", as: .internal)
         try file.write(document.text(pretty: true))
         try file.commit()
         try folder.commit()
@@ -116,7 +117,7 @@ public struct RecordedRuns: Sendable {
     /// Integers as I32, which is what Core ML takes.
     private static func write(_ rows: [HostRow], to path: String) throws {
         var writer = try SafetensorsWriter(
-            replacing: path,
+            replacing: path, as: .part,
             entries: rows.map { row in
                 let isFloat = row.tensor.elementType.isFloatingPoint
                 return .init(name: row.name, elementType: isFloat ? .float32 : .int32, shape: row.tensor.shape)
@@ -174,6 +175,7 @@ public struct RecordedRuns: Sendable {
                             ?? Tolerance(sqnr: sqnr, origin: "what was recorded")))
             }
         }
+        report.checkUse(of: budget, asked: Set(Stage.allCases))
         return report
     }
 }

@@ -18,10 +18,13 @@ public enum InputSource: Sendable {
         return golden
     }
 
+    /// nil: the inputs are from a file.
+    var seed: UInt64? { if case .seeded(let seed) = self { seed } else { nil } }
+
     /// As a report names it; no folders, so that the report does not depend on where the file lies.
     var summary: String {
         switch self {
-        case .seeded(let seed): "seed \(seed) (\(SeededInputs.generator))"
+        case .seeded(let seed): SeededInputs.words(seed)
         case .file(let path): "file \(URL(filePath: path).lastPathComponent)"
         case .golden(let golden): "golden \(golden.name)"
         }

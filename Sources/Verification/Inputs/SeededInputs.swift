@@ -19,6 +19,9 @@ public struct SeededInputs: Sendable {
     public static let generator = "SplitMix64, counter-based"
     public let seed: UInt64
 
+    /// e.g. `seed 1 (SplitMix64, counter-based)`
+    static func words(_ seed: UInt64) -> String { "seed \(seed) (\(generator))" }
+
     public init(seed: UInt64) { self.seed = seed }
 
     func feed(for function: FrozenProgram) -> FunctionFeed {

@@ -66,24 +66,27 @@ struct HistogramChart {
         let plot = Plot(
             width: width, height: height, left: 44, right: 8, top: 26, bottom: 34, low: 0, high: top(bars))
         let slot = plot.innerWidth / Double(max(bars.count, 1))
+        func center(_ index: Int) -> Double { plot.left + (Double(index) + 0.5) * slot }
+        let labelled = AxisLabels.decades(bars.map(\.exponent), center: center, width: width, text: Self.label)
         let content = bars.enumerated().map { index, bar in
             let share = Double(bar.count) / Double(max(distribution.count, 1)) * 100
-            let x = plot.left + (Double(index) + 0.1) * slot
             let y = plot.y(share)
-            let name = bar.exponent.map { "1e\($0)" } ?? "0"
+            let name = Self.label(bar.exponent)
             let text = "\(name): \(Figure.count(bar.count)) elements, \(Figure.fixed(share, digits: 2)) %"
             return XML.element(
                 "rect",
                 [
-                    ("x", XML.number(x)), ("y", XML.number(y)), ("width", XML.number(slot * 0.8)),
+                    ("x", XML.number(center(index) - slot * 0.4)), ("y", XML.number(y)),
+                    ("width", XML.number(slot * 0.8)),
                     ("height", XML.number(plot.top + plot.innerHeight - y)), ("class", "stored"),
                 ], XML.element("title", [], text))
-                + XML.element(
-                    "text",
-                    [
-                        ("x", XML.number(x + slot * 0.4)), ("y", XML.number(plot.height - plot.bottom + 16)),
-                        ("class", "axis middle"),
-                    ], name)
+                + (labelled.contains(index)
+                    ? XML.element(
+                        "text",
+                        [
+                            ("x", XML.number(center(index))), ("y", XML.number(plot.height - plot.bottom + 16)),
+                            ("class", "axis middle"),
+                        ], name) : "")
         }.joined()
         let marks = [0, 0.5, 1].map { plot.gridLine(at: $0 * plot.high, label: "\(Int($0 * plot.high)) %") }.joined()
         let caption = XML.element("text", [("x", "4"), ("y", "14"), ("class", "caption")], XML.escaped(title))
@@ -94,6 +97,8 @@ struct HistogramChart {
                 ("aria-label", "Histogram of absolute errors: \(title)"),
             ], caption + marks + content)
     }
+
+    private static func label(_ exponent: Int?) -> String { exponent.map { "1e\($0)" } ?? "0" }
 
     /// The axis ends at the next 20 % above the highest bar.
     private func top(_ bars: [ErrorDistribution.Bar]) -> Double {

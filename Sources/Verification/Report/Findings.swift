@@ -69,7 +69,12 @@ public struct OutputFinding: Sendable {
 public struct NotCompared: Equatable, Sendable {
     public let stage: Stage
     public let name: String
-    public let reason: String
+    public internal(set) var reason: String
+    /// Something that the model gives, or the package in its place: that nobody has compared it is a failure, unless the
+    /// budget names it. What only a golden file has more or less of is none.
+    public internal(set) var isRequired = false
+    /// It would be a failure but for the budget.
+    public internal(set) var isAllowed = false
 }
 
 /// A limit that is about the package and not about one tensor.

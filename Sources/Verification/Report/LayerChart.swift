@@ -13,7 +13,7 @@ struct LayerChart {
         let lowest = min(0, ((values.min() ?? 0) / 10).rounded(.down) * 10)
         let highest = max(lowest + 20, top)
         let plot = Plot(
-            width: 960, height: 300, left: 48, right: 12, top: 14, bottom: 32, low: lowest, high: highest)
+            width: 960, height: 306, left: 48, right: 12, top: 20, bottom: 32, low: lowest, high: highest)
         return XML.element(
             "svg",
             [
@@ -28,10 +28,10 @@ struct LayerChart {
     }
 
     private func grid(_ plot: Plot) -> String {
-        let step = plot.high - plot.low > 100 ? 40.0 : plot.high - plot.low > 50 ? 20 : 10
+        let step = max(AxisLabels.step(spanning: plot.high - plot.low, atMost: 8), 10)
         var marks = ""
         var value = (plot.low / step).rounded(.up) * step
-        while value < plot.high - step / 3 {
+        while value < plot.high - step / 2 {
             marks += plot.gridLine(at: value, label: "\(Int(value))")
             value += step
         }
@@ -61,9 +61,10 @@ struct LayerChart {
                         ("x", XML.number(from)), ("y", XML.number(plot.top)), ("width", XML.number(to - from)),
                         ("height", XML.number(plot.innerHeight)), ("class", "band"),
                     ]) : ""
-            // About six units a character: a name that does not fit is left to the table below.
-            let name = Double(group.name.count) * 6 < to - from ? group.name : Self.number(in: group.name)
-            guard !name.isEmpty, Double(name.count) * 6 < to - from + 4 else { return band }
+            // A name that does not fit is left to the table below.
+            func fits(_ name: String) -> Bool { AxisLabels.width(of: name) + AxisLabels.gap <= to - from }
+            let name = fits(group.name) ? group.name : Self.number(in: group.name)
+            guard !name.isEmpty, fits(name) else { return band }
             return band
                 + XML.element(
                     "text",

@@ -21,19 +21,19 @@ public struct ParetoChart: Sendable {
         let low = ((values.min() ?? 0) / 10).rounded(.down) * 10
         let high = max(low + 20, ((values.max() ?? 0) / 10).rounded(.up) * 10)
         let most = max(1, (points.map(\.bits) + [chosen.bits]).max() ?? 1).rounded(.up)
-        let (width, height, left, bottom) = (960.0, 320.0, 48.0, 32.0)
-        func x(_ bits: Double) -> Double { left + bits / most * (width - left - 12) }
+        let (width, height, left, right, bottom) = (960.0, 320.0, 62.0, 28.0, 32.0)
+        func x(_ bits: Double) -> Double { left + bits / most * (width - left - right) }
         func y(_ sqnr: Double) -> Double { 14 + (high - sqnr) / (high - low) * (height - 14 - bottom) }
         var marks = ""
-        for value in stride(from: low, through: high, by: high - low > 50 ? 20 : 10) {
+        for value in stride(from: low, through: high, by: max(AxisLabels.step(spanning: high - low, atMost: 10), 10)) {
             marks += XML.element(
                 "path",
-                [("class", "grid"), ("d", "M\(XML.number(left)) \(XML.number(y(value)))H\(XML.number(width - 12))")])
+                [("class", "grid"), ("d", "M\(XML.number(left)) \(XML.number(y(value)))H\(XML.number(width - right))")])
             marks += XML.element(
                 "text", [("class", "axis end"), ("x", XML.number(left - 6)), ("y", XML.number(y(value) + 4))],
                 "\(Int(value)) dB")
         }
-        for bits in stride(from: 0, through: Int(most), by: most > 8 ? 4 : 1) {
+        for bits in stride(from: 0, through: Int(most), by: Int(AxisLabels.step(spanning: most, atMost: 10))) {
             marks += XML.element(
                 "text", [("class", "axis middle"), ("x", XML.number(x(Double(bits)))), ("y", XML.number(height - 12))],
                 "\(bits) bits")

@@ -3,6 +3,9 @@ import Packages
 import Tensors
 
 extension ParityReport {
+    /// By this line a page is known again.
+    static let pageMark = "<meta name=\"generator\" content=\"accelc parity report\"/>"
+
     /// The report as one page that needs nothing else: no script, no font, no picture from elsewhere.
     public var html: String {
         """
@@ -10,6 +13,7 @@ extension ParityReport {
         <html lang="en">
         <head>
         <meta charset="utf-8"/>
+        \(Self.pageMark)
         <meta name="viewport" content="width=device-width, initial-scale=1"/>
         <title>accelc parity report: \(XML.escaped(headline))</title>
         <style>
@@ -17,7 +21,7 @@ extension ParityReport {
         </head>
         <body>
         <main>
-        \(banner)\(keyFigures)\(failureSection)\(stageSection)\(selfTestSection)\(outputSection)\(operatorSection)\(weightSection)\(coverageSection)\(detailSection)</main>
+        \(banner)\(keyFigures)\(failureSection)\(stageSection)\(structureSection)\(selfTestSection)\(outputSection)\(operatorSection)\(weightSection)\(coverageSection)\(detailSection)</main>
         </body>
         </html>
 
@@ -76,7 +80,7 @@ extension ParityReport {
                 table.add([.text("\(row.stage.code) \(row.stage.title)"), .name(row.name), .text(row.reason)])
             }
             html +=
-                "<h2>Not compared</h2>\n<p class=\"soft\">What is listed here counts neither as passed nor as failed.</p>\n"
+                "<h2>Not compared</h2>\n<p class=\"soft\">What is listed here never counts as passed.</p>\n"
             html += table.html
         }
         return html
@@ -93,9 +97,18 @@ extension ParityReport {
         return "<h2>Stages</h2>\n" + table.html
     }
 
+    private var structureSection: String {
+        guard let structure else { return "" }
+        let notes = structure.remarks + structure.allowed.map { "allowed by the budget: \($0.name): \($0.reason)" }
+        return "<h2>Structure</h2>\n<p>Compared with a second conversion of the model: "
+            + "\(XML.escaped(structure.summary)). \(Figure.plural(structure.differences.count, "difference")).</p>\n"
+            + notes.map { "<p class=\"soft\">\(XML.escaped($0))</p>\n" }.joined()
+    }
+
     private static func explanation(of stage: Stage) -> String {
         switch stage {
         case .container: "every file of the package has the digest that was written"
+        case .structure: "interface, calls, wiring, files and provenance against a second conversion of the model"
         case .weights: "stored tensors, decoded from the written bytes, against the checkpoint"
         case .operators: "each kernel call on the reference's inputs, and its value in the real run"
         case .graph: "whole functions against the reference meaning with the weights as stored"

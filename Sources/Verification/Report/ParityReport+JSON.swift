@@ -6,7 +6,8 @@ extension ParityReport {
     /// The whole report, as schemas/report.schema.json says.
     public var json: JSON {
         [
-            "format": ["major": 1, "minor": 0],
+            "accelc": "parity report",
+            "format": ["major": 1, "minor": 1],
             "verdict": .string(verdictName),
             "headline": .string(headline),
             "exitStatus": .integer(Int64(exitStatus.rawValue)),
@@ -29,6 +30,7 @@ extension ParityReport {
                 notCompared.map {
                     ["stage": .string($0.stage.code), "name": .string($0.name), "reason": .string($0.reason)]
                 }),
+            "structure": structure?.json ?? .null,
             "size": [
                 "bytes": .integer(Int64(storedBytes)), "elements": .integer(Int64(storedElements)),
                 "bitsPerWeight": .figure(bitsPerWeight),
@@ -61,6 +63,19 @@ extension JSON {
 
     /// `failure`, or null for what passed.
     fileprivate static func failure(_ failure: String?) -> JSON { failure.map(JSON.string) ?? .null }
+}
+
+extension StructureFinding {
+    var json: JSON {
+        [
+            "compared": .array(
+                compared.map { ["what": .string($0.what), "count": .integer(Int64($0.count))] }),
+            "differences": .array(
+                differences.map { ["name": .string($0.name), "reason": .string($0.reason)] }),
+            "allowed": .array(allowed.map { ["name": .string($0.name), "reason": .string($0.reason)] }),
+            "remarks": .array(remarks.map(JSON.string)),
+        ]
+    }
 }
 
 extension WeightFinding {

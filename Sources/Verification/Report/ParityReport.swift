@@ -29,8 +29,10 @@ public struct ParityReport: Sendable {
     /// The package's digest, which binds the report to it; nil for a program in memory.
     public internal(set) var packageDigest: Digest?
     /// Where the inputs come from, e.g. `seed 1 (SplitMix64, counter-based)`.
-    public let inputs: String
-    let seed: UInt64?
+    public private(set) var inputs: String
+    private(set) var seed: UInt64?
+    /// Outputs were to be compared with a golden file.
+    let isGolden: Bool
     let budget: JSON?
     /// Names of the functions.
     public let functions: [String]
@@ -38,15 +40,21 @@ public struct ParityReport: Sendable {
     public internal(set) var stages: [Stage] = []
     /// Files that S0 read; nil when it did not run.
     public internal(set) var containerFiles: Int?
+    /// nil when the stage did not run.
+    public internal(set) var structure: StructureFinding?
     public internal(set) var weights: [WeightFinding] = []
     /// All weights together; tables are not among them.
     public internal(set) var weightMetrics = Metrics()
     /// Weights that only one side has, in words; each is a failure.
     public internal(set) var misfits: [String] = []
+    /// What is worth knowing and no failure: what could not be proved, and why.
+    public internal(set) var remarks: [String] = []
     public internal(set) var operators: [OperatorFinding] = []
     public internal(set) var outputs: [OutputFinding] = []
     public internal(set) var notCompared: [NotCompared] = []
     public internal(set) var sizes: [SizeFinding] = []
+    /// Entries of the budget that nothing was held to.
+    public internal(set) var budgetMistakes: [BudgetMistake] = []
     public internal(set) var coverage: [CoverageFinding] = []
     public internal(set) var unused: [UnusedTensor] = []
     /// What a self test found; nil when none ran. One that fails makes the whole report fail.
@@ -64,7 +72,7 @@ public struct ParityReport: Sendable {
 
     init(functions: [String], storedBytes: Int, storedElements: Int, inputs: InputSource, budget: Budget?) {
         self.inputs = inputs.summary
-        if case .seeded(let seed) = inputs { self.seed = seed } else { seed = nil }
+        (seed, isGolden) = (inputs.seed, inputs.golden != nil)
         self.budget = budget?.json
         (self.functions, self.storedBytes, self.storedElements) = (functions, storedBytes, storedElements)
     }
@@ -90,6 +98,12 @@ public struct ParityReport: Sendable {
         notCompared += result.notCompared
     }
 
+    /// Says that functions got inputs that were drawn, because the file has none for them.
+    mutating func draw(for functions: [String], seed: UInt64) {
+        inputs += "; \(SeededInputs.words(seed)) for \(functions.joined(separator: ", "))"
+        self.seed = seed
+    }
+
     /// Lists what a golden file holds and a function does not take or give.
     mutating func addUnread(_ golden: Golden, of function: CompiledFunction) {
         let (taken, given) = (
@@ -106,6 +120,27 @@ public struct ParityReport: Sendable {
                 .init(
                     stage: .outputs, name: "\(function.name) out.\(name)\(golden.suffix)",
                     reason: "the function has no such output"))
+        }
+    }
+
+    /// Finds the entries of a budget that nothing was held to.
+    /// - Parameter stages: those that were asked for, run or not.
+    mutating func checkUse(of budget: Budget?, asked stages: Set<Stage>) {
+        budgetMistakes = budget?.mistakes(in: self, asked: stages) ?? []
+    }
+
+    /// Takes out of the failures what a budget allows: differences of structure, and what was not compared.
+    mutating func allow(by budget: Budget) {
+        func isAllowed(_ difference: StructureFinding.Difference) -> Bool {
+            budget.allowedDifferences.contains { $0.names(difference.name) }
+        }
+        if let differences = structure?.differences {
+            structure?.allowed = differences.filter(isAllowed)
+            structure?.differences = differences.filter { !isAllowed($0) }
+        }
+        for index in notCompared.indices where notCompared[index].isRequired {
+            guard budget.allowedGaps.contains(where: { $0.names(notCompared[index].name) }) else { continue }
+            (notCompared[index].isRequired, notCompared[index].isAllowed) = (false, true)
         }
     }
 
@@ -128,9 +163,12 @@ extension ParityReport {
         case nothingCompared
     }
 
-    /// Every failure in words, in the order of the stages.
+    /// Every failure in words, in the order of the stages; the budget's own mistakes before them.
     public var failures: [(stage: Stage, name: String, reason: String)] {
-        misfits.map { (.weights, "weights", $0) }
+        budgetMistakes.map { ($0.stage, $0.place, $0.reason) }
+            + (structure?.differences ?? []).map { (.structure, $0.name, $0.reason) }
+            + notCompared.filter(\.isRequired).map { ($0.stage, $0.name, "not compared: \($0.reason)") }
+            + misfits.map { (.weights, "weights", $0) }
             + weights.compactMap { row in row.failure.map { (.weights, row.name, $0) } }
             + sizes.compactMap { row in row.failure.map { (.weights, "size", $0) } }
             + operators.compactMap { row in row.failure.map { (.operators, row.label, $0) } }
@@ -143,6 +181,7 @@ extension ParityReport {
     public func comparisons(in stage: Stage) -> Int {
         switch stage {
         case .container: containerFiles ?? 0
+        case .structure: structure?.comparisons ?? 0
         case .weights: weights.count + misfits.count
         case .operators: operators.count
         case .graph, .outputs: outputs.count { $0.stage == stage }
@@ -154,6 +193,8 @@ extension ParityReport {
     /// A failure outweighs all; then the outputs have to have been compared if that was asked for, else anything at all.
     public var verdict: Verdict {
         if !failures.isEmpty || selfTest?.exitStatus == .exceeded { return .failed }
+        let isAnswered = !isGolden || outputs.contains { $0.reference == .golden }
+        if stages.contains(.outputs), !isAnswered { return .nothingCompared }
         let needed = stages.contains(.outputs) ? [.outputs] : stages.filter { $0 != .container }
         if needed.isEmpty { return stages.contains(.container) && containerFiles != nil ? .passed : .nothingCompared }
         return needed.contains { comparisons(in: $0) > 0 } ? .passed : .nothingCompared
@@ -162,9 +203,15 @@ extension ParityReport {
     public var exitStatus: ExitStatus {
         switch verdict {
         case .passed: .success
+        case .failed where isMistaken: .usage
         case .failed: .exceeded
         case .nothingCompared: .unavailable
         }
+    }
+
+    /// Nothing is wrong but entries of the budget.
+    private var isMistaken: Bool {
+        !failures.isEmpty && failures.count == budgetMistakes.count && selfTest?.exitStatus != .exceeded
     }
 
     /// The verdict in one sentence.
@@ -175,6 +222,9 @@ extension ParityReport {
             return "passed: \(compared.joined(separator: ", ")) within the limits"
         case .failed where failures.isEmpty:
             return "failed: \(selfTest?.headline ?? "")"
+        case .failed where isMistaken:
+            let count = budgetMistakes.count
+            return "failed: \(Figure.plural(count, "rule")) of the budget \(count == 1 ? "has" : "have") no effect"
         case .failed:
             let number = failures.count
             return "failed: \(Figure.plural(number, "comparison")) beyond \(number == 1 ? "its limit" : "the limits")"

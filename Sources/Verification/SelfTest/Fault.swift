@@ -1,4 +1,5 @@
 import ByteIO
+import Packages
 import Programs
 import Tensors
 import WeightCompression
@@ -24,6 +25,12 @@ protocol PlanFault: Fault {
     /// The function with the mistake in it, once for each call that has room for it. Some may leave the outputs as they
     /// were (the other value is the same); the first that does not is tried.
     func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> [CompiledFunction]
+}
+
+/// A mistake in what a package is or says, apart from the codes of its weights; the structure stage has to catch it.
+protocol StructureFault: Fault {
+    /// The package with the mistake in it; nil where there is no room for it.
+    func inject(into contents: PackageContents) -> PackageContents?
 }
 
 /// A stored weight whose bytes can be changed.

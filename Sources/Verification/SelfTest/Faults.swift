@@ -4,5 +4,9 @@ enum Faults {
         ScaledChannel(), SwappedNibbles(), ShiftedZeroPoint(), RotatedRow(), TransposedBlock(), DroppedRow(),
         FlippedBit(), ShiftedBias(), MovedWeight(), ScaledOutlier(), SwappedWeights(), StaleWeight(), RenamedWeight(),
     ]
+    static let structures: [any StructureFault] = [
+        DroppedOutput(), TransposedOutput(), ReshapedOutput(), LostStateWrite(), WrongStart(), ExchangedNames(),
+        WrongEpsilon(), LostEpsilon(), ReplacedAsset(), ForgedSource(), ForgedRecipe(), ForgedReader(),
+    ]
     static let plans: [any PlanFault] = [WrongWeight(), WrongValue(), LostActivation()]
 }

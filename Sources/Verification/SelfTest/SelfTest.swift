@@ -9,15 +9,17 @@ import WeightCompression
 public struct SelfTest: Sendable {
     private let program: CompiledProgram
     private let programs: [Program]
+    private let original: OriginalModel?
     private let package: AcceleratorPackage?
 
     /// - Throws: `RequestError` when the subject is no package, or the reference no model.
     public init(of subject: Subject, against reference: Subject) throws {
-        guard let program = subject.program, case .reference(let programs) = reference else {
+        guard let program = subject.program, let programs = reference.programs else {
             throw RequestError("a self test needs a package and the model that it was made from")
         }
         self.program = program
         self.programs = programs
+        original = subject.package == nil ? nil : reference.original
         package = subject.package
     }
 
@@ -28,7 +30,21 @@ public struct SelfTest: Sendable {
     ) throws -> SelfTestReport {
         let model = try ReferenceModel(programs, for: program, in: package)
         let bench = try SelfTestBench(program, model: model, seed: seed, threads: threads)
-        var trials = [try bench.control()]
+        let contents = try package?.contents ?? PackageContents(inMemory: program)
+        func differences(_ contents: PackageContents) throws -> [StructureFinding.Difference] {
+            try StructureStage(of: contents, programs: programs, original: original).run().differences
+        }
+        var trials = [try bench.control(try differences(contents))]
+        for fault in Faults.structures {
+            progress(fault.name)
+            let caught = try fault.inject(into: contents).map { faulty in
+                try differences(faulty).first.map { [Stage.structure: "\($0.name): \($0.reason)"] } ?? [:]
+            }
+            trials.append(
+                .init(
+                    fault: fault.name, detail: fault.detail, target: "the package", claimed: .structure,
+                    stages: [.structure], caught: caught))
+        }
         for target in targets(of: model) {
             for fault in Faults.weights {
                 progress(fault.name)

@@ -38,7 +38,7 @@ struct SelfTestBench {
         let run = FunctionRun(
             index: function, function: program.functions[function], feed: feed, golden: nil, frozen: frozen,
             runner: PackageRunner(program, threads: threads), stored: StoredWeights(program.weights), lossy: lossy)
-        original = try run.originalValues(of: frozen, keepingUpTo: 2 << 30)
+        original = try run.originalValues(of: frozen, keeping: run.function.calls[...])
         outputs = try run.runner.run(function, feed)
         storedOutputs = run.lossyWeights.isEmpty ? original.outputs : try run.storedOutputs(of: frozen)
     }
@@ -50,8 +50,10 @@ struct SelfTestBench {
     }
 
     /// The package as it is; what a stage objects to here is a false alarm.
-    func control() throws -> SelfTestReport.Trial {
+    /// - Parameter differences: those of its structure.
+    func control(_ differences: [StructureFinding.Difference]) throws -> SelfTestReport.Trial {
         var caught: [Stage: String] = [:]
+        caught[.structure] = differences.first.map { "\($0.name): \($0.reason)" }
         let result = try stage.run()
         if let reason = result.misfits.first ?? result.weights.lazy.compactMap(\.failure).first {
             caught[.weights] = reason
@@ -59,7 +61,7 @@ struct SelfTestBench {
         caught.merge(try runtimeObjections(to: program, operators: true)) { first, _ in first }
         return .init(
             fault: "none", detail: "the package as it is", target: "", claimed: nil,
-            stages: [.weights, .operators, .graph], caught: caught)
+            stages: [.structure, .weights, .operators, .graph], caught: caught)
     }
 
     func trial(of fault: any WeightFault, on target: CompressedTensor) throws -> SelfTestReport.Trial {

@@ -11,8 +11,11 @@ struct ArenaMemory {
 
     /// - Parameter values: what states start as, by name; the others start as the function says.
     init(_ function: CompiledFunction, inputs: [HostTensor], states values: [String: HostTensor]) throws {
-        arena = ByteBuffer(count: function.arenaBytes)
-        states = function.states.map { ByteBuffer(count: $0.shape.count * $0.elementType.byteCount) }
+        let purpose = "function \(function.name)"
+        let sizes = function.states.map { $0.shape.count * $0.elementType.byteCount }
+        try MachineMemory.require(MachineMemory.sum([function.arenaBytes] + sizes), for: purpose)
+        arena = try ByteBuffer(allocating: function.arenaBytes, for: purpose)
+        states = try sizes.map { try ByteBuffer(allocating: $0, for: purpose) }
         self.inputs = inputs
         for (state, buffer) in zip(function.states, states) {
             let type = TensorType(state.elementType, shape: state.shape)

@@ -10,6 +10,10 @@ struct DecodingStage {
         var operators: [OperatorFinding] = []
         var outputs: [OutputFinding] = []
         var notCompared: [NotCompared] = []
+        /// The functions that the golden has blocks for.
+        var functions: Set<Int> = []
+        /// Of these, the ones whose operators were not compared: their inputs are what another function gives.
+        var fed: Set<Int> = []
     }
     private let program: CompiledProgram
     private let model: ReferenceModel?
@@ -34,6 +38,7 @@ struct DecodingStage {
     func run() throws -> Result {
         let plan = try GoldenDecoding(program, golden: golden)
         var result = Result()
+        result.functions = Set(plan.sequences.joined().map(\.step.function))
         if options.stages.contains(.operators) { try compareOperators(plan, &result) }
         guard !options.stages.isDisjoint(with: [.graph, .outputs]) else { return result }
         var compared: Set<String> = []
@@ -46,11 +51,6 @@ struct DecodingStage {
         for name in golden.outputs.keys.sorted() where !compared.contains(name) {
             result.notCompared.append(
                 .init(stage: .outputs, name: "out.\(name)", reason: "no block of the package gives it"))
-        }
-        let used = Set(plan.sequences.joined().map(\.step.function))
-        for (index, function) in program.functions.enumerated() where !used.contains(index) {
-            result.notCompared.append(
-                .init(stage: .outputs, name: function.name, reason: "the golden has no block for it"))
         }
         return result
     }
@@ -69,20 +69,17 @@ struct DecodingStage {
         var seen: Set<Int> = []
         for block in plan.sequences.joined() where seen.insert(block.step.function).inserted {
             let run = functionRun(block)
-            guard block.step.carried.isEmpty else {
-                result.notCompared.append(
-                    .init(
-                        stage: .operators, name: run.function.name, reason: "its inputs are what another function gives"
-                    ))
-                continue
-            }
             guard let frozen = run.frozen else {
                 result.notCompared.append(
                     .init(stage: .operators, name: run.function.name, reason: "there is no model to compare with"))
                 continue
             }
-            let values = try run.originalValues(of: frozen, keepingUpTo: options.intermediateBytes)
-            result.operators += try OperatorStage(run: run, budget: options.budget).findings(against: values)
+            guard block.step.carried.isEmpty else {
+                result.fed.insert(block.step.function)
+                continue
+            }
+            result.operators += try OperatorStage(run: run, budget: options.budget)
+                .findings(of: frozen, keepingUpTo: options.intermediateBytes).findings
         }
     }
 
@@ -90,7 +87,8 @@ struct DecodingStage {
     private struct Row {
         let name: String
         let run: FunctionRun
-        let actual: HostTensor
+        /// nil: the package does not give it.
+        let actual: HostTensor?
         var original: HostTensor?
         var ofStored: HostTensor?
     }
@@ -124,16 +122,22 @@ struct DecodingStage {
             for tensor in actual { made[tensor.name] = tensor }
             originalMade.merge(original) { $1 }
             storedMade.merge(ofStored) { $1 }
-            rows += actual.map {
+            // What the model gives, whatever the package does.
+            let names = run.frozen?.program.outputs.map(\.name) ?? run.function.outputs.map(\.name)
+            rows += names.map { name in
                 Row(
-                    name: block.name($0.name), run: run, actual: HostTensor($0), original: original[$0.name],
-                    ofStored: ofStored[$0.name])
+                    name: block.name(name), run: run, actual: actual.first { $0.name == name }.map { HostTensor($0) },
+                    original: original[name], ofStored: ofStored[name])
             }
             guard let prefix = block.states else { continue }
-            rows += run.function.changedStates.compactMap(session.states.value).map {
-                Row(
-                    name: prefix + $0.name, run: run, actual: HostTensor($0), original: originalStates[$0.name],
-                    ofStored: storedStates[$0.name])
+            let changed =
+                run.frozen?.program.states.filter { $0.next != $0.value }.map(\.name)
+                ?? run.function.changedStates.map(\.name)
+            rows += changed.map { name in
+                let state = run.function.states.first { $0.name == name }
+                return Row(
+                    name: prefix + name, run: run, actual: state.flatMap(session.states.value).map { HostTensor($0) },
+                    original: originalStates[name], ofStored: storedStates[name])
             }
         }
         return rows
@@ -145,27 +149,33 @@ struct DecodingStage {
 
     private func compare(_ row: Row, _ result: inout Result) {
         let function = row.run.function.name
+        func skip(_ stage: Stage, _ reason: String, isRequired: Bool) {
+            result.notCompared.append(
+                .init(stage: stage, name: "\(function) \(row.name)", reason: reason, isRequired: isRequired))
+        }
         func add(
-            _ stage: Stage, _ reference: OutputFinding.Reference, _ values: HostTensor, _ expected: HostTensor,
+            _ stage: Stage, _ reference: OutputFinding.Reference, _ values: HostTensor?, _ expected: HostTensor,
             _ limit: Tolerance
         ) {
+            guard let values else { return skip(stage, "the package gives no such output", isRequired: true) }
             guard values.shape == expected.shape else {
                 let reason = "the package gives \(values.shape), expected \(expected.shape)"
-                result.notCompared.append(.init(stage: stage, name: "\(function) \(row.name)", reason: reason))
-                return
+                return skip(stage, reason, isRequired: true)
             }
             result.outputs.append(
                 OutputFinding(
                     stage, function: function, name: row.name, against: reference, values, expected, limit))
         }
         if let expected = row.ofStored { add(.graph, .storedWeights, row.actual, expected, .rounding) }
+        let lossy = row.run.lossyWeights.map { stored.tensors[$0] }
         guard let expected = golden.outputs[row.name].map({ HostTensor($0) }) else {
-            result.notCompared.append(
-                .init(stage: .outputs, name: "\(function) \(row.name)", reason: "the golden has no out.\(row.name)"))
-            return
+            guard let original = row.original else {
+                return skip(.outputs, "the golden has no out.\(row.name)", isRequired: false)
+            }
+            let limit = options.budget?.tolerance(forOutput: row.name) ?? .scheme(ofOutputsReading: lossy)
+            return add(.outputs, .originalWeights, row.actual, original, limit)
         }
         let strict = golden.tolerance(for: row.name) ?? .unstatedNoise
-        let lossy = row.run.lossyWeights.map { stored.tensors[$0] }
         let limit = lossy.isEmpty ? strict : .scheme(ofOutputsReading: lossy)
         add(.outputs, .golden, row.actual, expected, options.budget?.tolerance(forOutput: row.name) ?? limit)
         if let original = row.original { add(.outputs, .modelAgainstGolden, original, expected, strict) }

@@ -20,8 +20,15 @@ struct FunctionRun {
 
     var inputs: [String: HostTensor] { feed.inputs }
 
-    /// What a run gives: the outputs, and the states that it changes and that are no outputs.
-    var results: [CompiledFunction.Port] { function.results }
+    /// What is compared: the outputs, and the states that a run changes and that are no outputs. Those of the model, where
+    /// there is one: what the package does not give shows only so.
+    var results: [CompiledFunction.Port] { frozen?.results ?? function.results }
+
+    /// What the package gives and the model does not.
+    var surplus: [CompiledFunction.Port] {
+        let names = Set(results.map(\.name))
+        return function.results.filter { !names.contains($0.name) }
+    }
 
     /// What is put after the names of outputs: the number of the sample.
     var suffix: String { golden?.suffix ?? "" }
@@ -56,18 +63,14 @@ struct ReferenceValues {
 
 extension FunctionRun {
     /// The reference meaning with the original weights.
-    /// - Parameter keeping: also the intermediate results, as long as they take no more than `byteLimit` bytes together.
-    func originalValues(of frozen: FrozenProgram, keepingUpTo byteLimit: Int) throws -> ReferenceValues {
-        let wanted = Set(function.calls.map(\.label))
+    /// - Parameter calls: those whose nodes' results are kept too.
+    func originalValues(of frozen: FrozenProgram, keeping calls: ArraySlice<KernelCall>) throws -> ReferenceValues {
+        let wanted = Set(calls.map(\.label))
         var values = ReferenceValues()
-        var kept = 0
         values.outputs = try frozen.results(
             of: feed,
             observe: { node, results in
-                let bytes = results.reduce(0) { $0 + $1.shape.count * $1.elementType.byteCount }
-                guard wanted.contains(node.label), kept + bytes <= byteLimit else { return }
-                kept += bytes
-                values.byLabel[node.label] = results
+                if wanted.contains(node.label) { values.byLabel[node.label] = results }
             })
         return values
     }

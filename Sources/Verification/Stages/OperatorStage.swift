@@ -8,17 +8,58 @@ struct OperatorStage {
     let run: FunctionRun
     let budget: Budget?
 
-    /// - Parameter reference: the model's values with the original weights.
+    /// All calls. The model runs as often as it takes for its intermediate results to fit.
+    /// - Parameter byteLimit: bytes that they may take together; a single call's may take more.
+    /// - Returns: the findings, and what the model gives with its original weights.
+    func findings(
+        of frozen: FrozenProgram, keepingUpTo byteLimit: Int
+    ) throws -> (findings: [OperatorFinding], outputs: [String: HostTensor]) {
+        let plan = try ReferencePlan(run.function, run.feed, weight: originalWeight)
+        var (findings, outputs): ([OperatorFinding], [String: HostTensor]) = ([], [:])
+        for calls in windows(of: byteLimit) {
+            let values = try run.originalValues(of: frozen, keeping: run.function.calls[calls])
+            findings += try self.findings(of: calls, plan, against: values)
+            outputs = values.outputs
+        }
+        return (findings, outputs)
+    }
+
+    /// - Parameter reference: the model's values with the original weights, of all calls.
     func findings(against reference: ReferenceValues) throws -> [OperatorFinding] {
-        var findings = try isolated(against: reference)
+        let plan = try ReferencePlan(run.function, run.feed, weight: originalWeight)
+        return try findings(of: run.function.calls.indices, plan, against: reference)
+    }
+
+    /// All calls, in runs whose results take no more than `byteLimit` bytes together. There is one even without calls.
+    func windows(of byteLimit: Int) -> [Range<Int>] {
+        var windows = [0..<0]
+        var kept = 0
+        for (index, call) in run.function.calls.enumerated() {
+            let bytes = call.outputs.reduce(0) { $0 + $1.shape.count * $1.elementType.byteCount }
+            if kept > 0, kept + bytes > byteLimit {
+                windows.append(index..<index)
+                kept = 0
+            }
+            kept += bytes
+            windows[windows.count - 1] = windows[windows.count - 1].lowerBound..<index + 1
+        }
+        return windows
+    }
+
+    /// - Parameter plan: has run the calls before these.
+    private func findings(
+        of calls: Range<Int>, _ plan: ReferencePlan, against reference: ReferenceValues
+    ) throws -> [OperatorFinding] {
+        var findings = try isolated(calls, plan, against: reference)
         _ = try run.runner.run(run.index, run.feed) { call, results in
-            guard findings.indices.contains(call), let expected = reference.byLabel[findings[call].label] else {
+            guard calls.contains(call), let expected = reference.byLabel[findings[call - calls.lowerBound].label] else {
                 return
             }
             let metrics = Metrics(results, against: expected).summarized
-            findings[call].propagated = metrics
-            if findings[call].failure == nil {
-                findings[call].failure = budget?.rule(forOperator: findings[call].label)?.propagated?
+            let index = call - calls.lowerBound
+            findings[index].propagated = metrics
+            if findings[index].failure == nil {
+                findings[index].failure = budget?.rule(forOperator: findings[index].label)?.propagated?
                     .objection(to: metrics).map { "propagated: \($0)" }
             }
         }
@@ -27,9 +68,11 @@ struct OperatorStage {
 
     /// Each call alone: the plan is walked with original weights by the reference meaning, and the kernel gets the same
     /// inputs.
-    private func isolated(against reference: ReferenceValues) throws -> [OperatorFinding] {
-        let original = try ReferencePlan(run.function, run.feed, weight: originalWeight)
-        return try run.function.calls.enumerated().map { index, call in
+    private func isolated(
+        _ calls: Range<Int>, _ original: ReferencePlan, against reference: ReferenceValues
+    ) throws -> [OperatorFinding] {
+        return try calls.map { index in
+            let call = run.function.calls[index]
             let inputs = try original.inputs(of: call)
             let expected = try call.operation.evaluate(inputs)
             let expectedOfStored =

@@ -46,9 +46,15 @@ struct OutputStage {
             }
         }
         for port in run.results {
-            guard let expected = expected[port.name], let reference = originalOutputs[port.name],
-                expected.shape == reference.shape
-            else { continue }
+            guard let reference = originalOutputs[port.name] else { continue }
+            guard let expected = expected[port.name] else {
+                // The golden does not tell, so the model does.
+                add(
+                    port.name, against: .originalWeights, reference,
+                    budget?.tolerance(forOutput: port.name) ?? .scheme(ofOutputsReading: lossy), .outputs, &result)
+                continue
+            }
+            guard expected.shape == reference.shape else { continue }
             result.outputs.append(
                 finding(.outputs, port.name, .modelAgainstGolden, reference, expected, strict(port.name)))
         }
@@ -61,28 +67,45 @@ struct OutputStage {
     ) -> Result {
         var result = Result()
         for port in run.results {
-            let name = "\(run.function.name) \(port.name)\(run.suffix)"
-            guard let values = actual[port.name] else {
-                result.notCompared.append(.init(stage: stage, name: name, reason: "the run gave no such output"))
-                continue
-            }
             guard let wanted = expected[port.name] else {
+                // With a model, it is compared with that.
+                if reference == .golden, run.frozen != nil { continue }
                 let reason =
-                    reference == .golden
-                    ? "the golden has no out.\(port.name)\(run.suffix)" : "the model has no such output"
-                result.notCompared.append(.init(stage: stage, name: name, reason: reason))
+                    reference == .golden ? "the golden has no out.\(port.name)\(run.suffix)" : "the model gave none"
+                skip(port.name, reason, stage, &result, isRequired: reference != .golden)
                 continue
             }
-            guard values.shape == wanted.shape else {
-                result.notCompared.append(
-                    .init(
-                        stage: stage, name: name, reason: "the package gives \(values.shape), expected \(wanted.shape)")
-                )
-                continue
+            add(port.name, against: reference, wanted, tolerance(port.name), stage, &result)
+        }
+        if run.frozen != nil {
+            for port in run.surplus {
+                skip(port.name, "the model has no such output", stage, &result, isRequired: true)
             }
-            result.outputs.append(finding(stage, port.name, reference, values, wanted, tolerance(port.name)))
         }
         return result
+    }
+
+    private func skip(
+        _ name: String, _ reason: String, _ stage: Stage, _ result: inout Result, isRequired: Bool
+    ) {
+        result.notCompared.append(
+            .init(
+                stage: stage, name: "\(run.function.name) \(name)\(run.suffix)", reason: reason, isRequired: isRequired)
+        )
+    }
+
+    private func add(
+        _ name: String, against reference: OutputFinding.Reference, _ wanted: HostTensor, _ tolerance: Tolerance,
+        _ stage: Stage, _ result: inout Result
+    ) {
+        guard let values = actual[name] else {
+            return skip(name, "the package gives no such output", stage, &result, isRequired: true)
+        }
+        guard values.shape == wanted.shape else {
+            let reason = "the package gives \(values.shape), expected \(wanted.shape)"
+            return skip(name, reason, stage, &result, isRequired: true)
+        }
+        result.outputs.append(finding(stage, name, reference, values, wanted, tolerance))
     }
 
     private func finding(

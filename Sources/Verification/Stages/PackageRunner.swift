@@ -14,6 +14,15 @@ final class PackageRunner {
         self.threads = threads
     }
 
+    /// - Throws: `RequestError` (unavailable) when the states, or what a function works with, do not fit into memory: known
+    ///   before anything is computed.
+    static func requireMemory(for program: CompiledProgram) throws {
+        _ = try Session(program, threads: 1)
+        for function in program.functions {
+            try MachineMemory.require(function.arenaBytes, for: "function \(function.name)")
+        }
+    }
+
     private func open() throws -> Session {
         if let session { return session }
         let new = try Session(program, threads: threads)
@@ -22,7 +31,7 @@ final class PackageRunner {
     }
 
     /// Runs a whole function. `observe` gets each call's index and results.
-    /// - Returns: by name, what `CompiledFunction.results` lists.
+    /// - Returns: by name, the outputs, and what the function's states hold then.
     func run(
         _ function: Int, _ feed: FunctionFeed, observe: ((Int, [HostTensor]) throws -> Void)? = nil
     ) throws -> [String: HostTensor] {
@@ -35,7 +44,7 @@ final class PackageRunner {
             { (step: Executor.Step) in try observe(step.index, step.outputs.map(HostTensor.init)) }
         }
         var results = try session.executor(of: function).run(stored(feed.inputs), observe: step)
-        results += program.functions[function].changedStates.compactMap(session.states.value)
+        results += program.functions[function].states.compactMap(session.states.value)
         return Dictionary(results.map { ($0.name, HostTensor($0)) }) { first, _ in first }
     }
 

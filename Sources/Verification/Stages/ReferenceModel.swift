@@ -6,28 +6,23 @@ import WeightCompression
 
 /// The model that a compiled program comes from, frozen as each of its functions is.
 struct ReferenceModel {
-    /// By the function's index; nil where the model has no part of that name.
+    /// By the function's index; nil where the model has no function of this interface.
     let functions: [FrozenProgram?]
+    /// Why it has none.
+    let reasons: [String?]
     /// The weights that the functions read, by name.
     let weights: [String: StoredTensor]
     /// The tables that compilation makes of the model: the model's own, and what folding leaves of them.
     let tables: [String: [StoredTensor]]
 
     /// - Parameter package: says which weights it has scaled; they are scaled here too, so that the functions give the same.
-    /// - Throws: `ShapeError` or `RequestError` when the model cannot be frozen as the package says; `FormatError` when with
-    ///   its weights scaled as the package says the model would give something else.
+    /// - Throws: `FormatError` when with its weights scaled as the package says the model would give something else.
     init(_ programs: [Program], for compiled: CompiledProgram, in package: AcceleratorPackage? = nil) throws {
         let programs = try package?.scaling(programs, for: compiled) ?? programs
-        var functions: [FrozenProgram?] = []
         var weights: [String: StoredTensor] = [:]
         var tables: [String: [StoredTensor]] = [:]
-        for function in compiled.functions {
-            guard let program = programs.first(where: { $0.name == function.part }) else {
-                functions.append(nil)
-                continue
-            }
-            let frozen = try program.freezing(function.bindings)
-            functions.append(frozen)
+        let functions = FrozenFunctions(programs, for: compiled)
+        for frozen in functions.frozen.compactMap(\.self) {
             for constant in try frozen.optimized().program.constants {
                 if constant.isWeight {
                     weights[constant.tensor.name] = constant.tensor
@@ -36,7 +31,8 @@ struct ReferenceModel {
                 }
             }
         }
-        self.functions = functions
+        self.functions = functions.frozen
+        reasons = functions.functions.indices.map(functions.reason)
         self.weights = weights
         self.tables = tables
     }

@@ -2,6 +2,8 @@
 public enum Stage: String, CaseIterable, Comparable, Sendable {
     /// The package's bytes are the ones that were written.
     case container
+    /// The package is what converting the model again makes, but for the codes of weights.
+    case structure
     /// Every stored tensor, decoded from the written bytes, against the checkpoint's.
     case weights
     /// Every kernel call on the reference's inputs, against the reference meaning of its operator.
@@ -12,12 +14,22 @@ public enum Stage: String, CaseIterable, Comparable, Sendable {
     /// Whole functions against the original model or its framework: what compression costs is in it.
     case outputs
 
-    /// e.g. `S1`
-    public var code: String { "S\(Stage.allCases.firstIndex(of: self) ?? 0)" }
+    /// What reports call it, e.g. `S1`: the stages that compute numbers are counted from 1.
+    public var code: String {
+        switch self {
+        case .container: "S0"
+        case .structure: "ST"
+        case .weights: "S1"
+        case .operators: "S2"
+        case .graph: "S3"
+        case .outputs: "S4"
+        }
+    }
 
     var title: String {
         switch self {
         case .container: "container"
+        case .structure: "structure"
         case .weights: "weights"
         case .operators: "operators"
         case .graph: "graph"

@@ -12,6 +12,8 @@ struct WeightStage {
     let threads: Int
     /// What the package says that each weight lost when it was written.
     var recorded: [String: Distortion] = [:]
+    /// Whether this version of the tool makes the same codes of a weight as the one that made the package.
+    var makesSameCodes = true
     /// Elements a block; the sums of a tensor depend on it, so it is the same for any number of threads.
     private static let blockElements = 1 << 18
 
@@ -76,8 +78,8 @@ struct WeightStage {
             ? .exact(origin: "a table is stored as it is")
             : budget?.tolerance(forWeight: weight.name) ?? .scheme(ofWeight: weight)
         let failure =
-            violation.map { "element \($0.index): \($0.reason)" } ?? tolerance.objection(to: metrics)
-            ?? recordObjection(to: metrics, of: weight.name)
+            try violation.map { "element \($0.index): \($0.reason)" } ?? tolerance.objection(to: metrics)
+            ?? storageObjection(to: weight, source, metrics)
         let finding = WeightFinding(
             name: weight.name, shape: weight.shape, codec: weight.codec.specification, byteCount: weight.byteCount,
             sourceByteCount: source.bytes.count, isTable: isTable, metrics: metrics.summarized, tolerance: tolerance,
@@ -85,13 +87,34 @@ struct WeightStage {
         return (finding, metrics)
     }
 
+    /// Compressing the checkpoint's tensor again has to give the same bytes, and the figures that the package recorded.
+    private func storageObjection(
+        to weight: CompressedTensor, _ source: StoredTensor, _ metrics: Metrics
+    ) throws -> String? {
+        guard makesSameCodes, let again = try Recompression(of: source, as: weight.codec, threads: threads) else {
+            return recordObjection(to: metrics, of: weight.name)
+        }
+        if let objection = again.objection(to: weight) { return objection }
+        guard let found = recorded[weight.name], found != again.distortion else { return nil }
+        return "the package recorded \(Self.words(found)), but compressing the checkpoint's tensor again gives "
+            + Self.words(again.distortion)
+    }
+
+    private static func words(_ distortion: Distortion) -> String {
+        "a squared error of \(distortion.squaredError), an energy of \(distortion.energy) and a largest error of "
+            + "\(distortion.maximumError)"
+    }
+
     /// The bytes have to lose what they lost when they were written. Sums in another order differ less than this.
     private func recordObjection(to metrics: Metrics, of name: String) -> String? {
         guard let distortion = recorded[name] else { return nil }
-        let (found, wanted) = (metrics.squaredError, distortion.squaredError)
-        guard abs(found - wanted) > 1e-4 * max(found, wanted) else { return nil }
-        return "decodes to an SQNR of \(Figure.decibels(metrics.sqnr)) dB, "
-            + "but the package recorded \(Figure.decibels(distortion.sqnr)) dB when it was written"
+        let figures = [
+            ("squared error", metrics.squaredError, distortion.squaredError),
+            ("energy", metrics.referenceEnergy, distortion.energy),
+            ("largest error", metrics.maximumError, distortion.maximumError),
+        ]
+        let wrong = figures.first { abs($0.1 - $0.2) > 1e-4 * max($0.1, $0.2) }
+        return wrong.map { "has a \($0) of \($1), but the package recorded \($2) when it was written" }
     }
 
     private func compare(

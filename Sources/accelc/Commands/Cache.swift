@@ -1,4 +1,5 @@
 import ByteIO
+import Exporters
 import Foundation
 import Packages
 
@@ -13,17 +14,25 @@ enum CacheCommand: Command {
         "ACTION", "path, list, explain, get, prewarm, gc, fsck, or clear", kind: .words(Action.allCases.map(\.rawValue))
     )
     static let model = Positional(
-        "MODEL", "with explain and get: the model, as convert takes it; with prewarm: a list", isRequired: false)
+        "MODEL", "with explain and get: the model, as convert takes it; with prewarm: a list",
+        takes: PathKind.models, isRequired: false)
     static let other = Positional("OTHER", "with explain: a second key", kind: .text, isRequired: false)
     static let maximumSize = Option(
-        "max-size", .text("SIZE"), "with gc: how much may stay, e.g. 500MB", default: "10GB")
+        "max-size", .text("SIZE"), "how much may stay, e.g. 500MB", default: "10GB", needs: [.word("gc")])
     static let minimumFree = Option(
-        "min-free", .text("SIZE"), "with gc: how much should be free on the disk afterwards", default: "1GB")
-    static let repair = Option("repair", .flag, "with fsck: put what is damaged aside, so that it is made again")
+        "min-free", .text("SIZE"), "how much should be free on the disk afterwards", default: "1GB",
+        needs: [.word("gc")])
+    static let repair = Option(
+        "repair", .flag, "put what is damaged aside, so that it is made again", needs: [.word("fsck")])
     static let positionals = [action, model, other]
     static let options =
-        CacheChoice.places + [maximumSize, minimumFree, repair] + ConversionRequest.options.filter(\.affectsOutput)
-        + [CommonOptions.json]
+        [CacheChoice.folder, CacheChoice.trustShared]
+        + [CacheChoice.remote, CacheChoice.remoteReadOnly].map { $0.needing(ofServers) }
+        + [maximumSize, minimumFree, repair] + conversion.map { $0.needing(ofModels) } + [CommonOptions.json]
+    private static let ofServers: [Option.Need] = [.word("get"), .word("prewarm")]
+    private static let ofModels: [Option.Need] = [.word("explain"), .word("get")]
+    /// What decides which package a model becomes.
+    private static let conversion = ConversionRequest.options.filter(\.affectsOutput)
     static let notes = """
           path     print where the cache is
           list     print what is in it, the most recently used first
@@ -63,9 +72,12 @@ enum CacheCommand: Command {
     ) throws -> Result {
         switch action {
         case .path: return (cache.root, ["path": .string(cache.root)], .success)
-        case .list: return list(cache)
+        case .list: return try list(cache)
         case .explain:
-            if let other = arguments[other] { return try compare(cache, try arguments.required(model), other) }
+            if let other = arguments[other] {
+                try arguments.refuse(conversion, "these are two keys", for: "a MODEL")
+                return try compare(cache, try arguments.required(model), other)
+            }
             return try explain(cache, arguments, console)
         case .get: return try get(cache, arguments, console)
         case .prewarm: return try prewarm(cache, ConversionList(try arguments.required(model)), console)
@@ -74,11 +86,17 @@ enum CacheCommand: Command {
         case .fsck: return try check(cache, repairing: arguments.has(repair), console)
         case .clear:
             try cache.clear()
-            return ("", ["cleared": .string(cache.root)], .success)
+            let foreign = cache.foreign
+            let lines = foreign.map { "\($0): left alone, accelc has not made it" }
+            return (
+                lines.joined(separator: "\n"),
+                ["cleared": .string(cache.root), "foreign": .array(foreign.map { .string($0) })], .success
+            )
         }
     }
 
-    private static func list(_ cache: Cache) -> Result {
+    private static func list(_ cache: Cache) throws -> Result {
+        try cache.requireUsable()
         let entries = cache.entries
         let rows = entries.map { entry in
             let key = entry.record.key
@@ -152,10 +170,15 @@ enum CacheCommand: Command {
         var documents: [JSON] = []
         for line in list.lines {
             do {
-                let request = try ConversionRequest(Arguments([Action.get.rawValue] + line.words, for: Self.self))
+                let arguments = try Arguments([Action.get.rawValue] + line.words, for: Self.self)
+                try arguments.refuse(
+                    allOptions.filter { option in !conversion.contains { $0.name == option.name } },
+                    "this is a line of a list", for: "the whole command")
+                let request = try ConversionRequest(arguments)
                 let output = try PackageOutput(keptIn: cache)
                 let outcome = try ConvertCommand.convert(
-                    request, to: output, cache: cache, comparedIn: nil, plan: "\(output.path).plan", console)
+                    request, to: output, cache: cache, comparedIn: nil, plan: "\(output.path).plan", console
+                ).cache
                 let key = try CacheKey.package(request, cache, threads: console.threads)
                 if let miss = cache.package(for: key).failure {
                     throw RequestError("the package could not be kept: \(miss.reason)", status: .unavailable)
@@ -187,11 +210,22 @@ enum CacheCommand: Command {
 
     private static func check(_ cache: Cache, repairing: Bool, _ console: Console) throws -> Result {
         let progress = console.progress("checking")
-        let damage = try cache.check(repairing: repairing) { progress.step($0) }
-        let lines = damage.map { "\($0.path): \($0.reason)" }
+        let damage = try cache.check(
+            repairing: repairing,
+            exports: { format in
+                guard let exporter = Exporters.all.first(where: { $0.name == format }) else { return nil }
+                return { try exporter.provenance(ofExport: $0) }
+            }, progress: { progress.step($0) })
+        let foreign = cache.foreign
+        let remark = "left alone, accelc has not made it"
+        let lines = damage.map { "\($0.path): \($0.reason)" } + foreign.map { "\($0): \(remark)" }
         let verdict =
             damage.isEmpty ? "the cache is sound" : repairing ? "put aside; it is made again when it is needed" : ""
-        let json = JSON.array(damage.map { ["path": .string($0.path), "reason": .string($0.reason)] })
+        let found: [JSON] = damage.map { ["path": .string($0.path), "reason": .string($0.reason)] }
+        let others: [JSON] = foreign.map {
+            ["path": .string($0), "reason": .string(remark), "foreign": .bool(true)]
+        }
+        let json = JSON.array(found + others)
         return (
             (lines + [verdict]).filter { !$0.isEmpty }.joined(separator: "\n"), json,
             damage.isEmpty ? .success : .exceeded

@@ -1,25 +1,26 @@
 import ByteIO
-import Foundation
 import Packages
 
 enum CheckSignatureCommand: Command {
     static let name = "check-signature"
     static let summary = "find out who signed a package, and that it is what was signed"
     static let signature = Option(
-        "signature", .file("FILE"), "the signature (default: PACKAGE.sig; with --public-key PACKAGE.oms.sig)")
+        "signature", .input("FILE"), "the signature (default: PACKAGE.sig; with --public-key PACKAGE.oms.sig)")
     static let signers = Option(
-        "allowed-signers", .file("FILE"), "whose keys are whose, as ssh-keygen(1) describes under ALLOWED SIGNERS",
-        excludes: ["public-key", "trust"])
+        "allowed-signers", .input("FILE"), "whose keys are whose, as ssh-keygen(1) describes under ALLOWED SIGNERS",
+        excludes: ["public-key", "trust"], needs: [.option("identity")])
     static let identity = Option(
-        "identity", .text("NAME"), "who has to have signed it", excludes: ["public-key", "trust"])
+        "identity", .text("NAME"), "who has to have signed it", excludes: ["public-key", "trust"],
+        needs: [.option("allowed-signers")])
     static let publicKey = Option(
-        "public-key", .file("PEM"), "an OpenSSF model signature: the key that has to have signed it",
+        "public-key", .input("PEM"), "an OpenSSF model signature: the key that has to have signed it",
         excludes: ["trust"])
     static let trust = Option(
-        "trust", .file("JSON"),
+        "trust", .input("JSON"),
         "a policy: whose signature is needed, by where the package lies (schemas/trust.schema.json)")
     static let unsigned = Option(
-        "allow-unsigned", .flag, "with --trust: a package may be unsigned where the policy allows it, too")
+        "allow-unsigned", .flag, "a package may be unsigned where the policy allows it, too",
+        needs: [.option("trust")])
     static let positionals = [SignCommand.package]
     static let options = [signature, signers, identity, publicKey, trust, unsigned, CommonOptions.json]
     static let notes = """
@@ -29,12 +30,15 @@ enum CheckSignatureCommand: Command {
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let path = try arguments.required(SignCommand.package)
-        let package = try AcceleratorPackage(at: path)
+        guard Files.kind(of: path) != nil else {
+            throw RequestError("there is no package at \(path)", status: .unavailable)
+        }
+        // What is checked is what is held open, wherever its names lead meanwhile.
+        let opened = try OpenedPath(path)
+        let package = try AcceleratorPackage(opened)
         let signer: Signer
         if let policy = arguments[trust] {
-            signer = try check(package, at: path, by: try TrustPolicy(policy), arguments)
-        } else if arguments.has(unsigned) {
-            throw arguments.usage("takes --allow-unsigned with --trust only")
+            signer = try check(package, opened, by: try TrustPolicy(policy), arguments)
         } else if let key = arguments[publicKey] {
             signer = try check(package, at: path, by: key, arguments, console)
         } else if let identity = arguments[identity], let signers = arguments[signers] {
@@ -113,14 +117,21 @@ enum CheckSignatureCommand: Command {
     }
 
     private static func check(
-        _ package: AcceleratorPackage, at path: String, by policy: TrustPolicy, _ arguments: Arguments
+        _ package: AcceleratorPackage, _ opened: OpenedPath, by policy: TrustPolicy, _ arguments: Arguments
     ) throws -> Signer {
-        let origin = URL(filePath: path).resolvingSymlinksInPath().standardizedFileURL.path
-        let rule = try policy.rule(forPackageAt: origin)
+        let path = opened.path
+        let rule = try policy.rule(for: opened)
         if rule.allowsUnsigned {
             guard arguments.has(unsigned) else {
                 throw FormatError(
                     file: path, reason: "needs no signature by the policy, which counts with --allow-unsigned only")
+            }
+            guard !package.isShared(in: opened) else {
+                throw FormatError(
+                    file: path,
+                    reason:
+                        "can be written to by another name (a hard link), wherever that lies; copy it, or have it signed"
+                )
             }
             return Signer()
         }

@@ -18,55 +18,60 @@ enum ConvertCommand: Command {
         let start = ContinuousClock.now
         let request = try ConversionRequest(arguments)
         let output = try PackageOutput(arguments)
+        let signatures = SignaturesBeside(output.path)
         let comparison = arguments.has(CacheChoice.verify) ? CacheComparison() : nil
-        let outcome = try convert(
+        let made = try convert(
             request, to: output, cache: try CacheChoice.cache(arguments, console), comparedIn: comparison,
-            plan: arguments[BudgetRequest.plan] ?? "\(output.path).plan", console)
+            plan: arguments[BudgetRequest.plan], console)
 
-        let summary = try ConversionSummary(of: output.path, cache: outcome, seconds: start.secondsToNow)
+        let summary = try ConversionSummary(
+            of: made.package, at: output.path, cache: made.cache, seconds: start.secondsToNow)
         if arguments.has(CommonOptions.json) { console.print(summary.json) } else { console.summary(summary.text) }
-        summary.warnings.forEach(console.warning)
+        (summary.warnings + signatures.warnings(after: summary.package.digest)).forEach(console.warning)
+        summary.remarks.forEach(console.detail)
         return comparison.map { CacheChoice.report($0, console) } ?? .success
     }
 
     /// - Parameters:
     ///   - comparison: where there is one, everything is made anew, and compared with what the cache has.
-    ///   - planFolder: where the choice of schemes is written, if there is one to make.
+    ///   - planFolder: where the choice of schemes is written, nil where there is none to make.
+    /// - Returns: the package that this conversion has published: what lies at its path may be another's by now.
     static func convert(
         _ request: ConversionRequest, to output: PackageOutput, cache: Cache?, comparedIn comparison: CacheComparison?,
-        plan planFolder: String, _ console: Console
-    ) throws -> CacheOutcome {
+        plan planFolder: String?, _ console: Console
+    ) throws -> (cache: CacheOutcome, package: AcceleratorPackage) {
         var model = try RequestedModel(request, threads: console.threads)
-        model.checkpoint.remarks.forEach(console.warning)
+        model.warnings.forEach(console.warning)
 
-        // Without a cache nothing depends on them yet: they are computed beside the compression.
-        let known = try cache.map { try ModelDigests(model.checkpoint, cache: $0, threads: console.threads) }
-        let key = try known.map { try CacheKey(request, $0, model.functions) }
+        // Without a cache nothing depends on them yet: they are computed with the compression.
+        let digests = try ModelDigests(model.checkpoint, cache: cache, threads: console.threads)
+        let key = cache.map { _ in CacheKey(request, digests, model.functions) }
         // A plan is made anew each time: it is written beside the package.
         let isAnew = request.budget != nil && output.form != .cached || comparison != nil
-        let (outcome, claim) = try isAnew ? (cache == nil ? .off : .miss, nil) : output.take(key, from: cache)
+        let (found, claim) = try isAnew ? (nil, nil) : output.take(key, from: cache)
         defer { claim?.release() }
-        if outcome == .hit { return outcome }
+        if let found { return (.hit, found) }
 
         try model.meetTarget(writingPlanTo: planFolder)
-        let remembered = comparison == nil ? cache : nil
-        try model.scaleChannels(remembering: remembered, digests: known)
+        model.choice?.tell(console)
+        let memory = model.statistics(in: comparison == nil ? cache : nil, digests)
+        try model.scaleChannels(remembering: memory)
         let plan = model.plan
         let draft = try output.draft(weights: plan.map(\.source.name))
         let kept = KeptTensors(
-            cache: cache, digests: known, output: output.path, draft: draft, comparedIn: comparison,
+            cache: cache, digests: digests, output: output.path, draft: draft, comparedIn: comparison,
             model: request.model, threads: console.threads)
-        let (compressed, digests) = try model.compressed(
-            keptIn: kept, remembering: remembered, digests: known,
+        let compressed = try model.compressed(
+            keptIn: kept, remembering: memory, digests: digests,
             progress: console.progress("compressing", total: plan.count))
         let compiled = try compressed.compiled()
         let contents = try PackageContents(compiled, of: compressed, from: model, digests: digests)
-        try digests.requireUnchanged()
+        try model.finish(digests, memory)
         let earlier = comparison.flatMap { _ in key.flatMap { try? cache?.package(for: $0).get().package } }
-        let digest = try output.write(contents, as: draft, keptIn: cache, as: key, model: request.model)
-        if let earlier { comparison?.note("the package", isSame: earlier == digest) }
+        let package = try output.write(contents, as: draft, keptIn: cache, as: key, model: request.model)
+        if let earlier { comparison?.note("the package", isSame: earlier == package.digest) }
         claim?.release()
         cache?.finish()
-        return outcome
+        return (cache == nil ? .off : .miss, package)
     }
 }

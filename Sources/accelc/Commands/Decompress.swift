@@ -5,9 +5,12 @@ import Tensors
 
 enum DecompressCommand: Command {
     static let name = "decompress"
-    static let summary = "write a package's weights as safetensors, under their original names"
-    static let package = Positional("PACKAGE", "a package (folder or zip), or a Core ML package")
-    static let output = Option("output", .file("FILE"), "the safetensors file to write", short: "o", isRequired: true)
+    static let summary = "write a package's weights as safetensors, named and shaped as in the checkpoint"
+    static let package = Positional(
+        "PACKAGE", "a package (folder or zip), or a Core ML package", takes: [.package, .coreML])
+    static let output = Option(
+        "output", .output("FILE") { _ in TensorFileKind.weights.output }, "the safetensors file to write", short: "o",
+        isRequired: true)
     static let dtype = Option("dtype", .words(["float32", "float16"]), "the element type to write", default: "float32")
     static let positionals = [package]
     static let options = [output, dtype]
@@ -15,7 +18,7 @@ enum DecompressCommand: Command {
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let path = try arguments.required(package)
         let output = try arguments.required(output)
-        if CoreMLPackage.isPackage(path) || path.hasSuffix(".mlpackage") {
+        if PathKind.ofPackage(path) == .coreML {
             guard arguments[dtype] != "float16" else {
                 throw arguments.usage("writes the weights of Core ML packages as float32 only")
             }
@@ -27,14 +30,14 @@ enum DecompressCommand: Command {
         let elementType: ElementType = arguments[dtype] == "float16" ? .float16 : .float32
         let progress = console.progress(
             "decompressing", total: package.manifest.coverage.shares.reduce(0) { $0 + $1.tensors })
-        let count = try package.decompress(to: output, as: elementType) { progress.step($0) }
-        let unused = package.manifest.coverage.unused
+        let written = try package.decompress(to: output, as: elementType) { progress.step($0) }
+        let unused = Set(try package.unusedTensors.map(\.name)).subtracting(written).count
         if unused > 0 {
             console.warning(
                 "\(Text.count(unused, "tensor")) of the checkpoint that no function reads "
                     + "\(unused == 1 ? "is" : "are") not in the package, and so not in \(output)")
         }
-        console.summary("\(output): \(Text.count(count, "tensor"))")
+        console.summary("\(output): \(Text.count(written.count, "tensor"))")
         return .success
     }
 }

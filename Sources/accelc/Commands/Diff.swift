@@ -4,8 +4,8 @@ import Packages
 enum DiffCommand: Command {
     static let name = "diff"
     static let summary = "show what differs between two packages; exit status 1 when something does"
-    static let left = Positional("A", "a package (folder or zip)")
-    static let right = Positional("B", "another one")
+    static let left = Positional("A", "a package (folder or zip)", takes: [.package])
+    static let right = Positional("B", "another one", takes: [.package])
     static let positionals = [left, right]
     static let options = [CommonOptions.json]
 

@@ -8,37 +8,56 @@ enum ExportCommand: Command {
     static let format = Option(
         "format", .words(Exporters.all.map { $0.name }), "the format to write", isRequired: true)
     static let output = Option(
-        "output", .file("OUT"), "what to write; what stands there is replaced whole or not at all", short: "o",
-        isRequired: true)
+        "output", .output("OUT") { try exporter($0).output },
+        "what to write; an earlier export of that name is replaced, anything else is not", short: "o", isRequired: true)
     static let positionals = [
-        Positional("MODEL", "\(ConversionRequest.model.help); or a package, with its weights as they are")
+        Positional(
+            "MODEL", "\(ConversionRequest.model.help); or a package, with its weights as they are",
+            takes: PathKind.models + [.package])
     ]
     static let options =
-        [format, output] + Exporters.all.flatMap { $0.options.map(Option.init) } + ConversionRequest.options
+        [format, output] + exporterOptions + ConversionRequest.options
         + CacheChoice.options + [CommonOptions.json]
     static var notes: String { ConversionRequest.schemes }
+
+    /// Each once, for the formats that have it.
+    private static var exporterOptions: [Option] {
+        Exporters.all.flatMap { exporter in
+            exporter.options.map { option in
+                let formats = Exporters.all.filter { $0.options.contains { $0.name == option.name } }
+                return Option(option).needing(formats.map { .value($0.name, of: format.name) })
+            }
+        }.reduce(into: []) { options, option in
+            if !options.contains(where: { $0.name == option.name }) { options.append(option) }
+        }
+    }
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let start = ContinuousClock.now
         let request = try ConversionRequest(arguments)
         let output = try arguments.required(output)
-        let type = try Exporters.named(try arguments.required(format))
+        let type = try exporter(arguments)
         let choices = ExportOptionValues(type.options, arguments)
         let exporter = try type.init(choices)
 
         let cache = try CacheChoice.cache(arguments, console)
         let source = try ExportSource(request, arguments, cache: cache, threads: console.threads)
-        source.remarks.forEach(console.warning)
+        source.warnings.forEach(console.warning)
         let key = try cache.flatMap { _ in try source.key(for: type, choices) }
-        let (kept, claim) = try take(key, from: cache, to: output)
+        let (kept, claim) = try take(key, type, from: cache, to: output)
         defer { claim?.release() }
         let outcome = cache == nil ? CacheOutcome.off : kept == nil ? .miss : .hit
-        let report =
-            try kept
-            ?? exporter.export(
-                source.model(for: exporter, arguments, console, cache: cache, output: output), to: output)
-        if outcome == .miss, let key {
-            cache?.store(exportAt: output, report: report.document, for: key, model: request.model)
+        let report: ExportReport
+        if let kept {
+            report = kept
+        } else {
+            let model = try source.model(for: exporter, arguments, console, cache: cache, output: output)
+            let draft = try AtomicFolder(replacing: output, as: type.output)
+            report = try exporter.export(model, to: draft.path)
+            if let key {
+                cache?.store(exportAt: draft.path, report: report.document, for: key, model: request.model)
+            }
+            try draft.commit()
         }
         claim?.release()
         cache?.finish()
@@ -65,14 +84,19 @@ enum ExportCommand: Command {
 }
 
 extension ExportCommand {
+    private static func exporter(_ arguments: Arguments) throws -> any Exporter.Type {
+        try Exporters.named(try arguments.required(format))
+    }
+
     /// Puts the export there, where an earlier one has made it, or another process is about to.
     /// - Returns: what was said of it, or with a miss the claim to be held while it is made.
     private static func take(
-        _ key: CacheKey?, from cache: Cache?, to output: String
+        _ key: CacheKey?, _ format: any Exporter.Type, from cache: Cache?, to output: String
     ) throws -> (ExportReport?, CacheClaim?) {
         guard let cache, let key else { return (nil, nil) }
         return try cache.take(key) {
-            guard case .success(let document) = try cache.place(exported: key, at: output) else { return nil }
+            let kept = try cache.place(exported: key, at: output, as: format.output, provenance: format.provenance)
+            guard case .success(let document) = kept else { return nil }
             return try ExportReport(document, file: output)
         }
     }

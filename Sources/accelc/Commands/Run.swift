@@ -7,21 +7,29 @@ import Tensors
 enum RunCommand: Command {
     static let name = "run"
     static let summary = "run the functions of a package on tensors of a safetensors file"
-    static let package = Positional("PACKAGE", "a package (folder or zip)")
+    static let package = Positional("PACKAGE", "a package (folder or zip)", takes: [.package])
     static let inputs = Option(
-        "inputs", .file("FILE"),
-        "a safetensors file with a tensor for each input, called NAME or in.NAME", isRequired: true)
-    static let outputs = Option("outputs", .file("FILE"), "the safetensors file to write the outputs to")
+        "inputs", .input("FILE"),
+        "a safetensors file with a tensor for each input, called NAME or in.NAME", isRequired: true,
+        takes: [.tensors])
+    static let outputs = Option(
+        "outputs", .output("FILE") { _ in TensorFileKind.outputs.output },
+        "the safetensors file to write the outputs to")
     static let generate = Option(
         "generate", .integer(1...1_000_000), "after the sequence go on with so many tokens, each the likeliest one")
     static let states = Option(
-        "save-states", .file("FILE"), "the safetensors file to write what the states hold at the end to")
+        "save-states", .output("FILE") { _ in TensorFileKind.states.output },
+        "the safetensors file to write what the states hold at the end to")
     static let function = Option(
         "function", .text("NAME"),
         "the function to run, of a decoder the one for the first block; the one whose inputs fit where this is left out"
     )
-    static let times = Option("repeat", .integer(1...1_000_000), "run so many times, each from the start", default: "1")
-    static let time = Option("time", .flag, "print how long loading and running took, and the peak memory")
+    static let times = Option(
+        "repeat", .integer(1...1_000_000), "run so many times, each from the start", default: "1",
+        needs: [.option("time"), .option("json")])
+    static let time = Option(
+        "time", .flag, "print how long loading and running took, and the peak memory",
+        excludes: ["json"])
     static let notes = """
         A tensor of FILE that is called as a state is what the state starts as; without one it starts
         as the package says.
@@ -48,6 +56,9 @@ enum RunCommand: Command {
             let plan = try RunPlan(
                 package.program, inputs, function: arguments[function], generating: arguments.integer(generate) ?? 0)
             let session = try Session(package.program, threads: console.threads)
+            if session.states.states.isEmpty {
+                try arguments.refuse([states], "\(package.path) has no states", for: "packages with states")
+            }
             for step in plan.steps { _ = try session.executor(of: step.function) }
             return (package, plan, session)
         }
@@ -61,8 +72,8 @@ enum RunCommand: Command {
             }
         }
         let made = result.outputs + (result.generated.map { [$0] } ?? [])
-        if let path = arguments[outputs] { try SafetensorsWriter.write(made, to: path) }
-        if let path = arguments[states] { try SafetensorsWriter.write(session.states.copy(), to: path) }
+        if let path = arguments[outputs] { try SafetensorsWriter.write(made, to: path, as: .outputs) }
+        if let path = arguments[states] { try SafetensorsWriter.write(session.states.copy(), to: path, as: .states) }
 
         if arguments.has(CommonOptions.json) {
             console.print(document(package, result, timing))

@@ -4,16 +4,18 @@ import Packages
 enum SignCommand: Command {
     static let name = "sign"
     static let summary = "sign a package with your SSH key, or as OpenSSF's model signing does"
-    static let package = Positional("PACKAGE", "a package (folder or zip)")
+    static let package = Positional("PACKAGE", "a package (folder or zip)", takes: [.package])
     static let key = Option(
-        "key", .file("FILE"),
+        "key", .input("FILE"),
         "the key: of SSH (a public one where an agent has the private one), or for oms one on an elliptic curve in PEM",
         isRequired: true)
     static let format = Option(
         "format", .words(SignatureFormat.allCases.map(\.rawValue)), "ssh: by ssh-keygen; oms: by openssl",
         default: SignatureFormat.ssh.rawValue)
     static let output = Option(
-        "output", .file("SIGNATURE"), "where to (default: PACKAGE.sig; oms: PACKAGE.oms.sig)", short: "o")
+        "output", .output("SIGNATURE") { SignatureFormat($0).output },
+        "where to (default: PACKAGE.sig; oms: PACKAGE.oms.sig)", short: "o",
+        implied: { arguments in arguments[package].map(SignatureFormat(arguments).defaultPath) })
     static let positionals = [package]
     static let options = [key, format, output, CommonOptions.json]
     static let notes = """
@@ -26,12 +28,12 @@ enum SignCommand: Command {
         """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
-        let format = arguments[format].flatMap(SignatureFormat.init) ?? .ssh
+        let format = SignatureFormat(arguments)
         let (path, key) = (try arguments.required(package), try arguments.required(key))
         guard Files.kind(of: key) == .file else {
             throw RequestError("there is no key at \(key)", status: .unavailable)
         }
-        let output = arguments[output] ?? format.defaultPath(beside: path)
+        let output = try arguments.required(output)
         let package = try AcceleratorPackage(at: path)
         let progress = console.progress("checking", total: package.manifest.files.count)
         try package.check { progress.step($0) }
@@ -45,7 +47,7 @@ enum SignCommand: Command {
             let statement = try package.statement(name: Files.name(of: path), threads: console.threads)
             signature = Array(try OpenSSL().sign(Array(statement.text.utf8), key: key).text.utf8)
         }
-        var file = try AtomicFile(replacing: output)
+        var file = try AtomicFile(replacing: output, as: format.output)
         try file.write(ByteView(signature))
         try file.commit()
         if arguments.has(CommonOptions.json) {
@@ -62,6 +64,13 @@ enum SignCommand: Command {
 
 enum SignatureFormat: String, CaseIterable {
     case ssh, oms
+
+    init(_ arguments: Arguments) {
+        self = arguments[SignCommand.format].flatMap(Self.init(rawValue:)) ?? .ssh
+    }
+
+    /// What a signature may replace.
+    var output: OutputKind { self == .ssh ? .sshSignature : .modelSignature }
 
     func defaultPath(beside package: String) -> String {
         var path = package[...]

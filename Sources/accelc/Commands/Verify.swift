@@ -8,38 +8,45 @@ import Verification
 enum VerifyCommand: Command {
     static let name = "verify"
     static let summary = "compare a package with the model that it was made from, or with golden outputs"
-    static let package = Positional("PACKAGE", "a package (folder or zip), or a Core ML package")
-    static let against = Option("against", .text("MODEL"), "the model, as convert takes it")
+    static let package = Positional(
+        "PACKAGE", "a package (folder or zip), or a Core ML package", takes: [.package, .coreML])
+    static let against = Option(
+        "against", .input("MODEL"),
+        "the model, as convert takes it: it is converted again, and all that it gives has to be compared",
+        takes: PathKind.models)
     static let inputs = Option(
-        "inputs", .file("FILE"), "run on the inputs of a safetensors file", excludes: ["golden", "seed"])
+        "inputs", .input("FILE"), "run on the inputs of a safetensors file", excludes: ["golden", "seed"],
+        takes: [.tensors])
     static let golden = Option(
-        "golden", .file("FILE"), "run on the in.NAME tensors of a safetensors file and compare with its out.NAME",
-        excludes: ["seed"])
+        "golden", .input("FILE"), "run on the in.NAME tensors of a safetensors file and compare with its out.NAME",
+        excludes: ["seed"], takes: [.tensors])
     static let seed = Option(
         "seed", .integer(0...Int.max), "draw the inputs by this seed", default: "\(InputSource.defaultSeed)")
-    static let budget = Option("budget", .file("FILE"), "limits to keep to (schemas/budget.schema.json)")
-    static let report = Option("report", .file("FILE"), "write the report as JSON (schemas/report.schema.json)")
-    static let html = Option("html", .file("FILE"), "write the report as one HTML page")
+    static let budget = Option("budget", .input("FILE"), "limits to keep to (schemas/budget.schema.json)")
+    static let report = Option(
+        "report", .output("FILE") { _ in .parityReport }, "write the report as JSON (schemas/report.schema.json)")
+    static let html = Option(
+        "html", .output("FILE") { _ in .parityPage }, "write the report as one HTML page")
     static let selfTest = Option(
-        "self-test", .flag, "also inject known faults into a copy in memory; each has to be noticed")
+        "self-test", .flag, "also inject known faults into a copy in memory; each has to be noticed",
+        needs: [.option("against")])
     static let positionals = [package]
     static let options = [
-        against, ConversionRequest.configuration, inputs, golden, seed, budget, selfTest, report, html,
+        against, ConversionRequest.configuration.needing([.option("against")]),
+        ConversionRequest.ignoredFields.needing([.option("against")]), inputs, golden, seed, budget, selfTest,
+        report, html,
         CommonOptions.json,
     ]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
-        if arguments.has(selfTest), !arguments.has(against) {
-            throw arguments.usage("needs --against MODEL for --self-test")
-        }
         let path = try arguments.required(package)
-        if CoreMLPackage.isPackage(path) || path.hasSuffix(".mlpackage") {
+        if PathKind.ofPackage(path) == .coreML {
             return try run(CoreMLPackage(at: path), arguments, console)
         }
         let package = try AcceleratorPackage(at: path)
         let options = try options(arguments, console)
         let progress = console.progress("verifying")
-        let reference = try reference(arguments, package)
+        let reference = try reference(arguments, package, console)
         var report = try Parity(of: .package(package), against: reference)
             .check(options) { stage, _ in progress.step("\(stage)") }
         if let reference, arguments.has(selfTest) {
@@ -58,9 +65,12 @@ enum VerifyCommand: Command {
         if arguments.has(selfTest) { throw arguments.usage("has no --self-test for Core ML packages") }
         var reference: Subject?
         if let model = arguments[against] {
-            let checkpoint = try Checkpoint(model: model, configuration: arguments[ConversionRequest.configuration])
+            let checkpoint = try Checkpoint(model: model, arguments)
             let family = try Families.matching(checkpoint.configuration)
-            reference = .reference(try family.model(for: checkpoint).programs)
+            let parts = family.parts.filter(package.parts.contains)
+            let ignored = package.model.ignoredTensors
+            reference = .reference(
+                try family.model(for: checkpoint, parts: parts, ignoredTensors: ignored).programs)
         }
         let progress = console.progress("verifying")
         let report = try Parity(of: .coreML(package), against: reference)
@@ -75,8 +85,8 @@ enum VerifyCommand: Command {
     }
 
     static func show(_ report: ParityReport, _ arguments: Arguments, _ console: Console) throws -> ExitStatus {
-        if let path = arguments[Self.report] { try write(report.json.text(pretty: true), to: path) }
-        if let path = arguments[html] { try write(report.html, to: path) }
+        if let path = arguments[Self.report] { try write(report.json.text(pretty: true), to: path, as: .parityReport) }
+        if let path = arguments[html] { try write(report.html, to: path, as: .parityPage) }
         if arguments.has(CommonOptions.json) {
             console.print(report.json)
         } else {
@@ -91,13 +101,12 @@ enum VerifyCommand: Command {
         return .seeded(arguments[seed].flatMap { UInt64($0) } ?? InputSource.defaultSeed)
     }
 
-    /// The parts of the model that the package has functions of.
-    private static func reference(_ arguments: Arguments, _ package: AcceleratorPackage) throws -> Subject? {
+    private static func reference(
+        _ arguments: Arguments, _ package: AcceleratorPackage, _ console: Console
+    ) throws -> Subject? {
         guard let model = arguments[against] else { return nil }
-        let checkpoint = try Checkpoint(model: model, configuration: arguments[ConversionRequest.configuration])
-        let parts = Set(package.manifest.functions.map(\.part)).sorted()
-        let family = try Families.matching(checkpoint.configuration)
-        return .reference(try family.model(for: checkpoint, parts: parts).programs)
+        let checkpoint = try Checkpoint(model: model, arguments)
+        return .model(try OriginalModel(checkpoint, for: package, threads: console.threads))
     }
 
     /// In the package's folder, where it can be written. A package that cannot keep it is verified all the same.
@@ -109,8 +118,8 @@ enum VerifyCommand: Command {
         }
     }
 
-    private static func write(_ text: String, to path: String) throws {
-        var file = try AtomicFile(replacing: path)
+    private static func write(_ text: String, to path: String, as kind: OutputKind) throws {
+        var file = try AtomicFile(replacing: path, as: kind)
         try file.write(text)
         try file.commit()
     }

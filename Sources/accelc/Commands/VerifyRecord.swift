@@ -5,8 +5,9 @@ import Verification
 enum VerifyRecordCommand: Command {
     static let name = "verify-record"
     static let summary = "bundle inputs and expected outputs of a Core ML package for a Mac or phone"
-    static let package = Positional("PACKAGE", "a Core ML package")
-    static let output = Option("output", .folder("DIR"), "the folder to write", short: "o", isRequired: true)
+    static let package = Positional("PACKAGE", "a Core ML package", takes: [.coreML])
+    static let output = Option(
+        "output", .output("DIR") { _ in .recordedRuns }, "the folder to write", short: "o", isRequired: true)
     static let positionals = [package]
     static let options = [output, VerifyCommand.inputs, VerifyCommand.golden, VerifyCommand.seed]
     static var notes: String {
@@ -17,6 +18,7 @@ enum VerifyRecordCommand: Command {
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let package = try CoreMLPackage(at: try arguments.required(package))
+        try package.check()
         let output = try arguments.required(output)
         let count = try RecordedRuns.record(package, on: VerifyCommand.inputSource(arguments), to: output)
         console.summary("\(output): \(Text.count(count, "run"))")

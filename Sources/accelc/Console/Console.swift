@@ -6,6 +6,7 @@ import Tensors
 /// error.
 final class Console {
     private(set) var isQuiet = false
+    private(set) var isVerbose = false
     private(set) var threads = Parallel.processorCount
     private var progressStyle = ProgressStyle.none
     private var bar: ProgressBar?
@@ -24,6 +25,7 @@ final class Console {
     /// Takes over the common options.
     func configure(_ arguments: Arguments) throws {
         isQuiet = arguments.has(CommonOptions.quiet)
+        isVerbose = arguments.has(CommonOptions.verbose)
         threads = arguments.integer(CommonOptions.threads) ?? Parallel.processorCount
         let style = arguments[CommonOptions.progress].flatMap(ProgressStyle.init) ?? .auto
         progressStyle = style.resolved(onTerminal: isatty(2) == 1, quiet: isQuiet)
@@ -51,6 +53,11 @@ final class Console {
         if isQuiet { return }
         bar?.clear()
         emit(text + "\n", to: 2)
+    }
+
+    /// Something that is as it should be, for those who want to know all.
+    func detail(_ sentence: String) {
+        if isVerbose { note(sentence) }
     }
 
     func warning(_ sentence: String) {

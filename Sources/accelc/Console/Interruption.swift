@@ -11,9 +11,11 @@ enum Interruption {
     // Kept for the life of the process: a source that is released stops.
     nonisolated(unsafe) private static var sources: [any DispatchSourceProtocol] = []
 
-    /// Ends the tool on an interrupt, and when its terminal closes. A reader that goes away is no crash.
+    /// Ends the tool on an interrupt, and when its terminal closes. A reader that goes away is no crash, nor is a file that grows too large.
     static func onSignals() {
         signal(SIGPIPE, SIG_IGN)
+        // Where files may only be so large: the write fails, and what is half-written is removed.
+        signal(SIGXFSZ, SIG_IGN)
         if let descriptor = LostPages.report() {
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
             source.setEventHandler { end("error: \(LostPages.read(from: descriptor).description)", .corrupt) }

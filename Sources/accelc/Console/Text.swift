@@ -2,6 +2,12 @@ import Foundation
 
 /// Numbers and tables as the tool prints them.
 enum Text {
+    /// "a", "a or b", "a, b or c".
+    static func alternatives(_ words: [String]) -> String {
+        guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+        return words.dropLast().joined(separator: ", ") + " or " + last
+    }
+
     /// e.g. `11.8 MB`; powers of ten.
     static func bytes(_ count: Int) -> String {
         var value = Double(count)

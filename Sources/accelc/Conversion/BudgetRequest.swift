@@ -8,18 +8,24 @@ import WeightCompression
 struct BudgetRequest {
     static let size = Option(
         "target-size", .text("SIZE"),
-        "choose schemes weight by weight so that all stored weights take at most so many bytes, e.g. 12MB",
-        affectsOutput: true, excludes: ["target-bits", "min-sqnr"])
+        "choose schemes weight by weight, for those that no rule of the recipe fits, so that all stored weights take at "
+            + "most so many bytes, e.g. 12MB",
+        affectsOutput: true, excludes: ["target-bits", "min-sqnr", "compress"])
     static let bits = Option(
         "target-bits", .text("BITS"), "the same for so many bits a weight, on average over those to choose for",
-        affectsOutput: true, excludes: ["min-sqnr"])
+        affectsOutput: true, excludes: ["min-sqnr", "compress"])
     static let sqnr = Option(
         "min-sqnr", .text("DB"), "the smallest weights whose outputs over the samples have at least so many dB",
-        affectsOutput: true)
+        affectsOutput: true, excludes: ["compress"])
     static let plan = Option(
-        "plan", .folder("DIR"),
+        "plan", .output("DIR") { _ in PlanFolder.kind },
         "where the choice is written: a recipe that makes the same package without samples, its statistics, and all "
-            + "that was measured (default: OUT.plan)")
+            + "that was measured (default: OUT.plan)",
+        needs: [.option("target-size"), .option("target-bits"), .option("min-sqnr")],
+        implied: { arguments in
+            guard [size, bits, sqnr].contains(where: arguments.has) else { return nil }
+            return arguments[PackageOutput.output].map { "\(Files.trimmingSlashes($0)).plan" }
+        })
     static let options = [size, bits, sqnr, plan]
 
     enum Target {
@@ -56,40 +62,74 @@ struct BudgetRequest {
         }
     }
 
-    /// Chooses schemes for the weights that `recipe` stores by a scheme that takes a method; the others stay as it says.
-    /// - Returns: the recipe, with the statistics that its codecs were given; and all that was measured.
+    /// What the target may choose from fits a weight that this one fits.
+    private static func anyScheme() throws -> any WeightCodec { try Codecs.codec("palette:bits=4") }
+
+    /// The recipe where the request has none: all weights are free.
+    static func freeRecipe() throws -> Recipe { Recipe(default: try anyScheme()) }
+
+    /// Chooses schemes for the weights that no rule of `recipe` fits; the others stay as it says, and count.
+    /// - Returns: the recipe, with the statistics that its codecs were given; all that was measured; and the choice.
     func solve(
         _ recipe: Recipe, _ functions: [FrozenProgram], _ calibration: ModelCalibration, folder: String
-    ) throws -> (recipe: Recipe, calibration: ModelCalibration) {
+    ) throws -> (recipe: Recipe, calibration: ModelCalibration, choice: TargetChoice) {
         let written = try PlanFolder(folder)
+        let anyScheme = try Self.anyScheme()
         let planned = recipe.plan(for: functions)
-        let chosen = planned.filter { $0.choice.reason == nil && $0.choice.codec.hasMethod }
-        guard !chosen.isEmpty else {
-            throw RequestError(
-                "a target chooses for weights that the recipe stores as int8, int4 or palette, and there is none")
+        func isFree(_ weight: PlannedWeight) -> Bool {
+            let source = weight.source
+            return weight.choice.rule == nil
+                && anyScheme.objection(elementType: source.elementType, shape: source.shape) == nil
         }
-        let others = planned.filter { $0.choice.reason != nil || !$0.choice.codec.hasMethod }
+        let free = planned.filter(isFree)
+        guard !free.isEmpty else {
+            throw RequestError(
+                "a target chooses for the matrices that no rule of the recipe fits, and there is none: leave out a rule"
+            )
+        }
+        let given = planned.filter { !isFree($0) }
+        if let weight = given.first(where: { $0.choice.codec.method == .awq }) {
+            throw RequestError(
+                "method=awq for \(weight.source.name) does not go together with a target; choose method=gptq")
+        }
+        let pinned = given.filter { $0.choice.codec.method.isToldOfInputs }
+        let others = given.filter { !$0.choice.codec.method.isToldOfInputs }
         let stored = try Parallel.map(others.count, threads: calibration.threads) {
             try CompressedTensor.compressing(others[$0].source, with: others[$0].choice.codec, threads: 1).tensor
         }
-        let goal: BudgetGoal =
-            switch target {
-            case .bytes(let bytes): .bytes(max(0, bytes - stored.reduce(0) { $0 + $1.byteCount }))
-            case .bits(let bits): .bits(bits)
-            case .sqnr(let sqnr): .sqnr(sqnr)
+        let givenBytes = stored.reduce(0) { $0 + $1.byteCount } + pinned.reduce(0) { $0 + $1.byteCount }
+        let goal: BudgetGoal
+        switch target {
+        case .bytes(let bytes):
+            guard givenBytes < bytes else {
+                throw RequestError(
+                    "weights that are stored as they are or by rules take \(givenBytes) bytes, and the target is \(bytes)"
+                )
             }
-        let solver = BudgetSolver(calibration.samples, weights: chosen, stored: stored, threads: calibration.threads)
+            goal = .bytes(bytes - givenBytes)
+        case .bits(let bits): goal = .bits(bits)
+        case .sqnr(let sqnr): goal = .sqnr(sqnr)
+        }
+        let solver = BudgetSolver(
+            calibration.samples, weights: free, pinned: pinned, stored: stored, threads: calibration.threads)
         let (plan, front) = try solver.solve(goal)
-        let statistics = plan.statistics.filter { plan.codecs[$0.key]?.method == .gptq }
-        let file = try written.write(plan, front, statistics: statistics, target: text)
+        let statistics = plan.statistics.filter { plan.codecs[$0.key].map { $0.method == .gptq } ?? true }
+        let choice = TargetChoice(target: text, plan: plan, rules: given.filter { $0.choice.rule != nil })
+        let file = try written.write(plan, front, statistics: statistics, choice)
         var solved = Recipe(
             default: recipe.defaultCodec,
-            rules: try plan.codecs.sorted { $0.key < $1.key }.map {
-                try Recipe.Rule(weight: $0.key, codec: $0.value)
-            } + recipe.rules)
-        solved.statistics = file
+            rules: recipe.rules
+                + (try plan.codecs.sorted { $0.key < $1.key }.map { try Recipe.Rule(weight: $0.key, codec: $0.value) }))
+        solved.statistics = statistics.isEmpty ? nil : file
         try written.finish(solved)
         let known = ModelCalibration(statistics: statistics, threads: calibration.threads)
-        return (known.resolving(solved), known)
+        return (known.resolving(solved), known, choice)
+    }
+}
+
+extension PlannedWeight {
+    /// As it will be stored.
+    fileprivate var byteCount: Int {
+        choice.codec.sections(elementType: source.elementType, shape: source.shape).reduce(0) { $0 + $1.byteCount }
     }
 }

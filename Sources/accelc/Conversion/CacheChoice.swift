@@ -9,11 +9,12 @@ import WeightCompression
 /// The cache that a command works with.
 enum CacheChoice {
     static let folder = Option(
-        "cache", .folder("DIR"),
+        "cache", .place("DIR"),
         "where results of earlier conversions are kept (default: $ACCELC_CACHE, else the "
             + "platform's folder for caches)")
     static let none = Option(
-        "no-cache", .flag, "neither look for earlier results nor keep new ones", excludes: ["cache", "remote-cache"])
+        "no-cache", .flag, "neither look for earlier results nor keep new ones",
+        excludes: ["cache", "remote-cache", "remote-read-only", "cache-durability", "trust-shared-cache"])
     static let durability = Option(
         "cache-durability", .words(CacheDurability.allCases.map(\.rawValue)),
         "what is left of new results after a power cut: perhaps nothing, all that the drive was given, or all (a damaged "
@@ -26,9 +27,13 @@ enum CacheChoice {
         "remote-cache", .text("URL"),
         "a cache server, asked for what is not in the cache and told what is made (default: $ACCELC_REMOTE_CACHE; "
             + "$ACCELC_REMOTE_AUTHORIZATION goes with each request)")
+    static let trustShared = Option(
+        "trust-shared-cache", .flag,
+        "use a cache that belongs to another user, or that others may write to: they decide what is found in it "
+            + "($ACCELC_TRUST_SHARED_CACHE=1 does the same)")
     static let remoteReadOnly = Option("remote-read-only", .flag, "tell the cache server nothing")
     /// For commands that look for results.
-    static let places = [folder, remote, remoteReadOnly]
+    static let places = [folder, trustShared, remote, remoteReadOnly]
     /// For commands that make them.
     static let options = places + [none, durability]
 
@@ -40,12 +45,19 @@ enum CacheChoice {
         let warn: @Sendable (String) -> Void = { if !isQuiet { Console.warn($0) } }
         let environment = ProcessInfo.processInfo.environment
         let address = arguments[remote] ?? environment["ACCELC_REMOTE_CACHE"].flatMap { $0.isEmpty ? nil : $0 }
+        if address == nil, arguments.has(remoteReadOnly) {
+            throw arguments.usage(
+                "takes --remote-read-only only with --remote-cache, or where ACCELC_REMOTE_CACHE is set")
+        }
         let server = try address.map {
             try RemoteCache(
                 url: $0, isReadOnly: arguments.has(remoteReadOnly),
                 authorization: environment["ACCELC_REMOTE_AUTHORIZATION"], warn: warn)
         }
-        return Cache(root: root, durability: durability ?? .none, remote: server, warn: warn)
+        let trust = environment["ACCELC_TRUST_SHARED_CACHE"] ?? ""
+        return Cache(
+            root: root, durability: durability ?? .none, remote: server,
+            trustsOthers: arguments.has(trustShared) || !["", "0"].contains(trust), warn: warn)
     }
 
     /// What `--verify-cache` has found.
@@ -73,12 +85,20 @@ enum CacheOutcome: String {
 
 extension CacheKey {
     /// Names the package that a request makes of a model.
-    init(_ request: ConversionRequest, _ digests: ModelDigests, _ functions: [FrozenProgram]) throws {
-        let samples = try request.samples.map { TreeDigest.digest(of: try MappedFile($0).bytes) }
+    init(_ request: ConversionRequest, _ digests: ModelDigests, _ functions: [FrozenProgram]) {
+        var options: [(name: String, value: String)] = []
+        if let samples = request.samples {
+            options.append((ModelCalibration.calibrate.name, samples.digest.description))
+        }
+        if let budget = request.budget { options.append(("target", budget.text)) }
+        for (option, values) in [
+            (ConversionRequest.ignoredFields, request.ignoredFields),
+            (ConversionRequest.ignoredTensors, request.ignoredTensors),
+        ] where !values.isEmpty {
+            options.append((option.name, values.joined(separator: "\n")))
+        }
         self.init(
             sources: digests.sources, parts: request.parts, shapes: functions.map(\.functionName),
-            recipe: request.recipe.json,
-            options: (samples.map { [(ModelCalibration.calibrate.name, $0.description)] } ?? [])
-                + (request.budget.map { [("target", $0.text)] } ?? []))
+            recipe: request.recipe.json, options: options)
     }
 }

@@ -7,10 +7,10 @@ import Tensors
 extension CacheKey {
     /// The package that `convert` would make of a request.
     static func package(_ request: ConversionRequest, _ cache: Cache, threads: Int) throws -> CacheKey {
-        let checkpoint = try Checkpoint(model: request.model, configuration: request.configuration)
-        let model = try Families.matching(checkpoint.configuration).model(for: checkpoint, parts: request.parts)
+        let checkpoint = try request.checkpoint()
+        let model = try request.model(of: checkpoint, by: Families.matching(checkpoint.configuration))
         let digests = try ModelDigests(checkpoint, cache: cache, threads: threads)
-        return try CacheKey(request, digests, try request.freezing(model.programs))
+        return CacheKey(request, digests, try request.freezing(model.programs))
     }
 }
 

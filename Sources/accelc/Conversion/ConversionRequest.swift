@@ -8,9 +8,15 @@ import WeightCompression
 struct ConversionRequest {
     static let model = Positional(
         "MODEL",
-        "a folder with config.json and *.safetensors, a .safetensors file with --config, or hf:OWNER/NAME[@REV]")
+        "a folder with config.json and *.safetensors, a .safetensors file with --config, or hf:OWNER/NAME[@REV]",
+        takes: PathKind.models)
     static let configuration = Option(
-        "config", .file("FILE"), "config.json of a MODEL that is a single file", affectsOutput: true)
+        "config", .input("FILE"), "config.json of a MODEL that is a single file, or in place of the folder's",
+        affectsOutput: true)
+    static let ignoredFields = Option(
+        "ignore-config", .text("KEY"),
+        "read config.json as if it had no field KEY, for a field that is not known and changes nothing "
+            + "(in another file: FILE:KEY)", isRepeatable: true, affectsOutput: true)
     static let parts = Option(
         "part", .text("NAME,.."), "the parts of the model to convert; all where this is left out",
         isRepeatable: true, affectsOutput: true)
@@ -19,22 +25,31 @@ struct ConversionRequest {
         "numbers for the free dimensions; each one given makes a function of its own, with "
             + "the weights shared", isRepeatable: true, affectsOutput: true)
     static let shapeFrom = Option(
-        "shape-from", .file("FILE"), "numbers for the free dimensions so that the inputs in a safetensors file fit",
-        isRepeatable: true, affectsOutput: true)
+        "shape-from", .input("FILE"), "numbers for the free dimensions so that the inputs in a safetensors file fit",
+        isRepeatable: true, affectsOutput: true, takes: [.tensors])
     static let compress = Option(
         "compress", .text("SPEC"), "how weights are stored; see below", default: "float16", affectsOutput: true,
         excludes: ["recipe"])
     static let recipe = Option(
-        "recipe", .file("FILE"), "a JSON file of rules for which weight is stored how (schemas/recipe.schema.json)",
+        "recipe", .input("FILE"), "a JSON file of rules for which weight is stored how (schemas/recipe.schema.json)",
         affectsOutput: true)
     static let strict = Option(
-        "strict", .flag, "refuse, instead of warning, when a tensor stays unused or a weight uncompressed")
+        "strict", .flag,
+        "refuse, instead of warning, when a tensor stays unused, a matrix uncompressed, or a rule of the recipe idle")
+    static let ignoredTensors = Option(
+        "ignore-tensor", .text("GLOB"),
+        "leave out tensors that no function reads, where that would be refused; packages say that they were",
+        isRepeatable: true, affectsOutput: true)
     static let options =
-        [parts, shape, shapeFrom, compress, recipe, ModelCalibration.calibrate, configuration, strict]
+        [
+            parts, shape, shapeFrom, compress, recipe, ModelCalibration.calibrate, configuration, ignoredFields,
+            ignoredTensors, strict,
+        ]
         + BudgetRequest.options
 
     let model: String
     let configuration: String?
+    let ignoredFields: [String]
     let parts: [String]
     let shapes: [ShapeBindings]
     let shapeFiles: [String]
@@ -42,29 +57,40 @@ struct ConversionRequest {
     /// Where the recipe was read from.
     let recipeFile: String?
     let budget: BudgetRequest?
-    /// A file of sample inputs.
-    let samples: String?
+    let samples: SampleFile?
+    /// Patterns of tensors that may stay out of every function, whatever they are; sorted.
+    let ignoredTensors: [String]
     let isStrict: Bool
 
     init(_ arguments: Arguments) throws {
         model = try arguments.required(Self.model)
         configuration = arguments[Self.configuration]
+        ignoredFields = arguments.all(Self.ignoredFields)
         parts = arguments.all(Self.parts).flatMap { $0.split(separator: ",").map(String.init) }
         shapes = try arguments.all(Self.shape).map { try ShapeBindings(parsing: $0) }
         shapeFiles = arguments.all(Self.shapeFrom)
         budget = try BudgetRequest(arguments)
         let recipe = try Self.recipe(arguments)
-        // A target on its own chooses for all weights.
-        let isFree = budget != nil && arguments[Self.recipe] == nil && !recipe.defaultCodec.hasMethod
-        self.recipe = isFree ? Recipe(default: try Codecs.codec("palette:bits=4")) : recipe
+        self.recipe = budget != nil && arguments[Self.recipe] == nil ? try BudgetRequest.freeRecipe() : recipe
         recipeFile = arguments[Self.recipe]
-        samples = arguments[ModelCalibration.calibrate]
+        samples = try arguments[ModelCalibration.calibrate].map(SampleFile.init)
+        ignoredTensors = Set(arguments.all(Self.ignoredTensors)).sorted()
         isStrict = arguments.has(Self.strict)
     }
 
     private static func recipe(_ arguments: Arguments) throws -> Recipe {
         if let path = arguments[recipe] { return try Recipe(JSONField(try JSON.read(path), file: path)) }
         return Recipe(default: try Codecs.codec(try arguments.required(compress)))
+    }
+
+    /// Opens the model.
+    func checkpoint() throws -> Checkpoint {
+        try Checkpoint(model: model, configuration: configuration).ignoring(ignoredFields)
+    }
+
+    /// The checkpoint as its family's programs, with the parts asked for.
+    func model(of checkpoint: Checkpoint, by family: any ModelFamily) throws -> FamilyModel {
+        try family.model(for: checkpoint, parts: parts, ignoredTensors: ignoredTensors)
     }
 
     /// The model's parts, with every dimension a number.
@@ -76,13 +102,18 @@ struct ConversionRequest {
     }
 
     /// `--strict`: what would be a warning is an error.
-    func check(_ unused: [FamilyModel.UnusedTensor], _ plan: [PlannedWeight]) throws {
-        guard isStrict else { return }
-        let kept = plan.compactMap { weight in weight.choice.reason.map { (name: weight.source.name, reason: $0) } }
+    /// - Returns: what is a warning without.
+    func check(_ unused: [FamilyModel.UnusedTensor], _ plan: [PlannedWeight]) throws -> [String] {
+        let idle = recipe.idleRules(in: plan).map { "\(recipeFile ?? "the recipe"), field \($0.field): \($0.reason)" }
+        guard isStrict else { return idle }
+        if let sentence = idle.first { throw RequestError("\(sentence) (--strict)") }
+        let kept = plan.filter(\.source.shape.hasOutputChannels).compactMap { weight in
+            weight.choice.reason.map { (name: weight.source.name, reason: $0) }
+        }
         let objections =
             PackageCoverage.sentences(kept, PackageCoverage.keptAsIs)
             + PackageCoverage.sentences(unused.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
-        guard let sentence = objections.first else { return }
+        guard let sentence = objections.first else { return [] }
         throw RequestError("\(model): \(sentence); --strict refuses that")
     }
 
@@ -99,5 +130,13 @@ struct ConversionRequest {
                 }
         }
         return "SPEC is a scheme with options, as in palette:bits=4,group=16:\n" + HelpPage.table(rows)
+    }
+}
+
+extension Checkpoint {
+    /// Opens a model as the options of a command say.
+    init(model: String, _ arguments: Arguments) throws {
+        self = try Checkpoint(model: model, configuration: arguments[ConversionRequest.configuration])
+            .ignoring(arguments.all(ConversionRequest.ignoredFields))
     }
 }

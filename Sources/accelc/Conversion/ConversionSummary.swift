@@ -4,12 +4,15 @@ import Packages
 /// What a conversion tells when it is done.
 struct ConversionSummary {
     let package: AcceleratorPackage
+    /// What the package is called.
+    let path: String
     let coverage: PackageCoverage
     let cache: CacheOutcome
     let seconds: Double
 
-    init(of path: String, cache: CacheOutcome, seconds: Double) throws {
-        package = try AcceleratorPackage(at: path)
+    init(of package: AcceleratorPackage, at path: String, cache: CacheOutcome, seconds: Double) throws {
+        self.package = package
+        self.path = path
         coverage = try PackageCoverage(of: package)
         self.cache = cache
         self.seconds = seconds
@@ -20,7 +23,7 @@ struct ConversionSummary {
         let bits = Text.decimals(manifest.coverage.bitsPerWeight, 2)
         let lines =
             [
-                "\(package.path): \(Text.bytes(package.byteCount)), \(bits) bits per weight, "
+                "\(path): \(Text.bytes(package.byteCount)), \(bits) bits per weight, "
                     + "cache \(cache.rawValue), \(Text.decimals(seconds, 2)) s",
                 coverage.schemes,
                 "functions: \(manifest.functions.map(\.name).joined(separator: ", "))",
@@ -31,7 +34,7 @@ struct ConversionSummary {
     var json: JSON {
         let manifest = package.manifest
         return [
-            "package": .string(package.path),
+            "package": .string(path),
             "digest": .string(package.digest.description),
             "bytes": .integer(Int64(package.byteCount)),
             "bits_per_weight": .number(manifest.coverage.bitsPerWeight),
@@ -45,6 +48,9 @@ struct ConversionSummary {
 
     /// What the user did not ask for: tensors that stay out, weights that stay as they are.
     var warnings: [String] { coverage.warnings }
+
+    /// What is so by design.
+    var remarks: [String] { coverage.remarks }
 }
 
 extension AcceleratorPackage {

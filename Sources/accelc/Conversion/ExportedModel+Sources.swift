@@ -9,28 +9,27 @@ import WeightCompression
 /// What `export` takes a model from.
 enum ExportSource {
     case package(AcceleratorPackage)
-    case model(RequestedModel, digests: ModelDigests?)
+    case model(RequestedModel, digests: ModelDigests)
 
     /// - Throws: `RequestError` for options that a package has settled.
     init(_ request: ConversionRequest, _ arguments: Arguments, cache: Cache?, threads: Int) throws {
         guard AcceleratorPackage.looksLikePackage(at: request.model) else {
             let model = try RequestedModel(request, threads: threads)
-            let digests = try cache.map { try ModelDigests(model.checkpoint, cache: $0, threads: threads) }
-            self = .model(model, digests: digests)
+            self = .model(model, digests: try ModelDigests(model.checkpoint, cache: cache, threads: threads))
             return
         }
-        let settled = ConversionRequest.options.filter { $0.affectsOutput && arguments.has($0) }
+        let settled = ConversionRequest.options.filter(arguments.has)
         if let option = settled.first {
             throw RequestError("\(request.model) is a package, which settles --\(option.name): leave it out")
         }
         self = .package(try AcceleratorPackage(at: request.model))
     }
 
-    /// What is worth knowing of its files.
-    var remarks: [String] {
+    /// What is worth knowing of its files and of the request.
+    var warnings: [String] {
         switch self {
         case .package(let package): package.remarks
-        case .model(let model, _): model.checkpoint.remarks
+        case .model(let model, _): model.warnings
         }
     }
 
@@ -41,9 +40,9 @@ enum ExportSource {
         switch self {
         case .package(let package): return CacheKey(exporting: package.digest, as: format, choices: choices)
         case .model(let model, let digests):
-            guard let digests, model.request.budget == nil else { return nil }
+            guard model.request.budget == nil else { return nil }
             return CacheKey(
-                exporting: try CacheKey(model.request, digests, model.functions), as: format, choices: choices)
+                exporting: CacheKey(model.request, digests, model.functions), as: format, choices: choices)
         }
     }
 
@@ -60,28 +59,48 @@ enum ExportSource {
             return ExportedModel(
                 program: try CompressedProgram(lifting: package.program, isWeight: weights.contains),
                 family: package.manifest.provenance.family,
-                provenance: [("accelc.package", package.digest.description), ("accelc.version", Tool.version)])
-        case .model(var model, let known):
-            try model.meetTarget(writingPlanTo: arguments[BudgetRequest.plan] ?? "\(output).plan")
+                provenance: [("accelc.package", package.digest.description)]
+                    + Self.provenance(
+                        package.manifest.provenance.recipe, package.manifest.functions.map(\.name),
+                        package.manifest.provenance.sources)
+                    + Self.note(package.manifest.provenance.ignoredTensors))
+        case .model(var model, let digests):
+            try model.meetTarget(writingPlanTo: arguments[BudgetRequest.plan])
+            model.choice?.tell(console)
             guard model.plan.allSatisfy({ $0.choice.codec.method != .awq }) else {
                 throw Self.scaledChannels(model.request.model)
             }
             let plain = try exporter.check(model.functions, model.plan)
             try model.leavePlain(Array(plain.keys))
             let kept = KeptTensors(
-                cache: cache, digests: known, output: output, model: model.request.model, threads: console.threads)
-            let (compressed, digests) = try model.compressed(
-                keptIn: kept, remembering: cache, digests: known,
+                cache: cache, digests: digests, output: output, model: model.request.model, threads: console.threads)
+            let memory = model.statistics(in: cache, digests)
+            let compressed = try model.compressed(
+                keptIn: kept, remembering: memory, digests: digests,
                 progress: console.progress("compressing", total: model.plan.count))
-            try digests.requireUnchanged()
+            try model.finish(digests, memory)
             return ExportedModel(
                 program: compressed, family: type(of: model.family).modelTypes.first ?? "",
-                provenance: [
-                    ("accelc.version", Tool.version), ("accelc.recipe", model.recipe.json.text()),
-                    ("accelc.shapes", model.functions.map(\.functionName).joined(separator: " ")),
-                ] + digests.sources.map { ("accelc.source.\($0.name)", $0.digest.description) },
+                provenance: Self.provenance(
+                    model.recipe.json, model.functions.map(\.functionName), digests.sources)
+                    + Self.note(model.request.ignoredTensors),
                 plain: plain)
         }
+    }
+
+    private static func note(_ ignoredTensors: [String]) -> [(key: String, text: String)] {
+        ignoredTensors.isEmpty
+            ? [] : [(ExportedModel.ignoredTensorsKey, ignoredTensors.joined(separator: "\n"))]
+    }
+
+    /// By what the export can be made again from the model.
+    private static func provenance(
+        _ recipe: JSON, _ functions: [String], _ sources: [Provenance.Source]
+    ) -> [(key: String, text: String)] {
+        [
+            ("accelc.version", Tool.version), ("accelc.recipe", recipe.text()),
+            ("accelc.shapes", functions.joined(separator: " ")),
+        ] + sources.map { ("accelc.source.\($0.name)", $0.digest.description) }
     }
 
     /// Who reads an export compares its weights with the model's, and finds no exponents there.

@@ -8,9 +8,9 @@ import WeightCompression
 /// What a conversion knows of the inputs of weights: samples to run the model over, or statistics of an earlier run.
 struct ModelCalibration {
     static let calibrate = Option(
-        "calibrate", .file("FILE"),
+        "calibrate", .input("FILE"),
         "sample inputs (safetensors), for targets and for schemes with method=weighted, gptq or awq: the inputs of "
-            + "every weight are seen in a run over them", affectsOutput: true)
+            + "every weight are seen in a run over them", affectsOutput: true, takes: [.tensors])
 
     private(set) var samples: [CalibrationSamples]
     /// By the weight's name; takes the place of samples.
@@ -21,12 +21,12 @@ struct ModelCalibration {
     init(_ request: ConversionRequest, parts: [Program], threads: Int) throws {
         self.threads = threads
         let recipe = request.recipe
-        guard let path = request.samples else {
+        guard let file = request.samples else {
             samples = []
-            if let reference = recipe.statistics {
-                statistics = try Self.statistics(reference, besides: request.recipeFile)
-            } else if request.budget != nil {
+            if request.budget != nil {
                 throw RequestError("a target is measured on samples; give some with --calibrate FILE")
+            } else if let reference = recipe.statistics {
+                statistics = try Self.statistics(reference, besides: request.recipeFile, threads: threads)
             } else if recipe.wantsCalibration {
                 throw RequestError(
                     "method=weighted, gptq and awq want to know the inputs of weights; give samples with --calibrate FILE"
@@ -34,16 +34,21 @@ struct ModelCalibration {
             }
             return
         }
+        if let reference = recipe.statistics {
+            throw RequestError(
+                "the recipe \(request.recipeFile ?? "") has statistics of its own (\(reference.file)), which take the place of "
+                    + "samples: leave out --calibrate, or the recipe's \"statistics\"")
+        }
         guard recipe.wantsCalibration || request.budget != nil else {
             throw RequestError(
-                "nothing uses the samples of --calibrate \(path); choose a scheme with method=gptq, weighted or awq")
+                "nothing uses the samples of --calibrate \(file.path); choose a scheme with method=gptq, weighted or awq"
+            )
         }
-        let tensors = try SafetensorsFile(path).tensors
-        samples = try parts.compactMap { try CalibrationSamples(tensors, for: $0, file: path) }
+        samples = try parts.compactMap { try CalibrationSamples(file.tensors, for: $0, file: file.path) }
         guard !samples.isEmpty else {
             let inputs = parts.flatMap { $0.inputs.map(\.name) }
             throw RequestError(
-                "\(path) holds no tensor that is an input of the model (\(inputs.joined(separator: ", ")))")
+                "\(file.path) holds no tensor that is an input of the model (\(inputs.joined(separator: ", ")))")
         }
     }
 
@@ -53,15 +58,23 @@ struct ModelCalibration {
     }
 
     private static func statistics(
-        _ reference: Recipe.StatisticsReference, besides recipe: String?
+        _ reference: Recipe.StatisticsReference, besides recipe: String?, threads: Int
     ) throws -> [String: ActivationStatistics] {
         let folder = recipe.flatMap(Files.parentFolder) ?? "."
         let path = reference.file.hasPrefix("/") ? reference.file : "\(folder)/\(reference.file)"
-        guard TreeDigest.digest(of: try MappedFile(path).bytes) == reference.digest else {
-            throw FormatError(
-                file: path, reason: "is not the file of statistics that \(recipe ?? "the recipe") was made with")
+        let file = try SafetensorsFile(path)
+        // Before and after: it is mapped, and may change while it is read.
+        func requireThatFile() throws {
+            let digest = try TreeDigest.digest(of: file.bytes, threads: threads)
+            guard digest == reference.digest, file.identity == Files.identity(of: path) else {
+                throw FormatError(
+                    file: path, reason: "is not the file of statistics that \(recipe ?? "the recipe") was made with")
+            }
         }
-        return try StatisticsFile.read(path)
+        try requireThatFile()
+        let statistics = try StatisticsFile.read(file, path: path)
+        try requireThatFile()
+        return statistics
     }
 
     /// The recipe, with the codecs of weights whose inputs are not known as they are without statistics.
@@ -105,7 +118,7 @@ struct ModelCalibration {
                 if let known = try kept.stored(weight.source, codec, digest) { return known }
             }
             return try CompressedTensor.compressing(
-                weight.source, with: codec, judgedBy: statistics, threads: threads)
+                kept.reading(weight.source, threads: threads), with: codec, judgedBy: statistics, threads: threads)
         }
         func keep(_ weight: PlannedWeight, _ made: SequentialCompression.Result) throws -> CompressedTensor {
             let isPlain = weight.choice.codec.method == .weighted && made.tensor.codec.method == .nearest
@@ -121,7 +134,7 @@ struct ModelCalibration {
                 made[weight.source.name] = (try keep(weight, result), distortion)
             }
         } else {
-            made = try SequentialCompression(samples, memory: memory, threads: threads)
+            made = try SequentialCompression(samples, memory: memory, reading: kept.reading, threads: threads)
                 .run(plan, stored: stored, compress: compress, keep: keep).mapValues { ($0.tensor, $0.distortion) }
         }
         return Dictionary(

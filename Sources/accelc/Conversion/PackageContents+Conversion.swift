@@ -1,8 +1,8 @@
-import ByteIO
 import ModelFamilies
 import Packages
 import Programs
 import Tensors
+import Verification
 import WeightCompression
 
 extension PackageContents {
@@ -11,21 +11,25 @@ extension PackageContents {
         _ compiled: CompiledProgram, of compressed: CompressedProgram, from source: RequestedModel,
         digests: ModelDigests
     ) throws {
+        let original = OriginalModel(
+            source.model, of: source.checkpoint, by: source.family, digests: digests,
+            ignoredTensors: source.request.ignoredTensors)
         self.init(
             program: compiled,
             coverage: compressed.weights.map { weight in
                 var entry = CoverageEntry(weight)
                 entry.scaling = source.scalings[weight.tensor.name]
                 entry.reason = entry.reason ?? source.unscaled[weight.tensor.name]
+                entry.derivation = original.origins.derivations[weight.tensor.name]
+                entry.copies = original.origins.copies[weight.tensor.name] ?? []
                 return entry
             },
-            unusedTensors: source.model.unused.map { UnusedTensor(name: $0.name, reason: $0.reason) },
+            unusedTensors: original.unused, keptTensors: original.origins.kept,
             provenance: Provenance(
-                sources: digests.sources, family: type(of: source.family).modelTypes.first ?? "",
-                recipe: source.recipe.json,
+                sources: original.sources, family: original.family, parts: original.parts, recipe: source.recipe.json,
                 shapes: compressed.functions.map(\.bindings.description),
-                remarks: compressed.functions.remarks),
-            assets: try source.checkpoint.assets.map { Asset(name: $0.name, content: try MappedFile($0.path).bytes) })
+                remarks: compressed.functions.remarks + original.remarks, ignoredTensors: original.ignoredTensors),
+            assets: original.assets)
     }
 }
 

@@ -7,23 +7,23 @@ import WeightCompression
 /// tell what there was to choose from. The folder appears whole or not at all.
 struct PlanFolder: ~Copyable {
     private static let names = ["front.json", "recipe.json", "report.html", "statistics.safetensors"]
+    private static let mark = "compression plan"
     private let folder: AtomicFolder
+
+    /// A folder that holds an earlier plan and nothing else.
+    static let kind = OutputKind.folder("a plan") { path in
+        try OutputKind.foreignMember(of: path, besides: names) ?? OutputKind.missingMark(mark, in: "\(path)/front.json")
+    }
 
     /// - Throws: `RequestError` when something stands at `path` that is no earlier plan.
     init(_ path: String) throws {
-        if Files.kindWithoutFollowing(path) == .folder {
-            guard try Files.list(path).allSatisfy(Self.names.contains) else {
-                throw RequestError(
-                    "\(path) holds more than an earlier plan; remove it or name another folder by --plan")
-            }
-        }
         Files.parentFolder(of: path).map { try? Files.makeFolder($0) }
-        folder = try AtomicFolder(replacing: path)
+        folder = try AtomicFolder(replacing: path, as: Self.kind)
     }
 
     /// - Returns: what the recipe says of the file of statistics.
     func write(
-        _ plan: BudgetPlan, _ front: [ParetoPoint], statistics: [String: ActivationStatistics], target: String
+        _ plan: BudgetPlan, _ front: [ParetoPoint], statistics: [String: ActivationStatistics], _ choice: TargetChoice
     ) throws -> Recipe.StatisticsReference {
         let name = "statistics.safetensors"
         try StatisticsFile.write(statistics, to: "\(folder.path)/\(name)")
@@ -34,14 +34,16 @@ struct PlanFolder: ~Copyable {
             ]
         }
         let document: JSON = [
-            "target": .string(target), "bytes": .integer(Int64(plan.bytes)), "bits_per_weight": .number(plan.bits),
+            "accelc": .string(Self.mark), "target": .string(choice.target), "bytes": .integer(Int64(plan.bytes)),
+            "bits_per_weight": .number(plan.bits),
             "sqnr": .number(plan.sqnr), "uniform": .bool(plan.isUniform), "points": .array(points),
+            "weights": choice.json,
         ]
         try write(document.text(pretty: true), to: "front.json")
         let chart = ParetoChart(
             points: front.map { .init(bits: $0.bits, sqnr: $0.sqnr, isMeasured: $0.isMeasured) },
             chosen: (plan.bits, plan.sqnr))
-        try write(chart.page(title: "Plan for \(target)"), to: "report.html")
+        try write(chart.page(title: "Plan for \(choice.target)"), to: "report.html")
         return Recipe.StatisticsReference(
             file: name, digest: TreeDigest.digest(of: try MappedFile("\(folder.path)/\(name)").bytes))
     }
@@ -53,7 +55,7 @@ struct PlanFolder: ~Copyable {
     }
 
     private func write(_ text: String, to name: String) throws {
-        var file = try AtomicFile(replacing: "\(folder.path)/\(name)")
+        var file = try AtomicFile(replacing: "\(folder.path)/\(name)", as: .internal)
         try file.write(text)
         try file.commit()
     }

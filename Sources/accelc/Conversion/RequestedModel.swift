@@ -20,33 +20,36 @@ struct RequestedModel {
     private(set) var unscaled: [String: String] = [:]
     private(set) var recipe: Recipe
     private var calibration: ModelCalibration
+    /// What is worth knowing of the model's files and of the request.
+    let warnings: [String]
+    /// What the request's target has chosen; nil before `meetTarget`, and where there is none.
+    private(set) var choice: TargetChoice?
     private let threads: Int
 
     init(_ request: ConversionRequest, threads: Int) throws {
         self.request = request
         self.threads = threads
-        checkpoint = try Checkpoint(model: request.model, configuration: request.configuration)
+        checkpoint = try request.checkpoint()
         family = try Families.matching(checkpoint.configuration)
-        model = try family.model(for: checkpoint, parts: request.parts)
+        model = try request.model(of: checkpoint, by: family)
         functions = try request.freezing(model.programs)
         calibration = try ModelCalibration(request, parts: model.programs, threads: threads)
         recipe = calibration.resolving(request.recipe)
-        try request.check(model.unused, plan)
+        warnings = checkpoint.remarks + model.remarks + (try request.check(model.unused, recipe.plan(for: functions)))
     }
 
     /// How each weight will be stored.
     var plan: [PlannedWeight] { recipe.plan(for: functions) }
 
     /// Where the request has a target: chooses the scheme of each weight, and writes the choice to `folder`.
-    mutating func meetTarget(writingPlanTo folder: String) throws {
-        guard let budget = request.budget else { return }
-        (recipe, calibration) = try budget.solve(recipe, functions, calibration, folder: folder)
+    mutating func meetTarget(writingPlanTo folder: String?) throws {
+        guard let budget = request.budget, let folder else { return }
+        (recipe, calibration, choice) = try budget.solve(recipe, functions, calibration, folder: folder)
     }
 
     /// Where the recipe has method=awq: scales channels of weights, so that their columns with large inputs get finer steps.
-    /// The parameters are those of `compressed`.
-    mutating func scaleChannels(remembering cache: Cache?, digests: ModelDigests?) throws {
-        let memory = try KeptStatistics(cache, digests, samples: request.samples, model: request.model)
+    /// - Parameter memory: where statistics are kept, and those of before are found.
+    mutating func scaleChannels(remembering memory: KeptStatistics?) throws {
         guard let search = try calibration.scaling(model.programs, planned: plan, memory: memory) else { return }
         functions = try functions.map { function in try function.applying { $0.replacing(search.found.tensors) } }
         scalings = search.found.scalings
@@ -60,21 +63,26 @@ struct RequestedModel {
         recipe.rules = try names.sorted().map { try Recipe.Rule(weight: $0, codec: plain) } + recipe.rules
     }
 
+    /// Where statistics are kept by the model's files; nil where fields are ignored, of which these do not tell.
+    func statistics(in cache: Cache?, _ digests: ModelDigests) -> KeptStatistics? {
+        guard request.ignoredFields.isEmpty else { return nil }
+        return KeptStatistics(cache, digests, samples: request.samples, model: request.model)
+    }
+
     /// Compresses every weight, but for those that are kept from before.
     /// - Parameters:
-    ///   - cache: where statistics are kept, and those of before are found.
-    ///   - digests: of the model's files; nil: nothing depends on them yet, they are computed beside this.
+    ///   - memory: where statistics are kept, and those of before are found.
+    ///   - digests: of the model's files; those that nothing depended on yet are computed beside this.
     func compressed(
-        keptIn kept: KeptTensors, remembering cache: Cache?, digests: ModelDigests?, progress: ProgressBar
-    ) throws -> (program: CompressedProgram, digests: ModelDigests) {
-        let (checkpoint, threads) = (checkpoint, threads)
+        keptIn kept: KeptTensors, remembering memory: KeptStatistics?, digests: ModelDigests, progress: ProgressBar
+    ) throws -> CompressedProgram {
+        let plan = plan
         kept.prefetch(plan.map { ($0.source, $0.choice.codec) })
-        let memory = try KeptStatistics(cache, digests, samples: request.samples, model: request.model)
-        let (compressed, digests) = try Parallel.alongside(
-            threads: threads, { try digests ?? ModelDigests(checkpoint, cache: nil, threads: threads) }
+        let (compressed, _) = try Parallel.alongside(
+            threads: threads, { try digests.complete(except: plan.map(\.source)) }
         ) {
             try recipe.compressing(
-                functions, threads: threads, stored: kept.stored, store: kept.store,
+                functions, threads: threads, stored: kept.stored, reading: kept.reading, store: kept.store,
                 calibrating: { plan, stored in
                     try calibration.compressing(plan, stored: stored, keptIn: kept, memory: memory) {
                         progress.step($0.name)
@@ -82,6 +90,13 @@ struct RequestedModel {
                 },
                 progress: { progress.step($0.name) })
         }
-        return (compressed, digests)
+        try digests.complete()
+        return compressed
+    }
+
+    /// Checks that the files are those whose digests are known, and lets others find what samples told.
+    func finish(_ digests: ModelDigests, _ memory: KeptStatistics?) throws {
+        try digests.requireUnchanged(used: model.used, isReadInPlace: request.samples != nil)
+        memory?.publish()
     }
 }

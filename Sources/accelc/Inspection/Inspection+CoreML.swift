@@ -47,7 +47,10 @@ extension Inspection {
                 + ", weights of \(Text.bytes(bytes)), \(Text.decimals(bits(weights), 2)) bits per weight"
         ]
         if !model.metadata.description.isEmpty { lines.append("  description: \(model.metadata.description)") }
-        lines += model.metadata.other.map { "  \($0.name): \($0.content)" }
+        // Digests are for programs to read.
+        lines += model.metadata.other.filter { !$0.name.hasPrefix("accelc.sha256.") }.map {
+            "  \($0.name): \($0.content)"
+        }
         return lines.joined(separator: "\n")
     }
 

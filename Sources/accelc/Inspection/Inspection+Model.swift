@@ -25,7 +25,7 @@ extension Inspection {
             }.joined(separator: "\n"))
         if tensors { sections.append(Self.table(of: checkpoint.tensors)) }
         text = sections.joined(separator: "\n\n")
-        warnings = checkpoint.remarks
+        warnings = checkpoint.remarks + survey.remarks
         json = [
             "kind": "model", "folder": .string(checkpoint.folder), "family": .string(name),
             "model_type": checkpoint.configuration["model_type"].value ?? .null,

@@ -58,6 +58,7 @@ extension Inspection {
             "  report: \(isVerified ? "verified as it is" : "none; run accelc verify")",
         ]
         lines += provenance.remarks.map { "  remark: \($0)" }
+        lines += provenance.ignoredTensors.map { "  left out on request: \($0)" }
         if !manifest.ignoredFeatures.isEmpty {
             lines.append("  unknown features, ignored: \(manifest.ignoredFeatures.joined(separator: ", "))")
         }

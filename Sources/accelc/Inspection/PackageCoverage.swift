@@ -57,14 +57,23 @@ struct PackageCoverage {
             }, [.left, .left, .left, .left, .right, .right, .left])
     }
 
-    /// A sentence for each reason why tensors stay out or as they are.
+    /// A sentence for each reason why tensors stay out, or as they are where the scheme was meant for them.
     var warnings: [String] {
-        let kept = entries.compactMap { entry in entry.reason.map { (name: entry.tensor.name, reason: $0) } }
-        return Self.sentences(kept, Self.keptAsIs)
+        Self.sentences(kept { $0.tensor.shape.hasOutputChannels }, Self.keptAsIs)
             + Self.sentences(unused.map { (name: $0.name, reason: $0.reason) }, Self.notUsed)
     }
 
+    /// The same for those that stay as they are by design.
+    var remarks: [String] { Self.sentences(kept { !$0.tensor.shape.hasOutputChannels }, Self.keptByDesign) }
+
+    private func kept(where isIncluded: (CoverageEntry) -> Bool) -> [(name: String, reason: String)] {
+        entries.filter(isIncluded).compactMap { entry in
+            entry.reason.map { (name: entry.tensor.name, reason: $0) }
+        }
+    }
+
     static let keptAsIs = "not stored as the recipe says"
+    static let keptByDesign = "as in the checkpoint, by design"
     static let notUsed = "not used"
 
     /// One for each reason.

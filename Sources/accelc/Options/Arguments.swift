@@ -27,8 +27,8 @@ struct Arguments: Sendable {
         try checkOptions()
     }
 
-    /// The value, or the default; nil when there is neither.
-    subscript(option: Option) -> String? { values[option.name]?.last ?? option.defaultValue }
+    /// The value, or the default, or what the other words imply; nil when there is nothing of that.
+    subscript(option: Option) -> String? { values[option.name]?.last ?? option.defaultValue ?? option.implied?(self) }
 
     /// Every value of a repeatable option, in order.
     func all(_ option: Option) -> [String] { values[option.name] ?? option.defaultValue.map { [$0] } ?? [] }
@@ -64,6 +64,14 @@ struct Arguments: Sendable {
     func required(_ positional: Positional) throws -> String {
         guard let word = self[positional] else { throw usage("needs \(positional.name): \(positional.help)") }
         return word
+    }
+
+    /// Refuses options that would have no effect.
+    /// - Parameter reason: why, in words that go before "and --NAME is for THINGS only".
+    func refuse(_ options: [Option], _ reason: String, for things: String) throws {
+        for option in options where has(option) {
+            throw RequestError("\(reason), and --\(option.name) is for \(things) only")
+        }
     }
 
     /// An error about this command line.
@@ -122,7 +130,7 @@ extension Arguments {
     private func check(_ value: String, for option: Option) throws {
         switch option.kind {
         case .flag: break
-        case .text, .file, .folder:
+        case .text, .input, .output, .place:
             if value.isEmpty { throw usage("needs a value that is not empty for \(option.usage)") }
         case .integer(let range):
             guard let number = Int(value), range.contains(number) else {
@@ -165,6 +173,17 @@ extension Arguments {
             for other in option.excludes where has(option) && values[other] != nil {
                 throw usage("takes --\(option.name) or --\(other), not both")
             }
+            if has(option), !option.needs.isEmpty, !option.needs.contains(where: isMet) {
+                throw usage("takes --\(option.name) only with \(Text.alternatives(option.needs.map(\.usage)))")
+            }
+        }
+    }
+
+    private func isMet(_ need: Option.Need) -> Bool {
+        switch need {
+        case .option(let name): values[name] != nil
+        case .value(let value, let name): command.allOptions.first { $0.name == name }.flatMap { self[$0] } == value
+        case .word(let word): words.contains(word)
         }
     }
 }

@@ -36,8 +36,8 @@ enum CompletionScript {
                 case .flag: continue
                 case .words(let values):
                     lines.append("                \(pattern)) words=\"\(values.joined(separator: " "))\" ;;")
-                case .folder: lines.append("                \(pattern)) words= kind=-d ;;")
-                case .file, .text, .integer, .seconds: lines.append("                \(pattern)) words= ;;")
+                case .place: lines.append("                \(pattern)) words= kind=-d ;;")
+                case .input, .output, .text, .integer, .seconds: lines.append("                \(pattern)) words= ;;")
                 }
             }
             lines.append("            esac ;;")
@@ -74,8 +74,8 @@ enum CompletionScript {
                     switch option.kind {
                     case .flag: return text
                     case .words(let words): return "\(text):value:(\(words.joined(separator: " ")))"
-                    case .folder: return "\(text):folder:_files -/"
-                    case .file: return "\(text):file:_files"
+                    case .place: return "\(text):folder:_files -/"
+                    case .input, .output: return "\(text):file:_files"
                     case .text, .integer, .seconds: return "\(text):value:"
                     }
                 }
@@ -130,8 +130,8 @@ enum CompletionScript {
                 switch option.kind {
                 case .flag: break
                 case .words(let words): line += " -x -a '\(words.joined(separator: " "))'"
-                case .folder: line += " -x -a '(__fish_complete_directories)'"
-                case .file: line += " -r -F"
+                case .place: line += " -x -a '(__fish_complete_directories)'"
+                case .input, .output: line += " -r -F"
                 case .text, .integer, .seconds: line += " -x"
                 }
                 lines.append("\(line) -d '\(fishText(option.help))'")

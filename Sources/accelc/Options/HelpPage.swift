@@ -24,9 +24,11 @@ enum HelpPage {
             parts.append(table(command.positionals.map { ("  \($0.name)", $0.help) }))
         }
         if !command.options.isEmpty {
-            parts.append("options:\n" + table(command.options.map { (spelling($0), explanation($0)) }))
+            parts.append("options:\n" + table(command.options.map { (spelling($0), explanation($0, of: command)) }))
         }
-        parts.append("options of every command:\n" + table(CommonOptions.all.map { (spelling($0), explanation($0)) }))
+        parts.append(
+            "options of every command:\n"
+                + table(CommonOptions.all.map { (spelling($0), explanation($0, of: command)) }))
         if !command.notes.isEmpty { parts.append(command.notes) }
         return parts.joined(separator: "\n\n")
     }
@@ -41,8 +43,13 @@ enum HelpPage {
         return "  \(short)--\(option.name)" + (option.placeholder.map { " \($0)" } ?? "")
     }
 
-    private static func explanation(_ option: Option) -> String {
+    private static func explanation(_ option: Option, of command: any Command.Type) -> String {
         var text = option.help
+        if !option.needs.isEmpty { text += " (only with \(Text.alternatives(option.needs.map(\.usage))))" }
+        let excluded = command.allOptions.filter {
+            option.excludes.contains($0.name) || $0.excludes.contains(option.name)
+        }
+        if !excluded.isEmpty { text += " (not with \(Text.alternatives(excluded.map { "--\($0.name)" })))" }
         if let value = option.defaultValue { text += " (default: \(value))" }
         if option.isRepeatable { text += " (may be repeated)" }
         return text

@@ -27,10 +27,10 @@ struct ExternalTool {
     /// Runs it to its end.
     /// - Parameter files: written to a folder for its eyes only; words that are `@NAME` become their paths.
     func run(_ words: [String], input: [UInt8], files: [String: [UInt8]] = [:]) throws -> Result {
-        let folder = try AtomicFolder(replacing: "\(NSTemporaryDirectory())/accelc-signing", mode: 0o700)
+        let folder = try TemporaryFolder(beside: "\(NSTemporaryDirectory())/accelc-signing", mode: 0o700)
         func write(_ bytes: [UInt8], _ name: String) throws -> String {
             let path = "\(folder.path)/\(name)"
-            var file = try AtomicFile(replacing: path, mode: 0o600, isSynced: false)
+            var file = try AtomicFile(replacing: path, as: .internal, mode: 0o600, isSynced: false)
             try file.write(ByteView(bytes))
             try file.commit()
             return path

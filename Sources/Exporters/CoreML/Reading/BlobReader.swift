@@ -7,10 +7,12 @@ struct BlobReader: Sendable {
     struct Entry: Equatable {
         let dataType: MILDataType
         let elements: Int
+        /// Where they begin in the file.
+        let start: Int
         let bytes: ByteView
     }
-    private let bytes: ByteView
-    private let file: String
+    let bytes: ByteView
+    let file: String
     /// How many entries the header promises.
     let count: Int
 
@@ -56,6 +58,6 @@ struct BlobReader: Sendable {
         guard used >= 0, used % bits == 0 else {
             throw reader.error("\(used) bits are no whole elements of \(bits) bits", at: offset + 24)
         }
-        return Entry(dataType: type, elements: used / bits, bytes: bytes[start..<start + byteCount])
+        return Entry(dataType: type, elements: used / bits, start: start, bytes: bytes[start..<start + byteCount])
     }
 }

@@ -37,7 +37,12 @@ extension CoreMLModel {
                     function: first.name, inputs: description.main.inputs, outputs: description.main.outputs,
                     states: description.main.states)
             ]
-        } else if let index = interfaces.firstIndex(where: { $0.function == description.defaultFunction }) {
+        } else {
+            guard let index = interfaces.firstIndex(where: { $0.function == description.defaultFunction }) else {
+                throw error(
+                    "describes the functions \(interfaces.map(\.function)), but \(quoted(description.defaultFunction)) as the default one"
+                )
+            }
             interfaces.insert(interfaces.remove(at: index), at: 0)
         }
         guard Set(interfaces.map(\.function)) == Set(program.functions.map(\.name)),

@@ -5,6 +5,8 @@ public struct CoreMLPackage: Sendable {
     public let path: String
     public let model: CoreMLModel
     let blobs: BlobReader?
+    /// The manifest is accelc's, and of another model: damage, or another tool has changed the model.
+    let isOfAnotherManifest: Bool
 
     /// Whether `path` is the folder of a Core ML package, by its manifest.
     public static func isPackage(_ path: String) -> Bool {
@@ -16,9 +18,11 @@ public struct CoreMLPackage: Sendable {
     public init(at path: String) throws {
         let folder = try PackageFolder(path)
         let (model, weights) = (try folder.model, try folder.weights)
+        let isMade = CoreMLPackageWriter.isMade(folder.identifier)
         try self.init(
             path: path, model: CoreMLModel(model.bytes, file: model.path),
-            blobs: weights.map { try BlobReader($0.bytes, file: $0.path) })
+            blobs: weights.map { try BlobReader($0.bytes, file: $0.path) },
+            isOfAnotherManifest: isMade && folder.identifier != CoreMLPackageWriter.modelIdentifier(model.bytes))
     }
 
     /// A package in memory.
@@ -37,8 +41,9 @@ public struct CoreMLPackage: Sendable {
     /// The bytes of `model.mlmodel`, as accelc writes it.
     public var encodedModel: [UInt8] { model.encoded }
 
-    init(path: String, model: CoreMLModel, blobs: BlobReader?) throws {
+    init(path: String, model: CoreMLModel, blobs: BlobReader?, isOfAnotherManifest: Bool = false) throws {
         (self.path, self.model, self.blobs) = (path, model, blobs)
+        self.isOfAnotherManifest = isOfAnotherManifest
     }
 
     /// An error about a function's operation or value.

@@ -45,20 +45,24 @@ enum Decompression {
 
     /// The form of iOS 16: one scale and zero point, or one for each place along an axis.
     static func affine(_ data: Elements, scale: Elements, zero: Elements, axis: Int) throws -> Elements {
-        let axis = axis < 0 ? axis + data.extents.count : axis
-        guard data.extents.indices.contains(axis) else { throw Problem(reason: "there is no axis \(axis)") }
-        func spread(_ parameter: Elements) throws -> Elements {
-            var (extents, numbers) = (data.extents.map { _ in 1 }, parameter.numbers)
-            extents[axis] = data.extents[axis]
-            if parameter.count == 1, parameter.extents.allSatisfy({ $0 == 1 }) {
-                numbers = [Float](repeating: numbers[0], count: extents[axis])
-            }
-            guard numbers.count == extents[axis] else {
-                throw Problem(reason: "\(parameter.extents) parameters do not fit axis \(axis) of \(data.extents)")
-            }
-            return Elements(type: parameter.type, extents: extents, numbers: numbers)
+        try shiftScale(
+            data, scale: spread(scale, over: data.extents, axis: axis),
+            offset: spread(zero, over: data.extents, axis: axis))
+    }
+
+    /// A parameter of each place along an axis, as parameters of blocks.
+    static func spread(_ parameter: Elements, over shape: [Int], axis: Int) throws -> Elements {
+        let axis = axis < 0 ? axis + shape.count : axis
+        guard shape.indices.contains(axis) else { throw Problem(reason: "there is no axis \(axis)") }
+        var (extents, numbers) = (shape.map { _ in 1 }, parameter.numbers)
+        extents[axis] = shape[axis]
+        if parameter.count == 1, parameter.extents.allSatisfy({ $0 == 1 }) {
+            numbers = [Float](repeating: numbers[0], count: extents[axis])
         }
-        return try shiftScale(data, scale: spread(scale), offset: spread(zero))
+        guard numbers.count == extents[axis] else {
+            throw Problem(reason: "\(parameter.extents) parameters do not fit axis \(axis) of \(shape)")
+        }
+        return Elements(type: parameter.type, extents: extents, numbers: numbers)
     }
 
     /// The entries of tables that indices name. A table holds 2^n vectors, each of which fills neighbours along

@@ -129,11 +129,19 @@ struct FunctionConstants {
             type: value.type.dataType, extents: stored.shape.dimensions, numbers: stored.floats())
     }
 
+    /// What a compressed constant is made of; nil for one that is not compressed.
+    func parameters(of name: String) -> Parameters? {
+        guard let place = producers[name], let operation = operation(of: name), operation.type != "const" else {
+            return nil
+        }
+        return Parameters(constants: self, operation: operation, place: place.operation)
+    }
+
     /// The parameters of a constexpr operation: attributes (iOS 16), values, or names of other constants (iOS 18).
-    private struct Parameters {
-        let constants: FunctionConstants
+    struct Parameters {
+        fileprivate let constants: FunctionConstants
         let operation: MILOperation
-        let place: Int
+        fileprivate let place: Int
 
         func optional(_ name: String) throws -> Decompression.Elements? {
             switch operation.binding(name) {
@@ -164,6 +172,10 @@ struct FunctionConstants {
                 packed.type == .uint8, packed.count == type.byteCount(of: count)
             else { throw Decompression.Problem(reason: "\(packed.extents) bytes of \(name) do not fill \(extents)") }
             let bytes = packed.numbers.map { UInt8($0) }
+            let used = count * bits % 8
+            guard used == 0 || (bytes.last ?? 0) >> UInt8(used) == 0 else {
+                throw Decompression.Problem(reason: "bits after the last of \(name) are not zero")
+            }
             return Decompression.Elements(
                 type: type, extents: extents,
                 numbers: bytes.withUnsafeBytes { Decompression.codes($0, type, count: count) })
@@ -186,19 +198,9 @@ struct FunctionConstants {
                     try Decompression.shiftScale(
                         required("data"), scale: required("scale"), offset: optional("offset"))
                 ]
-            case "constexpr_lut_to_dense" where operation.binding("shape") != nil:
-                var table = try required("lut")
-                guard table.extents.count == 1, table.count.nonzeroBitCount == 1, table.count <= 256 else {
-                    throw Decompression.Problem(reason: "\(table.extents) is no table")
-                }
-                let indices = try unpacked("indices", bits: table.count.trailingZeroBitCount)
-                table.extents = indices.extents.map { _ in 1 } + [table.count, 1]
-                return [try Decompression.lookUp(indices, tables: table, vectorAxis: nil)]
             case "constexpr_lut_to_dense":
-                return [
-                    try Decompression.lookUp(
-                        required("indices"), tables: required("lut"), vectorAxis: integer("vector_axis"))
-                ]
+                guard let (indices, tables) = try table() else { throw Decompression.Problem(reason: "has no table") }
+                return [try Decompression.lookUp(indices, tables: tables, vectorAxis: integer("vector_axis"))]
             case "constexpr_sparse_to_dense" where operation.binding("shape") != nil:
                 return [try Decompression.scatter(required("nonzero_data"), mask: unpacked("mask", bits: 1))]
             case "constexpr_sparse_to_dense":
@@ -214,6 +216,19 @@ struct FunctionConstants {
             default:
                 throw Decompression.Problem(reason: "is an operation that accelc does not read")
             }
+        }
+
+        /// Indices, and tables for blocks of them; nil for another operation.
+        func table() throws -> (indices: Decompression.Elements, tables: Decompression.Elements)? {
+            guard operation.type == "constexpr_lut_to_dense" else { return nil }
+            var tables = try required("lut")
+            guard operation.binding("shape") != nil else { return (try required("indices"), tables) }
+            guard tables.extents.count == 1, tables.count.nonzeroBitCount == 1, tables.count <= 256 else {
+                throw Decompression.Problem(reason: "\(tables.extents) is no table")
+            }
+            let indices = try unpacked("indices", bits: tables.count.trailingZeroBitCount)
+            tables.extents = indices.extents.map { _ in 1 } + [tables.count, 1]
+            return (indices, tables)
         }
 
         private func lookedUpSparse() throws -> [Decompression.Elements] {

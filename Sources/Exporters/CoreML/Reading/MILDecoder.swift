@@ -22,12 +22,15 @@ struct MILDecoder {
 
     mutating func program(_ field: ProtobufReader.Field) throws -> MILProgram {
         var functions: [MILFunction] = []
+        var version = Int64(0)
         try forEach(in: field) { decoder, part in
+            if part.number == 1 { version = try part.integer() }
             guard part.number == 2 else { return }
             let (name, content) = try decoder.entry(part)
             try decoder.requireNew(name, among: functions.map(\.name), part)
             functions.append(try decoder.function(name, content))
         }
+        guard version == 1 else { throw field.error("a program of version \(version); accelc reads version 1") }
         return MILProgram(functions: functions)
     }
 
@@ -165,7 +168,9 @@ struct MILDecoder {
 
     private mutating func dimension(_ field: ProtobufReader.Field) throws -> Int? {
         var extent: Int?
+        var isUnknown = false
         try forEach(in: field) { decoder, part in
+            if part.number == 2 { isUnknown = true }
             guard part.number == 1 else { return }
             extent = 0
             try decoder.forEach(in: part) { _, part in
@@ -176,6 +181,7 @@ struct MILDecoder {
                 extent = number
             }
         }
+        guard isUnknown != (extent != nil) else { throw field.error("an extent is neither a number nor unknown") }
         return extent
     }
 }

@@ -8,6 +8,8 @@ struct PackageFolder {
     private let modelName: String
     /// Where the model's weights are, if it has any.
     private let weightsName: String
+    /// What the manifest calls the model.
+    let identifier: String
 
     init(_ path: String) throws {
         let manifest = "\(path)/Manifest.json"
@@ -40,6 +42,7 @@ struct PackageFolder {
         }
         self.path = path
         modelName = model
+        identifier = root
         weightsName = "\(folder)/weights/weight.bin"
     }
 

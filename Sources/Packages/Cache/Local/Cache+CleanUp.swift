@@ -26,7 +26,7 @@ extension Cache {
     public func collect(
         maximumBytes: Int, freeBytes: Int = 0, graceSeconds: Int = Cache.graceSeconds
     ) throws -> CleanUp {
-        if let objection = readingObjection { throw RequestError("\(objection.reason)", status: .unavailable) }
+        try requireUsable()
         let entries = entries
         let leased = CacheLease.keys(in: folder, now: now)
         func isLeased(_ entry: CacheEntry) -> Bool { leased.contains(entry.record.key.digest) }
@@ -56,9 +56,9 @@ extension Cache {
         let late = CacheLease.keys(in: folder, now: now)
         needed.merge(Self.sizes(of: old.filter { late.contains($0.record.key.digest) })) { first, _ in first }
         for path in aside { try Files.removeTree(path) }
-        let (digests, strays) = folder.entries(in: folder.blobsPath)
+        let blobs = folder.survey(.blobs)
         let oldest = now - Int64(graceSeconds) * 1_000_000_000
-        for path in digests.filter({ needed[$0] == nil }).map(folder.blobPath) + strays {
+        for path in blobs.digests.filter({ needed[$0] == nil }).map(folder.blobPath) + blobs.partials {
             try remove(path, ifOlderThan: oldest, &report)
         }
         try removeRemains()
@@ -72,10 +72,15 @@ extension Cache {
             let leased = CacheLease.keys(in: folder, now: now)
             let keys = Set(old.map(\.record.key.digest)).subtracting(leased)
             for key in keys { try Files.removeTree(folder.recordPath(key)) }
-            let packages = try folder.entries(in: folder.packagesPath).digests.compactMap { key throws -> String? in
+            let packages = try folder.survey(.packages).digests.compactMap { key throws -> String? in
                 guard Files.kind(of: folder.recordPath(key)) == nil, !leased.contains(key) else { return nil }
+                let package = folder.packagePath(key)
+                guard folder.foreignFiles(inPackage: package).isEmpty else {
+                    try folder.removePackage(package)
+                    return nil
+                }
                 let path = try workPath()
-                try Files.rename(folder.packagePath(key), to: path)
+                try Files.rename(package, to: path)
                 return path
             }
             return (keys, packages)
@@ -99,25 +104,27 @@ extension Cache {
 
     /// What is left of killed processes, of earlier runs of the system, and of damage that was found a week ago.
     private func removeRemains() throws {
-        let boots = (try? Files.list(folder.verifiedPath)) ?? []
-        for boot in boots where boot != Files.bootIdentifier {
-            try Files.removeTree("\(folder.verifiedPath)/\(boot)")
-        }
         let day: Int64 = 86400 * 1_000_000_000
         func isOlder(_ path: String, than age: Int64) -> Bool {
             Files.identity(of: path).map { now - $0.modifiedNanoseconds > age } ?? false
         }
-        let others = [folder.locksPath, folder.recordsPath, folder.packagesPath, folder.memosPath]
-        let locks = folder.entries(in: folder.locksPath).digests.map(folder.lockPath)
-        for path in others.flatMap({ folder.entries(in: $0).strays }) + locks
-        where isOlder(path, than: day) && !FileLock.isHeld(path) {
-            try Files.removeTree(path)
-        }
-        for (place, age) in [(folder.quarantinePath, 7 * day), (folder.workPath, day)] {
-            for path in ((try? Files.list(place)) ?? []).map({ "\(place)/\($0)" }) where isOlder(path, than: age) {
-                try Files.removeTree(path)
+        for place in CacheFolder.Place.allCases where place != .blobs {
+            let survey = folder.survey(place)
+            // Contents have their own age; what is in use is locked.
+            let old = survey.partials + (place == .locks || place == .work ? survey.entries : [])
+            for path in old where isOlder(path, than: day) && !FileLock.isHeld(path) { try Files.removeTree(path) }
+            if place == .quarantine {
+                for path in survey.entries where isOlder(path, than: 7 * day) { try folder.remove(path, from: place) }
+            }
+            if place == .verified, let boot = Files.bootIdentifier {
+                for path in survey.entries where Files.parentFolder(of: path).map(Files.name) != boot {
+                    try Files.removeTree(path)
+                }
+                for folder in survey.inner { Files.removeEmptyFolder(folder) }
             }
         }
+        let marks = folder.partialMarks + folder.topFiles.filter { $0.hasSuffix(".partial") }
+        for path in marks where isOlder(path, than: day) { try Files.removeTree(path) }
     }
 
     /// What is left to be done after a conversion: sends the server what is new, and tidies.
@@ -129,13 +136,13 @@ extension Cache {
     /// A clean-up with the usual limits, where none has been for a day, or the disk is nearly full.
     /// - Parameter maximumBytes: of what stays.
     func tidy(maximumBytes: Int = Cache.usualMaximumBytes) {
-        let path = "\(folder.top)/tidied"
+        let path = folder.tidiedPath
         let age = Files.identity(of: path).map { now - $0.modifiedNanoseconds } ?? Int64.max
         let isShort = (Files.freeBytes(at: root) ?? .max) < Self.usualFreeBytes
         guard age > (isShort ? 600 : 86400) * 1_000_000_000 else { return }
         _ = writing { folder in
             // First: others need not do the same now.
-            var file = try AtomicFile(replacing: path, isSynced: false)
+            var file = try AtomicFile(replacing: path, as: .internal, isSynced: false)
             try file.write("\n")
             try file.commit()
             _ = try collect(maximumBytes: maximumBytes, freeBytes: Self.usualFreeBytes)

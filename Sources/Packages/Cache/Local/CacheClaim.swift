@@ -74,9 +74,7 @@ extension Cache {
 
     private func attempt(_ key: CacheKey) -> FileLock.Attempt {
         let path = folder.lockPath(key.digest)
-        guard readingObjection == nil, let parent = Files.parentFolder(of: path),
-            (try? Files.makeFolder(parent)) != nil
-        else { return .unsupported }
+        guard isPrepared, (try? folder.makeParent(of: path)) != nil else { return .unsupported }
         return FileLock.attempt(path)
     }
 

@@ -2,72 +2,115 @@ import ByteIO
 
 extension CacheFolder {
     /// Maps a blob of the right size. Its bytes are not read.
-    func blob(_ file: CacheRecord.File) throws(CacheMiss) -> ByteView {
+    func blob(_ file: CacheRecord.File) throws(CacheMiss) -> ByteView { try mappedBlob(file).bytes }
+
+    private func mappedBlob(_ file: CacheRecord.File) throws(CacheMiss) -> MappedFile {
         let path = blobPath(file.digest)
-        guard Files.kindWithoutFollowing(path) == .file, let content = try? MappedFile(path).bytes else {
+        guard Files.kindWithoutFollowing(path) == .file, let content = try? MappedFile(path) else {
             throw CacheMiss(.missingBlob(file.digest))
         }
-        guard content.count == file.byteCount else {
-            throw CacheMiss(.wrongSize(file.digest, expected: file.byteCount, found: content.count))
+        guard content.bytes.count == file.byteCount else {
+            throw CacheMiss(.wrongSize(file.digest, expected: file.byteCount, found: content.bytes.count))
         }
         return content
     }
 
-    /// Maps a blob and compares its bytes with its name; a large one at the first use since the system was started.
+    /// Maps a blob and compares its bytes with its name; a large one once a day, unless it has changed.
     /// A blob that has changed goes into quarantine.
     func verifiedBlob(_ file: CacheRecord.File) throws(CacheMiss) -> ByteView {
-        let content = try blob(file)
-        guard isSound(content, file.digest, at: blobPath(file.digest)) else {
-            quarantine(blobPath(file.digest), reason: "its bytes do not have the digest that is its name")
+        let content = try mappedBlob(file)
+        guard isSound(content, file.digest) else {
+            quarantine(content.path, reason: "its bytes do not have the digest that is its name")
             throw CacheMiss(.wrongBytes(file.digest))
         }
-        return content
+        return content.bytes
     }
 
-    /// Whether bytes have a digest: computed, or known from an earlier time since the system was started.
-    func isSound(_ content: ByteView, _ digest: Digest, at path: String) -> Bool {
-        let isLarge = content.count > Self.alwaysVerifiedBytes
-        if isLarge, isVerified(path) { return true }
-        guard SHA256.digest(of: content) == digest else { return false }
-        if isLarge { noteVerified(path) }
+    /// Whether a file's bytes have a digest: computed, or known from an earlier time.
+    func isSound(_ file: MappedFile, _ digest: Digest) -> Bool {
+        let isLarge = file.bytes.count > Self.alwaysVerifiedBytes && isOurs(file.path)
+        if isLarge, note(of: file.identity)?.digest == digest { return true }
+        // From here on a write through a shared map sets the file's times too: the first one to each page after a sync does.
+        let isSettled = isLarge && Files.sync(file.path)
+        let before = Files.identity(of: file.path)
+        guard SHA256.digest(of: file.bytes) == digest else { return false }
+        if isSettled, let before, before.inode == file.identity.inode, before == Files.identity(of: file.path) {
+            keep(VerificationNote(digest: digest, identity: before))
+        }
         return true
     }
 
-    /// Blobs up to this size are verified at each use.
-    private static let alwaysVerifiedBytes = 1 << 20
-
-    private func notePath(_ path: String) -> String? {
-        let name = path.hasPrefix("\(top)/") ? String(path.dropFirst(top.count + 1)) : path
-        return Files.bootIdentifier.map { "\(verifiedPath)/\($0)/\(SHA256.digest(of: name))" }
+    /// Notes that the file at a path has just been written by this process, with these bytes.
+    func noteVerified(_ path: String, _ digest: Digest) {
+        guard isOurs(path), let identity = Files.identity(of: path) else { return }
+        keep(VerificationNote(digest: digest, identity: identity))
     }
 
-    private func noteText(_ path: String) -> String? {
-        Files.identity(of: path).map { "\($0.device) \($0.inode) \($0.size) \($0.modifiedNanoseconds)" }
+    /// Runs something that gives files other names or takes some away, and changes nothing else of them: that sets their time of
+    /// change, after which their notes would not count. Somebody else's write sets the time of modification as well.
+    @discardableResult
+    func keepingNotes<Result>(of files: [CacheRecord.File], _ body: () throws -> Result) rethrows -> Result {
+        let notes = notes(of: files)
+        defer { restore(notes) }
+        return try body()
     }
 
-    private func isVerified(_ path: String) -> Bool {
-        guard let text = noteText(path), let path = notePath(path), let note = try? MappedFile(path).bytes else {
-            return false
+    /// The notes that count now, by the paths of their blobs.
+    func notes(of files: [CacheRecord.File]) -> [(path: String, note: VerificationNote)] {
+        files.filter { $0.byteCount > Self.alwaysVerifiedBytes }.compactMap { file in
+            Files.identity(of: blobPath(file.digest)).flatMap(note).map { (blobPath(file.digest), $0) }
         }
-        return note.withBytes { String(decoding: $0, as: UTF8.self) } == text
     }
 
-    func noteVerified(_ path: String) {
-        guard let text = noteText(path), let path = notePath(path) else { return }
-        // A note that cannot be written costs a verification later.
-        try? Files.makeFolder(Files.parentFolder(of: path) ?? root)
-        guard var file = try? AtomicFile(replacing: path, isSynced: false) else { return }
-        guard (try? file.write(text)) != nil else { return }
+    /// Lets notes count for files of which nothing but the time of change is another.
+    func restore(_ notes: [(path: String, note: VerificationNote)]) {
+        for (path, note) in notes {
+            var note = note
+            guard let identity = Files.identity(of: path), identity != note.identity else { continue }
+            note.identity.changedNanoseconds = identity.changedNanoseconds
+            if note.identity == identity { keep(note) }
+        }
+    }
+
+    /// Whether nobody else may write to a file: a note says nothing of it otherwise, and no other name for it is handed out.
+    func isOurs(_ path: String) -> Bool {
+        guard let access = Files.access(of: path) else { return false }
+        return access.owner == Files.user && !access.isWritableByOthers
+    }
+
+    /// Blobs up to this size are verified at each use.
+    static let alwaysVerifiedBytes = 1 << 20
+
+    private func note(of identity: FileIdentity) -> VerificationNote? {
+        guard let path = notePath(identity), let bytes = try? MappedFile(path).bytes,
+            let note = VerificationNote(bytes), note.identity == identity, note.counts
+        else { return nil }
+        return note
+    }
+
+    /// Of all names of a file, and of no other file.
+    private func notePath(_ identity: FileIdentity) -> String? {
+        let name = SHA256.digest(of: "\(identity.device) \(identity.inode)")
+        return Files.bootIdentifier.map { "\(path(.verified))/\($0)/\(name)" }
+    }
+
+    /// A note that cannot be written costs a verification later.
+    func keep(_ note: VerificationNote) {
+        guard let path = notePath(note.identity) else { return }
+        try? makeParent(of: path)
+        guard var file = try? AtomicFile(replacing: path, as: .internal, isSynced: false) else { return }
+        guard (try? file.write(note.text)) != nil else { return }
         try? file.commit()
     }
 
-    /// Takes a damaged file out of use, and says why beside it.
+    /// Takes a damaged record or content out of use, and says why beside it.
     func quarantine(_ path: String, reason: String) {
-        try? Files.makeFolder(quarantinePath)
-        let target = "\(quarantinePath)/\(String(UInt64.random(in: .min ... .max), radix: 16))-\(Files.name(of: path))"
+        try? makeFolder(quarantinePath)
+        guard let digest = Digest(hexadecimal: Files.name(of: path)) else { return }
+        let target = "\(quarantinePath)/\(CacheNames.quarantined(digest))"
         guard (try? Files.rename(path, to: target)) != nil else { return }
         let document: JSON = ["file": .string(path), "reason": .string(reason)]
-        guard var note = try? AtomicFile(replacing: "\(target).json", isSynced: false) else { return }
+        guard var note = try? AtomicFile(replacing: "\(target).json", as: .internal, isSynced: false) else { return }
         guard (try? note.write(document.text() + "\n")) != nil else { return }
         try? note.commit()
     }

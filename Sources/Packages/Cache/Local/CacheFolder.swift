@@ -22,70 +22,40 @@ struct CacheFolder: Sendable {
 
     let root: String
     var durability = CacheDurability.none
+    /// Whether the cache may belong to others, or be written by them.
+    var trustsOthers = false
     private var isSynced: Bool { durability != .none }
     var top: String { "\(root)/\(Self.layoutName)" }
 
-    var blobsPath: String { "\(top)/cas" }
-    var recordsPath: String { "\(top)/ac" }
-    var memosPath: String { "\(top)/memo" }
-    var verifiedPath: String { "\(top)/verified" }
-    var quarantinePath: String { "\(top)/quarantine" }
-    var packagesPath: String { "\(top)/packages" }
     /// Locked by whoever opens packages here, and exclusively by who removes them.
     var gatePath: String { "\(top)/gate" }
-    var workPath: String { "\(top)/tmp" }
-    var locksPath: String { "\(top)/lock" }
-    var leasesPath: String { "\(top)/lease" }
+    /// Its time is that of the last clean-up that nobody asked for.
+    var tidiedPath: String { "\(top)/tidied" }
+    var blobsPath: String { path(.blobs) }
+    var recordsPath: String { path(.records) }
+    var packagesPath: String { path(.packages) }
+    var quarantinePath: String { path(.quarantine) }
+    var workPath: String { path(.work) }
+    var leasesPath: String { path(.leases) }
 
-    func blobPath(_ digest: Digest) -> String { Self.path(blobsPath, digest) }
-    func recordPath(_ key: Digest) -> String { Self.path(recordsPath, key) }
-    func memoPath(_ name: Digest) -> String { Self.path(memosPath, name) }
+    func blobPath(_ digest: Digest) -> String { path(.blobs, digest) }
+    func recordPath(_ key: Digest) -> String { path(.records, key) }
+    func memoPath(_ name: Digest) -> String { path(.memos, name) }
     /// A package in one folder, for others to open in place.
-    func packagePath(_ key: Digest) -> String { Self.path(packagesPath, key) }
-    func lockPath(_ key: Digest) -> String { Self.path(locksPath, key) }
+    func packagePath(_ key: Digest) -> String { path(.packages, key) }
+    func lockPath(_ key: Digest) -> String { path(.locks, key) }
 
-    private static func path(_ folder: String, _ digest: Digest) -> String {
-        let name = digest.description
-        return "\(folder)/\(name.prefix(2))/\(name)"
+    func path(_ place: Place, _ digest: Digest) -> String {
+        "\(path(place))/\(CacheNames.shard(of: digest))/\(digest)"
     }
 
-    /// Makes what tells people and backup programs what this folder is.
-    func prepare() throws {
-        try Files.makeFolder(top)
-        if minimumReader == nil { try Files.removeTree(formatPath) }
-        try writeOnce(formatPath, #"{"layout":\#(Self.layout),"min_reader":1}"# + "\n")
-        try writeOnce(
-            "\(root)/CACHEDIR.TAG",
-            """
-            Signature: 8a477f597d28d172789f06886806bc55
-            # This file marks a cache folder of accelc: see https://bford.info/cachedir/
+    /// Makes a folder within the cache, and those above it that are missing.
+    func makeFolder(_ path: String) throws { try Files.makeFolder(path, mode: folderMode) }
 
-            """)
-        try writeOnce(
-            "\(root)/README",
-            """
-            accelc keeps here what conversions can use again. All of it can be removed at any time, best with
-            `accelc cache clear`; `accelc cache gc` removes what has not been used for long. \(Self.layoutName)/ is the layout
-            of this version: cas/ holds contents by their SHA-256, ac/ says which conversion had which contents.
+    func makeParent(of path: String) throws { try makeFolder(Files.parentFolder(of: path) ?? root) }
 
-            """)
-    }
-
-    private func writeOnce(_ path: String, _ text: String) throws {
-        guard Files.kind(of: path) == nil else { return }
-        var file = try AtomicFile(replacing: path, isSynced: false)
-        try file.write(text)
-        try file.commit()
-    }
-
-    /// Why this tool cannot use what is there; nil when it can. A file that a power cut has emptied says nothing.
-    func objection() -> String? {
-        guard let minimum = minimumReader, minimum > 1 else { return nil }
-        return "\(formatPath) asks for a newer accelc; the cache is left alone"
-    }
-
-    private var formatPath: String { "\(top)/format.json" }
-    private var minimumReader: Int? { try? JSONField(JSON.read(formatPath), file: formatPath)["min_reader"].int() }
+    /// Nobody else reads a cache, or writes to it, unless that was asked for.
+    private var folderMode: UInt16 { trustsOthers ? 0o777 : 0o700 }
 
     /// Keeps content, one part after the other.
     func putBlob(_ parts: [ByteView]) throws -> CacheRecord.File {
@@ -95,8 +65,8 @@ struct CacheFolder: Sendable {
         let size = parts.reduce(0) { $0 + $1.count }
         let path = blobPath(digest)
         if !hasBlob(path, digest, size: size) {
-            try Files.makeFolder(Files.parentFolder(of: path) ?? root)
-            var file = try AtomicFile(replacing: path, mode: 0o444, isSynced: isSynced)
+            try makeParent(of: path)
+            var file = try AtomicFile(replacing: path, as: .internal, mode: 0o444, isSynced: isSynced)
             for part in parts { try file.write(part) }
             try file.commit()
         }
@@ -117,8 +87,8 @@ struct CacheFolder: Sendable {
         let path = blobPath(file.digest)
         if hasBlob(path, file.digest, size: file.byteCount) { return }
         let folder = Files.parentFolder(of: path) ?? root
-        try Files.makeFolder(folder)
-        let partial = "\(folder)/.\(randomName()).partial"
+        try makeFolder(folder)
+        let partial = "\(folder)/\(CacheNames.partial())"
         do {
             let isLarge = mayLink && file.byteCount >= Self.linkedBytes
             let method = try Files.copy(source, to: partial, mode: 0o444, mayLink: isLarge, isSynced: isSynced)
@@ -128,7 +98,7 @@ struct CacheFolder: Sendable {
             }
             try Files.rename(partial, to: path)
             // These are the very bytes that the digest was computed of.
-            if method == .link { noteVerified(path) }
+            if method == .link { noteVerified(path, file.digest) }
         } catch {
             try? Files.removeTree(partial)
             throw error
@@ -136,12 +106,11 @@ struct CacheFolder: Sendable {
         if isSynced { Files.sync(folder) }
     }
 
+    /// Whether another name for a blob may be handed out: it is read-only, and its owner is who asks.
+    func mayLink(_ path: String) -> Bool { isOurs(path) && Files.access(of: path)?.isWritable == false }
+
     /// Files from this size on are linked rather than copied.
     static let linkedBytes = 64 << 20
-
-    func randomName() -> String {
-        (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
-    }
 
     /// Whether the blob is there already, and sound: a power cut may have left one of zeros, that no record names. It counts
     /// as used now, so that it is not collected before its record is there.
@@ -152,12 +121,12 @@ struct CacheFolder: Sendable {
 
     func putRecord(_ record: CacheRecord) throws {
         let path = recordPath(record.key.digest)
-        try Files.makeFolder(Files.parentFolder(of: path) ?? root)
+        try makeParent(of: path)
         // All that is in the drive's cache goes to the disk with one request: the blobs before their record.
         if durability == .full {
             for file in record.files { Files.sync(blobPath(file.digest), throughDriveCache: true) }
         }
-        var file = try AtomicFile(replacing: path, isSynced: isSynced)
+        var file = try AtomicFile(replacing: path, as: .internal, isSynced: isSynced)
         try file.write(record.encoded)
         try file.commit()
         if durability == .full { Files.sync(path, throughDriveCache: true) }
@@ -174,21 +143,5 @@ struct CacheFolder: Sendable {
         }
         guard record.key.digest == key else { throw CacheMiss(.malformedRecord("it is the record of another key")) }
         return record
-    }
-
-    /// The files of a folder of two-digit folders: their digests, sorted; and the paths of what should not be there.
-    func entries(in folder: String) -> (digests: [Digest], strays: [String]) {
-        var digests: [Digest] = []
-        var strays: [String] = []
-        for shard in (try? Files.list(folder)) ?? [] {
-            for name in (try? Files.list("\(folder)/\(shard)")) ?? [] {
-                if let digest = Digest(hexadecimal: name), name.prefix(2) == shard {
-                    digests.append(digest)
-                } else {
-                    strays.append("\(folder)/\(shard)/\(name)")
-                }
-            }
-        }
-        return (digests, strays)
     }
 }

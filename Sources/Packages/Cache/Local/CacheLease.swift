@@ -16,10 +16,10 @@ public final class CacheLease: Sendable {
 
     /// nil where the cache cannot be written.
     init?(_ folder: CacheFolder) {
-        guard (try? Files.makeFolder(folder.leasesPath)) != nil else { return nil }
+        guard (try? folder.makeFolder(folder.leasesPath)) != nil else { return nil }
         // A clean-up that looks at the file between its making and its lock takes it for one of a dead process.
         for _ in 0..<10 {
-            guard case .locked(let lock) = FileLock.attempt("\(folder.leasesPath)/\(folder.randomName())") else {
+            guard case .locked(let lock) = FileLock.attempt("\(folder.leasesPath)/\(CacheNames.random())") else {
                 continue
             }
             guard lock.append("\(Files.bootIdentifier ?? "-")\n") else { return nil }
@@ -37,8 +37,9 @@ public final class CacheLease: Sendable {
 
     /// Leases a record for the hour after this process: for a path that was told to somebody.
     static func leave(_ key: Digest, in folder: CacheFolder) throws {
-        try Files.makeFolder(folder.leasesPath)
-        var file = try AtomicFile(replacing: "\(folder.leasesPath)/\(folder.randomName())", isSynced: false)
+        try folder.makeFolder(folder.leasesPath)
+        var file = try AtomicFile(
+            replacing: "\(folder.leasesPath)/\(CacheNames.random())", as: .internal, isSynced: false)
         try file.write("-\n\(key)\n")
         try file.commit()
     }
@@ -46,11 +47,10 @@ public final class CacheLease: Sendable {
     /// The keys of all leases that count. Files of others are removed.
     static func keys(in folder: CacheFolder, now: Int64) -> Set<Digest> {
         var keys = Set<Digest>()
-        let names = (try? Files.list(folder.leasesPath)) ?? []
-        guard !names.isEmpty else { return keys }
+        let paths = folder.survey(.leases).entries
+        guard !paths.isEmpty else { return keys }
         let locksWork = FileLock.areEffective(in: folder.leasesPath)
-        for name in names where !name.hasPrefix(".") {
-            let path = "\(folder.leasesPath)/\(name)"
+        for path in paths {
             guard let identity = Files.identity(of: path), let bytes = try? MappedFile(path).bytes else { continue }
             let lines = bytes.withBytes { String(decoding: $0, as: UTF8.self) }.split(separator: "\n")
             let isOfThisBoot = lines.first.map(String.init) == Files.bootIdentifier

@@ -76,11 +76,16 @@ extension Cache {
         guard now - youngest > Self.settledNanoseconds else { return }
         _ = writing { folder in
             let path = folder.memoPath(DigestMemo.name(memo.identity))
-            try Files.makeFolder(Files.parentFolder(of: path) ?? root)
-            var file = try AtomicFile(replacing: path, isSynced: false)
+            try folder.makeParent(of: path)
+            var file = try AtomicFile(replacing: path, as: .internal, isSynced: false)
             try file.write(memo.encoded)
             try file.commit()
         }
+    }
+
+    /// Forgets what is remembered of a file: it has been found to be wrong.
+    func forgetMemo(_ identity: FileIdentity) {
+        _ = writing { folder in try Files.removeTree(folder.memoPath(DigestMemo.name(identity))) }
     }
 
     /// Longer than the coarsest clock of a file system.

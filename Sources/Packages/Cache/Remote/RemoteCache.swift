@@ -107,7 +107,7 @@ public final class RemoteCache: Sendable {
         let scratch = folder.path
         let messages = whole.compactMap { record -> CurlBatch.Request? in
             let path = "\(scratch)/\(record.key.digest)"
-            guard var file = try? AtomicFile(replacing: path, isSynced: false),
+            guard var file = try? AtomicFile(replacing: path, as: .internal, isSynced: false),
                 (try? file.write(record.message)) != nil,
                 (try? file.commit()) != nil
             else { return nil }
@@ -155,9 +155,9 @@ public final class RemoteCache: Sendable {
 
 extension CacheFolder {
     /// An empty folder for files that are about to become blobs; it goes with the value.
-    func scratch() throws -> AtomicFolder {
-        try Files.makeFolder(workPath)
-        return try AtomicFolder(replacing: "\(workPath)/\(randomName())")
+    func scratch() throws -> TemporaryFolder {
+        try makeFolder(workPath)
+        return try TemporaryFolder(beside: "\(workPath)/\(CacheNames.random())", mode: 0o700)
     }
 
     /// Whether contents fit the disk, with the usual space left: their sizes are what a server says.

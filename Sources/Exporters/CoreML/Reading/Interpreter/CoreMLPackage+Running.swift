@@ -15,8 +15,21 @@ extension CoreMLPackage {
             let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
             throw RequestError("\(path) has no function \"\(name)\"\(hint) (it has: \(names.joined(separator: ", ")))")
         }
-        var interpreter = try FunctionInterpreter(found, of: self)
-        return try FrozenProgram(try interpreter.program(shapes: shapes), bindings: ShapeBindings())
+        return try blaming(name) {
+            var interpreter = try FunctionInterpreter(found, of: self)
+            return try FrozenProgram(try interpreter.program(shapes: shapes), bindings: ShapeBindings())
+        }
+    }
+
+    /// Operators refuse operands that cannot be theirs as a mistake of the request. Where they and their operands come
+    /// from the package, it is the package's.
+    /// - Throws: `FormatError` in place of `ShapeError` and `OperatorError`.
+    public func blaming<Result>(_ place: String, _ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let error as ShapeError {
+            throw self.error(place, error.description)
+        } catch let error as OperatorError {
+            throw self.error(place, error.description)
+        }
     }
 
     /// Runs a function by the reference meaning of its operations.
@@ -30,6 +43,11 @@ extension CoreMLPackage {
         for input in program.program.inputs {
             let type = program.program.type(of: input.value)
             guard let given = inputs[input.name], given.type == type else {
+                let described = model.interfaces.first { $0.function == program.program.name }?.inputs
+                let feature = described?.first { $0.name == input.name }
+                if let given = inputs[input.name], feature?.type.extents == given.shape.dimensions {
+                    throw error(input.name, "is described as \(given.type), but the function takes \(type)")
+                }
                 throw RequestError(
                     "\(path): input \(input.name) is \(type), but "
                         + (inputs[input.name].map { "\($0.type) is given" } ?? "nothing is given"))

@@ -1,16 +1,6 @@
-import CKernels
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// The temporary files and folders that exist now, so that an interrupted tool leaves nothing half-written.
 public enum TemporaryPaths {
-    private static let paths = Locked<Set<String>>([])
+    static let paths = Locked<Set<String>>([])
 
     /// Removes all of them, and makes no others while `body` runs: a tool that was interrupted ends itself there.
     public static func removeAll<Result>(_ body: () -> Result = {}) -> Result {
@@ -33,37 +23,17 @@ public enum TemporaryPaths {
             return true
         }
     }
-    /// Gives what is at `temporary` its name. Not once `removeAll` has begun: what it has half removed must not appear.
-    /// - Returns: false, with the reason in errno, when that is not possible.
-    static func publish(_ temporary: String, as path: String) -> Bool {
-        paths.withLock { paths in
-            guard rename(temporary, path) == 0 else { return false }
-            paths.remove(temporary)
-            return true
-        }
-    }
-
-    /// The same for a folder in place of an older one, which becomes temporary.
-    /// - Parameter aside: a name for the old one where the file system cannot let the two change places in one step.
-    /// - Returns: where the old one is now; nil, with the reason in errno, when it is where it was.
-    static func publish(_ temporary: String, inPlaceOf path: String, aside: String) -> String? {
-        paths.withLock { paths in
-            if ck_exchange(temporary, path) == 0 { return temporary }
-            guard rename(path, aside) == 0 else { return nil }
-            guard rename(temporary, path) == 0 else {
-                let number = errno
-                rename(aside, path)
-                errno = number
-                return nil
-            }
-            paths.remove(temporary)
-            paths.insert(aside)
-            return aside
-        }
-    }
 
     static func insert(_ path: String) { _ = paths.withLock { $0.insert(path) } }
     static func remove(_ path: String) { _ = paths.withLock { $0.remove(path) } }
+
+    /// Removes one of them, and only what is still one: something else may have come to that place.
+    static func discard(_ path: String) {
+        guard paths.withLock({ $0.contains(path) }) else { return }
+        // Where it cannot be removed, that is nobody's concern but the disk's.
+        try? Files.removeTree(path)
+        remove(path)
+    }
 
     /// A hidden name beside `path` that nothing else uses: in the same folder, so that a rename can publish it.
     /// - Throws: `RequestError` when `path` has no name of its own (`/`, `.`, `..`, or nothing).

@@ -1,4 +1,3 @@
-public import Programs
 import Tensors
 
 extension Program {

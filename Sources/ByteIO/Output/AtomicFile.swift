@@ -12,18 +12,24 @@ public struct AtomicFile: ~Copyable {
     let file: TemporaryFile
 
     /// - Parameters:
+    ///   - kind: decides, now and in `commit`, whether what stands at `path` may be replaced.
     ///   - isSynced: `false`: the file may be damaged after a power cut. For what is verified when it is read.
     ///   - isLarge: the system starts to bring it to the disk while it is being written, so that a sync has less to do; what
     ///     comes after `cachedBytes` goes there past the page cache.
-    /// - Throws: `RequestError` when something other than a regular file stands at `path`, or the folder cannot be
-    ///   written.
-    public init(replacing path: String, mode: UInt16 = 0o644, isSynced: Bool = true, isLarge: Bool = false) throws {
-        try self.init(replacing: path, mode: mode, isSynced: isSynced, cachedBytes: isLarge ? Self.cachedBytes : nil)
+    /// - Throws: `RequestError` when something other than an earlier output of this kind stands at `path`, or the folder cannot
+    ///   be written.
+    public init(
+        replacing path: String, as kind: OutputKind, mode: UInt16 = 0o644, isSynced: Bool = true, isLarge: Bool = false
+    ) throws {
+        try self.init(
+            replacing: path, as: kind, mode: mode, isSynced: isSynced, cachedBytes: isLarge ? Self.cachedBytes : nil)
     }
 
     /// - Parameter cachedBytes: so many bytes of a large file go through the page cache; nil: it is not large.
-    init(replacing path: String, mode: UInt16 = 0o644, isSynced: Bool = true, cachedBytes: Int?) throws {
-        file = try TemporaryFile(replacing: path, mode: mode, isSynced: isSynced, cachedBytes: cachedBytes)
+    init(
+        replacing path: String, as kind: OutputKind, mode: UInt16 = 0o644, isSynced: Bool = true, cachedBytes: Int?
+    ) throws {
+        file = try TemporaryFile(replacing: path, as: kind, mode: mode, isSynced: isSynced, cachedBytes: cachedBytes)
     }
 
     /// Of a smaller file the next reader is glad to find all in the page cache.
@@ -52,6 +58,8 @@ public struct AtomicFile: ~Copyable {
         if missing > 0 { try write(ByteView(ByteBuffer(count: missing))) }
     }
 
+    /// - Throws: `RequestError` when something other than an earlier output of its kind stands there by now, or it cannot be
+    ///   written.
     public consuming func commit() throws { try file.commit() }
 }
 
@@ -60,6 +68,7 @@ final class TemporaryFile {
     private static let bufferBytes = 1 << 18
 
     private let path: String
+    private let kind: OutputKind
     private let temporary: String
     private let descriptor: FileDescriptor
     private let isSynced: Bool
@@ -71,11 +80,10 @@ final class TemporaryFile {
     private var committed = false
     private(set) var count = 0
 
-    init(replacing path: String, mode: UInt16, isSynced: Bool, cachedBytes: Int?) throws {
-        if let kind = Files.kind(of: path), kind != .file {
-            throw RequestError("cannot write \(path): there is \(kind) of that name")
-        }
+    init(replacing path: String, as kind: OutputKind, mode: UInt16, isSynced: Bool, cachedBytes: Int?) throws {
+        if let reason = kind.objection(to: path, form: .file) { throw kind.refusal(of: path, reason) }
         self.path = path
+        self.kind = kind
         self.isSynced = isSynced
         self.cachedBytes = cachedBytes
         let temporary = try TemporaryPaths.sibling(of: path)
@@ -93,9 +101,7 @@ final class TemporaryFile {
     }
 
     deinit {
-        guard !committed else { return }
-        unlink(temporary)
-        TemporaryPaths.remove(temporary)
+        if !committed { TemporaryPaths.discard(temporary) }
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
@@ -113,6 +119,7 @@ final class TemporaryFile {
         guard let direct = direct ?? nil else { return try writeCached(bytes) }
         count += bytes.count
         guard direct.write(bytes) else { throw failure() }
+        Disk.observer?(.written(temporary))
     }
 
     private func writeCached(_ bytes: UnsafeRawBufferPointer) throws {
@@ -137,6 +144,7 @@ final class TemporaryFile {
 
     private func writeNow(_ bytes: UnsafeRawBufferPointer) throws {
         guard descriptor.writeAll(bytes) else { throw failure() }
+        Disk.observer?(.written(temporary))
         if cachedBytes != nil, bytes.count >= Self.bufferBytes { descriptor.startWriting() }
     }
 
@@ -148,21 +156,18 @@ final class TemporaryFile {
 
     func commit() throws {
         try flush()
-        if let direct = direct ?? nil, !direct.finish() { throw failure() }
-        guard !isSynced || fsync(descriptor.number) == 0, descriptor.close(),
-            TemporaryPaths.publish(temporary, as: path)
-        else { throw failure() }
+        if let direct = direct ?? nil {
+            guard direct.finish() else { throw failure() }
+            Disk.observer?(.written(temporary))
+        }
+        guard !isSynced || Disk.sync(descriptor, temporary), descriptor.close() else { throw failure() }
+        try TemporaryPaths.publish(temporary, as: path, kind: kind, form: .file)
         committed = true
-        if isSynced { syncFolder(Files.parentFolder(of: path) ?? "/") }
+        if isSynced { Disk.syncFolder(Files.parentFolder(of: path) ?? "/") }
     }
 
     private func failure() -> RequestError {
-        RequestError("cannot write \(path): \(systemMessage())", status: .unavailable)
+        let limit = errno == EFBIG ? " (files may not be larger here; see ulimit -f)" : ""
+        return RequestError("cannot write \(path): \(systemMessage())\(limit)", status: .unavailable)
     }
-}
-
-/// Makes the renames in a folder last. Some file systems cannot sync a folder: that is no error, they have happened.
-func syncFolder(_ path: String) {
-    let descriptor = FileDescriptor(open(path, O_RDONLY | O_CLOEXEC))
-    if descriptor.number >= 0 { fsync(descriptor.number) }
 }

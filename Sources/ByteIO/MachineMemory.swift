@@ -1,0 +1,105 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// How much memory a process can have here. Systems promise more than they have, and end the process that takes it at its word: so
+/// whoever needs memory by a number from a file or a request asks here before.
+public enum MachineMemory {
+    /// Bytes: the least of what the machine has, what its control groups leave to the process, the process's own limit for
+    /// addresses, and `$ACCELC_MEMORY`.
+    public static let byteCount: Int = {
+        ([physical, addresses, environment].compactMap { $0 } + controlGroups).filter { $0 > 0 }.min() ?? .max
+    }()
+
+    /// - Parameters:
+    ///   - bytes: what is needed in all, at one time.
+    ///   - purpose: for the error, e.g. "the arena of function decoder".
+    ///   - available: for tests.
+    /// - Throws: `RequestError` (unavailable) when there is less.
+    public static func require(
+        _ bytes: Int, for purpose: @autoclosure () -> String, available: Int = byteCount
+    ) throws(RequestError) {
+        guard bytes > available else { return }
+        throw RequestError("\(purpose()) needs \(bytes) bytes; this machine has \(available)", status: .unavailable)
+    }
+
+    /// A sum of sizes; the largest number where it overflows, which no machine has.
+    public static func sum(_ sizes: some Sequence<Int>) -> Int {
+        sizes.reduce(0) { sum, size in
+            let (result, overflow) = sum.addingReportingOverflow(size)
+            return overflow ? .max : result
+        }
+    }
+
+    private static var physical: Int? {
+        let (pages, size) = (sysconf(Int32(_SC_PHYS_PAGES)), sysconf(Int32(_SC_PAGESIZE)))
+        return pages > 0 && size > 0 ? Int(pages) * Int(size) : nil
+    }
+
+    private static var addresses: Int? {
+        var limit = rlimit()
+        #if canImport(Glibc)
+            guard getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0 else { return nil }
+        #else
+            guard getrlimit(RLIMIT_AS, &limit) == 0 else { return nil }
+        #endif
+        return Int(exactly: limit.rlim_cur)
+    }
+
+    private static var environment: Int? { getenv("ACCELC_MEMORY").flatMap { Int(String(cString: $0)) } }
+
+    /// The limits of the groups that the process is in, version 2 and 1.
+    private static var controlGroups: [Int] {
+        #if os(Linux)
+            let root = "/sys/fs/cgroup"
+            var paths = ["\(root)/memory.max", "\(root)/memory/memory.limit_in_bytes"]
+            for line in lines("/proc/self/cgroup") {
+                let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+                guard parts.count == 3, parts[0] == "0" || parts[1].split(separator: ",").contains("memory") else {
+                    continue
+                }
+                var group = String(parts[2])
+                while group.count > 1 {
+                    paths.append(
+                        parts[0] == "0" ? "\(root)\(group)/memory.max" : "\(root)/memory\(group)/memory.limit_in_bytes")
+                    group = Files.parentFolder(of: group) ?? "/"
+                }
+            }
+            return paths.compactMap { lines($0).first.flatMap { Int($0) } }
+        #else
+            return []
+        #endif
+    }
+
+    /// Of a small file, which may say that it has no bytes, as those of the system do.
+    private static func lines(_ path: String) -> [Substring] {
+        let descriptor = FileDescriptor(open(path, O_RDONLY | O_CLOEXEC))
+        guard descriptor.number >= 0 else { return [] }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = read(descriptor.number, &buffer, buffer.count)
+        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n") : []
+    }
+}
+
+extension ByteBuffer {
+    /// Zeroed bytes, as many as a file or a request asks for.
+    /// - Parameter purpose: for the error, e.g. "the arena of function decoder".
+    /// - Throws: `RequestError` (unavailable) when there are not so many, before any is taken.
+    public convenience init(allocating count: Int, for purpose: @autoclosure () -> String) throws(RequestError) {
+        try MachineMemory.require(count, for: purpose())
+        guard count >= Self.mappedBytes else {
+            self.init(count: count)
+            return
+        }
+        guard let pages = SystemPages.map(count) else {
+            throw RequestError(
+                "\(purpose()) needs \(count) bytes, which the system does not give: \(systemMessage())",
+                status: .unavailable)
+        }
+        self.init(pages: pages, count: count)
+    }
+}

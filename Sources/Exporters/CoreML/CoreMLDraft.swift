@@ -1,0 +1,6 @@
+/// A Core ML package before it is written: the model, and the blob file that it points into.
+public struct CoreMLDraft {
+    let model: CoreMLModel
+    let weights: WeightLowering
+    let counts: LoweringCounts
+}

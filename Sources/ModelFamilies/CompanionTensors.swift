@@ -1,0 +1,88 @@
+/// Tensors without which another tensor of the checkpoint does not mean what its numbers say: scales and zero points of
+/// quantized weights, adapters, masks. Nothing here reads them, so a checkpoint that has one is refused by its kind's name.
+package enum CompanionTensors {
+    /// A way to store weights, and how its companions are recognised by name.
+    package struct Kind: Sendable {
+        /// e.g. "GPTQ or AWQ weights"
+        package let name: String
+        /// What stands behind a module's name, e.g. `.qzeros` in `layers.0.q_proj.qzeros`, or behind a weight's (`_blocks`).
+        var endings: [String] = []
+        /// The beginning of a part of the name, behind the module's, e.g. `lora_` in `q_proj.lora_A.weight`.
+        var parts: [String] = []
+        /// What to do instead.
+        package let advice: String
+    }
+
+    private static let original = "convert the checkpoint that was quantized, or dequantize this one first"
+
+    /// The first whose ending or part fits a name counts: those that are more particular come first.
+    package static let kinds: [Kind] = [
+        Kind(
+            name: "weights with an adapter beside them (LoRA and its kin)",
+            parts: [
+                "lora_", "base_layer", "modules_to_save", "original_module", "svdquant_lora", "ia3_l", "hada_w",
+                "lokr_w",
+                "oft_", "boft_", "vera_lambda", "dora_scale",
+            ],
+            advice: "merge the adapter into the model first (merge_and_unload of peft)"),
+        Kind(
+            name: "GPTQ or AWQ weights", endings: [".qweight", ".qzeros", ".g_idx", ".weight_g_idx"], advice: original),
+        Kind(
+            name: "bitsandbytes weights",
+            endings: [".SCB", ".weight_format", ".absmax", ".quant_map", ".nested_absmax", ".nested_quant_map"],
+            parts: ["quant_state"], advice: original),
+        Kind(
+            name: "compressed-tensors weights",
+            endings: [
+                ".weight_packed", ".weight_shape", ".weight_zero_point", ".weight_global_scale", ".input_global_scale",
+            ], advice: original),
+        Kind(
+            name: "torchao weights", endings: ["._weight_qdata", "._weight_scale", "._weight_zero_point"],
+            advice: original),
+        Kind(
+            name: "quanto weights", endings: [".weight._data", ".weight._scale", "._data", "._scale"], advice: original),
+        Kind(
+            name: "HQQ weights",
+            endings: [".W_q", ".zero", ".scale", ".nbits", ".group_size", ".packing", ".view_as_float"],
+            advice: original),
+        Kind(name: "MXFP4 weights", endings: ["_blocks", "_scales"], advice: original),
+        Kind(
+            name: "weights in groups with scales (MLX, GPTQ, AWQ)", endings: [".scales", ".biases", ".qbiases"],
+            advice: original),
+        Kind(
+            name: "FP8, FP4 or INT8 weights with scales (ModelOpt, compressed-tensors, DeepSeek)",
+            endings: [
+                "_scale_inv", "_scale_2", "_scale_ub", "_scale", ".scale_weight", ".scale_input", "scaled_fp8",
+                ".zero_point",
+            ], advice: original),
+        Kind(
+            name: "AQLM or VPTQ weights", endings: [".codes", ".codebooks", ".centroids", ".indices"], advice: original),
+        Kind(
+            name: "weights under a mask or a parametrization (torch.nn.utils.prune, spectral_norm)",
+            endings: ["_orig", "_mask", ".weight_u"], parts: ["fake_quant", "activation_post_process"],
+            advice: "remove it in torch first, which leaves the plain weight (prune.remove, remove_spectral_norm)"),
+    ]
+
+    /// The kind that a name is of, and the module or weight that it belongs to; nil for other names.
+    package static func match(_ name: String) -> (kind: Kind, owner: String)? {
+        for kind in kinds {
+            if let ending = kind.endings.first(where: name.hasSuffix) {
+                return (kind, String(name.dropLast(ending.count)))
+            }
+            for part in kind.parts {
+                if name.hasPrefix(part) { return (kind, "") }
+                if let found = name.firstRange(of: ".\(part)") { return (kind, String(name[..<found.lowerBound])) }
+            }
+        }
+        return nil
+    }
+
+    /// Every kind of companion that the tensor `weight` may have.
+    package static func names(for weight: String) -> [(kind: Kind, name: String)] {
+        let module = weight.hasSuffix(".weight") ? String(weight.dropLast(".weight".count)) : weight
+        return kinds.flatMap { kind in
+            kind.endings.map { ending in (kind, ending.hasPrefix("_") ? weight + ending : module + ending) }
+                + kind.parts.map { (kind, "\(module).\($0)x.weight") }
+        }
+    }
+}

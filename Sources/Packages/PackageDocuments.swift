@@ -1,0 +1,57 @@
+import ByteIO
+import Programs
+import WeightCompression
+
+/// The files of a package that say what it is, made of its contents and of where its sections lie. Equal contents make
+/// equal bytes.
+struct PackageDocuments {
+    let program: ByteView
+    let sourceMap: ByteView
+    private let contents: PackageContents
+
+    /// - Parameter indices: those of the sections of `contents.storedSections` in the layout.
+    /// - Throws: `RequestError` when a call's attribute has a free dimension.
+    init(_ contents: PackageContents, layout: BlobLayout, indices: [Int]) throws {
+        self.contents = contents
+        var rest = indices[...]
+        func next(_ count: Int) -> [Int] {
+            defer { rest = rest.dropFirst(count) }
+            return Array(rest.prefix(count))
+        }
+        let coverage = contents.coverage.map { next($0.tensor.sections.count).map { layout.sections[$0] } }
+        let weights = contents.program.weights.map { tensor in
+            WeightRecord(
+                name: tensor.name, elementType: tensor.elementType, shape: tensor.shape,
+                codec: tensor.codec.specification, sections: next(tensor.sections.count))
+        }
+        program = try ProgramEncoder.encode(
+            contents.program.functions, weights: weights, sections: layout.sections)
+        sourceMap = ByteView(Array(SourceMap.text(contents, sections: coverage).utf8))
+    }
+
+    /// - Parameter files: all that the package has, in any order. The manifest's own digest is left empty.
+    func manifest(_ files: [Manifest.File]) -> Manifest {
+        typealias Feature = PackageFormat.Feature
+        let hasBlobs = files.contains { $0.name.hasPrefix("weights-") }
+        let isScaled = contents.coverage.contains { $0.scaling != nil }
+        let required: [Feature] = [.compiledFunctions] + (hasBlobs ? [.weightBlobs] : [])
+        let optional: [Feature] =
+            [.sourceMap] + (contents.assets.isEmpty ? [] : [.assets]) + (isScaled ? [.scaledChannels] : [])
+            + (contents.hasOrigins ? [.origins] : [])
+        let provenance = contents.provenance
+        let hasNews = contents.hasOrigins || !provenance.parts.isEmpty || !provenance.ignoredTensors.isEmpty
+        return Manifest(
+            digest: Digest(bytes: []), major: PackageFormat.major,
+            minor: hasNews ? 2 : isScaled ? 1 : 0,
+            requiredFeatures: required.map(\.rawValue), optionalFeatures: optional.map(\.rawValue),
+            functions: contents.program.functions.map(Manifest.Function.init),
+            files: files.sorted { $0.name < $1.name },
+            coverage: CoverageSummary(contents.coverage, unused: contents.unusedTensors.count),
+            provenance: provenance)
+    }
+}
+
+extension PackageContents {
+    /// The sections of all tensors in the order in which they are written: the coverage's weights first, as a draft does.
+    var storedSections: [ByteView] { coverage.flatMap(\.tensor.sections) + program.weights.flatMap(\.sections) }
+}

@@ -1,0 +1,54 @@
+import ByteIO
+public import ModelFamilies
+public import Packages
+public import Programs
+public import Tensors
+
+/// A model as its files have it: its programs, and what a package of it says of them besides.
+public struct OriginalModel: Sendable {
+    public let programs: [Program]
+    /// e.g. `bert`
+    public let family: String
+    /// As `Provenance.parts` has them.
+    public let parts: [String]
+    /// The tensors that no program reads.
+    public let unused: [UnusedTensor]
+    /// How the tensors that are read are found in the programs' constants.
+    public let origins: TensorOrigins
+    /// What a user should know of how the checkpoint was read.
+    public let remarks: [String]
+    /// As `Provenance.ignoredTensors` has them.
+    public let ignoredTensors: [String]
+    public let sources: [Provenance.Source]
+    public let assets: [Asset]
+
+    /// - Parameter digests: of the checkpoint's files.
+    public init(
+        _ model: FamilyModel, of checkpoint: Checkpoint, by family: any ModelFamily, digests: ModelDigests,
+        ignoredTensors: [String]
+    ) {
+        programs = model.programs
+        self.family = type(of: family).modelTypes.first ?? ""
+        let names = model.programs.map(\.name)
+        parts = Set(names) == Set(family.defaultParts) ? [] : names
+        unused = model.unused.map { UnusedTensor(name: $0.name, reason: $0.reason) }
+        origins = model.origins
+        remarks = model.remarks
+        self.ignoredTensors = ignoredTensors
+        sources = digests.sources
+        assets = checkpoint.assets.map { Asset(name: $0.name, content: $0.content) }
+    }
+
+    /// The model that a package is compared with, in the parts that the package says were asked for.
+    /// - Throws: `FormatError` and `RequestError` as for a conversion.
+    public init(_ checkpoint: Checkpoint, for package: AcceleratorPackage, threads: Int) throws {
+        let family = try Families.matching(checkpoint.configuration)
+        // A part that the family does not have is a difference, and no error.
+        let asked = package.manifest.provenance.parts.filter(family.parts.contains)
+        let ignored = package.manifest.provenance.ignoredTensors
+        let model = try family.model(for: checkpoint, parts: asked, ignoredTensors: ignored)
+        let digests = try ModelDigests(checkpoint, cache: nil, threads: threads)
+        try digests.complete()
+        self.init(model, of: checkpoint, by: family, digests: digests, ignoredTensors: ignored)
+    }
+}

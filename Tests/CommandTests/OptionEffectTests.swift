@@ -1,0 +1,195 @@
+import ByteIO
+import Foundation
+import TestSupport
+import Testing
+
+@testable import accelc
+
+@Suite("What options do")
+struct OptionEffectTests {
+    static let names = Commands.all.map { $0.name }
+
+    @Test("Each option of each command has a run in which it changes something")
+    func covered() {
+        let shown = Set(OptionEffect.all.map { "\($0.command) \($0.option)" })
+        let elsewhere = Set(OptionEffect.elsewhere.map(\.option))
+        var known = Set(OptionEffect.signing)
+        for command in Commands.all {
+            for option in command.options where !elsewhere.contains(option.name) {
+                let row = "\(command.name) \(option.name)"
+                known.insert(row)
+                #expect(
+                    shown.contains(row) || OptionEffect.signing.contains(row), "\(row): add a line to OptionEffect.all")
+            }
+        }
+        // Options of every command do the same in each.
+        for option in CommonOptions.all where !elsewhere.contains(option.name) {
+            known.insert("convert \(option.name)")
+            #expect(shown.contains("convert \(option.name)"), "\(option.name)")
+        }
+        #expect(shown.subtracting(known).isEmpty, "\(shown.subtracting(known))")
+    }
+
+    @Test("With the option, a run says or leaves something else than without", arguments: OptionEffect.all)
+    func effect(_ effect: OptionEffect) throws {
+        let (with, without) = (try Self.observed(effect.words(0)), try Self.observed(effect.words(1)))
+        #expect(with != without, "\(effect.line)\n\(with)")
+    }
+
+    @Test("A run says and leaves the same twice, so that what differs is the option's doing")
+    func control() throws {
+        for line in ["convert -o q bert --shape batch=1,sequence=4", "verify p.accelpkg --against bert"] {
+            let words = OptionEffect(option: "", line: line).words(0)
+            #expect(try Self.observed(words) == Self.observed(words))
+        }
+    }
+
+    @Test(
+        "An option that needs another one is refused without it, and one that excludes another with it",
+        arguments: names)
+    func refused(_ name: String) throws {
+        let command = try Commands.named(name)
+        func words(_ option: Option) -> [String] {
+            switch option.kind {
+            case .flag: ["--\(option.name)"]
+            case .words(let words): ["--\(option.name)", words[words.count - 1]]
+            case .integer(let range): ["--\(option.name)", "\(range.lowerBound)"]
+            default: ["--\(option.name)", "1"]
+            }
+        }
+        /// What stands on every line of the command.
+        func line(_ options: [Option], action: String?) -> [String] {
+            let positionals = command.positionals.filter(\.isRequired).map { positional in
+                if case .words(let words) = positional.kind { action ?? words[0] } else { "x" }
+            }
+            let required = command.options.filter { option in
+                option.isRequired && !options.contains { $0.name == option.name }
+            }
+            return positionals + (required + options).flatMap(words)
+        }
+        func parse(_ options: [Option], action: String? = nil) throws {
+            _ = try Arguments(line(options, action: action), for: command)
+        }
+        func option(_ name: String) throws -> Option {
+            try #require(command.allOptions.first { $0.name == name }, "\(command.name) has no --\(name)")
+        }
+        for option in command.allOptions where !option.needs.isEmpty {
+            let isFormat = option.needs.contains { if case .value = $0 { true } else { false } }
+            if !isFormat { #expect(throws: RequestError.self, "--\(option.name) alone") { try parse([option]) } }
+            for need in option.needs {
+                switch need {
+                case .option(let other):
+                    try parse(
+                        [option, try self.option(other, of: command)] + companions(other, of: command, besides: option))
+                case .word(let word): try parse([option], action: word)
+                case .value(_, let other): _ = try self.option(other, of: command)
+                }
+            }
+            #expect(
+                HelpPage.page(of: command).replacing(#/\s+/#, with: " ").contains("only with \(option.needs[0].usage)"))
+        }
+        for option in command.allOptions {
+            for other in option.excludes {
+                #expect(throws: RequestError.self, "--\(option.name) --\(other)") {
+                    try parse([option, try self.option(other, of: command)])
+                }
+            }
+        }
+    }
+
+    private func option(_ name: String, of command: any accelc.Command.Type) throws -> Option {
+        try #require(command.allOptions.first { $0.name == name }, "\(command.name) has no --\(name)")
+    }
+
+    /// What the needed option needs itself.
+    private func companions(
+        _ name: String, of command: any accelc.Command.Type, besides option: Option
+    ) throws -> [Option] {
+        try self.option(name, of: command).needs.compactMap { need in
+            guard case .option(let other) = need, other != option.name else { return nil }
+            return try self.option(other, of: command)
+        }
+    }
+
+    // MARK: Runs
+
+    /// What a run says and leaves behind, without times.
+    private struct Observation: Equatable, CustomStringConvertible {
+        var status: Int32
+        var output: String
+        var errors: String
+        var files: [String: Data]
+        var description: String { "\(status)\n\(output)\(errors)\(files.keys.sorted())" }
+    }
+
+    private static func observed(_ words: [String]) throws -> Observation {
+        try withTemporaryFolder { folder in
+            let manager = FileManager.default
+            let kit = try Self.kit.get()
+            for name in try manager.contentsOfDirectory(atPath: kit) where !name.hasPrefix(".") {
+                try manager.copyItem(atPath: "\(kit)/\(name)", toPath: "\(folder)/\(name)")
+            }
+            let result = try CommandRunner.run(words, in: folder)
+            let cached = [".cache/", "filled/", "damaged/", "shared/"]
+            let files = try CommandRunner.contents(of: folder).filter { name, _ in
+                !cached.contains(where: name.hasPrefix) && ![".stdout", ".stderr"].contains(name)
+            }
+            func timeless(_ text: String) -> String {
+                text.replacing(folder, with: "").replacing(#/[0-9.]+ m?s\b/#, with: "")
+                    .replacing(#/"(seconds|\w*_ms|peak_memory_bytes)": [^\n]*/#, with: "")
+                    .replacing(#/peak memory [0-9.]+ \w+|at most [0-9.]+ \w+ of memory/#, with: "")
+            }
+            return Observation(
+                status: result.status, output: timeless(result.output), errors: timeless(result.errors), files: files)
+        }
+    }
+
+    /// Small models, and what is made of them.
+    private static let kit: Result<String, any Error> = Result {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "accelc-kit-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        for (fixture, name) in [("bert_base", "bert"), ("clip_end", "clip"), ("qwen3_small", "qwen")] {
+            try FileManager.default.copyItem(atPath: Fixtures.path(fixture), toPath: "\(folder)/\(name)")
+        }
+        let configuration = try String(contentsOfFile: "\(folder)/bert/config.json", encoding: .utf8)
+        for (name, text) in [
+            ("other.json", configuration.replacing("\"gelu\"", with: "\"relu\"")),
+            ("surprise.json", configuration.replacing("{", with: "{\"surprise\": 1,", maxReplacements: 1)),
+            ("recipe.json", #"{"default": "int8"}"#),
+            ("idle.json", #"{"default": "float16", "rules": [{"match": "nothing", "compress": "int8"}]}"#),
+            ("budget.json", #"{"outputs": [{"match": "*", "sqnr": 400}]}"#),
+            ("trust.json", #"{"allowedSigners": "s", "rules": [{"origin": "*", "unsigned": true}]}"#),
+            ("named.json", #"{"allowedSigners": "s", "rules": [{"origin": "*", "identities": ["a"]}]}"#),
+        ] {
+            try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)"))
+        }
+        let shape = ["--shape-from", "bert/golden.safetensors", "-q"]
+        for words in [
+            ["convert", "bert", "--no-cache", "-o", "p.accelpkg"] + shape,
+            ["convert", "bert", "--no-cache", "-o", "damaged.accelpkg"] + shape,
+            ["convert", "qwen", "--no-cache", "-o", "d.accelpkg", "--shape-from", "qwen/golden.safetensors", "-q"],
+            ["convert", "bert", "--cache", "filled", "-o", "x"] + shape,
+            ["convert", "bert", "--cache", "damaged", "-o", "x"] + shape,
+            ["convert", "bert", "--cache", "shared", "-o", "x"] + shape,
+            ["export", "bert", "--no-cache", "--format", "coreml", "-o", "p.mlpackage"] + shape,
+            ["verify-record", "p.mlpackage", "-o", "bundle"],
+        ] {
+            let result = try CommandRunner.run(words, in: folder)
+            guard result.status == 0 else {
+                throw CommandScript.Problem(description: "\(words): \(result.errors)")
+            }
+        }
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: "\(folder)/shared")
+        for name in try FileManager.default.subpathsOfDirectory(atPath: "\(folder)/damaged") + [
+            "../damaged.accelpkg/weights-0000.bin"
+        ]
+        where name.contains("/cas/") || name.hasSuffix(".bin") {
+            let url = URL(filePath: "\(folder)/damaged/\(name)")
+            guard var bytes = try? Data(contentsOf: url), bytes.count > 64 else { continue }
+            bytes[64] ^= 1
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: url.path)
+            try bytes.write(to: url)
+        }
+        return folder
+    }
+}

@@ -1,0 +1,173 @@
+import Testing
+
+/// A run in which an option changes something: what is printed, the exit status, or what is left behind. In `line`,
+/// `[WITH / WITHOUT]` stands for the words of the run with the option and of the other one.
+struct OptionEffect: Sendable, CustomTestStringConvertible {
+    let option: String
+    let line: String
+    var testDescription: String { line }
+
+    var command: String { String(line.prefix { $0 != " " }) }
+
+    /// - Parameter index: 0: with the option; 1: without.
+    func words(_ index: Int) -> [String] {
+        var words: [String] = []
+        var place = 2
+        for word in line.split(separator: " ") {
+            switch word {
+            case "[": place = 0
+            case "/" where place == 0: place = 1
+            case "]": place = 2
+            default: if place == 2 || place == index { words.append(String(word)) }
+            }
+        }
+        return words
+    }
+}
+
+extension OptionEffect {
+    private static let bert = "bert --shape batch=1,sequence=4"
+    /// Its configuration has a field that nobody knows.
+    private static let surprising = "bert/model.safetensors --config surprise.json --shape batch=1,sequence=4"
+    private static let samples = "--calibrate bert/golden.safetensors"
+
+    /// For both commands that make something of a model; NEW stands for the command and its output.
+    private static let conversion: [(String, String)] = [
+        ("part", "NEW clip --shape-from clip/golden.safetensors [ --part vision ]"),
+        ("shape", "NEW bert [ --shape batch=1,sequence=4 / --shape batch=1,sequence=5 ]"),
+        ("shape-from", "NEW bert [ --shape-from bert/golden.safetensors / --shape batch=1,sequence=5 ]"),
+        ("compress", "NEW \(bert) [ --compress float32 ]"),
+        ("recipe", "NEW \(bert) [ --recipe recipe.json ]"),
+        ("calibrate", "NEW \(bert) --compress int8:method=gptq [ \(samples) ]"),
+        ("config", "NEW bert/model.safetensors --shape batch=1,sequence=4 [ --config other.json ]"),
+        ("strict", "NEW \(bert) --recipe idle.json [ --strict ]"),
+        ("target-size", "NEW \(bert) \(samples) [ --target-size 30kB / --target-size 40kB ]"),
+        ("target-bits", "NEW \(bert) \(samples) [ --target-bits 5 / --target-bits 8 ]"),
+        ("min-sqnr", "NEW \(bert) \(samples) [ --min-sqnr 5 / --min-sqnr 30 ]"),
+        ("plan", "NEW \(bert) \(samples) --target-bits 6 [ --plan elsewhere ]"),
+        ("cache", "NEW \(bert) [ --cache elsewhere ]"),
+        ("no-cache", "NEW \(bert) [ --no-cache ]"),
+        ("ignore-config", "NEW \(surprising) [ --ignore-config surprise ]"),
+        ("ignore-tensor", "NEW \(bert) [ --ignore-tensor nothing ]"),
+        ("trust-shared-cache", "NEW \(bert) --cache shared [ --trust-shared-cache ]"),
+        ("remote-cache", "NEW \(bert) [ --remote-cache http://127.0.0.1:1/x ]"),
+    ]
+
+    static let all: [OptionEffect] =
+        conversion.flatMap { option, line in
+            [("convert", "-o new.accelpkg"), ("export", "--format coreml -o new.mlpackage")].map { command, words in
+                OptionEffect(option: option, line: line.replacing("NEW", with: "\(command) \(words)"))
+            }
+        }
+        + [
+            ("quiet", "convert -o q \(bert) [ --quiet ]"), ("verbose", "convert -o q \(bert) [ --verbose ]"),
+            ("progress", "convert -o q \(bert) [ --progress lines ]"),
+            ("timeout", "convert -o q \(bert) [ --timeout 0.000001 ]"),
+            ("output", "convert \(bert) -o [ q / r ]"), ("zip", "convert -o q \(bert) [ --zip ]"),
+            ("verify-cache", "convert -o q \(bert) [ --verify-cache ]"), ("json", "convert -o q \(bert) [ --json ]"),
+
+            ("against", "verify p.accelpkg --golden bert/golden.safetensors [ --against bert ]"),
+            ("config", "verify p.accelpkg --against bert [ --config other.json ]"),
+            (
+                "ignore-config",
+                "verify p.accelpkg --against bert/model.safetensors --config surprise.json [ --ignore-config surprise ]"
+            ),
+            ("inputs", "verify p.accelpkg --against bert [ --inputs bert/golden.safetensors ]"),
+            ("golden", "verify p.accelpkg --against bert [ --golden bert/golden.safetensors ]"),
+            ("seed", "verify p.accelpkg --against bert [ --seed 2 ]"),
+            ("budget", "verify p.accelpkg --against bert [ --budget budget.json ]"),
+            ("report", "verify p.accelpkg --against bert [ --report r.json ]"),
+            ("html", "verify p.accelpkg --against bert [ --html r.html ]"),
+            ("self-test", "verify p.accelpkg --against bert [ --self-test ]"),
+            ("json", "verify p.accelpkg --against bert [ --json ]"),
+
+            ("output", "verify-record p.mlpackage -o [ q / r ]"),
+            ("inputs", "verify-record p.mlpackage -o q [ --inputs bert/golden.safetensors ]"),
+            ("golden", "verify-record p.mlpackage -o q [ --golden bert/golden.safetensors ]"),
+            ("seed", "verify-record p.mlpackage -o q [ --seed 2 ]"),
+            ("budget", "verify-replay bundle bundle/expected.safetensors [ --budget budget.json ]"),
+            ("report", "verify-replay bundle bundle/expected.safetensors [ --report r.json ]"),
+            ("html", "verify-replay bundle bundle/expected.safetensors [ --html r.html ]"),
+            ("json", "verify-replay bundle bundle/expected.safetensors [ --json ]"),
+
+            ("inputs", "run p.accelpkg --inputs [ bert/golden.safetensors / qwen/golden.safetensors ]"),
+            ("outputs", "run p.accelpkg --inputs bert/golden.safetensors [ --outputs out.safetensors ]"),
+            ("time", "run p.accelpkg --inputs bert/golden.safetensors [ --time ]"),
+            ("repeat", "run p.accelpkg --inputs bert/golden.safetensors --time [ --repeat 2 ]"),
+            ("json", "run p.accelpkg --inputs bert/golden.safetensors [ --json ]"),
+            ("generate", "run d.accelpkg --inputs qwen/golden.safetensors [ --generate 2 ]"),
+            ("save-states", "run d.accelpkg --inputs qwen/golden.safetensors [ --save-states s.safetensors ]"),
+            (
+                "function",
+                "run d.accelpkg --inputs qwen/golden.safetensors [ --function decoder[batch=1,cache=14,tokens=9] ]"
+            ),
+
+            ("config", "inspect bert/model.safetensors [ --config bert/config.json ]"),
+            (
+                "ignore-config",
+                "inspect bert/model.safetensors --config surprise.json [ --ignore-config surprise ]"
+            ),
+            ("shape", "inspect bert [ --shape batch=1,sequence=3 ]"), ("tensors", "inspect bert [ --tensors ]"),
+            ("plan", "inspect p.accelpkg [ --plan ]"), ("operators", "inspect p.accelpkg [ --operators ]"),
+            ("check", "inspect damaged.accelpkg [ --check ]"), ("json", "inspect p.accelpkg [ --json ]"),
+
+            ("output", "decompress p.accelpkg -o [ q / r ]"),
+            ("dtype", "decompress p.accelpkg -o q [ --dtype float16 ]"),
+            ("json", "diff p.accelpkg d.accelpkg [ --json ]"),
+
+            ("format", "export p.accelpkg -o q.mlpackage [ --format coreml ]"),
+            ("output", "export p.accelpkg --format coreml -o [ q.mlpackage / r.mlpackage ]"),
+            ("target", "export p.accelpkg --format coreml -o q.mlpackage [ --target iOS26 ]"),
+            ("precision", "export p.accelpkg --format coreml -o q.mlpackage [ --precision float32 ]"),
+            ("layout", "export p.accelpkg --format coreml -o q.mlpackage [ --layout ane ]"),
+            (
+                "shapes-as",
+                "export \(bert) --shape batch=1,sequence=5 --format coreml -o q.mlpackage [ --shapes-as enumerated ]"
+            ),
+            (
+                "allow-fallback",
+                "export \(bert) --compress outliers:share=0.01+int8 --format coreml -o q.mlpackage [ --allow-fallback ]"
+            ),
+            ("json", "export p.accelpkg --format coreml -o q.mlpackage [ --json ]"),
+
+            ("key", "sign p.accelpkg --key [ nobody / no-one ]"),
+            ("format", "sign p.accelpkg --key recipe.json [ --format oms ]"),
+            ("signature", "check-signature p.accelpkg --trust named.json [ --signature recipe.json ]"),
+            ("allowed-signers", "check-signature p.accelpkg --identity a [ --allowed-signers recipe.json ]"),
+            ("identity", "check-signature p.accelpkg --allowed-signers recipe.json [ --identity a ]"),
+            ("public-key", "check-signature p.accelpkg [ --public-key recipe.json ]"),
+            ("trust", "check-signature p.accelpkg [ --trust trust.json ]"),
+            ("allow-unsigned", "check-signature p.accelpkg --trust trust.json [ --allow-unsigned ]"),
+            ("json", "check-signature p.accelpkg --trust trust.json --allow-unsigned [ --json ]"),
+
+            ("cache", "cache path [ --cache elsewhere ]"),
+            ("remote-cache", "cache get \(bert) [ --remote-cache http://127.0.0.1:1/x ]"),
+            ("max-size", "cache gc --cache filled [ --max-size 0 ]"),
+            ("min-free", "cache gc --cache filled [ --min-free 8000TB ]"),
+            ("repair", "cache fsck --cache damaged [ --repair ]"), ("json", "cache path [ --json ]"),
+            ("part", "cache explain --shape-from clip/golden.safetensors clip [ --part vision ]"),
+            ("shape", "cache explain bert [ --shape batch=1,sequence=4 / --shape batch=1,sequence=5 ]"),
+            ("shape-from", "cache explain bert [ --shape-from bert/golden.safetensors / --shape batch=1,sequence=5 ]"),
+            ("compress", "cache explain \(bert) [ --compress float32 ]"),
+            ("recipe", "cache explain \(bert) [ --recipe recipe.json ]"),
+            ("calibrate", "cache explain \(bert) [ \(samples) ]"),
+            ("config", "cache explain \(bert) [ --config other.json ]"),
+            ("ignore-config", "cache explain \(surprising) [ --ignore-config surprise ]"),
+            ("ignore-tensor", "cache explain \(bert) [ --ignore-tensor nothing ]"),
+            ("trust-shared-cache", "cache list --cache shared [ --trust-shared-cache ]"),
+            ("target-size", "cache explain \(bert) [ --target-size 30kB ]"),
+            ("target-bits", "cache explain \(bert) [ --target-bits 5 ]"),
+            ("min-sqnr", "cache explain \(bert) [ --min-sqnr 5 ]"),
+
+            ("json", "families [ --json ]"),
+        ].map { OptionEffect(option: $0.0, line: $0.1) }
+
+    /// Options whose effect a run of one machine does not show, and what does.
+    static let elsewhere: [(option: String, reason: String)] = [
+        ("threads", "no output depends on it, which the same law says of every command"),
+        ("cache-durability", "what a power cut leaves: the replay of one shows it"),
+        ("remote-read-only", "what a server is told: RemoteCacheTests"),
+    ]
+    /// What needs a key that signs: SigningTests.
+    static let signing = ["sign output", "sign json"]
+}

@@ -1,0 +1,72 @@
+import ByteIO
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Tensors
+
+@Suite("Every file of a model that is opened is a source")
+struct SourceLawTests {
+    /// Ways to open a file, or to see what is in a folder.
+    nonisolated(unsafe) private static let openers =
+        /\b(MappedFile|FileContent|OpenedFile|SafetensorsFile|FileManager|FileHandle|InputStream)\(|\b(JSON\.read|Files\.list|open|fopen|openat|opendir|mmap)\(|contentsOf(File)?:|import Foundation|import (Glibc|Darwin|Musl)/
+    /// Who may do so: the reader itself, what it reads with, and what finds the folder.
+    private static let allowed = [
+        "ModelFiles.swift", "SafetensorsFile.swift", "ModelLocation.swift", "ModelFiles+Assets.swift",
+        // Threads and buffers of the C library.
+        "WorkerPool.swift",
+    ]
+
+    private func offenders(in text: String) -> [String] {
+        text.split(separator: "\n").filter { line in
+            !line.trimmingCharacters(in: .whitespaces).hasPrefix("//") && line.contains(Self.openers)
+                // Bytes in memory are no file; neither is the name of the reader's own functions.
+                && !line.contains("func open(") && !line.contains("contentsOf: ") && !line.contains("contentsOf:")
+        }.map(String.init)
+    }
+
+    @Test("nothing in Tensors and ModelFamilies but the reader can open one", arguments: ["Tensors", "ModelFamilies"])
+    func oneReader(module: String) throws {
+        let folder = URL(filePath: Fixtures.repository).appending(path: "Sources/\(module)")
+        let names = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
+        let sources = names.filter { $0.hasSuffix(".swift") }
+        #expect(sources.count > 20)
+        for name in sources where !Self.allowed.contains(URL(filePath: name).lastPathComponent) {
+            let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+            for line in offenders(in: text) { Issue.record("\(module)/\(name) opens a file by itself: \(line)") }
+        }
+    }
+
+    @Test("the search finds what it looks for")
+    func control() {
+        for line in [
+            "let file = try MappedFile(path)", "JSONField(try JSON.read(path), file: path)", "import Foundation",
+            "  let names = try Files.list(folder)", "let d = open(path, O_RDONLY)", "try SafetensorsFile(path)",
+        ] { #expect(offenders(in: line).count == 1, "\(line)") }
+        for line in ["// MappedFile(path)", "try checkpoint.document(name)", "try checkpoint.reader.sources"] {
+            #expect(offenders(in: line).isEmpty, "\(line)")
+        }
+    }
+
+    @Test("a file is read once: what is parsed is what is digested, whatever becomes of the file")
+    func readOnce() throws {
+        try withTemporaryFolder { folder in
+            try SafetensorsWriter.write(
+                [StoredTensor(name: "a", floats: [1, 2], shape: [2])], to: "\(folder)/model.safetensors", as: .weights)
+            try Data(#"{"n": 1}"#.utf8).write(to: URL(filePath: "\(folder)/config.json"))
+            try Data("[]".utf8).write(to: URL(filePath: "\(folder)/modules.json"))
+            let checkpoint = try Checkpoint(model: folder)
+            for name in ["config.json", "modules.json"] {
+                let file = try FileHandle(forWritingTo: URL(filePath: "\(folder)/\(name)"))
+                try file.write(contentsOf: Data("{}        ".utf8))
+                try file.close()
+            }
+            #expect(try checkpoint.configuration["n"].int() == 1)
+            #expect(try checkpoint.document("modules.json")?.array().isEmpty == true)
+            let contents = checkpoint.reader.sources.filter { $0.role == .asset }.map { source in
+                source.content.withBytes { String(decoding: $0, as: UTF8.self) }
+            }
+            #expect(contents == [#"{"n": 1}"#, "[]"])
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import ByteIO
+import Programs
+import Tensors
+import TestSupport
+import Testing
+import WeightCompression
+
+@testable import Verification
+
+@Suite("Compressing again")
+struct RecompressionTests {
+    @Test("what the checkpoint and the scheme determine is found byte for byte", arguments: SelfTestTests.codecs)
+    func again(codec: String) throws {
+        let model = try TinyModel()
+        for weight in try model.compiled(codec).weights {
+            guard let source = model.weights.first(where: { $0.name == weight.name }) else { continue }
+            let again = try Recompression(of: source, as: weight.codec, threads: 2)
+            let isCalibrated = weight.codec.method == .gptq || weight.codec.method == .weighted
+            #expect((again == nil) == isCalibrated)
+            #expect(again?.objection(to: weight) == nil)
+        }
+    }
+
+    @Test(
+        "any byte that is changed is named by its section and place", arguments: ["float16", "palette:bits=4,group=8"])
+    func changedByte(codec: String) throws {
+        let model = try TinyModel()
+        let weight = try #require(try model.compiled(codec).weights.first { $0.name == "layer.0.up.weight" })
+        let source = try #require(model.weights.first { $0.name == weight.name })
+        let again = try #require(try Recompression(of: source, as: weight.codec, threads: 1))
+        for section in weight.sections.indices {
+            for place in stride(from: 0, to: weight.sections[section].count, by: 37) {
+                var bytes = StoredBytes(weight)
+                bytes.sections[section][place] ^= 1
+                guard let changed = try? bytes.tensor() else { continue }
+                let objection = try #require(again.objection(to: changed))
+                #expect(objection.contains("byte \(place) of \(weight.sections[section].count)"), "\(objection)")
+            }
+        }
+    }
+
+    @Test("figures of another weight in the package's table are caught, however little they differ")
+    func figures() throws {
+        let model = try TinyModel()
+        let compressed = try model.compressed("int8")
+        var stage = WeightStage(
+            program: try compressed.compiled(), model: try ReferenceModel([model.program], for: compressed.compiled()),
+            budget: nil, threads: 1)
+        let weight = try #require(compressed.weights.first { $0.tensor.name == "layer.0.up.weight" })
+        func failure(_ change: (inout Distortion) -> Void) throws -> String? {
+            var distortion = weight.distortion
+            change(&distortion)
+            stage.recorded = [weight.tensor.name: distortion]
+            return try stage.finding(weight.tensor)?.finding.failure
+        }
+        #expect(try failure { _ in } == nil)
+        #expect(try failure { $0.energy = $0.energy.nextUp } != nil)
+        #expect(try failure { $0.squaredError = $0.squaredError.nextDown } != nil)
+        #expect(try failure { $0.maximumError = 0 } != nil)
+        // Another version of the tool may choose other codes; the figures still have to be those of the bytes.
+        stage.makesSameCodes = false
+        #expect(try failure { $0.energy = $0.energy.nextUp } == nil)
+        #expect(try failure { $0.energy *= 1.01 } != nil)
+    }
+}

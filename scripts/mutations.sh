@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Changes single fields of packages of six families and more, with all digests made anew, and has verify notice each.
+# usage: mutations.sh [COUNT [SEED]]        (default: 2000 mutations, seed 1)
+# Prints for each family which kinds of mutation were refused, caught by which stage, or proved equal.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+ACCELC_MUTATIONS=${1:-2000} ACCELC_SEED=${2:-1} \
+    swift test --disable-xctest --filter 'VerificationTests.MutationLawTests/law'
