@@ -1,6 +1,8 @@
 import ByteIO
-import Foundation
 import Programs
+
+import func Foundation.log
+import func Foundation.pow
 
 /// What a configuration says of rotary position embeddings, checked: how fast each pair of elements turns.
 ///

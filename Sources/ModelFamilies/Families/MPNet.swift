@@ -1,7 +1,8 @@
 import ByteIO
-import Foundation
 import Programs
 import Tensors
+
+import func Foundation.log
 
 /// MPNet, as in the most used encoders of sentences: RoBERTa's graph, whose attention also scores how far tokens are apart.
 struct MPNet: BertFamily {

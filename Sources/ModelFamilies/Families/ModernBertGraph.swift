@@ -1,6 +1,7 @@
-import Foundation
 import Programs
 import Tensors
+
+import func Foundation.powf
 
 /// The graph of a ModernBERT encoder and its heads.
 struct ModernBertGraph {
