@@ -50,7 +50,7 @@ let package = Package(
         layer("Packages", over: ["Programs", "WeightCompression"]),
         layer("Runtime", over: ["Programs", "WeightCompression", "CKernels"]),
         layer("ModelFamilies", over: ["Programs"]),
-        layer("Programs", over: ["Tensors", "WeightCompression"]),
+        layer("Programs", over: ["Tensors", "WeightCompression", "CKernels"]),
         layer("WeightCompression", over: ["Tensors", "CKernels"]),
         layer("Tensors", over: ["ByteIO", "CKernels"]),
         layer("ByteIO", over: ["CZlib", "CKernels"]),

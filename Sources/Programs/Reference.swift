@@ -1,3 +1,4 @@
+import CKernels
 import Tensors
 
 /// Loops that reference meanings share.
@@ -64,16 +65,13 @@ enum Reference {
         _ a: UnsafeBufferPointer<Float>, _ aStart: Int, _ b: UnsafeBufferPointer<Float>, _ bStart: Int, _ count: Int
     ) -> Double {
         var sums = SIMD8<Double>.zero
-        let whole = count & ~7
-        if whole > 0, let pa = a.baseAddress, let pb = b.baseAddress {
-            for index in stride(from: 0, to: whole, by: 8) {
-                let va = UnsafeRawPointer(pa + aStart + index).loadUnaligned(as: SIMD8<Float>.self)
-                let vb = UnsafeRawPointer(pb + bStart + index).loadUnaligned(as: SIMD8<Float>.self)
-                sums += SIMD8<Double>(va) * SIMD8<Double>(vb)
+        if count > 0, let a = a.baseAddress, let b = b.baseAddress {
+            withUnsafeMutableBytes(of: &sums) { sums in
+                ck_reference_dot(a + aStart, b + bStart, count, sums.assumingMemoryBound(to: Double.self).baseAddress)
             }
         }
         var sum = sums.sum()
-        for index in whole..<count { sum += Double(a[aStart + index]) * Double(b[bStart + index]) }
+        for index in (count & ~7)..<count { sum += Double(a[aStart + index]) * Double(b[bStart + index]) }
         return sum
     }
 }

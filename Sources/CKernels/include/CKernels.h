@@ -185,6 +185,12 @@ size_t ck_panel_width_f64(void);
 /// C[0..<m, 0..<width] = A (row stride lda) x panel, in float64; as `ck_gemm_panel`, for whole panels [k][width].
 void ck_gemm_panel_f64(const double *a, size_t lda, size_t m, size_t k, const double *panel, double *c, size_t ldc);
 
+// ---- reference -------------------------------------------------------------------------------------------------
+// One plain implementation: what kernels are compared with does not choose by instruction set.
+
+/// sums[j] = sum_i a[8 * i + j] * b[8 * i + j] in float64, in the order of i; 8 * i + j < count & ~7.
+void ck_reference_dot(const float *a, const float *b, size_t count, double sums[8]);
+
 // ---- products with one vector ----------------------------------------------------------------------------------
 // A row's sum does not depend on the rows beside it; all sets give the same bits.
 
