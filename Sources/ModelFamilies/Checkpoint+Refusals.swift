@@ -26,6 +26,48 @@ extension Checkpoint {
         }
     }
 
+    /// - Throws: `RequestError` (unavailable) for a sentence encoder, where the family builds the transformer alone.
+    func refuseModules() throws {
+        guard let document = try document("modules.json") else { return }
+        let types = try document.array().map { try $0["type"].string().split(separator: ".").last.map(String.init) ?? "" }
+        guard let module = types.first(where: { $0 != "Transformer" }) else { return }
+        throw RequestError(
+            "\(document.file): the module \"\(module)\" after the transformer is not supported for this model_type; to "
+                + "convert the transformer alone, convert a copy of the model without modules.json", status: .unavailable)
+    }
+
+    /// - Throws: `RequestError` for a field that counts as if it were not there, although the family asks for it.
+    func refuseIgnoredFieldsThatAreRead() throws {
+        let read = configuration.pathsRead
+        guard let field = ignoredFields.first(where: read.contains) else { return }
+        throw RequestError(
+            "--ignore-config \(field): the model depends on this field of \(configuration.file), so it cannot be ignored; "
+                + "to give it another value, name another file by --config")
+    }
+
+    /// What is odd about the weights, in sentences.
+    /// - Parameter used: the names of the tensors that a program reads.
+    func remarksOnWeights(_ used: Set<String>) -> [String] {
+        let plain = tensors.filter { used.contains($0.name) && [.float8e4m3, .float8e5m2].contains($0.elementType) }
+        let scales =
+            plain.isEmpty
+            ? []
+            : [
+                "\(plain.count == 1 ? "1 weight is" : "\(plain.count) weights are") of type "
+                    + "\(plain[0].elementType.rawValue) without a scale, and so \(plain.count == 1 ? "is" : "are") taken as "
+                    + "plain numbers (\(plain.prefix(3).map(\.name).joined(separator: ", ")))"
+            ]
+        return scales + unreadWeightFiles.map { "\(folder)/\($0) is beside the model's weights and is not read" }
+    }
+
+    /// Names of files that look like further weights of the model.
+    private var unreadWeightFiles: [String] {
+        guard files.contains(where: { Files.name(of: $0.path).hasPrefix("model") }) else { return [] }
+        let read = Set(files.map { Files.name(of: $0.path) })
+        let names = (try? Files.list(folder)) ?? []
+        return names.filter { $0.hasPrefix("model") && $0.hasSuffix(".safetensors") && !read.contains($0) }
+    }
+
     /// The path of the first such field, in the configuration or in one of a model within.
     private static func quantization(in document: JSON) -> String? {
         guard case .object(let members) = document else { return nil }

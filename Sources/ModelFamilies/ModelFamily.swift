@@ -21,6 +21,8 @@ public protocol ModelFamily: Sendable {
     static var inertFields: [InertFields] { get }
     /// The objects in config.json that are configurations of their own, to which `[InertFields].common` applies too.
     static var nestedConfigurations: [String] { get }
+    /// Whether it builds the modules that modules.json lists after the transformer. Others refuse a model that has such.
+    static var buildsSentencePooling: Bool { get }
     /// Builds one program for each of `parts`. It asks for every field that one of the family's parts or classes reads,
     /// whichever of them it builds.
     /// - Throws: `FormatError` for a configuration or tensor that does not fit, `RequestError` for what the family does
@@ -34,6 +36,8 @@ public struct FamilyModel: Sendable {
     public struct UnusedTensor: Equatable, Sendable {
         public let name: String
         public let reason: String
+        /// Whether the user said to leave it out.
+        public var isAskedFor = false
     }
     /// A tensor that the configuration asks for, and that the checkpoint does not have, or not in this shape.
     public struct MissingTensor: Equatable, Sendable {
@@ -45,6 +49,8 @@ public struct FamilyModel: Sendable {
     public let programs: [Program]
     /// Sorted by name.
     public let unused: [UnusedTensor]
+    /// The patterns of tensors to leave out that fit one of `unused`.
+    public let ignoredTensors: [String]
     /// The names of the tensors of the checkpoint that a program reads, as they are or computed with others.
     public let used: Set<String>
     /// How the tensors that are read are found in the programs' constants, where these are others.
@@ -60,6 +66,7 @@ extension ModelFamily {
     public var parts: [String] { ["model"] }
     public var defaultParts: [String] { parts }
     public static var nestedConfigurations: [String] { [] }
+    public static var buildsSentencePooling: Bool { false }
 
     /// All fields that change nothing.
     static var listedFields: [InertFields] {
@@ -69,6 +76,7 @@ extension ModelFamily {
     /// - Parameters:
     ///   - parts: what to build; empty for the default ones.
     ///   - ignoredTensors: patterns of tensors that may stay out of every program, whatever they are.
+    ///   - allowsIdlePatterns: a pattern that fits no tensor left out is no error.
     ///   - standsInForMissing: zeros take the place of a tensor that is missing or of another shape, and it is listed, as
     ///     are tensors that must not stay out.
     /// - Throws: `RequestError` for a part that the family does not have, for a checkpoint that is quantized already, for a
@@ -76,12 +84,13 @@ extension ModelFamily {
     ///   `FormatError`.
     public func model(
         for checkpoint: Checkpoint, parts: [String] = [], ignoredTensors: [String] = [],
-        standsInForMissing: Bool = false
+        allowsIdlePatterns: Bool = false, standsInForMissing: Bool = false
     ) throws -> FamilyModel {
         for part in parts where !self.parts.contains(part) {
             throw RequestError("there is no part \"\(part)\" (the model has: \(self.parts.joined(separator: ", ")))")
         }
         try checkpoint.refuseWhatWeightsDoNotSay()
+        if !Self.buildsSentencePooling { try checkpoint.refuseModules() }
         let checkpoint = checkpoint.recording()
         var names = TensorNames(checkpoint)
         names.standsInForMissing = standsInForMissing
@@ -92,13 +101,21 @@ extension ModelFamily {
         } catch let error as FormatError {
             throw names.refusal(insteadOf: error) ?? error
         }
+        try checkpoint.refuseIgnoredFieldsThatAreRead()
         try checkpoint.configuration.refuseUnread(Self.listedFields) {
             "if it does not, remove it or pass --ignore-config \($0)"
         }
-        let (unused, refused) = try names.account(ignoring: IgnoredTensors(ignoredTensors))
+        let ignored = try IgnoredTensors(ignoredTensors)
+        let (unused, refused) = names.account(ignoring: ignored)
+        let patterns = ignored.sorted(by: unused.map(\.name))
+        if let pattern = patterns.idle.first, !allowsIdlePatterns {
+            throw RequestError(
+                "--ignore-tensor \(quoted(pattern)) fits no tensor that the functions leave out; leave the option out")
+        }
         if !standsInForMissing, let error = names.error(for: refused) { throw error }
         return FamilyModel(
-            programs: programs, unused: unused, used: names.used, origins: names.origins, missing: names.missing,
-            remarks: checkpoint.ignoredFields.map { "the field \($0) was ignored, as asked for" } + names.remarks)
+            programs: programs, unused: unused, ignoredTensors: patterns.fitting, used: names.used, origins: names.origins, missing: names.missing,
+            remarks: checkpoint.ignoredFields.map { "the field \($0) was ignored, as asked for" } + names.remarks
+                + checkpoint.remarksOnWeights(names.used))
     }
 }

@@ -17,12 +17,11 @@ struct IgnoredTensors {
     /// The pattern that a name fits.
     func pattern(for name: String) -> String? { globs.first { $0.glob.matches(name) }?.text }
 
-    /// - Throws: `RequestError` for a pattern that none of `names` fits.
-    func requireMatches(among names: [String]) throws {
-        for (text, glob) in globs where !names.contains(where: glob.matches) {
-            throw RequestError(
-                "--ignore-tensor \(quoted(text)) fits no tensor that the functions leave out; leave the option out")
-        }
+    /// The patterns that one of `names` and more fit, and those that none fits.
+    func sorted(by names: [String]) -> (fitting: [String], idle: [String]) {
+        let fits = globs.map { names.contains(where: $0.glob.matches) }
+        let texts = globs.map(\.text)
+        return (zip(texts, fits).filter(\.1).map(\.0), zip(texts, fits).filter { !$0.1 }.map(\.0))
     }
 }
 
@@ -80,21 +79,21 @@ extension TensorNames {
     }
 
     /// The tensors that nothing has taken, each with the reason; those that must not stay out are in `refused` too.
-    func account(ignoring ignored: IgnoredTensors) throws -> (
+    func account(ignoring ignored: IgnoredTensors) -> (
         unused: [FamilyModel.UnusedTensor], refused: [(name: String, refusal: Refusal)]
     ) {
         var unused: [FamilyModel.UnusedTensor] = []
         var refused: [(name: String, refusal: Refusal)] = []
         for name in checkpoint.tensors.map(\.name) where !used.contains(name) {
             switch (verdict(on: name), ignored.pattern(for: name)) {
-            case (_, let pattern?): unused.append(.init(name: name, reason: "left out by --ignore-tensor \(pattern)"))
+            case (_, let pattern?):
+                unused.append(.init(name: name, reason: "left out by --ignore-tensor \(pattern)", isAskedFor: true))
             case (.explained(let reason), nil): unused.append(.init(name: name, reason: reason))
             case (.refused(let refusal), nil):
                 unused.append(.init(name: name, reason: "\(refusal.reason): convert refuses it"))
                 refused.append((name, refusal))
             }
         }
-        try ignored.requireMatches(among: unused.map(\.name))
         return (unused, refused)
     }
 

@@ -5,9 +5,11 @@ import WeightCompression
 
 extension AcceleratorPackage {
     /// Reads every byte of the package against its digest, and refuses what the manifest does not list.
-    /// - Parameter progress: gets the name of each file before it is read.
+    /// - Parameters:
+    ///   - includesReport: false where a new parity report is about to replace the one that is there.
+    ///   - progress: gets the name of each file before it is read.
     /// - Throws: `FormatError` naming the first file, in the order of their names, that is wrong.
-    public func check(progress: (_ file: String) -> Void = { _ in }) throws {
+    public func check(includesReport: Bool = true, progress: (_ file: String) -> Void = { _ in }) throws {
         let listed = Set(manifest.files.map(\.name) + [PackageFormat.manifestName, PackageFormat.reportName])
         for name in try files.names() where !listed.contains(name) {
             throw FormatError(file: files.describe(name), reason: "the manifest does not list this file; remove it")
@@ -21,7 +23,7 @@ extension AcceleratorPackage {
             }
         }
         _ = try coverage
-        _ = try report
+        if includesReport { _ = try report }
     }
 
     /// Reads the sections of a blob against their digests, and the padding between them.

@@ -66,7 +66,7 @@ public struct Parity: Sendable {
             report.packageDigest = package.digest
             if options.stages.contains(.container) {
                 progress(.container, 0)
-                try package.check()
+                try package.check(includesReport: false)
                 report.containerFiles = package.manifest.files.count + 1
             }
             report.coverage = try package.coverage.map(CoverageFinding.init)

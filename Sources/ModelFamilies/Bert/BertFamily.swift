@@ -54,6 +54,7 @@ struct BertNames {
 
 extension BertFamily {
     static var architectures: [String] { classes.map(\.key) }
+    static var buildsSentencePooling: Bool { true }
 
     func attentionBias(_ config: BertConfiguration, in layers: inout LayerBuilder) throws -> Value? { nil }
 

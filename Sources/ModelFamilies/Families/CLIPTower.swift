@@ -29,7 +29,9 @@ struct CLIPTower: ModelFamily {
             throw file["architectures"].error("\(architecture.rawValue) does not go with this model_type")
         }
         names.prefixes = [isText ? "text_model." : "vision_model."]
-        names.explain("\(architecture.rawValue) does not read it") { $0.hasSuffix("_projection.weight") }
+        names.explain("\(architecture.rawValue) does not read it") {
+            $0 == "text_projection.weight" || $0 == "visual_projection.weight"
+        }
         let projection = try file["projection_dim"].int(in: 1...1 << 16, default: 512)
         let other = isText ? "vision_model." : "text_model."
         names.explain("belongs to the other tower") { $0.hasPrefix(other) || $0 == "logit_scale" }

@@ -13,6 +13,7 @@ struct ModernBert: ModelFamily {
         case sequenceClassification = "ModernBertForSequenceClassification"
     }
     static let modelTypes = ["modernbert"]
+    static let buildsSentencePooling = true
     static let architectures = Architecture.allCases.map(\.rawValue)
     static let inertFields = [
         InertFields(

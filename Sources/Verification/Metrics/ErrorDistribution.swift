@@ -33,8 +33,8 @@ public struct ErrorDistribution: Equatable, Sendable {
     public func quantile(_ quantile: Double) -> Double {
         let wanted = Int((quantile * Double(count)).rounded(.up))
         var seen = 0
-        for (index, number) in buckets.enumerated() where number > 0 {
-            seen += Int(number)
+        for index in buckets.indices where buckets[index] > 0 {
+            seen += Int(buckets[index])
             if seen >= wanted {
                 return index == 0 ? 0 : Double(Float(bitPattern: UInt32(index) << 16 | 0xFFFF))
             }

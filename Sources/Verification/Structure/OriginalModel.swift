@@ -24,8 +24,7 @@ public struct OriginalModel: Sendable {
 
     /// - Parameter digests: of the checkpoint's files.
     public init(
-        _ model: FamilyModel, of checkpoint: Checkpoint, by family: any ModelFamily, digests: ModelDigests,
-        ignoredTensors: [String]
+        _ model: FamilyModel, of checkpoint: Checkpoint, by family: any ModelFamily, digests: ModelDigests
     ) {
         programs = model.programs
         self.family = type(of: family).modelTypes.first ?? ""
@@ -34,7 +33,7 @@ public struct OriginalModel: Sendable {
         unused = model.unused.map { UnusedTensor(name: $0.name, reason: $0.reason) }
         origins = model.origins
         remarks = model.remarks
-        self.ignoredTensors = ignoredTensors
+        ignoredTensors = model.ignoredTensors
         sources = digests.sources
         assets = checkpoint.assets.map { Asset(name: $0.name, content: $0.content) }
     }
@@ -45,10 +44,12 @@ public struct OriginalModel: Sendable {
         let family = try Families.matching(checkpoint.configuration)
         // A part that the family does not have is a difference, and no error.
         let asked = package.manifest.provenance.parts.filter(family.parts.contains)
-        let ignored = package.manifest.provenance.ignoredTensors
-        let model = try family.model(for: checkpoint, parts: asked, ignoredTensors: ignored)
+        // So is a pattern that fits nothing.
+        let model = try family.model(
+            for: checkpoint, parts: asked, ignoredTensors: package.manifest.provenance.ignoredTensors,
+            allowsIdlePatterns: true)
         let digests = try ModelDigests(checkpoint, cache: nil, threads: threads)
         try digests.complete()
-        self.init(model, of: checkpoint, by: family, digests: digests, ignoredTensors: ignored)
+        self.init(model, of: checkpoint, by: family, digests: digests)
     }
 }

@@ -27,6 +27,12 @@ struct ProvenanceComparison {
         finding.compare("provenance sources", "source", provenance.sources, original.sources) {
             "\($0.name) of \($0.byteCount) bytes, digest \($0.digest)"
         }
+        finding.compare(
+            "provenance ignoredTensors", "the list of tensors to leave out", list(provenance.ignoredTensors),
+            list(original.ignoredTensors))
+        for pattern in original.ignoredTensors {
+            finding.remarks.append("tensors \(pattern) of the model are left out: --ignore-tensor asked for that")
+        }
         finding.compare("source-map.json", "unused tensor", found.unusedTensors, original.unused) {
             "\"\($0.name)\" (\($0.reason))"
         }

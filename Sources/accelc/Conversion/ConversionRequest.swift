@@ -112,7 +112,8 @@ struct ConversionRequest {
         }
         let objections =
             PackageCoverage.sentences(kept, PackageCoverage.keptAsIs)
-            + PackageCoverage.sentences(unused.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
+            + PackageCoverage.sentences(
+                unused.filter { !$0.isAskedFor }.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
         guard let sentence = objections.first else { return [] }
         throw RequestError("\(model): \(sentence); --strict refuses that")
     }

@@ -12,8 +12,7 @@ extension PackageContents {
         digests: ModelDigests
     ) throws {
         let original = OriginalModel(
-            source.model, of: source.checkpoint, by: source.family, digests: digests,
-            ignoredTensors: source.request.ignoredTensors)
+            source.model, of: source.checkpoint, by: source.family, digests: digests)
         self.init(
             program: compiled,
             coverage: compressed.weights.map { weight in

@@ -23,7 +23,7 @@ final class MutationSubject {
         let model = try family.model(for: checkpoint, parts: parts)
         let digests = try ModelDigests(checkpoint, cache: nil, threads: 2)
         try digests.complete()
-        let original = OriginalModel(model, of: checkpoint, by: family, digests: digests, ignoredTensors: [])
+        let original = OriginalModel(model, of: checkpoint, by: family, digests: digests)
         let frozen = try model.programs.freezing(shapes.map { try ShapeBindings(parsing: $0) })
         let recipe = Recipe(default: try Codecs.codec(recipe))
         let compressed = try recipe.compressing(frozen, threads: 2)

@@ -197,8 +197,9 @@ struct WeightLowering {
             // Masks: "minus infinity" as float32 has it. Half of float16's range hides as well, and does not overflow
             // when a score is added.
             for index in floats.indices where abs(floats[index]) > Self.largestHalf && floats[index].isFinite {
+                // The largest float32 is nobody's value: it says that a position is hidden.
+                if abs(floats[index]) < .greatestFiniteMagnitude { clamped.insert(tensor.name) }
                 floats[index] = floats[index] < 0 ? -30000 : 30000
-                clamped.insert(tensor.name)
             }
         }
         let all = ByteView(floats)
