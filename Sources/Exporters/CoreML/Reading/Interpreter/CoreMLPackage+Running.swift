@@ -54,8 +54,16 @@ extension CoreMLPackage {
             }
         }
         let outputs = try program.evaluate(inputs, states: &states)
-        var named = Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }
-        for (name, parts) in model.parts(of: program.program.name) {
+        let named = Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }
+        return try joiningParts(of: named, in: program.program.name)
+    }
+
+    /// Outputs of a function, and besides, as a whole, those that it gives in parts.
+    public func joiningParts(
+        of outputs: [String: HostTensor], in function: String
+    ) throws -> [String: HostTensor] {
+        var named = outputs
+        for (name, parts) in model.parts(of: function) {
             let tensors = parts.compactMap { named[$0] }
             guard tensors.count == parts.count, let rank = tensors.first?.shape.rank, rank > 0, named[name] == nil
             else { throw error(name, "the outputs that are its parts are not there") }
