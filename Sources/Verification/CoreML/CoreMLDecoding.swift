@@ -44,8 +44,8 @@ struct CoreMLDecoding {
         let names = package.model.interfaces.map(\.function)
         let functions = try names.map { try package.program(function: $0) }
         let sequences = try package.decoding(of: functions, golden: golden)
-        let models = package.model.interfaces.map { interface in
-            CoreMLRun(
+        let models = try package.model.interfaces.map { interface in
+            try CoreMLRun(
                 package: package, interface: interface, source: .golden(golden), stored: stored, weakest: weakest
             ).reference(programs, [:])
         }

@@ -19,7 +19,8 @@ struct CoreMLRun {
     func result(_ programs: [Program], _ options: Parity.Options) throws -> OutputStage.Result? {
         var result = OutputStage.Result()
         let given = try tensors()
-        let model = reference(programs, given)
+        let model = try reference(programs, given)
+        try model?.requireMemoryForInputs()
         let golden = source.golden?.outputs.mapValues { HostTensor($0) } ?? [:]
         if model == nil, !programs.isEmpty || golden.isEmpty {
             result.notCompared.append(
@@ -82,15 +83,20 @@ struct CoreMLRun {
 
     /// Of the file, by name; empty when inputs are drawn.
     private func tensors() throws -> [String: HostTensor] {
+        let stored: [String: StoredTensor]
         switch source {
-        case .seeded: [:]
-        case .golden(let golden): golden.inputs.mapValues { HostTensor($0) }
-        case .file(let path): try InputMatcher(file: path).tensors.mapValues { HostTensor($0) }
+        case .seeded: return [:]
+        case .golden(let golden): stored = golden.inputs.merging(golden.outputs) { input, _ in input }
+        case .file(let path): stored = try InputMatcher(file: path).tensors
         }
+        let sizes = stored.values.map { TensorType($0.elementType, shape: $0.shape).hostBytes }
+        try MachineMemory.require(MachineMemory.sum(sizes), for: "the inputs of \(function)")
+        return (source.golden?.inputs ?? stored).mapValues { HostTensor($0) }
     }
 
     /// The part of the model that takes what the function takes, with the function's extents.
-    func reference(_ programs: [Program], _ given: [String: HostTensor]) -> FrozenProgram? {
+    /// - Throws: `RequestError` (unavailable) for extents that no machine has the memory for.
+    func reference(_ programs: [Program], _ given: [String: HostTensor]) throws -> FrozenProgram? {
         // An input that takes a range goes by those that enumerate their shapes.
         let extents: [String: [Int]?] = Dictionary(
             interface.inputs.map { input in
@@ -102,24 +108,19 @@ struct CoreMLRun {
         for program in programs {
             let names = Set(program.inputs.map { CoreMLWeightMatcher.identifier($0.name) })
             guard names.isSuperset(of: extents.keys), !names.isDisjoint(with: extents.keys) else { continue }
-            let shaped = program.inputs.compactMap { input -> StoredTensor? in
+            let shaped = try program.inputs.compactMap { input -> StoredTensor? in
                 let known = extents[CoreMLWeightMatcher.identifier(input.name)] ?? nil
                 guard let shape = given[input.name].map(\.shape.dimensions) ?? known,
                     shape.count == program.type(of: input.value).rank
                 else { return nil }
-                return StoredTensor(
-                    name: input.name, elementType: .bool, shape: Shape(shape),
-                    bytes: ByteView(ByteBuffer(count: Shape(shape).count)))
+                return try .outline(input.name, shape)
             }
-            let states = interface.states.compactMap { state in
-                program.states.first {
+            let states = try interface.states.compactMap { state in
+                try program.states.first {
                     CoreMLWeightMatcher.identifier($0.name) == CoreMLWeightMatcher.identifier(state.name)
                 }
                 .map { own in
-                    let shape = Shape(state.type.extents ?? [])
-                    return StoredTensor(
-                        name: "out.kv_final.\(own.name)", elementType: .bool, shape: shape,
-                        bytes: ByteView(ByteBuffer(count: shape.count)))
+                    try StoredTensor.outline("out.kv_final.\(own.name)", state.type.extents ?? [])
                 }
             }
             guard states.count == program.states.count,
@@ -177,6 +178,16 @@ struct CoreMLRun {
             inputs[feature.name] = tensor.converted(to: feature.type.dataType.isFloatingPoint ? .float32 : .int64)
         }
         return inputs
+    }
+}
+
+extension StoredTensor {
+    /// A tensor that stands for its shape alone.
+    fileprivate static func outline(_ name: String, _ extents: [Int]) throws -> StoredTensor {
+        guard let count = Shape(extents).checkedCount else {
+            throw RequestError("\(name) of \(extents) has more elements than any memory holds", status: .unavailable)
+        }
+        return StoredTensor(name: name, elementType: .bool, shape: Shape(extents), bytes: try ByteView.zeros(count))
     }
 }
 

@@ -15,6 +15,10 @@ extension CoreMLPackage {
             let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
             throw RequestError("\(path) has no function \"\(name)\"\(hint) (it has: \(names.joined(separator: ", ")))")
         }
+        let weights = found.operations.filter { $0.isConstant && $0.type != "const" }.flatMap(\.outputs)
+        try MachineMemory.require(
+            MachineMemory.sum(weights.map { $0.content.tensor.decompressedBytes }),
+            for: "\(path): decompressing the weights of \(name)")
         return try blaming(name) {
             var interpreter = try FunctionInterpreter(found, of: self)
             return try FrozenProgram(try interpreter.program(shapes: shapes), bindings: ShapeBindings())
