@@ -12,10 +12,10 @@ struct CoreMLRemake {
     /// The model's weights whose codes it does not determine.
     private var open: [String] = []
 
-    /// Whether a weight of the package, or of the model, was compared exactly.
+    /// Whether a weight of the package, or of the model, was compared exactly, and found the same.
     func proves(_ weight: String) -> Bool {
         let name = CoreMLWeightMatcher.identifier(weight)
-        return isMade
+        return isMade && finding.differences.isEmpty
             && !open.map(CoreMLWeightMatcher.identifier).contains { name.hasPrefix($0) || name.hasPrefix("_\($0)") }
     }
 
