@@ -1,3 +1,4 @@
+import ByteIO
 import Programs
 import Runtime
 import Tensors
@@ -7,8 +8,8 @@ extension SampleRun {
     /// The statistics of what a weight is about to be multiplied with; nil where no vector was seen.
     /// - Parameter original: a run of the same samples at the same weight, with all weights as they were; nil: this is one.
     func statistics(of weight: Int, besides original: SampleRun? = nil) -> ActivationStatistics? {
-        guard let executor = executors.first else { return nil }
-        let columns = executor.function.calls[calls[0][weight]].inputs[1].shape.columns
+        let columns = columns(of: weight)
+        guard columns > 0 else { return nil }
         // Of fewer samples, one vector of so many is held out.
         let share = CalibrationSamples.heldOutShare
         let sums = MomentSums(columns: columns, hasDrift: original != nil)
@@ -39,6 +40,34 @@ extension SampleRun {
             }
         }
         return sums.statistics(threads: threads)
+    }
+
+    /// Of the weight seen as a matrix; 0 without samples.
+    private func columns(of weight: Int) -> Int {
+        executors.first.map { $0.function.calls[calls[0][weight]].inputs[1].shape.columns } ?? 0
+    }
+
+    /// What finding the statistics of some weights takes at one time, in bytes.
+    /// - Parameter original: as `statistics` takes it.
+    /// - Returns: what stays until all are found, and the most that comes to it on the way.
+    func statisticsBytes(
+        of isWanted: (String) -> Bool, besides original: SampleRun?
+    ) -> (kept: Int, passing: Int) {
+        let hasDrift = original != nil
+        var (kept, passing) = (0, 0)
+        for index in weights.indices where isWanted(weights[index]) {
+            let columns = columns(of: index)
+            if !sharesInput(withWeightBefore: index) {
+                kept = MachineMemory.sum([kept, CalibrationMemory.statistics(columns: columns, hasDrift: hasDrift)])
+            }
+            let vectors = executors.indices.map { chunk in
+                executors[chunk].function.calls[calls[chunk][index]].places * columns * MemoryLayout<Float>.stride
+            }
+            let sums = CalibrationMemory.sums(columns: columns, hasDrift: hasDrift)
+            let factor = CalibrationMemory.factor(columns: columns, hasDrift: hasDrift)
+            passing = max(passing, MachineMemory.sum([sums, hasDrift ? vectors.max() ?? 0 : 0]), factor)
+        }
+        return (kept, passing)
     }
 
     /// All vectors of a chunk, in the order in which they are seen.

@@ -21,13 +21,19 @@ final class SampleRun {
     /// By the weight's index in the program of all chunks.
     private let weightNames: [String]
 
-    init(_ samples: CalibrationSamples, threads: Int) throws {
+    /// Of all samples at once.
+    let arenaBytes: Int
+
+    /// - Parameter held: bytes that are in memory meanwhile.
+    /// - Throws: `RequestError` (unavailable) when the samples do not fit beside them.
+    init(_ samples: CalibrationSamples, besides held: Int = 0, threads: Int) throws {
         self.threads = threads
         // All chunks read one copy of the weights.
         let functions = try samples.chunks.map { try samples.part.freezing($0.bindings) }
         let program = try Recipe(default: Codecs.codec("stored")).compressing(functions, threads: threads).compiled()
+        arenaBytes = MachineMemory.sum(program.functions.map(\.arenaBytes))
         try MachineMemory.require(
-            MachineMemory.sum(program.functions.map(\.arenaBytes)),
+            MachineMemory.sum([arenaBytes, held]),
             for: "calibration with \(samples.count) samples of \(samples.part.name)")
         let each = max(1, threads / max(functions.count, 1))
         let executors = try functions.indices.map { try Executor(program, function: $0, threads: each) }

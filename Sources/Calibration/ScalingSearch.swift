@@ -76,7 +76,7 @@ public struct ScalingSearch {
             let part = part.thinned(to: Self.judgedPositions)
             let exact = try SampleRun(part, threads: threads)
             try exact.run(from: nil, to: nil)
-            let run = try SampleRun(part.replacing(weights.tensors), threads: threads)
+            let run = try SampleRun(part.replacing(weights.tensors), besides: exact.arenaBytes, threads: threads)
             for tensor in stored { try run.replace(tensor) }
             try run.run(from: nil, to: nil)
             return sum + run.error(of: run.outputs(), from: exact.outputs())

@@ -56,6 +56,8 @@ public struct SequentialCompression {
         keep: (PlannedWeight, Result) throws -> CompressedTensor = { $1.tensor }
     ) throws -> [String: Result] {
         var results: [String: Result] = [:]
+        /// Bytes of the statistics in it.
+        var held = 0
         for part in samples {
             let original = try StatisticsWalk(part, memory: memory, threads: threads)
             for method in [CalibrationMethod.weighted, .gptq] {
@@ -69,6 +71,8 @@ public struct SequentialCompression {
                     : try StatisticsWalk(
                         part, with: stored + results.values.map(\.tensor), besides: original, memory: memory,
                         threads: threads)
+                held += try walk.requireMemory(
+                    forStatisticsOf: { wanted[$0] != nil && results[$0] == nil }, besides: held)
                 var weighted: [PlannedWeight] = []
                 for (index, name) in walk.weights.enumerated() {
                     guard let weight = wanted[name], results[name] == nil,

@@ -1,3 +1,4 @@
+import ByteIO
 import Programs
 import WeightCompression
 
@@ -21,7 +22,7 @@ final class StatisticsWalk {
         _ samples: CalibrationSamples, with tensors: [CompressedTensor]? = nil, besides original: StatisticsWalk? = nil,
         memory: (any StatisticsMemory)?, threads: Int
     ) throws {
-        run = try SampleRun(samples, threads: threads)
+        run = try SampleRun(samples, besides: original?.run.arenaBytes ?? 0, threads: threads)
         part = samples.part.name
         self.original = original
         self.memory = memory
@@ -30,6 +31,17 @@ final class StatisticsWalk {
             stored = memory.map { _ in StoredSoFar(own) }
             for tensor in own { try run.replace(tensor) }
         }
+    }
+
+    /// - Parameter held: bytes of what is known already.
+    /// - Returns: bytes of what will be known besides.
+    /// - Throws: `RequestError` (unavailable) when what the statistics of some weights take does not fit into memory.
+    func requireMemory(forStatisticsOf isWanted: (String) -> Bool, besides held: Int) throws -> Int {
+        let (kept, passing) = run.statisticsBytes(of: isWanted, besides: original?.run)
+        let arenas = [run.arenaBytes, original?.run.arenaBytes ?? 0]
+        try MachineMemory.require(
+            MachineMemory.sum(arenas + [held, kept, passing]), for: "calibration of the weights of \(part)")
+        return kept
     }
 
     func statistics(of index: Int) throws -> ActivationStatistics? {

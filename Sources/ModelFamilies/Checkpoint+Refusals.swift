@@ -29,11 +29,14 @@ extension Checkpoint {
     /// - Throws: `RequestError` (unavailable) for a sentence encoder, where the family builds the transformer alone.
     func refuseModules() throws {
         guard let document = try document("modules.json") else { return }
-        let types = try document.array().map { try $0["type"].string().split(separator: ".").last.map(String.init) ?? "" }
+        let types = try document.array().map { module in
+            try module["type"].string().split(separator: ".").last.map(String.init) ?? ""
+        }
         guard let module = types.first(where: { $0 != "Transformer" }) else { return }
         throw RequestError(
             "\(document.file): the module \"\(module)\" after the transformer is not supported for this model_type; to "
-                + "convert the transformer alone, convert a copy of the model without modules.json", status: .unavailable)
+                + "convert the transformer alone, convert a copy of the model without modules.json",
+            status: .unavailable)
     }
 
     /// - Throws: `RequestError` for a field that counts as if it were not there, although the family asks for it.

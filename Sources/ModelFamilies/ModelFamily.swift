@@ -114,7 +114,8 @@ extension ModelFamily {
         }
         if !standsInForMissing, let error = names.error(for: refused) { throw error }
         return FamilyModel(
-            programs: programs, unused: unused, ignoredTensors: patterns.fitting, used: names.used, origins: names.origins, missing: names.missing,
+            programs: programs, unused: unused, ignoredTensors: patterns.fitting, used: names.used,
+            origins: names.origins, missing: names.missing,
             remarks: checkpoint.ignoredFields.map { "the field \($0) was ignored, as asked for" } + names.remarks
                 + checkpoint.remarksOnWeights(names.used))
     }

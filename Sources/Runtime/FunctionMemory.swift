@@ -24,8 +24,9 @@ struct FunctionMemory {
         let sizes = try function.inputs.map { try $0.byteCount(in: function.name) }
         let stateSizes = try function.states.map { try $0.port.byteCount(in: function.name) }
         let purpose = "function \(function.name)"
+        let decoded = function.calls.map { WholeWeight.byteCount(for: $0, weights) }.max() ?? 0
         try MachineMemory.require(
-            MachineMemory.sum([function.arenaBytes] + sizes + stateSizes), for: purpose)
+            MachineMemory.sum([function.arenaBytes, decoded] + sizes + stateSizes), for: purpose)
         arena = try ByteBuffer(allocating: function.arenaBytes, for: purpose)
         inputs = try sizes.map { try ByteBuffer(allocating: $0, for: purpose) }
         self.states = try function.states.map(states.buffer)

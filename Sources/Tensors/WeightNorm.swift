@@ -43,20 +43,7 @@ public enum WeightNorm {
         let strides = zip(lengthShape.dimensions, lengthShape.strides).map { $0 == 1 ? 0 : $1 }
         var indices: [Int] = []
         indices.reserveCapacity(shape.count)
-        var position = [Int](repeating: 0, count: shape.rank)
-        var index = 0
-        for _ in 0..<shape.count {
-            indices.append(index)
-            var axis = shape.rank - 1
-            while axis >= 0 {
-                position[axis] += 1
-                index += strides[axis]
-                if position[axis] < shape.dimensions[axis] { break }
-                index -= strides[axis] * position[axis]
-                position[axis] = 0
-                axis -= 1
-            }
-        }
+        shape.forEachOffset(by: strides) { indices.append($0) }
         return indices
     }
 }

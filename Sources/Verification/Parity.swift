@@ -55,7 +55,8 @@ public struct Parity: Sendable {
 
     private func report(_ options: Options, progress: (Stage, Double) -> Void) throws -> ParityReport {
         if case .coreML(let package) = subject {
-            return try CoreMLParity(package: package, programs: reference?.programs).check(options, progress: progress)
+            return try CoreMLParity(package: package, programs: reference?.programs, original: reference?.original)
+                .check(options, progress: progress)
         }
         guard let program = subject.program else {
             throw RequestError("what is verified has to be a package, not a model")

@@ -10,53 +10,6 @@ import WeightCompression
 
 @Suite("Core ML packages whose digests fit their damage")
 struct CoreMLRemakeTests {
-    private func program() throws -> Program {
-        var builder = ProgramBuilder(name: "model")
-        let numbers: [Float] = (0..<192).map { (index: Int) -> Float in Float(index * 37 % 101 - 50) / 40 }
-        let weight = builder.constant(
-            StoredTensor(name: "layer.weight", floats: numbers, shape: [16, 12]), isWeight: true)
-        let gains: [Float] = (0..<16).map { (index: Int) -> Float in 1 + Float(index) / 8 }
-        let gain = builder.constant(
-            StoredTensor(name: "norm.weight", floats: gains, shape: [16]), isWeight: true)
-        let x = builder.input("x", TensorType(.float32, [2, 12]))
-        let memory = builder.state("memory", TensorType(.float32, [2, 16]))
-        let y = try builder.apply(Add(), [try builder.apply(Linear(), [x, weight]), memory])
-        builder.update("memory", to: y)
-        builder.output("y", try builder.apply(RMSNorm(epsilon: 1e-5), [y, gain]))
-        builder.output("positive", try builder.apply(Relu(), [y]))
-        return try builder.finish()
-    }
-
-    private func exported(_ program: Program, _ codec: String) throws -> (model: CoreMLModel, weights: [UInt8]) {
-        let recipe = Recipe(default: try Codecs.codec(codec))
-        let functions = [try program.freezing(ShapeBindings())]
-        let draft = try CoreMLExporter(
-            CoreMLOptions(target: .iOS18, floatType: .float16, layout: .plain, allowsFallback: false)
-        ).draft(
-            of: ExportedModel(
-                program: try recipe.compressing(functions, threads: 1), family: "sample",
-                provenance: [("accelc.recipe", recipe.json.text()), ("accelc.shapes", "model")]))
-        return try withTemporaryFolder { folder in
-            try draft.weights.blobs.write(to: "\(folder)/weight.bin")
-            return (draft.model, try MappedFile("\(folder)/weight.bin").bytes.withBytes { Array($0) })
-        }
-    }
-
-    /// The package with digests of what it holds now.
-    private func resealed(_ model: CoreMLModel, _ weights: [UInt8]) throws -> CoreMLPackage {
-        let entries = try BlobReader(ByteView(weights), file: "weight.bin").checkedEntries()
-        var model = model
-        model.seal(entries.map { ($0.offset, SHA256.digest(of: $0.entry.bytes)) })
-        let package = try CoreMLPackage(
-            model: ByteView(model.encoded), weights: ByteView(weights), path: "x.mlpackage")
-        #expect(try package.check())
-        return package
-    }
-
-    private func report(_ package: CoreMLPackage, _ program: Program) throws -> ParityReport {
-        try CoreMLParity(package: package, programs: [program]).check(Parity.Options()) { _, _ in }
-    }
-
     private static let codecs = [
         "float16", "int8:axis=channel", "int4:block=channel", "palette:bits=4,group=4",
         "sparse:target=0.5+palette:bits=2",
@@ -65,17 +18,19 @@ struct CoreMLRemakeTests {
 
     @Test("An export is what an export of the model is", arguments: codecs)
     func same(codec: String) throws {
-        let program = try program()
-        let (model, weights) = try exported(program, codec)
-        let report = try report(try resealed(model, weights), program)
-        #expect(report.misfits == [] && report.remarks == [] && report.exitStatus == .success, "\(report.terminal())")
+        let program = try CoreMLSample.program()
+        let (model, weights) = try CoreMLSample.exported(program, codec)
+        let report = try CoreMLSample.report(try CoreMLSample.resealed(model, weights), program)
+        #expect(
+            report.structure?.differences == [] && report.structure?.remarks == [] && report.exitStatus == .success,
+            "\(report.terminal())")
         #expect(report.outputs.contains { $0.name == "memory" && $0.stage == .graph })
     }
 
     @Test("Each bit of an element that is another is a difference, and named", arguments: codecs)
     func elements(codec: String) throws {
-        let program = try program()
-        let (model, weights) = try exported(program, codec)
+        let program = try CoreMLSample.program()
+        let (model, weights) = try CoreMLSample.exported(program, codec)
         let entries = try BlobReader(ByteView(weights), file: "weight.bin").checkedEntries()
         var tried = 0
         for (_, entry) in entries {
@@ -83,9 +38,12 @@ struct CoreMLRemakeTests {
             for bit in stride(from: 0, to: bits, by: 7) {
                 var damaged = weights
                 damaged[entry.start + bit / 8] ^= 1 << UInt8(bit % 8)
-                let remake = try CoreMLRemake(of: try resealed(model, damaged), from: [program], threads: 1)
-                #expect(remake.differences.count == 1 && remake.open == [], "bit \(bit) of the entry at \(entry.start)")
-                #expect(remake.differences.first?.contains("weight") ?? false)
+                let remake = try CoreMLRemake(
+                    of: try CoreMLSample.resealed(model, damaged), from: [program], threads: 1)
+                #expect(
+                    remake.finding.differences.count == 1 && remake.finding.remarks == [],
+                    "bit \(bit) of the entry at \(entry.start)")
+                #expect(remake.finding.differences.first?.name.contains("weight") ?? false)
                 tried += 1
             }
         }
@@ -94,14 +52,14 @@ struct CoreMLRemakeTests {
 
     @Test("Each field of the model that is another is a difference")
     func fields() throws {
-        let program = try program()
-        let (model, weights) = try exported(program, "int8:axis=channel")
+        let program = try CoreMLSample.program()
+        let (model, weights) = try CoreMLSample.exported(program, "int8:axis=channel")
         func requireFound(_ what: String, _ change: (inout CoreMLModel) -> Void) throws {
             var changed = model
             change(&changed)
             #expect(changed != model, "\(what) changes nothing")
-            let remake = try CoreMLRemake(of: try resealed(changed, weights), from: [program], threads: 1)
-            #expect(!remake.differences.isEmpty, "\(what) passes")
+            let remake = try CoreMLRemake(of: try CoreMLSample.resealed(changed, weights), from: [program], threads: 1)
+            #expect(!remake.finding.differences.isEmpty, "\(what) passes")
         }
         try requireFound("a version") { $0.specificationVersion = 10 }
         try requireFound("outputs exchanged") { $0.interfaces[0].outputs.swapAt(0, 1) }
@@ -139,21 +97,21 @@ struct CoreMLRemakeTests {
 
     @Test("What the model does not determine is said, not passed over")
     func open() throws {
-        let program = try program()
-        var (model, weights) = try exported(program, "int4:block=channel,method=gptq")
-        let calibrated = try CoreMLRemake(of: try resealed(model, weights), from: [program], threads: 1)
-        #expect(calibrated.differences == [] && calibrated.open.count == 1)
-        #expect(calibrated.open.first?.contains("1 weight depend") ?? false, "\(calibrated.open)")
+        let program = try CoreMLSample.program()
+        var (model, weights) = try CoreMLSample.exported(program, "int4:block=channel,method=gptq")
+        let calibrated = try CoreMLRemake(of: try CoreMLSample.resealed(model, weights), from: [program], threads: 1)
+        #expect(calibrated.finding.differences == [] && calibrated.finding.remarks.count == 1)
+        #expect(calibrated.finding.remarks.first?.contains("1 weight depend") ?? false)
         model.metadata.other.removeAll { $0.name.hasPrefix("accelc.sha256.") || $0.name == "accelc.exporter" }
         let earlier = try CoreMLPackage(model: ByteView(model.encoded), weights: ByteView(weights), path: "x.mlpackage")
-        let report = try report(earlier, program)
-        #expect(report.exitStatus == .success && report.remarks.count == 2 && report.containerFiles == nil)
+        let report = try CoreMLSample.report(earlier, program)
+        #expect(report.exitStatus == .success && report.structure?.remarks.count == 2 && report.containerFiles == nil)
         // Another model than the one that the package says it was made of.
         var other = ProgramBuilder(name: "other")
         other.output("y", try other.apply(Relu(), [other.input("x", TensorType(.float32, [2, 12]))]))
-        let plain = try exported(program, "float16")
+        let plain = try CoreMLSample.exported(program, "float16")
         let mistaken = try CoreMLRemake(
-            of: try resealed(plain.model, plain.weights), from: [try other.finish()], threads: 1)
-        #expect(mistaken.differences == ["it was made of model, and the model has no such part"])
+            of: try CoreMLSample.resealed(plain.model, plain.weights), from: [try other.finish()], threads: 1)
+        #expect(mistaken.finding.differences.map(\.reason) == ["it was made of model, and the model has no such part"])
     }
 }

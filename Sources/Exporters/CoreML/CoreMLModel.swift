@@ -93,7 +93,7 @@ extension CoreMLModel {
     }
 
     /// By the name of each output that a function gives in parts: the parts' names.
-    func parts(of function: String) -> [String: [String]] {
+    public func parts(of function: String) -> [String: [String]] {
         let prefix = Self.partsKey(of: "", in: function)
         return Dictionary(
             metadata.other.filter { $0.name.hasPrefix(prefix) }.map {

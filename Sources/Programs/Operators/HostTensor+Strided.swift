@@ -37,21 +37,6 @@ extension StridedLayout {
     /// Calls `body` with the index of the first element of each innermost row, in row-major order.
     func forEachRow(_ body: (Int) -> Void) {
         guard !shape.dimensions.contains(0) else { return }
-        let outer = max(shape.rank - 1, 0)
-        var position = [Int](repeating: 0, count: outer)
-        var start = offset
-        while true {
-            body(start)
-            var axis = outer - 1
-            while axis >= 0 {
-                position[axis] += 1
-                start += strides[axis]
-                if position[axis] < shape.dimensions[axis] { break }
-                start -= strides[axis] * position[axis]
-                position[axis] = 0
-                axis -= 1
-            }
-            if axis < 0 { return }
-        }
+        Shape(shape.dimensions.dropLast()).forEachOffset(from: offset, by: strides, body)
     }
 }

@@ -1,27 +1,34 @@
 import ByteIO
-import Tensors
 
 /// Computes at compile time what depends on tables only. Weights are not folded: functions share them, and a recipe
 /// stores them compressed.
 public enum FoldConstants: ProgramPass {
     public static let name = "fold-constants"
 
-    /// - Throws: `RequestError` (unavailable) when the tables would not fit into memory, before they are made.
+    /// - Throws: `RequestError` (unavailable) when the tables would not fit into memory, before any is made.
     public static func run(_ program: Program) throws -> Program {
-        var made = 0
+        try requireMemory(for: program)
         return try program.rewriting { node, inputs, builder in
             let tables = inputs.compactMap { builder.table($0) }
             guard tables.count == inputs.count else { return nil }
-            let results = MachineMemory.sum(node.outputs.map { program.type(of: $0).hostBytes })
-            // A table is made as numbers, and kept as bytes.
-            let work = MachineMemory.sum(
-                [results, results] + tables.map { TensorType($0.elementType, shape: $0.shape).hostBytes })
-            try MachineMemory.require(
-                MachineMemory.sum([made, work]), for: "folding the tables of \(program.name) up to \"\(node.label)\"")
-            made = MachineMemory.sum([made, results])
             return try node.operation.evaluate(tables.map(HostTensor.init)).map {
                 builder.literal($0, name: node.label)
             }
+        }
+    }
+
+    private static func requireMemory(for program: Program) throws {
+        var tables = Set(program.constants.filter { !$0.isWeight }.map(\.value))
+        var made = 0
+        for node in program.nodes where node.inputs.allSatisfy(tables.contains) {
+            func bytes(_ values: [Value]) -> Int { MachineMemory.sum(values.map { program.type(of: $0).hostBytes }) }
+            let results = bytes(node.outputs)
+            // A table is made as numbers, and kept as bytes.
+            try MachineMemory.require(
+                MachineMemory.sum([made, results, results, bytes(node.inputs)]),
+                for: "folding the tables of \(program.name) up to \"\(node.label)\"")
+            made = MachineMemory.sum([made, results])
+            tables.formUnion(node.outputs)
         }
     }
 }

@@ -16,6 +16,15 @@ struct WholeWeight: Sendable {
         self.operand = operand
     }
 
+    /// Bytes that a call decodes its weight to at most, while it runs: a transposed convolution orders it anew besides.
+    static func byteCount(for call: KernelCall, _ weights: [CompressedTensor]) -> Int {
+        guard call.operation is Conv || call.operation is ConvTranspose, call.inputs.count > 1,
+            case .weight(let index) = call.inputs[1].storage, weights.indices.contains(index)
+        else { return 0 }
+        let copies = call.operation is ConvTranspose ? 2 : 1
+        return Shape(weights[index].shape.dimensions + [copies, MemoryLayout<Float>.stride]).checkedCount ?? .max
+    }
+
     /// Calls `body` with the elements, row-major.
     func withFloats(on workers: Workers, _ body: (UnsafePointer<Float>) -> Void) {
         if let floats = operand.contiguousFloats { return body(floats) }

@@ -6,12 +6,18 @@ import WeightCompression
 
 /// The export of a model made again as the package's metadata say, and what in the package differs from it.
 struct CoreMLRemake {
-    /// Differences, in words.
-    private(set) var differences: [String] = []
+    private(set) var finding = StructureFinding()
     /// Whether it was made, so that nothing else has to prove what it proves.
     private(set) var isMade = true
-    /// What the model does not determine, in words.
-    private(set) var open: [String] = []
+    /// The model's weights whose codes it does not determine.
+    private var open: [String] = []
+
+    /// Whether a weight of the package, or of the model, was compared exactly, and found the same.
+    func proves(_ weight: String) -> Bool {
+        let name = CoreMLWeightMatcher.identifier(weight)
+        return isMade && finding.differences.isEmpty
+            && !open.map(CoreMLWeightMatcher.identifier).contains { name.hasPrefix($0) || name.hasPrefix("_\($0)") }
+    }
 
     /// - Parameter programs: the parts of the model.
     init(of package: CoreMLPackage, from programs: [Program], threads: Int) throws {
@@ -19,7 +25,7 @@ struct CoreMLRemake {
             let exporter = try CoreMLExporter(of: package)
             let functions = try Self.functions(of: package, programs)
             let recipe = try Self.recipe(of: package)
-            let calibrated = recipe.plan(for: functions).filter { $0.choice.codec.method.isToldOfInputs }
+            open = recipe.plan(for: functions).filter { $0.choice.codec.method.isToldOfInputs }
                 .map(\.source.name)
             var program = try recipe.compressing(functions, threads: threads)
             if package.note("package") != nil {
@@ -27,21 +33,23 @@ struct CoreMLRemake {
                 program = try CompressedProgram(lifting: program.compiled(), isWeight: weights.contains)
             }
             let draft = try exporter.draft(of: ExportedModel(program: program, family: "", provenance: []))
-            differences = try package.differences(from: draft, exceptElementsOf: calibrated)
-            if !calibrated.isEmpty {
-                open = [
-                    "codes of \(Figure.plural(calibrated.count, "weight")) depend on calibration data, which the model does "
-                        + "not have: they are held to their digests and limits, not compared code by code"
-                ]
+            for difference in try package.differences(from: draft, exceptElementsOf: open) {
+                finding.add(difference.name, difference.reason)
+            }
+            let operations = package.model.program.functions.reduce(0) { $0 + $1.operations.count }
+            finding.compared = [("function", package.model.interfaces.count), ("operation", operations)]
+            if !open.isEmpty {
+                finding.remarks.append(
+                    "codes of \(Figure.plural(open.count, "weight")) depend on calibration data, which the model does not "
+                        + "have: they are held to their digests and limits, not compared code by code")
             }
         } catch let mismatch as Mismatch {
-            differences = [mismatch.reason]
+            finding.add("accelc.shapes", mismatch.reason)
         } catch let unknown as CoreMLExporter.Unknown {
             isMade = false
-            open = [
+            finding.remarks.append(
                 "the package was not made again from the model, since \(unknown.reason): programs and codes are held to "
-                    + "limits, not compared exactly"
-            ]
+                    + "limits, not compared exactly")
         }
     }
 

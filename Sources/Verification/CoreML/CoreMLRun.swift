@@ -15,67 +15,57 @@ struct CoreMLRun {
     /// Of the ways in which the package stores weights, the one that may lose most.
     let weakest: SchemeTolerance?
 
-    func result(_ programs: [Program], _ options: Parity.Options) throws -> OutputStage.Result {
+    /// - Returns: nil when the inputs are not of the function's names and shapes.
+    func result(_ programs: [Program], _ options: Parity.Options) throws -> OutputStage.Result? {
         var result = OutputStage.Result()
-        func skip(_ reason: String) -> OutputStage.Result {
-            result.notCompared.append(
-                NotCompared(stage: .outputs, name: function + (source.golden?.suffix ?? ""), reason: reason))
-            return result
-        }
         let given = try tensors()
-        let model = reference(programs, given)
-        if case .seeded = source, model == nil { return skip("no part of the model has its inputs") }
+        let model = try reference(programs, given)
+        try model?.requireMemoryForInputs()
+        let golden = source.golden?.outputs.mapValues { HostTensor($0) } ?? [:]
+        if model == nil, !programs.isEmpty || golden.isEmpty {
+            result.notCompared.append(
+                NotCompared(
+                    stage: .outputs, name: function + (source.golden?.suffix ?? ""),
+                    reason: programs.isEmpty
+                        ? "there is no model to compare with" : "no part of the model has its inputs",
+                    isRequired: !programs.isEmpty))
+            if golden.isEmpty { return result }
+        }
         let inputs = model.map { modelInputs(of: $0, given) } ?? given
         let named = Dictionary(inputs.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
-        guard let own = try packageInputs(named) else { return skip("the inputs are not of its names and shapes") }
+        guard let own = try packageInputs(named) else { return nil }
         let start = CoreMLStates(of: interface, model: model, source: source, given: given)
         var states = start.ofPackage
         let actual = try package.run(function: interface.function, inputs: own, states: &states)
-        let golden = source.golden?.outputs.mapValues { HostTensor($0) } ?? [:]
+        let comparison = CoreMLComparison(
+            run: self, model: model, start: start, outputs: actual, states: states, suffix: source.golden?.suffix ?? "")
+        comparison.addSurplus(&result, stage: options.stages.contains(.graph) ? .graph : .outputs)
+        func expected(_ stored: [String: StoredTensor], _ model: FrozenProgram) throws -> CoreMLComparison.Expected {
+            var states = start.ofModel
+            let outputs = try model.evaluate(inputs, states: &states) { constant in
+                stored[constant.tensor.name].map { HostTensor($0) } ?? HostTensor(constant.tensor)
+            }
+            return CoreMLComparison.Expected(outputs: outputs, states: states)
+        }
+        if let model, options.stages.contains(.graph) {
+            comparison.add(.graph, .storedWeights, try expected(stored, model), &result) { _ in computing }
+        }
+        guard options.stages.contains(.outputs) else { return result }
         let lossy = Tolerance(
             sqnr: weakest?.output ?? SchemeTolerance.rounding, origin: "the default for \(weakest?.scheme ?? "float32")"
         )
-        func compareStates(
-            _ stage: Stage, _ reference: OutputFinding.Reference, _ expected: [String: HostTensor],
-            _ tolerance: (String) -> Tolerance
-        ) {
-            start.compare(states, with: expected, in: model?.program.states ?? []) { name, found, wanted in
-                result.outputs.append(
-                    OutputFinding(
-                        stage, function: function, name: name, against: reference, found, wanted, tolerance(name)))
-            } skip: { name, reason in
-                result.notCompared.append(NotCompared(stage: stage, name: "\(function) \(name)", reason: reason))
-            }
-        }
-        if let model {
-            if options.stages.contains(.graph) {
-                var expectedStates = start.ofModel
-                let expected = try model.evaluate(
-                    inputs, states: &expectedStates,
-                    constant: { constant in
-                        self.stored[constant.tensor.name].map { HostTensor($0) } ?? HostTensor(constant.tensor)
-                    })
-                compare(.graph, .storedWeights, actual, expected, computing, &result)
-                compareStates(.graph, .storedWeights, expectedStates) { _ in computing }
-            }
-            if options.stages.contains(.outputs), golden.isEmpty {
-                var expectedStates = start.ofModel
-                let expected = try model.evaluate(inputs, states: &expectedStates)
-                compare(.outputs, .originalWeights, actual, expected, lossy, &result, options.budget)
-                compareStates(.outputs, .originalWeights, expectedStates) {
-                    options.budget?.tolerance(forOutput: $0) ?? lossy
-                }
-            }
-        }
-        if options.stages.contains(.outputs), !golden.isEmpty {
-            let expected = golden.sorted { $0.key < $1.key }.map { (name: $0.key, tensor: $0.value) }
-            compare(.outputs, .golden, actual, expected, lossy, &result, options.budget)
+        func tolerance(_ name: String) -> Tolerance { options.budget?.tolerance(forOutput: name) ?? lossy }
+        comparison.add(golden, &result, tolerance: tolerance)
+        // What the golden does not tell, the model does.
+        if let model, !comparison.names.subtracting(golden.keys).isEmpty {
+            let rest = try expected([:], model).without(Set(golden.keys))
+            comparison.add(.outputs, .originalWeights, rest, &result, tolerance: tolerance)
         }
         return result
     }
 
     /// The function's name, with the shape where it has several.
-    private var function: String {
+    var function: String {
         guard interface.shapeCount > 1,
             let input = interface.inputs.first(where: { $0.enumeratedShapes.count == interface.shapeCount })
         else { return interface.function }
@@ -93,15 +83,20 @@ struct CoreMLRun {
 
     /// Of the file, by name; empty when inputs are drawn.
     private func tensors() throws -> [String: HostTensor] {
+        let stored: [String: StoredTensor]
         switch source {
-        case .seeded: [:]
-        case .golden(let golden): golden.inputs.mapValues { HostTensor($0) }
-        case .file(let path): try InputMatcher(file: path).tensors.mapValues { HostTensor($0) }
+        case .seeded: return [:]
+        case .golden(let golden): stored = golden.inputs.merging(golden.outputs) { input, _ in input }
+        case .file(let path): stored = try InputMatcher(file: path).tensors
         }
+        let sizes = stored.values.map { TensorType($0.elementType, shape: $0.shape).hostBytes }
+        try MachineMemory.require(MachineMemory.sum(sizes), for: "the inputs of \(function)")
+        return (source.golden?.inputs ?? stored).mapValues { HostTensor($0) }
     }
 
     /// The part of the model that takes what the function takes, with the function's extents.
-    func reference(_ programs: [Program], _ given: [String: HostTensor]) -> FrozenProgram? {
+    /// - Throws: `RequestError` (unavailable) for extents that no machine has the memory for.
+    func reference(_ programs: [Program], _ given: [String: HostTensor]) throws -> FrozenProgram? {
         // An input that takes a range goes by those that enumerate their shapes.
         let extents: [String: [Int]?] = Dictionary(
             interface.inputs.map { input in
@@ -113,24 +108,19 @@ struct CoreMLRun {
         for program in programs {
             let names = Set(program.inputs.map { CoreMLWeightMatcher.identifier($0.name) })
             guard names.isSuperset(of: extents.keys), !names.isDisjoint(with: extents.keys) else { continue }
-            let shaped = program.inputs.compactMap { input -> StoredTensor? in
+            let shaped = try program.inputs.compactMap { input -> StoredTensor? in
                 let known = extents[CoreMLWeightMatcher.identifier(input.name)] ?? nil
                 guard let shape = given[input.name].map(\.shape.dimensions) ?? known,
                     shape.count == program.type(of: input.value).rank
                 else { return nil }
-                return StoredTensor(
-                    name: input.name, elementType: .bool, shape: Shape(shape),
-                    bytes: ByteView(ByteBuffer(count: Shape(shape).count)))
+                return try .outline(input.name, shape)
             }
-            let states = interface.states.compactMap { state in
-                program.states.first {
+            let states = try interface.states.compactMap { state in
+                try program.states.first {
                     CoreMLWeightMatcher.identifier($0.name) == CoreMLWeightMatcher.identifier(state.name)
                 }
                 .map { own in
-                    let shape = Shape(state.type.extents ?? [])
-                    return StoredTensor(
-                        name: "out.kv_final.\(own.name)", elementType: .bool, shape: shape,
-                        bytes: ByteView(ByteBuffer(count: shape.count)))
+                    try StoredTensor.outline("out.kv_final.\(own.name)", state.type.extents ?? [])
                 }
             }
             guard states.count == program.states.count,
@@ -189,33 +179,15 @@ struct CoreMLRun {
         }
         return inputs
     }
+}
 
-    private func compare(
-        _ stage: Stage, _ reference: OutputFinding.Reference, _ actual: [String: HostTensor],
-        _ expected: [(name: String, tensor: HostTensor)], _ tolerance: Tolerance, _ result: inout OutputStage.Result,
-        _ budget: Budget? = nil
-    ) {
-        let named = Dictionary(actual.map { (CoreMLWeightMatcher.output($0.key), $0.value) }) { first, _ in first }
-        let suffix = source.golden?.suffix ?? ""
-        for (place, output) in expected.enumerated() {
-            // Converters name outputs anew; then they are told by their place.
-            let byPlace = interface.outputs.count == expected.count ? actual[interface.outputs[place].name] : nil
-            let found =
-                named[CoreMLWeightMatcher.identifier(output.name)]
-                ?? (stage == .graph || source.golden == nil ? byPlace : nil)
-            guard let found, found.shape == output.tensor.shape else {
-                let reason = found.map { "the package gives \($0.shape), expected \(output.tensor.shape)" }
-                result.notCompared.append(
-                    NotCompared(
-                        stage: stage, name: "\(function) \(output.name)\(suffix)",
-                        reason: reason ?? "the package has no such output"))
-                continue
-            }
-            result.outputs.append(
-                OutputFinding(
-                    stage, function: function, name: output.name + suffix, against: reference, found,
-                    output.tensor, budget?.tolerance(forOutput: output.name) ?? tolerance))
+extension StoredTensor {
+    /// A tensor that stands for its shape alone.
+    fileprivate static func outline(_ name: String, _ extents: [Int]) throws -> StoredTensor {
+        guard let count = Shape(extents).checkedCount else {
+            throw RequestError("\(name) of \(extents) has more elements than any memory holds", status: .unavailable)
         }
+        return StoredTensor(name: name, elementType: .bool, shape: Shape(extents), bytes: try ByteView.zeros(count))
     }
 }
 

@@ -1,3 +1,4 @@
+import ByteIO
 import Exporters
 import Programs
 import Runtime
@@ -19,6 +20,9 @@ extension FrozenProgram {
     /// a place that an input says, is all that there is to know of it before it is fed. Caches are
     /// [batch, heads, places, width], as accelc's decoders have them.
     fileprivate func outline() throws -> FrozenProgram {
+        let made = program.outputs.map(\.value) + program.states.map(\.value)
+        try MachineMemory.require(
+            MachineMemory.sum(made.map { program.type(of: $0).hostBytes }), for: "what \(program.name) gives")
         var builder = ProgramBuilder(name: program.name)
         func zeros(_ type: TensorType, _ name: String, _ builder: inout ProgramBuilder) -> Value {
             let (shape, count) = (type.shape ?? [], type.shape?.count ?? 0)

@@ -10,7 +10,8 @@ struct CoreMLStates {
     private(set) var ofPackage: [String: HostTensor] = [:]
     /// By the model's names.
     private(set) var ofModel: [String: HostTensor] = [:]
-    private let names: [String]
+    /// The package's.
+    let names: [String]
 
     init(
         of interface: CoreMLModel.Interface, model: FrozenProgram?, source: InputSource, given: [String: HostTensor]
@@ -37,31 +38,32 @@ struct CoreMLStates {
 
     /// Compares the states that a run leaves: the elements that either side has changed, so that what is written counts
     /// and not what was there before.
+    /// - Parameter states: the model's names of those to compare.
     func compare(
-        _ found: [String: HostTensor], with expected: [String: HostTensor], in states: [Program.State],
+        _ found: [String: HostTensor], with expected: [String: HostTensor], of states: [String],
         _ body: (_ name: String, _ found: HostTensor, _ wanted: HostTensor) -> Void,
         skip: (_ name: String, _ reason: String) -> Void
     ) {
         let own = Dictionary(names.map { (CoreMLWeightMatcher.identifier($0), $0) }) { first, _ in first }
         for state in states {
-            guard let name = own[CoreMLWeightMatcher.identifier(state.name)], let wanted = expected[state.name] else {
-                skip(state.name, "the package has no such state")
+            guard let name = own[CoreMLWeightMatcher.identifier(state)], let wanted = expected[state] else {
+                skip(state, "the package has no such state")
                 continue
             }
             let begin = ofPackage[name] ?? HostTensor([Float](repeating: 0, count: wanted.shape.count), wanted.shape)
             let found = found[name] ?? begin
             guard found.shape == wanted.shape else {
-                skip(state.name, "the package has it as \(found.shape), expected \(wanted.shape)")
+                skip(state, "the package has it as \(found.shape), expected \(wanted.shape)")
                 continue
             }
             let (before, ours, theirs) = (begin.floats, found.floats, wanted.floats)
             let changed = before.indices.filter { ours[$0] != before[$0] || theirs[$0] != before[$0] }
             if changed.isEmpty {
-                body(state.name, found, wanted)
+                body(state, found, wanted)
             } else {
                 let shape = Shape([changed.count])
                 body(
-                    state.name, HostTensor(changed.map { ours[$0] }, shape),
+                    state, HostTensor(changed.map { ours[$0] }, shape),
                     HostTensor(changed.map { theirs[$0] }, shape))
             }
         }

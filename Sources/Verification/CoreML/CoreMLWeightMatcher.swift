@@ -55,14 +55,30 @@ struct CoreMLWeightMatcher {
     /// As the package says, else by name: the same, or the one that ends alike (`model_encoder_...` for `encoder_...`).
     func byName(_ weight: CoreMLWeight) -> Match? {
         if let held = weight.holds { return bySaying(weight, held) }
+        if let source = byName[Self.base(weight.name)], let match = Self.match(weight.shape, source) { return match }
+        let fitting = alike(weight).compactMap { Self.match(weight.shape, $0) }
+        return fitting.max { $0.source.name.count < $1.source.name.count }
+    }
+
+    /// The tensors whose names end as the weight's, or the other way round.
+    private func alike(_ weight: CoreMLWeight) -> [StoredTensor] {
         let name = Self.base(weight.name)
-        if let source = byName[name], let match = Self.match(weight.shape, source) { return match }
-        let alike = sources.filter { source in
+        return sources.filter { source in
             let other = Self.identifier(source.name)
             return name.hasSuffix("_\(other)") || other.hasSuffix("_\(name)")
         }
-        let fitting = alike.compactMap { Self.match(weight.shape, $0) }
-        return fitting.max { $0.source.name.count < $1.source.name.count }
+    }
+
+    /// Why no tensor of the model is what a weight stands for.
+    func objection(to weight: CoreMLWeight) -> String {
+        if let held = weight.holds {
+            return "\"\(held.tensor)\", of which it says it is the rows \(held.rows), has none such"
+        }
+        let named = byName[Self.base(weight.name)] ?? alike(weight).max { $0.name.count < $1.name.count }
+        if let named {
+            return "the package has it as \(weight.shape), but \"\(named.name)\" of the model is \(named.shape)"
+        }
+        return "no tensor of the model has its name, or its shape \(weight.shape) and elements like it"
     }
 
     /// By elements: of the tensors in `candidates` that fit in shape, the one that correlates best, if that is much.

@@ -13,6 +13,8 @@ struct CoreMLWeightStage {
     let threads: Int
     /// Each code has to be the nearest: nothing else proves it.
     var asksForNearest = false
+    /// Whether a weight of the package or of the model has been compared exactly, as what tables are computed of are.
+    var isProved: (String) -> Bool = { _ in false }
 
     struct Result {
         var weights: [WeightFinding] = []
@@ -32,8 +34,8 @@ struct CoreMLWeightStage {
         var joined: [String: JoinedTensor] = [:]
         for (index, weight) in weights.enumerated() {
             progress(Double(index) / Double(weights.count))
-            // A scalar, or a vector of one number, is a table of the converter's.
-            guard weight.shape.count > 1 || weight.holds != nil else { continue }
+            // A scalar, or a vector of one number, of another name than the model's is a table of the converter's.
+            guard weight.shape.count > 1 || weight.holds != nil || matches[index] != nil else { continue }
             let tensor = try package.tensor(of: weight)
             let elements = tensor.floats()
             if matches[index] == nil {
@@ -41,15 +43,10 @@ struct CoreMLWeightStage {
                 if let match = matches[index] { taken.insert(match.source.name) }
             }
             guard let match = matches[index] else {
-                let said = weight.holds.map {
-                    "\"\($0.tensor)\", of which it says it is the rows \($0.rows), has none such"
-                }
+                guard !isProved(weight.name) else { continue }
                 result.notCompared.append(
                     NotCompared(
-                        stage: .weights, name: weight.name,
-                        reason: said
-                            ?? "no tensor of the model has its name, or its shape \(weight.shape) and elements like it"
-                    ))
+                        stage: .weights, name: weight.name, reason: matcher.objection(to: weight), isRequired: true))
                 continue
             }
             let original = match.floats(as: weight.shape)
@@ -75,26 +72,27 @@ struct CoreMLWeightStage {
                     name: match.source.name, shape: match.source.shape, codec: weight.codec,
                     byteCount: (weight.storedBits + 7) / 8, sourceByteCount: match.source.bytes.count, isTable: false,
                     metrics: metrics.summarized, tolerance: tolerance, failure: failure))
-            if !match.isTransposed || match.source.shape.rank == 2 {
-                let floats = match.isTransposed ? Self.transposed(elements, match.source.shape) : elements
-                result.stored[match.source.name] = StoredTensor(
-                    name: match.source.name, floats: floats, shape: match.source.shape)
-            }
+            let floats = match.isTransposed ? Self.transposed(elements, match.source.shape) : elements
+            result.stored[match.source.name] = StoredTensor(
+                name: match.source.name, floats: floats, shape: match.source.shape)
         }
         for (name, tensor) in joined.sorted(by: { $0.key < $1.key }) {
             result.weights += [tensor.finding].compactMap(\.self)
             if tensor.missing == nil, result.stored[name] == nil { result.stored[name] = tensor.stored }
         }
-        for source in sources where !taken.contains(source.name) {
+        for source in sources where !taken.contains(source.name) && !isProved(source.name) {
             result.notCompared.append(
-                NotCompared(stage: .weights, name: source.name, reason: "no weight of the package stands for it"))
+                NotCompared(
+                    stage: .weights, name: source.name, reason: "no weight of the package stands for it",
+                    isRequired: true))
         }
         return result
     }
 
-    /// Elements of a matrix [columns, rows] as one of `shape` = [rows, columns].
+    /// Elements of a matrix [columns, rows] as one of `shape` = [rows, columns], which may have axes of 1 besides.
     private static func transposed(_ elements: [Float], _ shape: Shape) -> [Float] {
-        let (rows, columns) = (shape.dimensions[0], shape.dimensions[1])
+        let extents = shape.dimensions.filter { $0 != 1 }
+        let (rows, columns) = (extents[0], extents[1])
         return (0..<rows * columns).map { elements[$0 % columns * rows + $0 / columns] }
     }
 }

@@ -86,6 +86,12 @@ struct InputMatcher {
 
     /// - Throws: `RequestError` with exit status 3 that names the shapes of both sides.
     func functions(of program: CompiledProgram) throws -> [(function: Int, feed: FunctionFeed)] {
+        let largest = program.functions.map { function in
+            MachineMemory.sum(
+                (function.inputs + function.states.map(\.port)).filter { tensors[$0.name]?.shape == $0.shape }
+                    .map { TensorType($0.elementType, shape: $0.shape).hostBytes })
+        }
+        try MachineMemory.require(largest.max() ?? 0, for: "the inputs out of \(file)")
         let fitting = program.functions.indices.compactMap { index in
             feed(for: program.functions[index]).map { (function: index, feed: $0) }
         }

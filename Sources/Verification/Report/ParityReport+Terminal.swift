@@ -18,7 +18,6 @@ extension ParityReport {
             lines += failures.prefix(Self.listed).map { style.bad("  \($0.stage.code) \($0.name): \($0.reason)") }
             if failures.count > Self.listed { lines.append("  and \(failures.count - Self.listed) more") }
         }
-        if !remarks.isEmpty { lines += ["", style.strong("remarks")] + remarks.map { "  \($0)" } }
         if let selfTest {
             lines +=
                 [""]
@@ -43,7 +42,7 @@ extension ParityReport {
             let what = count == 0 ? "no container" : "\(Figure.plural(count, "file")) equal their digests"
             return ["\(title): \(count == 0 ? "not compared" : style.good("passed")) (\(what))"]
         case .structure:
-            let what = structure?.summary ?? "no model to convert again"
+            let what = structure?.summary ?? StructureFinding().summary
             return ["\(title): \(state) (\(what))"] + (structure?.remarks ?? []).map { "  \($0)" }
                 + (structure?.allowed ?? []).map { "  allowed by the budget: \($0.name): \($0.reason)" }
         case .weights:

@@ -47,8 +47,6 @@ public struct ParityReport: Sendable {
     public internal(set) var weightMetrics = Metrics()
     /// Weights that only one side has, in words; each is a failure.
     public internal(set) var misfits: [String] = []
-    /// What is worth knowing and no failure: what could not be proved, and why.
-    public internal(set) var remarks: [String] = []
     public internal(set) var operators: [OperatorFinding] = []
     public internal(set) var outputs: [OutputFinding] = []
     public internal(set) var notCompared: [NotCompared] = []
@@ -85,6 +83,12 @@ public struct ParityReport: Sendable {
     func title(of row: OutputFinding) -> String {
         let isShared = outputs.contains { $0.name == row.name && $0.function != row.function }
         return isShared ? "\(row.function) \(row.name)" : row.name
+    }
+
+    /// Notes something that is worth knowing and no failure: what could not be proved, and why.
+    mutating func remark(_ text: String) {
+        structure = structure ?? StructureFinding()
+        structure?.remarks.append(text)
     }
 
     mutating func add(_ result: OutputStage.Result) {
@@ -163,18 +167,17 @@ extension ParityReport {
         case nothingCompared
     }
 
-    /// Every failure in words, in the order of the stages; the budget's own mistakes before them.
+    /// Every failure in words: the budget's own mistakes, figures in the order of the stages, then what was not compared.
     public var failures: [(stage: Stage, name: String, reason: String)] {
         budgetMistakes.map { ($0.stage, $0.place, $0.reason) }
             + (structure?.differences ?? []).map { (.structure, $0.name, $0.reason) }
-            + notCompared.filter(\.isRequired).map { ($0.stage, $0.name, "not compared: \($0.reason)") }
             + misfits.map { (.weights, "weights", $0) }
             + weights.compactMap { row in row.failure.map { (.weights, row.name, $0) } }
             + sizes.compactMap { row in row.failure.map { (.weights, "size", $0) } }
             + operators.compactMap { row in row.failure.map { (.operators, row.label, $0) } }
             + outputs.compactMap { row in
                 row.failure.map { (row.stage, "\(row.function) \(row.name), \(row.reference.rawValue)", $0) }
-            }
+            } + notCompared.filter(\.isRequired).map { ($0.stage, $0.name, "not compared: \($0.reason)") }
     }
 
     /// How many comparisons a stage made. What was not compared never counts.

@@ -1,4 +1,5 @@
 import ByteIO
+public import Exporters
 public import ModelFamilies
 public import Packages
 public import Programs
@@ -41,13 +42,25 @@ public struct OriginalModel: Sendable {
     /// The model that a package is compared with, in the parts that the package says were asked for.
     /// - Throws: `FormatError` and `RequestError` as for a conversion.
     public init(_ checkpoint: Checkpoint, for package: AcceleratorPackage, threads: Int) throws {
+        let provenance = package.manifest.provenance
+        try self.init(
+            checkpoint, parts: provenance.parts, ignoredTensors: provenance.ignoredTensors, threads: threads)
+    }
+
+    /// The model that a Core ML package is compared with, in the parts that the package was made of.
+    /// - Throws: `FormatError` and `RequestError` as for a conversion.
+    public init(_ checkpoint: Checkpoint, for package: CoreMLPackage, threads: Int) throws {
+        try self.init(
+            checkpoint, parts: package.parts.sorted(), ignoredTensors: package.model.ignoredTensors, threads: threads)
+    }
+
+    private init(_ checkpoint: Checkpoint, parts: [String], ignoredTensors: [String], threads: Int) throws {
         let family = try Families.matching(checkpoint.configuration)
         // A part that the family does not have is a difference, and no error.
-        let asked = package.manifest.provenance.parts.filter(family.parts.contains)
+        let asked = parts.filter(family.parts.contains)
         // So is a pattern that fits nothing.
         let model = try family.model(
-            for: checkpoint, parts: asked, ignoredTensors: package.manifest.provenance.ignoredTensors,
-            allowsIdlePatterns: true)
+            for: checkpoint, parts: asked, ignoredTensors: ignoredTensors, allowsIdlePatterns: true)
         let digests = try ModelDigests(checkpoint, cache: nil, threads: threads)
         try digests.complete()
         self.init(model, of: checkpoint, by: family, digests: digests)

@@ -17,9 +17,10 @@ public struct StructureFinding: Sendable {
 
     public var comparisons: Int { compared.reduce(0) { $0 + $1.count } }
 
-    /// e.g. `1 function, 90 calls as the model's conversion makes them`
+    /// e.g. `1 function, 90 calls`
     var summary: String {
-        compared.map { Figure.plural($0.count, $0.what) }.joined(separator: ", ")
+        compared.isEmpty
+            ? "nothing to convert again" : compared.map { Figure.plural($0.count, $0.what) }.joined(separator: ", ")
     }
 
     mutating func add(_ name: String, _ reason: String) {

@@ -12,7 +12,7 @@ public struct HeldOutVectors: Sendable {
 
 /// Collects vectors to hold out: the more there are, the fewer of them.
 struct HeldOutCollector {
-    private static let most = 256
+    static let most = 256
     private let columns: Int
     private let hasDrift: Bool
     private var (seen, step) = (0, 1)

@@ -6,7 +6,7 @@ import Tensors
 /// float64. The same bits for any number of threads and any instruction set.
 public final class MomentSums {
     /// Vectors in a block: as many as one chain of float32 sums takes.
-    private static let blockRows = 192
+    static let blockRows = 192
     private let columns: Int
     private let width = ck_panel_width()
     private var count = 0

@@ -66,11 +66,7 @@ enum VerifyCommand: Command {
         var reference: Subject?
         if let model = arguments[against] {
             let checkpoint = try Checkpoint(model: model, arguments)
-            let family = try Families.matching(checkpoint.configuration)
-            let parts = family.parts.filter(package.parts.contains)
-            let ignored = package.model.ignoredTensors
-            reference = .reference(
-                try family.model(for: checkpoint, parts: parts, ignoredTensors: ignored).programs)
+            reference = .model(try OriginalModel(checkpoint, for: package, threads: console.threads))
         }
         let progress = console.progress("verifying")
         let report = try Parity(of: .coreML(package), against: reference)

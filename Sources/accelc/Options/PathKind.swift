@@ -1,6 +1,7 @@
 import ByteIO
 import Exporters
 import Packages
+import Tensors
 
 /// What stands at a path: by what it holds, and by its name only where it is too broken to be recognised. Every command
 /// asks this one.
@@ -42,19 +43,20 @@ enum PathKind: CaseIterable {
     private static func file(_ path: String) -> PathKind {
         if AcceleratorPackage.looksLikePackage(at: path) { return .package }
         let start = (try? MappedFile(path).bytes).map { $0[0..<min($0.count, 16)].withBytes { Array($0) } } ?? []
-        if start.starts(with: Array("GGUF".utf8)) { return .gguf }
-        if start.count > 1, start[0] == 0x80, (2...5).contains(start[1]) { return .pickle }
+        let format = ForeignFormat(start)
+        if format == .gguf { return .gguf }
+        if format == .pickle { return .pickle }
         // A safetensors header is a JSON object after its length.
         if start.count > 8, start[8] == UInt8(ascii: "{"), start[6] == 0, start[7] == 0 { return .tensors }
         if let kind = byName(path) { return kind }
-        return start.starts(with: [0x50, 0x4B, 3, 4]) ? .archive : .otherFile
+        return format == .zip ? .archive : .otherFile
     }
 
-    private static let suffixes: [(String, PathKind)] = [
-        (".accelpkg", .package), (".zip", .package), (".mlpackage", .coreML), (".safetensors", .tensors),
-        (".safetensors.index.json", .model), (".gguf", .gguf), (".onnx", .onnx), (".bin", .pickle), (".pt", .pickle),
-        (".pth", .pickle), (".ckpt", .pickle), (".pkl", .pickle), (".pickle", .pickle),
-    ]
+    private static let suffixes: [(String, PathKind)] =
+        [
+            (".accelpkg", .package), (".zip", .package), (".mlpackage", .coreML), (".safetensors", .tensors),
+            (".safetensors.index.json", .model), (".gguf", .gguf), (".onnx", .onnx),
+        ] + ForeignFormat.pickleSuffixes.map { ($0, .pickle) }
 
     private static func byName(_ path: String) -> PathKind? {
         let name = Files.trimmingSlashes(path)

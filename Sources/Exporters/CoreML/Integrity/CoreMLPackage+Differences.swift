@@ -1,21 +1,32 @@
 import ByteIO
 
+/// Something in a Core ML package that an export of the same model would have made otherwise.
+public struct CoreMLDifference: Equatable, Sendable {
+    /// Where it is: a function, a value of one, or `metadata`.
+    public let name: String
+    /// What is there, and what should be.
+    public let reason: String
+
+    init(_ name: String, _ reason: String) { (self.name, self.reason) = (name, reason) }
+}
+
 extension CoreMLPackage {
-    /// What differs from an export of the same model, in words; empty when nothing does. An export is deterministic, so
+    /// What differs from an export of the same model; empty when nothing does. An export is deterministic, so
     /// everything has to be equal: what applications see, each operation with its attributes and inputs, each element.
     /// - Parameter open: names of weights whose elements the model does not determine; these are not compared.
-    public func differences(from draft: CoreMLDraft, exceptElementsOf open: [String] = []) throws -> [String] {
+    public func differences(
+        from draft: CoreMLDraft, exceptElementsOf open: [String] = []
+    ) throws -> [CoreMLDifference] {
         // As it reads back: not all that a draft says of its types is written.
         let wanted = try CoreMLModel(ByteView(draft.model.encoded), file: "the export made again")
         guard model.specificationVersion == wanted.specificationVersion else {
-            return [
-                "the specification version is \(model.specificationVersion), expected \(wanted.specificationVersion)"
-            ]
+            let reason = "is \(model.specificationVersion), expected \(wanted.specificationVersion)"
+            return [CoreMLDifference("specification version", reason)]
         }
         var differences = model.interfaceDifferences(from: wanted)
         let (own, other) = (model.program.canonical.functions, wanted.program.canonical.functions)
         guard own.map(\.name) == other.map(\.name) else {
-            return ["has the functions \(own.map(\.name)), expected \(other.map(\.name))"]
+            return [CoreMLDifference("functions", "are \(own.map(\.name)), expected \(other.map(\.name))")]
         }
         let names = open.map(MILBuilder.identifier)
         func isOpen(_ operation: MILOperation) -> Bool {
@@ -31,35 +42,37 @@ extension CoreMLPackage {
         let entries = try blobs?.checkedEntries() ?? []
         let digests = try draft.weights.blobs.digests()
         guard entries.map(\.offset) == digests.map(\.offset) else {
-            return ["weight.bin has \(entries.count) entries, expected \(digests.count)"]
+            return [CoreMLDifference("weight.bin", "has \(entries.count) entries, expected \(digests.count)")]
         }
         for ((offset, entry), wanted) in zip(entries, digests) where !openOffsets.contains(offset) {
             guard SHA256.digest(of: entry.bytes) != wanted.digest else { continue }
             differences.append(
-                "\(name(ofEntry: offset)): \(entry.elements) \(entry.dataType.word) at byte \(offset) of weight.bin are "
-                    + "not what the recipe makes of the model")
+                CoreMLDifference(
+                    name(ofEntry: offset),
+                    "\(entry.elements) \(entry.dataType.word) at byte \(offset) of weight.bin are not what the recipe makes of "
+                        + "the model"))
         }
         return differences
     }
 }
 
 extension CoreMLModel {
-    fileprivate func interfaceDifferences(from wanted: CoreMLModel) -> [String] {
-        guard interfaces.map(\.function) == wanted.interfaces.map(\.function) else {
-            return [
-                "describes the functions \(interfaces.map(\.function)), expected \(wanted.interfaces.map(\.function))"
-            ]
+    fileprivate func interfaceDifferences(from wanted: CoreMLModel) -> [CoreMLDifference] {
+        let (own, other) = (interfaces.map(\.function), wanted.interfaces.map(\.function))
+        guard own == other else {
+            return [CoreMLDifference("functions", "are described as \(own), expected \(other)")]
         }
-        var differences: [String] = []
-        for (own, other) in zip(interfaces, wanted.interfaces) {
+        var differences: [CoreMLDifference] = []
+        for (interface, wanted) in zip(interfaces, wanted.interfaces) {
             for (kind, own, other) in [
-                ("inputs", own.inputs, other.inputs), ("outputs", own.outputs, other.outputs),
-                ("states", own.states, other.states),
+                ("inputs", interface.inputs, wanted.inputs), ("outputs", interface.outputs, wanted.outputs),
+                ("states", interface.states, wanted.states),
             ] where own != other {
                 func text(_ features: [Feature]) -> String {
                     features.map { "\($0.name) \($0.type)" }.joined(separator: ", ")
                 }
-                differences.append("\(kind) are described as \(text(own)), expected \(text(other))")
+                let reason = "\(kind) are described as \(text(own)), expected \(text(other))"
+                differences.append(CoreMLDifference(interface.function, reason))
             }
         }
         func notes(_ model: CoreMLModel) -> [MILNamed<String>] {
@@ -69,33 +82,41 @@ extension CoreMLModel {
                 }
             }.sorted { $0.name < $1.name }
         }
-        if notes(self) != notes(wanted) { differences.append("what its weights and outputs are parts of is another") }
+        if notes(self) != notes(wanted) {
+            differences.append(CoreMLDifference("metadata", "what its weights and outputs are parts of is another"))
+        }
         return differences
     }
 }
 
 extension MILFunction {
-    /// The first difference, in words.
-    fileprivate func difference(from wanted: MILFunction, isOpen: (MILOperation) -> Bool) -> String? {
+    /// The first difference.
+    fileprivate func difference(
+        from wanted: MILFunction, isOpen: (MILOperation) -> Bool
+    ) -> CoreMLDifference? {
         guard opset == wanted.opset, inputs == wanted.inputs else {
-            return "\(name): takes other inputs than it has to"
+            return CoreMLDifference(name, "takes other inputs than it has to")
         }
         for (own, other) in zip(operations, wanted.operations) where own != other {
             if isOpen(own), own.shape == other.shape { continue }
-            let found = "\(own.type) \"\(own.outputs.first?.name ?? "")\""
+            let output = own.outputs.first?.name ?? ""
             guard own.type == other.type, own.outputs == other.outputs else {
-                return "\(name): has \(found) where \(other.type) \"\(other.outputs.first?.name ?? "")\" is expected"
+                let expected = "\(other.type) \"\(other.outputs.first?.name ?? "")\" is expected"
+                return CoreMLDifference(name, "has \(own.type) \"\(output)\" where \(expected)")
             }
             let part =
                 own.inputs == other.inputs
                 ? zip(own.attributes, other.attributes).first { $0 != $1 }?.0.name
                 : zip(own.inputs, other.inputs).first { $0 != $1 }?.0.name
-            return "\(name): \(found) differs in \(part ?? "the number of its inputs")"
+            return CoreMLDifference(
+                "\(name) \(output)", "\(own.type) differs in \(part ?? "the number of its inputs")")
         }
         guard operations.count == wanted.operations.count else {
-            return "\(name): has \(operations.count) operations, expected \(wanted.operations.count)"
+            return CoreMLDifference(
+                name, "has \(operations.count) operations, expected \(wanted.operations.count)")
         }
-        return outputs == wanted.outputs ? nil : "\(name): gives \(outputs), expected \(wanted.outputs)"
+        return outputs == wanted.outputs
+            ? nil : CoreMLDifference(name, "gives \(outputs), expected \(wanted.outputs)")
     }
 }
 

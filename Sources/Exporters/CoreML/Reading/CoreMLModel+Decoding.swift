@@ -153,11 +153,12 @@ extension MILDecoder {
 /// An `ArrayFeatureType`.
 private struct ArrayType {
     var shape: [Int] = []
-    var dataType = MILDataType.float32
+    private(set) var dataType = MILDataType.float32
     var enumeratedShapes: [[Int]] = []
     var shapeRanges: [ClosedRange<Int>] = []
 
     init(_ field: ProtobufReader.Field, _ decoder: inout MILDecoder) throws {
+        var known: MILDataType?
         try decoder.forEach(in: field) { decoder, part in
             switch part.number {
             case 1: shape += try Self.extents(part)
@@ -165,7 +166,7 @@ private struct ArrayType {
                 guard let type = MILDataType(arrayType: try part.integer()) else {
                     throw part.error("unknown element type of a multi-array")
                 }
-                dataType = type
+                known = type
             case 21:
                 try decoder.forEach(in: part) { decoder, part in
                     var shape: [Int] = []
@@ -181,6 +182,8 @@ private struct ArrayType {
             default: break
             }
         }
+        guard let known else { throw field.error("a multi-array has no element type") }
+        dataType = known
         let ranks = enumeratedShapes.map(\.count) + (shapeRanges.isEmpty ? [] : [shapeRanges.count])
         guard shape.count <= MILDecoder.maximumRank, ranks.allSatisfy({ $0 == shape.count || shape.isEmpty }) else {
             throw field.error("the shapes of a multi-array differ in rank")

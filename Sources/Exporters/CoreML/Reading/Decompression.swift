@@ -1,3 +1,4 @@
+import ByteIO
 import Tensors
 import WeightCompression
 
@@ -88,6 +89,7 @@ enum Decompression {
         var extents = indices.extents
         let (count, overflow) = indices.count.multipliedReportingOverflow(by: vector)
         guard !overflow, count < 1 << 40 else { throw Problem(reason: "too many elements") }
+        try MachineMemory.require(count * MemoryLayout<Float>.stride, for: "decompressing a palette of vectors")
         extents[axis] *= vector
         let strides = Shape(extents).strides
         var numbers = [Float](repeating: 0, count: count)

@@ -108,6 +108,11 @@ struct FunctionConstants {
             throw package.error("\(function.name).\(name)", "is computed, where a constant is expected")
         }
         if operation.type == "const", let value = operation["val"] { return try elements(of: value, name) }
+        // Codes, numbers for them, and the result.
+        let results = MachineMemory.sum(operation.outputs.map { $0.content.tensor.decompressedBytes })
+        try MachineMemory.require(
+            MachineMemory.sum([results, results, results]),
+            for: "\(package.path): decompressing \(name)")
         do {
             let parameters = Parameters(constants: self, operation: operation, place: place.operation)
             let results = try parameters.decompressed()
@@ -282,5 +287,12 @@ extension ElementType {
         case .uint64: self = .uint64
         default: return nil
         }
+    }
+}
+
+extension MILTensorType {
+    /// Bytes of its elements as float32; the largest number where an extent is not known, or there are too many.
+    var decompressedBytes: Int {
+        extents.flatMap { Shape($0 + [MemoryLayout<Float>.stride]).checkedCount } ?? .max
     }
 }

@@ -15,6 +15,10 @@ extension CoreMLPackage {
             let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
             throw RequestError("\(path) has no function \"\(name)\"\(hint) (it has: \(names.joined(separator: ", ")))")
         }
+        let weights = found.operations.filter { $0.isConstant && $0.type != "const" }.flatMap(\.outputs)
+        try MachineMemory.require(
+            MachineMemory.sum(weights.map { $0.content.tensor.decompressedBytes }),
+            for: "\(path): decompressing the weights of \(name)")
         return try blaming(name) {
             var interpreter = try FunctionInterpreter(found, of: self)
             return try FrozenProgram(try interpreter.program(shapes: shapes), bindings: ShapeBindings())
@@ -54,8 +58,16 @@ extension CoreMLPackage {
             }
         }
         let outputs = try program.evaluate(inputs, states: &states)
-        var named = Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }
-        for (name, parts) in model.parts(of: program.program.name) {
+        let named = Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }
+        return try joiningParts(of: named, in: program.program.name)
+    }
+
+    /// Outputs of a function, and besides, as a whole, those that it gives in parts.
+    public func joiningParts(
+        of outputs: [String: HostTensor], in function: String
+    ) throws -> [String: HostTensor] {
+        var named = outputs
+        for (name, parts) in model.parts(of: function) {
             let tensors = parts.compactMap { named[$0] }
             guard tensors.count == parts.count, let rank = tensors.first?.shape.rank, rank > 0, named[name] == nil
             else { throw error(name, "the outputs that are its parts are not there") }

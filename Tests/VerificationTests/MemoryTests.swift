@@ -1,0 +1,90 @@
+import ByteIO
+import Exporters
+import Programs
+import Runtime
+import Tensors
+import TestSupport
+import Testing
+import WeightCompression
+
+@testable import Packages
+@testable import Verification
+
+/// What no machine has the memory for is an error with the number of bytes, and allocates nothing.
+@Suite("More memory than there is")
+struct MemoryTests {
+    private static let much = 1 << 46
+
+    private func requireUnavailable(_ bytes: String, _ body: () throws -> Void) {
+        do {
+            try body()
+            Issue.record("passes")
+        } catch let error as RequestError {
+            #expect(error.exitStatus == .unavailable && error.description.contains("needs \(bytes)"), "\(error)")
+        } catch {
+            Issue.record("\(error)")
+        }
+    }
+
+    @Test("a package with such an arena, digests made anew, is neither run nor verified")
+    func arena() throws {
+        let model = try TinyModel()
+        let contents = PackageContents(
+            program: try model.compiled("float32"), coverage: [],
+            provenance: Provenance(sources: [], family: "", recipe: .null, shapes: [""]))
+        try withTemporaryFolder { folder in
+            _ = try PackageWriter.write(contents, to: "\(folder)/p.accelpkg")
+            var decoded = try DecodedPackage(AcceleratorPackage(at: "\(folder)/p.accelpkg"))
+            // The most that the format allows; inputs come to it.
+            decoded.functions[0].arenaBytes = 1 << 40
+            let package = try AcceleratorPackage(decoded.sealed())
+            requireUnavailable("1099511") { _ = try Executor(package.program, function: 0, threads: 1) }
+            requireUnavailable("1099511") {
+                _ = try Parity(of: .package(package), against: .reference([model.program]))
+                    .check(.init(stages: [.outputs]))
+            }
+        }
+    }
+
+    @Test("a Core ML package of such inputs is not run")
+    func coreML() throws {
+        var builder = ProgramBuilder(name: "model", dimensions: [.init("batch", usual: [1])])
+        let x = builder.input("x", TensorType(.float32, ["batch", 12]))
+        builder.output("y", try builder.apply(Relu(), [x]))
+        let program = try builder.finish()
+        let original = try CoreMLSample.program()
+        var (model, weights) = try CoreMLSample.exported(original, "float16")
+        let rows = 1 << 40
+        model.interfaces[0].inputs[0].type.dimensions[0] = rows
+        model.interfaces[0].states = []
+        requireUnavailable("\(rows * 12 * 4)") {
+            _ = try CoreMLSample.report(try CoreMLSample.unsealed(model, weights), program, .init(stages: [.outputs]))
+        }
+    }
+
+    @Test("what calibration takes is more than its matrices, and a number that overflows is the largest")
+    func calibration() {
+        let columns = 3072
+        let square = columns * columns
+        #expect(CalibrationMemory.sums(columns: columns, hasDrift: false) > 8 * square)
+        #expect(CalibrationMemory.sums(columns: columns, hasDrift: true) > 16 * square)
+        #expect(CalibrationMemory.statistics(columns: columns, hasDrift: true) > 8 * square)
+        #expect(CalibrationMemory.factor(columns: columns, hasDrift: false) >= 10 * square)
+        #expect(CalibrationMemory.sums(columns: 64, hasDrift: false) == 2 * 192 * 64 * 4 + 64 * 64 * 8)
+        #expect(CalibrationMemory.sums(columns: 1 << 40, hasDrift: true) == .max)
+    }
+
+    @Test("tables that are folded are counted before any is made")
+    func tables() throws {
+        var builder = ProgramBuilder(name: "tables", dimensions: [.init("length", usual: [8])])
+        let x = builder.input("x", TensorType(.float32, ["length"]))
+        let one = builder.literal(HostTensor([Float(1)], [1]), name: "one")
+        let wide = try builder.apply(Expand(to: ["length"]), [one])
+        builder.output("y", try builder.apply(Add(), [x, wide]))
+        let program = try builder.finish()
+        _ = try FoldConstants.run(program.freezing(ShapeBindings(["length": 8])).program)
+        requireUnavailable("\(2 * Self.much * 4 + 4)") {
+            _ = try FoldConstants.run(program.freezing(ShapeBindings(["length": Self.much])).program)
+        }
+    }
+}
