@@ -9,22 +9,34 @@
 /// How much memory a process can have here. Systems promise more than they have, and end the process that takes it at its word: so
 /// whoever needs memory by a number from a file or a request asks here before.
 public enum MachineMemory {
-    /// Bytes: the least of what the machine has, what its control groups leave to the process, the process's own limit for
-    /// addresses, and `$ACCELC_MEMORY`.
-    public static let byteCount: Int = {
-        ([physical, addresses, environment].compactMap { $0 } + controlGroups).filter { $0 > 0 }.min() ?? .max
-    }()
+    /// Bytes that the machine has, or that the control groups of the process leave to it.
+    private static let total: Int = ([physical].compactMap { $0 } + controlGroups).filter { $0 > 0 }.min() ?? .max
+    /// Bytes of addresses that the process may take in all (`ulimit -v`).
+    private static let addressLimit: Int? = addresses.flatMap { $0 > 0 ? $0 : nil }
+    /// `$ACCELC_MEMORY`: bytes that one thing may need, whatever the process has taken already.
+    private static let limit: Int? = environment.flatMap { $0 > 0 ? $0 : nil }
+
+    /// Bytes that the process can still take: what the machine has without what the process holds, or less by its limits.
+    public static var available: Int {
+        let used = Self.used
+        let limits = [total - used.memory, addressLimit.map { $0 - used.addresses }, limit].compactMap { $0 }
+        return max(0, limits.min() ?? .max)
+    }
 
     /// - Parameters:
     ///   - bytes: what is needed in all, at one time.
+    ///   - held: what the process has taken for the same purpose already.
     ///   - purpose: for the error, e.g. "the arena of function decoder".
     ///   - available: for tests.
     /// - Throws: `RequestError` (unavailable) when there is less.
     public static func require(
-        _ bytes: Int, for purpose: @autoclosure () -> String, available: Int = byteCount
+        _ bytes: Int, besides held: Int = 0, for purpose: @autoclosure () -> String, available: Int? = nil
     ) throws(RequestError) {
+        // What is small is not worth asking the system, unless a limit says so.
+        guard bytes > 1 << 24 || available != nil || limit != nil || addressLimit != nil else { return }
+        let available = min(available ?? Self.available, limit.map { $0 - held } ?? .max)
         guard bytes > available else { return }
-        throw RequestError("\(purpose()) needs \(bytes) bytes; this machine has \(available)", status: .unavailable)
+        throw RequestError("\(purpose()) needs \(bytes) bytes; \(available) are available", status: .unavailable)
     }
 
     /// A sum of sizes; the largest number where it overflows, which no machine has.
@@ -33,6 +45,19 @@ public enum MachineMemory {
             let (result, overflow) = sum.addingReportingOverflow(size)
             return overflow ? .max : result
         }
+    }
+
+    /// What the process holds: memory without the pages of files, and addresses.
+    private static var used: (memory: Int, addresses: Int) {
+        #if os(Linux)
+            // Pages: addresses, memory, and how much of that are files' pages.
+            let counts = lines("/proc/self/statm").first?.split(separator: " ").prefix(3).compactMap { Int($0) } ?? []
+            guard counts.count == 3 else { return (0, 0) }
+            let size = Int(sysconf(Int32(_SC_PAGESIZE)))
+            return ((counts[1] - counts[2]) * size, counts[0] * size)
+        #else
+            return (0, 0)
+        #endif
     }
 
     private static var physical: Int? {

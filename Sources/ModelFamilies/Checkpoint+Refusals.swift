@@ -52,23 +52,12 @@ extension Checkpoint {
     /// - Parameter used: the names of the tensors that a program reads.
     func remarksOnWeights(_ used: Set<String>) -> [String] {
         let plain = tensors.filter { used.contains($0.name) && [.float8e4m3, .float8e5m2].contains($0.elementType) }
-        let scales =
-            plain.isEmpty
-            ? []
-            : [
-                "\(plain.count == 1 ? "1 weight is" : "\(plain.count) weights are") of type "
-                    + "\(plain[0].elementType.rawValue) without a scale, and so \(plain.count == 1 ? "is" : "are") taken as "
-                    + "plain numbers (\(plain.prefix(3).map(\.name).joined(separator: ", ")))"
-            ]
-        return scales + unreadWeightFiles.map { "\(folder)/\($0) is beside the model's weights and is not read" }
-    }
-
-    /// Names of files that look like further weights of the model.
-    private var unreadWeightFiles: [String] {
-        guard files.contains(where: { Files.name(of: $0.path).hasPrefix("model") }) else { return [] }
-        let read = Set(files.map { Files.name(of: $0.path) })
-        let names = (try? Files.list(folder)) ?? []
-        return names.filter { $0.hasPrefix("model") && $0.hasSuffix(".safetensors") && !read.contains($0) }
+        guard let first = plain.first else { return [] }
+        let subject = plain.count == 1 ? "1 weight is" : "\(plain.count) weights are"
+        return [
+            "\(subject) of type \(first.elementType.rawValue) without a scale, and taken as plain numbers "
+                + "(\(plain.prefix(3).map(\.name).joined(separator: ", ")))"
+        ]
     }
 
     /// The path of the first such field, in the configuration or in one of a model within.

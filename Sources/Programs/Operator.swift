@@ -23,6 +23,8 @@ public protocol Operator: Sendable {
     func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]?
     /// Multiply-adds for these inputs; 0 where there are none to speak of.
     func multiplyAdds(_ inputs: [Shape]) -> Int
+    /// Bytes that the reference meaning takes for a while, besides its inputs and outputs.
+    func workBytes(_ inputs: [Shape]) -> Int
 
     /// Where the output lies when it is only another look at the first input's memory (reshape, transpose, slice); nil
     /// when it has to be computed.
@@ -40,6 +42,10 @@ extension Operator {
     public var name: String { Self.name }
     public func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]? { nil }
     public func multiplyAdds(_ inputs: [Shape]) -> Int { 0 }
+    /// The inputs with their axes in another order.
+    public func workBytes(_ inputs: [Shape]) -> Int {
+        saturatingProduct([MachineMemory.sum(inputs.map { saturatingProduct($0.dimensions) }), 4])
+    }
     public func view(of input: StridedLayout) -> StridedLayout? { nil }
     public static var readsStrided: Bool { false }
     public static var writesStrided: Bool { false }

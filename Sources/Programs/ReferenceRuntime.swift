@@ -37,8 +37,10 @@ extension FrozenProgram {
             let results: [HostTensor]
             let types = node.outputs.map(program.type)
             let constantTypes = node.inputs.filter { values[$0] == nil }.map(program.type)
-            let needed = MachineMemory.sum((types + constantTypes).map(\.hostBytes))
-            try MachineMemory.require(MachineMemory.sum([live, needed]), for: "the reference run of \(subject)")
+            let work = node.operation.workBytes(arguments.map(\.shape))
+            try MachineMemory.require(
+                MachineMemory.sum((types + constantTypes).map(\.hostBytes) + [work]), besides: live,
+                for: "the reference run of \(subject)")
             do {
                 // What has no elements may have any number of rows without elements.
                 let isEmpty = types.allSatisfy { $0.shape?.dimensions.contains(0) ?? false }

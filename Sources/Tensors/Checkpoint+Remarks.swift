@@ -12,7 +12,16 @@ extension Checkpoint {
             ? []
             : ["\(configuration.file) asks for code of its own (\(fields.joined(separator: ", "))), which is never run"]
         let paths = files.map(\.path) + assets.map(\.path)
-        return code + paths.filter { Files.writableNames(of: $0) > 1 }.map(sharedFileRemark)
+        let unread = unreadWeightFiles.map { "\(folder)/\($0) lies beside the model's weights and is not read" }
+        return code + unread + paths.filter { Files.writableNames(of: $0) > 1 }.map(sharedFileRemark)
+    }
+
+    /// Names of files that look like further weights of the model.
+    private var unreadWeightFiles: [String] {
+        guard files.contains(where: { Files.name(of: $0.path).hasPrefix("model") }) else { return [] }
+        let read = Set(files.map { Files.name(of: $0.path) })
+        let names = (try? reader.names()) ?? []
+        return names.filter { $0.hasPrefix("model") && $0.hasSuffix(".safetensors") && !read.contains($0) }
     }
 }
 

@@ -70,6 +70,14 @@ public struct Conv: Operator {
         return [HostTensor(sums, shape)]
     }
 
+    public func workBytes(_ inputs: [Shape]) -> Int {
+        let types = inputs.map { TensorType(.float32, $0.dimensions.map(Dimension.fixed)) }
+        guard let output = try? outputTypes(types)[0].shape else { return .max }
+        return WindowTaps.byteCount(
+            outputs: Array(output.dimensions[2...]), kernel: Array(inputs[1].dimensions[2...]),
+            strides: window.strides.map { _ in 1 }, copying: inputs)
+    }
+
     public func multiplyAdds(_ inputs: [Shape]) -> Int {
         guard let outputs = try? outputTypes(inputs.map { TensorType(.float32, shape: $0) })[0].shape else { return 0 }
         return saturatingProduct(outputs.dimensions + inputs[1].dimensions.dropFirst())

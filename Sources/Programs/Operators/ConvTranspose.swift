@@ -82,6 +82,14 @@ public struct ConvTranspose: Operator {
         return [HostTensor(sums, shape)]
     }
 
+    public func workBytes(_ inputs: [Shape]) -> Int {
+        let types = inputs.map { TensorType(.float32, $0.dimensions.map(Dimension.fixed)) }
+        guard let output = try? outputTypes(types)[0].shape else { return .max }
+        return WindowTaps.byteCount(
+            outputs: Array(output.dimensions[2...]), kernel: Array(inputs[1].dimensions[2...]),
+            strides: window.strides, copying: inputs)
+    }
+
     public func multiplyAdds(_ inputs: [Shape]) -> Int {
         saturatingProduct(inputs[0].dimensions + inputs[1].dimensions.dropFirst())
     }

@@ -1,3 +1,4 @@
+import ByteIO
 import Tensors
 
 /// How the kernel of a convolution slides over the spatial axes: one number an axis.
@@ -76,22 +77,26 @@ struct WindowTaps {
         inputs: [Int], kernel: [Int], outputs: [Int], reading: (_ axis: Int, _ output: Int, _ tap: Int) -> Int?
     ) {
         for axis in inputs.indices {
-            var (newStarts, newTaps): ([Int], [Tap]) = ([0], [])
-            let own = (0..<outputs[axis]).map { output in
-                (0..<kernel[axis]).compactMap { tap in
-                    reading(axis, output, tap).flatMap { position in
-                        position >= 0 && position < inputs[axis] ? Tap(position: position, tap: tap) : nil
-                    }
-                }
+            func readable(_ output: Int, _ tap: Int) -> Int? {
+                guard let position = reading(axis, output, tap) else { return nil }
+                return position >= 0 && position < inputs[axis] ? position : nil
             }
+            // Counted first: the lists are long, and one that grows takes three times as much.
+            let counts = (0..<outputs[axis]).reduce(into: 0) { count, output in
+                for tap in 0..<kernel[axis] where readable(output, tap) != nil { count += 1 }
+            }
+            var (newStarts, newTaps): ([Int], [Tap]) = ([0], [])
+            newStarts.reserveCapacity((starts.count - 1) * outputs[axis] + 1)
+            newTaps.reserveCapacity(taps.count * counts)
             for outer in 0..<starts.count - 1 {
-                for inner in own {
+                for output in 0..<outputs[axis] {
                     for left in taps[starts[outer]..<starts[outer + 1]] {
-                        for right in inner {
+                        for tap in 0..<kernel[axis] {
+                            guard let position = readable(output, tap) else { continue }
                             newTaps.append(
                                 Tap(
-                                    position: left.position * inputs[axis] + right.position,
-                                    tap: left.tap * kernel[axis] + right.tap))
+                                    position: left.position * inputs[axis] + position,
+                                    tap: left.tap * kernel[axis] + tap))
                         }
                     }
                     newStarts.append(newTaps.count)
@@ -99,6 +104,21 @@ struct WindowTaps {
             }
             (starts, taps) = (newStarts, newTaps)
         }
+    }
+
+    /// Bytes of the lists while they are made, and of what else a reference run takes.
+    /// - Parameters:
+    ///   - strides: of `kernel`'s taps, one in so many reads an element, axis by axis.
+    ///   - inputs: what is copied with its axes in another order.
+    static func byteCount(outputs: [Int], kernel: [Int], strides: [Int], copying inputs: [Shape]) -> Int {
+        let taps = zip(kernel, strides).map { ($0 + $1 - 1) / max($1, 1) }
+        let positions = saturatingProduct(outputs)
+        let lists = saturatingProduct([
+            positions, MemoryLayout<Int>.stride + saturatingProduct(taps + [MemoryLayout<Tap>.stride]),
+        ])
+        // The list of all axes but the last lies beside that of all.
+        let copies = saturatingProduct([MachineMemory.sum(inputs.map { saturatingProduct($0.dimensions) }), 4])
+        return MachineMemory.sum([lists, outputs.count > 1 ? lists / max(outputs[outputs.count - 1], 1) : 0, copies])
     }
 
     /// The sums over taps and channels, in float64, rounded once.

@@ -23,9 +23,10 @@ public enum FoldConstants: ProgramPass {
         for node in program.nodes where node.inputs.allSatisfy(tables.contains) {
             func bytes(_ values: [Value]) -> Int { MachineMemory.sum(values.map { program.type(of: $0).hostBytes }) }
             let results = bytes(node.outputs)
+            let shapes = node.inputs.compactMap { program.type(of: $0).shape }
             // A table is made as numbers, and kept as bytes.
             try MachineMemory.require(
-                MachineMemory.sum([made, results, results, bytes(node.inputs)]),
+                MachineMemory.sum([made, results, results, bytes(node.inputs), node.operation.workBytes(shapes)]),
                 for: "folding the tables of \(program.name) up to \"\(node.label)\"")
             made = MachineMemory.sum([made, results])
             tables.formUnion(node.outputs)

@@ -1,3 +1,4 @@
+import ByteIO
 import Programs
 
 extension Lowerings {
@@ -98,10 +99,12 @@ extension Lowerings {
     /// Element by element of one axis after the other: Core ML's own resizing is for two axes, and for some factors only.
     @Sendable private static func resized(
         _ resize: Resize, _ inputs: [MILOperand], _ builder: inout MILBuilder
-    ) -> MILOperand {
+    ) throws -> MILOperand {
         var x = inputs[0]
         for (axis, size) in zip(2..., resize.sizes.compactMap(\.value)) where size != x.extents[axis] {
             var extents = x.extents
+            // Both neighbours and the weight of each element, as numbers and as the package holds them.
+            try MachineMemory.require(64 * size, for: "the indices that resize axis \(axis) to \(size)")
             let sources = (0..<size).map { resize.source(of: $0, of: size, in: x.extents[axis]) }
             extents[axis] = size
             let axisParameter = MILParameter.value(MILValue(axis))
