@@ -239,6 +239,11 @@ struct PackageRoundTripTests {
             try FileManager.default.copyItem(atPath: "\(folder)/a/verify.json", toPath: "\(folder)/b/verify.json")
             let error = try #require(throws: FormatError.self) { try b.report }
             #expect(error.reason.contains("this report is of the package \(a.digest)"))
+            #expect(throws: FormatError.self) { try b.check() }
+            // Where a new one is on its way, the old one is nobody's.
+            try b.check(includesReport: false)
+            try b.store(report: ["sqnr": 1.5])
+            try b.check()
         }
     }
 }
