@@ -21,7 +21,7 @@ public protocol ModelFamily: Sendable {
     static var inertFields: [InertFields] { get }
     /// The objects in config.json that are configurations of their own, to which `[InertFields].common` applies too.
     static var nestedConfigurations: [String] { get }
-    /// Builds one program for each of `parts`. It asks for every field that one of the family's parts or classes reads,
+    /// Builds one program for each of `parts`, with a role for each program and each of its ports. It asks for every field that one of the family's parts or classes reads,
     /// whichever of them it builds.
     /// - Throws: `FormatError` for a configuration or tensor that does not fit, `RequestError` for what the family does
     ///   not support.
@@ -41,7 +41,7 @@ public struct FamilyModel: Sendable {
         public let shape: Shape
         public let reason: String
     }
-    /// One a part, in the order of the family's parts.
+    /// One a part, in the order of the family's parts; links lead to each other only.
     public let programs: [Program]
     /// Sorted by name.
     public let unused: [UnusedTensor]
@@ -89,6 +89,7 @@ extension ModelFamily {
         let programs: [Program]
         do {
             programs = try self.programs(for: checkpoint, parts: wanted, names: &names)
+                .checkingInterfaces(parts: self.parts)
         } catch let error as FormatError {
             throw names.refusal(insteadOf: error) ?? error
         }
