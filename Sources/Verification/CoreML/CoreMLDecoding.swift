@@ -73,10 +73,12 @@ struct CoreMLDecoding {
         for (own, found) in actual.sorted(by: { $0.key < $1.key }) {
             let known = model[CoreMLWeightMatcher.output(own)]
             let label = name(known?.key ?? CoreMLWeightMatcher.output(own))
+            let role = known.flatMap { programs.outputRoles[$0.key] }
             if options.stages.contains(.graph), let expected = known?.value, expected.shape == found.shape {
                 result.outputs.append(
                     OutputFinding(
-                        .graph, function: function, name: label, against: .storedWeights, found, expected, .halves))
+                        .graph, function: function, name: label, role, against: .storedWeights, found, expected,
+                        .halves))
             }
             guard options.stages.contains(.outputs) else { continue }
             guard let expected = held[CoreMLWeightMatcher.identifier(label)].map({ HostTensor($0.value) }),
@@ -91,7 +93,7 @@ struct CoreMLDecoding {
                 origin: "the default for \(weakest?.scheme ?? "float32")")
             result.outputs.append(
                 OutputFinding(
-                    .outputs, function: function, name: label, against: .golden, found, expected,
+                    .outputs, function: function, name: label, role, against: .golden, found, expected,
                     options.budget?.tolerance(forOutput: label) ?? lossy))
         }
     }

@@ -31,6 +31,7 @@ struct CoreMLRun {
         let start = CoreMLStates(of: interface, model: model, source: source, given: given)
         var states = start.ofPackage
         let actual = try package.run(function: interface.function, inputs: own, states: &states)
+        let roles = programs.outputRoles
         let golden = source.golden?.outputs.mapValues { HostTensor($0) } ?? [:]
         let lossy = Tolerance(
             sqnr: weakest?.output ?? SchemeTolerance.rounding, origin: "the default for \(weakest?.scheme ?? "float32")"
@@ -42,7 +43,8 @@ struct CoreMLRun {
             start.compare(states, with: expected, in: model?.program.states ?? []) { name, found, wanted in
                 result.outputs.append(
                     OutputFinding(
-                        stage, function: function, name: name, against: reference, found, wanted, tolerance(name)))
+                        stage, function: function, name: name, nil, against: reference, found, wanted,
+                        tolerance(name)))
             } skip: { name, reason in
                 result.notCompared.append(NotCompared(stage: stage, name: "\(function) \(name)", reason: reason))
             }
@@ -55,13 +57,13 @@ struct CoreMLRun {
                     constant: { constant in
                         self.stored[constant.tensor.name].map { HostTensor($0) } ?? HostTensor(constant.tensor)
                     })
-                compare(.graph, .storedWeights, actual, expected, computing, &result)
+                compare(.graph, .storedWeights, actual, expected, roles, computing, &result)
                 compareStates(.graph, .storedWeights, expectedStates) { _ in computing }
             }
             if options.stages.contains(.outputs), golden.isEmpty {
                 var expectedStates = start.ofModel
                 let expected = try model.evaluate(inputs, states: &expectedStates)
-                compare(.outputs, .originalWeights, actual, expected, lossy, &result, options.budget)
+                compare(.outputs, .originalWeights, actual, expected, roles, lossy, &result, options.budget)
                 compareStates(.outputs, .originalWeights, expectedStates) {
                     options.budget?.tolerance(forOutput: $0) ?? lossy
                 }
@@ -69,7 +71,7 @@ struct CoreMLRun {
         }
         if options.stages.contains(.outputs), !golden.isEmpty {
             let expected = golden.sorted { $0.key < $1.key }.map { (name: $0.key, tensor: $0.value) }
-            compare(.outputs, .golden, actual, expected, lossy, &result, options.budget)
+            compare(.outputs, .golden, actual, expected, roles, lossy, &result, options.budget)
         }
         return result
     }
@@ -168,7 +170,8 @@ struct CoreMLRun {
         for input in model.program.inputs {
             let type = model.program.type(of: input.value)
             if given[input.name] == nil, !own.contains(CoreMLWeightMatcher.identifier(input.name)) {
-                let fill = [Float](repeating: input.name.hasSuffix("mask") ? 1 : 0, count: type.shape?.count ?? 0)
+                let isMask = model.program.interface.inputs[input.name]?.kind == .attentionMask
+                let fill = [Float](repeating: isMask ? 1 : 0, count: type.shape?.count ?? 0)
                 inputs[input.name] = HostTensor(fill, type.shape ?? []).converted(to: type.elementType)
             } else {
                 inputs[input.name] = inputs[input.name]?.converted(to: type.elementType)
@@ -192,8 +195,8 @@ struct CoreMLRun {
 
     private func compare(
         _ stage: Stage, _ reference: OutputFinding.Reference, _ actual: [String: HostTensor],
-        _ expected: [(name: String, tensor: HostTensor)], _ tolerance: Tolerance, _ result: inout OutputStage.Result,
-        _ budget: Budget? = nil
+        _ expected: [(name: String, tensor: HostTensor)], _ roles: [String: Role], _ tolerance: Tolerance,
+        _ result: inout OutputStage.Result, _ budget: Budget? = nil
     ) {
         let named = Dictionary(actual.map { (CoreMLWeightMatcher.output($0.key), $0.value) }) { first, _ in first }
         let suffix = source.golden?.suffix ?? ""
@@ -213,10 +216,15 @@ struct CoreMLRun {
             }
             result.outputs.append(
                 OutputFinding(
-                    stage, function: function, name: output.name + suffix, against: reference, found,
-                    output.tensor, budget?.tolerance(forOutput: output.name) ?? tolerance))
+                    stage, function: function, name: output.name + suffix, roles[output.name], against: reference,
+                    found, output.tensor, budget?.tolerance(forOutput: output.name) ?? tolerance))
         }
     }
+}
+
+extension [Program] {
+    /// Of the outputs of all parts, by their names.
+    var outputRoles: [String: Role] { reduce(into: [:]) { $0.merge($1.interface.outputs) { first, _ in first } } }
 }
 
 extension HostTensor {
