@@ -51,17 +51,18 @@ public struct AcceleratorPackage: Sendable {
         let bytes = try Self.checkedContent(of: PackageFormat.programName, manifest, files)
         let decoded = try Self.program(bytes, file: programFile, blobs: blobs)
         sections = decoded.sections
-        program = decoded.program.with(manifest.functions.map(\.interface))
+        let interfaces = manifest.functions.map(\.interface)
         for (index, blob) in manifest.blobs.enumerated() where blob.digest != sections.digest(ofBlob: index) {
             throw FormatError(
                 file: files.describe(PackageFormat.manifestName), place: .field("files"),
                 reason: "the digest of \(blob.name) is not that of the sections in \(PackageFormat.programName)")
         }
-        guard manifest.functions == program.functions.map(Manifest.Function.init) else {
+        guard manifest.functions == decoded.program.with(interfaces).functions.map(Manifest.Function.init) else {
             throw FormatError(
                 file: files.describe(PackageFormat.manifestName), place: .field("functions"),
                 reason: "does not say what \(PackageFormat.programName) holds")
         }
+        program = decoded.program.with(interfaces.map(\.known))
     }
 
     /// Decodes and validates program.bin.

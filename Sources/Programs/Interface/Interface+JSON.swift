@@ -16,7 +16,7 @@ extension Interface {
         ]
     }
 
-    /// - Parameter isLater: a later version has written it, and what is not known there is let be.
+    /// - Parameter isLater: a later version of the tool has written it: what is not known is ignored.
     /// - Throws: `FormatError` for a role that is not known, or that has other parameters than it has to.
     public init(parsing field: JSONField, isLater: Bool = false) throws {
         func roles(_ name: String) throws -> [String: Role] {

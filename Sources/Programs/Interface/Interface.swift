@@ -35,6 +35,14 @@ public struct Interface: Hashable, Sendable {
     /// The role of a port.
     public func role(of name: String, _ side: RoleRule.Side) -> Role { roles(side)[name] ?? .opaque }
 
+    /// Without the roles that only a later version knows: their ports are opaque.
+    public var known: Interface {
+        func isKnown(_ entry: (key: String, value: Role)) -> Bool { RoleRule.rule(for: entry.value.kind) != nil }
+        return Interface(
+            role, inputs: inputs.filter(isKnown), outputs: outputs.filter(isKnown), states: states.filter(isKnown),
+            links: links)
+    }
+
     /// Those of a side, by the port's name.
     func roles(_ side: RoleRule.Side) -> [String: Role] {
         switch side {

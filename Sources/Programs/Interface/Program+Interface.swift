@@ -18,7 +18,7 @@ extension Interface {
     public func role(of port: Port) -> Role { role(of: port.name, port.side) }
 
     /// Checks that roles are known, go with the types of their ports, and are not of ports that do not exist.
-    /// - Parameter isLater: a later version has made it: kinds of roles that are not known are let be.
+    /// - Parameter isLater: a later version of the tool has written it: kinds of roles that are not known are ignored.
     /// - Throws: `ShapeError` naming the port.
     public func check(_ ports: [Port], isLater: Bool = false) throws {
         for port in ports {

@@ -1,5 +1,5 @@
 import ByteIO
-public import Programs
+import Programs
 
 extension CoreMLExporter {
     /// The metadata entry with the part and the interface of each function of the model, in their order.
