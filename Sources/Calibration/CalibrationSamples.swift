@@ -5,9 +5,9 @@ public import Tensors
 /// Sample inputs for one part of a model, cut into chunks that are run one by one.
 ///
 /// A tensor is called as the input is, or `in.` and that. Along the inputs' first dimension, the batch, lie the samples.
-/// `attention_mask` (int64 [batch, positions]) says which positions count; where it hides only the ends of samples, samples
-/// of about equal length go together and nothing is computed for what it hides. An integer input that the file leaves
-/// out is 0 throughout, a mask 1.
+/// The attention mask (int64 [batch, positions]; `attention_mask` for a part that has none) says which positions count;
+/// where it hides only the ends of samples, samples of about equal length go together and nothing is computed for what it
+/// hides. An integer input that the file leaves out is 0 throughout, a mask 1.
 public struct CalibrationSamples: Sendable {
     struct Chunk: Sendable {
         let inputs: [String: HostTensor]
@@ -17,6 +17,8 @@ public struct CalibrationSamples: Sendable {
         /// Which of all samples, the shortest first.
         let samples: Range<Int>
     }
+    /// What a file calls the mask of samples for a part without an input of that role.
+    private static let maskName = "attention_mask"
     /// One of so many samples, the shortest first, is held out of all statistics.
     static let heldOutShare = 16
     /// About so many positions are computed at a time.
@@ -48,7 +50,7 @@ public struct CalibrationSamples: Sendable {
                 guard type.elementType == .int64, let shape = type.shape else {
                     throw RequestError("\(file) has no tensor \"\(input.name)\", an input of \(part.name)")
                 }
-                let value: Int64 = input.name.hasSuffix("mask") ? 1 : 0
+                let value: Int64 = part.interface.inputs[input.name]?.kind == .attentionMask ? 1 : 0
                 inputs[input.name] = HostTensor([Int64](repeating: value, count: shape.count), shape)
                 continue
             }
@@ -59,7 +61,7 @@ public struct CalibrationSamples: Sendable {
             }
             inputs[input.name] = values
         }
-        let mask = named["attention_mask"].map(HostTensor.init)
+        let mask = named[part.input(.attentionMask)?.name ?? Self.maskName].map(HostTensor.init)
         let cutter = SampleCutter(part: part, bindings: bindings, inputs: inputs, mask: mask)
         count = cutter.samples
         chunks = cutter.chunks(of: Self.positionsAtOnce)
@@ -109,12 +111,9 @@ private struct SampleCutter {
         }
         self.mask = flags.map { $0 != 0 }
         positions = mask.shape.dimensions[1]
-        let second = Set(
-            part.inputs.compactMap { input -> String? in
-                let dimensions = part.type(of: input.value).dimensions
-                return dimensions.count == 2 && dimensions[0].name == batch ? dimensions[1].name : nil
-            })
-        length = second.count == 1 ? second.first : nil
+        let counted = part.input(.attentionMask) ?? part.input(.tokens) ?? part.input(.audio)
+        let dimensions = counted.map { part.type(of: $0.value).dimensions } ?? []
+        length = dimensions.count == 2 && dimensions[0].name == batch ? dimensions[1].name : nil
     }
 
     func chunks(of positionsAtOnce: Int) -> [CalibrationSamples.Chunk] {

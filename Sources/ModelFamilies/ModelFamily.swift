@@ -23,7 +23,8 @@ public protocol ModelFamily: Sendable {
     static var nestedConfigurations: [String] { get }
     /// Whether it builds the modules that modules.json lists after the transformer. Others refuse a model that has such.
     static var buildsSentencePooling: Bool { get }
-    /// Builds one program for each of `parts`. It asks for every field that one of the family's parts or classes reads,
+    /// Builds one program for each of `parts`, with a role for each program and each of its ports. It asks for every
+    /// field that one of the family's parts or classes reads,
     /// whichever of them it builds.
     /// - Throws: `FormatError` for a configuration or tensor that does not fit, `RequestError` for what the family does
     ///   not support.
@@ -45,7 +46,7 @@ public struct FamilyModel: Sendable {
         public let shape: Shape
         public let reason: String
     }
-    /// One a part, in the order of the family's parts.
+    /// One a part, in the order of the family's parts; links lead to each other only.
     public let programs: [Program]
     /// Sorted by name.
     public let unused: [UnusedTensor]
@@ -98,6 +99,7 @@ extension ModelFamily {
         let programs: [Program]
         do {
             programs = try self.programs(for: checkpoint, parts: wanted, names: &names)
+                .checkingInterfaces(parts: self.parts)
         } catch let error as FormatError {
             throw names.refusal(insteadOf: error) ?? error
         }

@@ -49,17 +49,20 @@ public struct AcceleratorPackage: Sendable {
         blobs = try manifest.blobs.map { try Self.content(of: $0, in: files) }
         let programFile = files.describe(PackageFormat.programName)
         let bytes = try Self.checkedContent(of: PackageFormat.programName, manifest, files)
-        (program, sections) = try Self.program(bytes, file: programFile, blobs: blobs)
+        let decoded = try Self.program(bytes, file: programFile, blobs: blobs)
+        sections = decoded.sections
+        let interfaces = manifest.functions.map(\.interface)
         for (index, blob) in manifest.blobs.enumerated() where blob.digest != sections.digest(ofBlob: index) {
             throw FormatError(
                 file: files.describe(PackageFormat.manifestName), place: .field("files"),
                 reason: "the digest of \(blob.name) is not that of the sections in \(PackageFormat.programName)")
         }
-        guard manifest.functions == program.functions.map(Manifest.Function.init) else {
+        guard manifest.functions == decoded.program.with(interfaces).functions.map(Manifest.Function.init) else {
             throw FormatError(
                 file: files.describe(PackageFormat.manifestName), place: .field("functions"),
                 reason: "does not say what \(PackageFormat.programName) holds")
         }
+        program = decoded.program.with(interfaces.map(\.known))
     }
 
     /// Decodes and validates program.bin.
@@ -186,6 +189,17 @@ package struct KnownSections: Sendable {
         _ = try SourceMap(bytes, file: file, known: sections) { section in
             blobs[section.blob][section.offset..<section.offset + section.byteCount]
         }
+    }
+}
+
+extension CompiledProgram {
+    /// program.bin does not say what ports mean; the manifest does.
+    fileprivate func with(_ interfaces: [Interface]) -> CompiledProgram {
+        var program = self
+        for (index, interface) in zip(program.functions.indices, interfaces) {
+            program.functions[index].interface = interface
+        }
+        return program
     }
 }
 

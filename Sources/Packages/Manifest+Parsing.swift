@@ -25,13 +25,18 @@ extension Manifest {
                     + "read it with accelc \(writer.map { "\($0) (which wrote it)" } ?? "of the version that wrote it")"
             )
         }
+        guard minor >= PackageFormat.firstMinor else {
+            throw document["format"]["minor"].error(
+                "this package has format \(major).\(minor), which does not say what inputs and outputs mean; "
+                    + "convert the model again")
+        }
     }
 
     /// Reads a document whose version is known. `digest` is taken on trust.
     package init(parsing document: JSONField, digest: Digest) throws {
         self.digest = digest
         major = try document["format"]["major"].int(in: PackageFormat.major...PackageFormat.major)
-        minor = try document["format"]["minor"].int(in: 0...1 << 20)
+        minor = try document["format"]["minor"].int(in: PackageFormat.firstMinor...1 << 20)
         let strict = minor <= PackageFormat.minor
         if strict {
             try document.refuseMembers(otherThan: [
@@ -46,10 +51,23 @@ extension Manifest {
                 "this package needs the feature \"\(unknown)\", which accelc \(Tool.version) does not have; "
                     + "read it with accelc \(provenance.toolVersion) or later")
         }
-        functions = try document["functions"].array().map(Function.init(parsing:))
+        functions = try document["functions"].array().map { try Function(parsing: $0, strict: strict) }
         files = try document["files"].array().map { try File(parsing: $0, strict: strict) }
         coverage = try CoverageSummary(parsing: document["coverage"])
         try checkFileNames(document["files"])
+        try checkLinks(document["functions"])
+    }
+
+    /// Every link leads to an output of a function of the part that it names.
+    private func checkLinks(_ field: JSONField) throws {
+        for link in functions.flatMap(\.interface.links) {
+            let makers = functions.filter { $0.part == link.part }
+            guard makers.contains(where: { $0.outputs.contains { $0.name == link.output } }) else {
+                throw field.error(
+                    "the input \(quoted(link.input)) has a link to \(quoted(link.output)) of \(quoted(link.part)), "
+                        + "which is no output of the package")
+            }
+        }
     }
 
     private func checkFileNames(_ field: JSONField) throws {
@@ -87,7 +105,7 @@ extension Manifest.File {
 }
 
 extension Manifest.Function {
-    init(parsing field: JSONField) throws {
+    init(parsing field: JSONField, strict: Bool) throws {
         name = try field["name"].string()
         part = try field["part"].string()
         var numbers: [String: Int] = [:]
@@ -96,6 +114,19 @@ extension Manifest.Function {
         inputs = try field["inputs"].array().map(Self.port)
         outputs = try field["outputs"].array().map(Self.port)
         states = try field["state"].array().map(Self.state)
+        interface = try Interface(parsing: field["interface"], isLater: !strict)
+        do { try interface.check(ports, isLater: !strict) } catch let error as ShapeError {
+            throw field["interface"].error(error.description)
+        }
+    }
+
+    /// Inputs, states and outputs as the interface sees them.
+    private var ports: [Interface.Port] {
+        func port(_ side: RoleRule.Side, _ port: CompiledFunction.Port) -> Interface.Port {
+            Interface.Port(side, port.name, TensorType(port.elementType, shape: port.shape))
+        }
+        return inputs.map { port(.input, $0) } + states.map { port(.state, $0.port) }
+            + outputs.map { port(.output, $0) }
     }
 
     private static func state(_ field: JSONField) throws -> CompiledFunction.State {

@@ -43,6 +43,7 @@ extension Manifest.Function {
                         "initial": .number(state.initial),
                     ]
                 }),
+            "interface": interface.json,
         ]
     }
 

@@ -13,6 +13,8 @@ public struct Manifest: Equatable, Sendable {
         public var inputs: [CompiledFunction.Port]
         public var outputs: [CompiledFunction.Port]
         public var states: [CompiledFunction.State]
+        /// What the function is for, and what its ports mean.
+        public var interface: Interface
     }
     public struct File: Equatable, Sendable {
         /// Relative to the package, e.g. `assets/tokenizer.json`.
@@ -57,7 +59,7 @@ extension Manifest.Function {
                 CompiledFunction.Port(
                     name: $0.name, elementType: $0.operand.elementType, shape: $0.operand.shape)
             },
-            states: function.states)
+            states: function.states, interface: function.interface)
     }
 }
 

@@ -74,6 +74,7 @@ public struct PackageDiff: Equatable, Sendable {
                 return (
                     function.name,
                     "(\(list(listed.inputs))) -> (\(list(listed.outputs))), \(size), \(short(SHA256.digest(of: code)))"
+                        + ", interface \(short(SHA256.digest(of: ByteView(Array(listed.interface.json.text().utf8)))))"
                 )
             }
         ) { first, _ in first }

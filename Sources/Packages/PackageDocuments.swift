@@ -39,10 +39,9 @@ struct PackageDocuments {
             [.sourceMap] + (contents.assets.isEmpty ? [] : [.assets]) + (isScaled ? [.scaledChannels] : [])
             + (contents.hasOrigins ? [.origins] : [])
         let provenance = contents.provenance
-        let hasNews = contents.hasOrigins || !provenance.parts.isEmpty || !provenance.ignoredTensors.isEmpty
         return Manifest(
             digest: Digest(bytes: []), major: PackageFormat.major,
-            minor: hasNews ? 2 : isScaled ? 1 : 0,
+            minor: PackageFormat.minor,
             requiredFeatures: required.map(\.rawValue), optionalFeatures: optional.map(\.rawValue),
             functions: contents.program.functions.map(Manifest.Function.init),
             files: files.sorted { $0.name < $1.name },

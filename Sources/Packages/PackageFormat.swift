@@ -3,7 +3,9 @@ public enum PackageFormat {
     /// Readers refuse another major version, and ignore what a later minor version adds.
     public static let major = 2
     /// The latest that this tool reads and writes. A package is of the first one that has all that it holds.
-    public static let minor = 2
+    public static let minor = 3
+    /// The first that this tool reads: it has interfaces.
+    static let firstMinor = 3
     /// That of program.bin, to which nothing was added.
     static let programMinor = 0
 

@@ -20,6 +20,11 @@ extension [Program] {
         }
     }
 
+    /// Freezes every part to its usual shapes.
+    public func freezingToUsualShapes() throws -> [FrozenProgram] {
+        try flatMap { part in try part.usualShapes.map { try part.freezing($0) } }
+    }
+
     /// - Throws: `RequestError` for a dimension that no part has.
     public func requireKnown(_ bindings: [ShapeBindings]) throws {
         let known = Set(flatMap(\.dimensions).map(\.name))
@@ -47,6 +52,17 @@ extension [Program] {
         }
         let told = own.reduce(into: [:]) { $0.merge($1.numbers) { first, _ in first } }
         return own.map { ShapeBindings($0.numbers.merging(told) { own, _ in own }) }
+    }
+}
+
+extension Program {
+    /// The shapes that it is frozen to where nobody asks for one, e.g. a decoder's prefill and its step.
+    public var usualShapes: [ShapeBindings] {
+        dimensions.reduce([[:]]) { partial, dimension in
+            partial.flatMap { numbers in
+                dimension.defaults.map { numbers.merging([dimension.name: $0]) { _, new in new } }
+            }
+        }.map { ShapeBindings($0) }
     }
 }
 

@@ -55,11 +55,17 @@ public struct Program: Sendable {
         public let name: String
         /// The numbers that it usually takes.
         public let usual: [Int]
+        /// Of these, the ones that a function each is made for where nobody asks for a shape.
+        public let defaults: [Int]
         public let maximum: Int?
         public let remarks: [Remark]
-        public init(_ name: String, usual: [Int], maximum: Int? = nil, remarks: [Remark] = []) {
+        /// - Parameter defaults: nil for the first of the usual ones.
+        public init(
+            _ name: String, usual: [Int], defaults: [Int]? = nil, maximum: Int? = nil, remarks: [Remark] = []
+        ) {
             self.name = name
             self.usual = usual
+            self.defaults = defaults ?? Array(usual.prefix(1))
             self.maximum = maximum
             self.remarks = remarks
         }
@@ -73,13 +79,15 @@ public struct Program: Sendable {
     public let nodes: [Node]
     public let outputs: [Output]
     public let states: [State]
+    /// What it is for, and what each port means.
+    public internal(set) var interface: Interface
     /// By `Value.id`.
     public let types: [TensorType]
 
     public func type(of value: Value) -> TensorType { types[value.id] }
 
-    /// Runs every shape rule again and checks that each value is made before it is read.
-    /// - Throws: `ShapeError` naming the operator.
+    /// Runs every shape rule again and checks that each value is made before it is read, and that roles go with their ports.
+    /// - Throws: `ShapeError` naming the operator or port.
     public func validate() throws {
         var made = Set(inputs.map(\.value) + constants.map(\.value) + states.map(\.value))
         for node in nodes {
@@ -109,6 +117,7 @@ public struct Program: Sendable {
         for output in outputs where !made.contains(output.value) {
             throw ShapeError(operator: "output \"\(output.name)\"", reason: "nothing makes its value")
         }
+        try interface.check(ports)
     }
 
     /// Rebuilds the program node by node, dropping what no output needs. `rewrite` gets each node and its inputs in the
@@ -122,7 +131,8 @@ public struct Program: Sendable {
             let type = type(of: value)
             return TensorType(type.elementType, type.dimensions.map { $0.binding(numbers) })
         }
-        var builder = ProgramBuilder(name: name, dimensions: dimensions.filter { numbers[$0.name] == nil })
+        var builder = ProgramBuilder(
+            name: name, dimensions: dimensions.filter { numbers[$0.name] == nil }, interface: interface)
         var mapped: [Value: Value] = [:]
         for input in inputs { mapped[input.value] = builder.input(input.name, bound(input.value)) }
         for constant in constants {

@@ -2,10 +2,10 @@ public import Tensors
 
 /// Builds a program value by value; every operator's shape rule is checked as it is applied.
 ///
-///     var builder = ProgramBuilder(name: "model", dimensions: [...])
-///     let ids = builder.input("input_ids", TensorType(.int64, ["batch", "sequence"]))
+///     var builder = ProgramBuilder(name: "model", dimensions: [...], role: .encode)
+///     let ids = builder.input("input_ids", TensorType(.int64, ["batch", "sequence"]), .tokens(vocabulary: 1000))
 ///     let x = try builder.in("embeddings") { b in try b.apply(Gather(), [table, ids]) }
-///     builder.output("last_hidden_state", x)
+///     builder.output("last_hidden_state", x, .hiddenStates)
 ///     let program = try builder.finish()
 public struct ProgramBuilder {
     private let name: String
@@ -15,6 +15,7 @@ public struct ProgramBuilder {
     private var nodes: [Program.Node] = []
     private var outputs: [Program.Output] = []
     private var states: [Program.State] = []
+    private var interface: Interface
     private var types: [TensorType] = []
     private var constantByName: [String: Value] = [:]
     private var tables: [Value: StoredTensor] = [:]
@@ -25,9 +26,16 @@ public struct ProgramBuilder {
     /// Set while a node is rebuilt: what it is called.
     private var fixedLabel: String?
 
-    public init(name: String, dimensions: [Program.FreeDimension] = []) {
+    /// - Parameter role: what the program is for.
+    public init(name: String, dimensions: [Program.FreeDimension] = [], role: FunctionRole = .opaque) {
+        self.init(name: name, dimensions: dimensions, interface: Interface(role))
+    }
+
+    /// - Parameter interface: the roles of ports that are to be made, by their names.
+    init(name: String, dimensions: [Program.FreeDimension], interface: Interface) {
         self.name = name
         self.dimensions = dimensions
+        self.interface = interface
     }
 
     public func type(of value: Value) -> TensorType { types[value.id] }
@@ -43,15 +51,29 @@ public struct ProgramBuilder {
         return Value(id: types.count - 1)
     }
 
-    public mutating func input(_ name: String, _ type: TensorType) -> Value {
+    /// - Parameters:
+    ///   - role: what it means; `finish` checks that it goes with the type.
+    ///   - source: the output of another part that it takes as it is.
+    public mutating func input(
+        _ name: String, _ type: TensorType, _ role: Role = .opaque, from source: (part: String, output: String)? = nil
+    ) -> Value {
         let value = makeValue(type)
         inputs.append(Program.Input(name: name, value: value))
+        if role.kind != .opaque { interface.inputs[name] = role }
+        if let source {
+            interface.links.append(Interface.Link(input: name, part: source.part, output: source.output))
+        }
         return value
     }
 
     /// Memory that lasts from run to run: what it holds when the function starts.
-    /// - Parameter initial: what every element is before the first run.
-    public mutating func state(_ name: String, _ type: TensorType, initial: Double = 0) -> Value {
+    /// - Parameters:
+    ///   - role: what it means; `finish` checks that it goes with the type.
+    ///   - initial: what every element is before the first run.
+    public mutating func state(
+        _ name: String, _ type: TensorType, _ role: Role = .opaque, initial: Double = 0
+    ) -> Value {
+        if role.kind != .opaque { interface.states[name] = role }
         let value = makeValue(type)
         states.append(Program.State(name: name, value: value, next: value, initial: initial))
         return value
@@ -145,8 +167,10 @@ public struct ProgramBuilder {
         return label
     }
 
-    public mutating func output(_ name: String, _ value: Value) {
+    /// - Parameter role: what it means; `finish` checks that it goes with the type.
+    public mutating func output(_ name: String, _ value: Value, _ role: Role = .opaque) {
         outputs.append(Program.Output(name: name, value: value))
+        if role.kind != .opaque { interface.outputs[name] = role }
     }
 
     /// The program, without the nodes and constants that no output or state needs. Inputs and states all stay.
@@ -161,7 +185,7 @@ public struct ProgramBuilder {
             name: name, dimensions: dimensions, inputs: inputs,
             constants: constants.filter { needed.contains($0.value) },
             nodes: kept.reversed(), outputs: outputs,
-            states: states, types: types)
+            states: states, interface: interface, types: types)
         try program.validate()
         return program
     }

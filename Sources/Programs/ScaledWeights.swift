@@ -60,6 +60,6 @@ extension Program {
         }
         return Program(
             name: name, dimensions: dimensions, inputs: inputs, constants: changed, nodes: nodes, outputs: outputs,
-            states: states, types: types)
+            states: states, interface: interface, types: types)
     }
 }

@@ -50,10 +50,7 @@ public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
     /// For a program with a cache and a file that holds a prefill and steps after it (`out.prefill_NAME`,
     /// `out.step0_NAME`): the numbers for the prefill's block, and for a block of one.
     func stepping(_ tensors: [StoredTensor], in program: Program) -> [ShapeBindings] {
-        let blocks = program.inputs.map { program.type(of: $0.value) }.filter {
-            $0.elementType == .int64 && $0.rank == 2
-        }
-        guard let name = blocks.first?.dimensions[1].name,
+        guard let name = program.input(.tokens).flatMap({ program.type(of: $0.value).dimensions.last?.name }),
             let prefill = tensors.first(where: { $0.name.hasPrefix("out.prefill_") }), prefill.shape.rank > 1,
             tensors.contains(where: { $0.name.hasPrefix("out.step0_") })
         else { return [] }
@@ -143,7 +140,7 @@ extension Program {
                     "dimension \(free.name) has no number; give one, e.g. --shape \(free.name)=\(free.usual.first ?? 1)"
             )
         }
-        let frozen = try rewriting(binding: bindings.numbers) { node, inputs, builder in
+        var frozen = try rewriting(binding: bindings.numbers) { node, inputs, builder in
             let operation = try Operators.make(node.operation.name, node.operation.attributes.binding(bindings.numbers))
             do {
                 return try builder.applyAll(operation, inputs)
@@ -152,6 +149,7 @@ extension Program {
                 throw error
             }
         }
+        frozen.interface = frozen.frozenInterface
         return try FrozenProgram(frozen, bindings: bindings, remarks: remarks(on: bindings))
     }
 

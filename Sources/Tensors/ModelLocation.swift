@@ -32,6 +32,22 @@ enum ModelLocation {
     }
 }
 
+extension Checkpoint {
+    /// What is made of a model is called so where nobody names it: as the folder, as the file without `.safetensors`, or as
+    /// the repository. Nil where the model has no name, as `/` has none.
+    public static func name(of model: String) -> String? {
+        guard !model.hasPrefix("hf:"), Files.kind(of: model) != nil else {
+            let hub = try? HubName(model.hasPrefix("hf:") ? String(model.dropFirst(3)) : model)
+            return hub?.name ?? Files.name(of: model)
+        }
+        var name = Files.name(of: model)
+        if [".", ".."].contains(name) { name = Files.realPath(of: model).map { Files.name(of: $0) } ?? "" }
+        let ending = ".safetensors"
+        if name.hasSuffix(ending), name != ending { name = String(name.dropLast(ending.count)) }
+        return name.isEmpty || name == "/" ? nil : name
+    }
+}
+
 /// `OWNER/NAME[@REV]`, or `NAME[@REV]`.
 struct HubName {
     let owner: String?

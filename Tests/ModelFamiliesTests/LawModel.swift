@@ -59,7 +59,8 @@ struct LawModel: Sendable {
                 "\(SHA256.digest(of: constant.tensor.bytes))"
             }
             let dimensions = program.dimensions.map { "\($0)" }
-            return (["\(program)"] + tables + dimensions).joined(separator: "\n")
+            let interface = program.interface.json.text()
+            return (["\(program)"] + tables + dimensions + [interface]).joined(separator: "\n")
         }
     }
 

@@ -238,12 +238,29 @@ struct HostilePackageTests {
             try changeManifest(of: path, #""major":2"#, #""major":3,"novelty":[]"#)
             try changeManifest(of: path, #""toolVersion":"0.1.0""#, #""toolVersion":"9.0""#)
             let future = try #require(throws: FormatError.self) { try AcceleratorPackage(at: path) }
-            #expect(future.reason.contains("has format 3.0"))
+            #expect(future.reason.contains("has format 3.3"))
             #expect(future.reason.contains("accelc 9.0"))
         }
         try withPackage { path in
-            try changeManifest(of: path, #""minor":0}"#, #""minor":7},"novelty":[]"#)
+            try changeManifest(of: path, #""minor":3}"#, #""minor":7},"novelty":[]"#)
             #expect(try AcceleratorPackage(at: path).manifest.minor == 7)
+        }
+        try withPackage { path in
+            try changeManifest(of: path, #""minor":3}"#, #""minor":2}"#)
+            let early = try #require(throws: FormatError.self) { try AcceleratorPackage(at: path) }
+            #expect(early.reason.contains("has format 2.2") && early.reason.contains("convert the model again"))
+        }
+    }
+
+    @Test("roles that only a later minor version knows are ignored: their ports are opaque")
+    func laterRoles() throws {
+        try withPackage { path in
+            try changeManifest(of: path, #""minor":3}"#, #""minor":4}"#)
+            try changeManifest(of: path, #""kind":"tokens""#, #""kind":"tokens-of-a-later-day""#)
+            try changeManifest(of: path, #""role":"encode""#, #""role":"dream""#)
+            let function = try #require(try AcceleratorPackage(at: path).program.functions.first)
+            #expect(function.interface.role.rawValue == "dream" && function.interface.inputs.isEmpty)
+            #expect(function.interface.outputs == ["last_hidden_state": .hiddenStates])
         }
     }
 
@@ -259,6 +276,17 @@ struct HostilePackageTests {
             (#""state":[]"#, #""state":[{"name":"cache"}]"#),
             (#""part":"model""#, #""part":"encoder""#),
             (#""functions":["#, #""functions":[],"more":["#),
+            (#""kind":"tokens""#, #""kind":"token""#),
+            (#""kind":"tokens""#, #""kind":"pixels""#),
+            (#""vocabulary":48"#, #""vocabulary":-1"#),
+            (#""vocabulary":48"#, #""words":48"#),
+            (#""vocabulary":48"#, #""vocabulary":48,"count":1"#),
+            (#""inputs":{"input_ids""#, #""inputs":{"ids""#),
+            (#""role":"encode""#, #""role":"encoder""#),
+            (#""links":[]"#, #""links":[{"input":"ids","part":"model","output":"last_hidden_state"}]"#),
+            (#""links":[]"#, #""links":[{"input":"input_ids","part":"other","output":"last_hidden_state"}]"#),
+            (#""links":[]"#, #""links":[{"input":"input_ids","part":"model","output":"nothing"}]"#),
+            (#""interface":"#, #""signature":"#),
         ])
     func lies(old: String, new: String) throws {
         try withPackage { path in

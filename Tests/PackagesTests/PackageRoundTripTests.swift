@@ -75,7 +75,7 @@ struct PackageRoundTripTests {
             let path = "\(folder)/p"
             try PackageWriter.write(contents, to: path)
             let package = try AcceleratorPackage(at: path)
-            #expect(package.manifest.minor == 1 && package.manifest.optionalFeatures.contains("scaled-channels"))
+            #expect(package.manifest.minor == 3 && package.manifest.optionalFeatures.contains("scaled-channels"))
             #expect(try package.coverage.map(\.scaling) == contents.coverage.map(\.scaling))
             try package.decompress(to: "\(folder)/w.safetensors", as: .float32)
             #expect(try SafetensorsFile("\(folder)/w.safetensors").tensors.map { $0.floats() } == plain)
@@ -118,7 +118,7 @@ struct PackageRoundTripTests {
             let path = "\(folder)/p"
             try PackageWriter.write(contents, to: path)
             let package = try AcceleratorPackage(at: path)
-            #expect(package.manifest.minor == 2 && package.manifest.optionalFeatures.contains("origins"))
+            #expect(package.manifest.minor == 3 && package.manifest.optionalFeatures.contains("origins"))
             let map = try package.sourceMap()
             #expect(map.coverage.map(\.derivation) == contents.coverage.map(\.derivation))
             #expect(map.coverage[0].copies == ["head"] && map.keptTensors.map { $0.floats() } == [[0.1, 3]])

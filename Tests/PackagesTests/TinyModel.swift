@@ -31,8 +31,8 @@ struct TinyModel {
     func program() throws -> Program {
         let tensors = tensors
         var builder = ProgramBuilder(
-            name: "model", dimensions: [.init("sequence", usual: [4], maximum: 16)])
-        let ids = builder.input("input_ids", TensorType(.int64, [1, "sequence"]))
+            name: "model", dimensions: [.init("sequence", usual: [4], maximum: 16)], role: .encode)
+        let ids = builder.input("input_ids", TensorType(.int64, [1, "sequence"]), .tokens(vocabulary: rows))
         let table = builder.constant(tensors[0], isWeight: true)
         let x = try builder.apply(Gather(), [table, ids])
         let first = try builder.apply(
@@ -40,7 +40,7 @@ struct TinyModel {
             [x, builder.constant(tensors[2], isWeight: true), builder.constant(tensors[1], isWeight: true)])
         let active = try builder.apply(Gelu(.erf), [first])
         let second = try builder.apply(Linear(), [active, builder.constant(tensors[3], isWeight: true)])
-        builder.output("last_hidden_state", second)
+        builder.output("last_hidden_state", second, .hiddenStates)
         builder.output("transposed", try builder.apply(Transpose([0, 2, 1]), [second]))
         return try builder.finish()
     }

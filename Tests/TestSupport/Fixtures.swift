@@ -4,6 +4,11 @@ import Foundation
 public enum Fixtures {
     static let testsFolder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     public static func path(_ name: String) -> String { testsFolder.appending(path: "Fixtures/\(name)").path }
+    /// Every fixture that is a model with a configuration.
+    public static var families: [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path(""))) ?? []
+        return names.sorted().filter { FileManager.default.fileExists(atPath: path("\($0)/config.json")) }
+    }
     /// The folder of the whole project.
     public static var repository: String { testsFolder.deletingLastPathComponent().path }
     /// The larger collection of parity cases beside the checkout, where there is one.

@@ -1,5 +1,7 @@
+import ModelFamilies
 import Programs
 import Tensors
+import TestSupport
 import Testing
 
 @testable import Verification
@@ -36,7 +38,7 @@ struct InputTests {
         }
     }
 
-    @Test("Indices that are moved before they are read keep their limit")
+    @Test("An input without a role stays below what operators accept, moved or not")
     func moved() throws {
         var builder = ProgramBuilder(name: "moved")
         let ids = builder.input("ids", TensorType(.int64, [2, 3]))
@@ -45,10 +47,39 @@ struct InputTests {
         let flat = try builder.apply(Reshape(to: [6]), [ids])
         builder.output("y", try builder.apply(Gather(), [table, flat]))
         let program = try builder.finish()
-        #expect(SeededInputs(seed: 1).indexLimits(of: program)[ids] == 5)
+        #expect(program.indexBounds[ids] == 5)
     }
 
-    @Test("The place of a block in a cache leaves room for the block")
+    @Test("Roles give integers the ranges that operators accept, in every family", arguments: Fixtures.families)
+    func ranges(fixture: String) throws {
+        let checkpoint = try Checkpoint(model: Fixtures.path(fixture))
+        let family = try Families.matching(checkpoint.configuration)
+        for frozen in try family.model(for: checkpoint, parts: family.parts).programs.freezingToUsualShapes() {
+            let (ranges, bounds) = (InputRanges(frozen), frozen.program.indexBounds)
+            for input in frozen.program.inputs where frozen.program.type(of: input.value).elementType == .int64 {
+                let kind = frozen.program.interface.role(of: input.name, .input).kind
+                let isIndex = ![.attentionMask, .validLength].contains(kind)
+                #expect(isIndex == (bounds[input.value] != nil), "\(input.name)")
+                guard let bound = bounds[input.value] else { continue }
+                #expect(ranges.range(of: input.name, input.value) == 0..<bound, "\(frozen.functionName) \(input.name)")
+            }
+        }
+    }
+
+    @Test("A valid length is from 1 to all of its axis")
+    func lengths() throws {
+        var builder = ProgramBuilder(name: "bucket")
+        let x = builder.input("x", TensorType(.float32, [2, 3, 7]), .features)
+        _ = builder.input("length", TensorType(.int64, [2]), .validLength(of: "x", axis: 2))
+        builder.output("y", try builder.apply(Relu(), [x]))
+        let frozen = try builder.finish().freezing(ShapeBindings())
+        let drawn = (1...60 as ClosedRange<UInt64>).flatMap {
+            SeededInputs(seed: $0).inputs(for: frozen)["length"]?.integers ?? []
+        }
+        #expect(Set(drawn) == [1, 2, 3, 4, 5, 6, 7])
+    }
+
+    @Test("The position of a block leaves room for the block, also where no role says that it is one")
     func places() throws {
         var builder = ProgramBuilder(name: "cache")
         let block = builder.input("block", TensorType(.float32, [1, 6]))

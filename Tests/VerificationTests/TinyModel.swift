@@ -24,13 +24,14 @@ struct TinyModel {
         ]
         let byName = Dictionary(uniqueKeysWithValues: weights.map { ($0.name, $0) })
         var builder = ProgramBuilder(
-            name: "model", dimensions: [.init("batch", usual: [1]), .init("sequence", usual: [8])])
+            name: "model", dimensions: [.init("batch", usual: [1]), .init("sequence", usual: [8])], role: .encode)
         func constant(_ name: String, _ builder: inout ProgramBuilder) throws -> Value {
             guard let tensor = byName[name] else { throw OperatorError("there is no \(name)") }
             return builder.constant(tensor, isWeight: true)
         }
-        let ids = builder.input("input_ids", TensorType(.int64, ["batch", "sequence"]))
-        let mask = builder.input("attention_mask", TensorType(.int64, ["batch", "sequence"]))
+        let ids = builder.input("input_ids", TensorType(.int64, ["batch", "sequence"]), .tokens(vocabulary: 48))
+        let mask = builder.input(
+            "attention_mask", TensorType(.int64, ["batch", "sequence"]), .attentionMask(.onesCount))
         let table = try constant("embeddings.weight", &builder)
         var x = try builder.in("embeddings") { try $0.apply(Gather(), [table, ids]) }
         let flags = try builder.in("mask") { builder in
@@ -62,8 +63,8 @@ struct TinyModel {
                 LayerNorm(epsilon: 1e-5),
                 [sum, try constant("norm.weight", &builder), try constant("norm.bias", &builder)])
         }
-        builder.output("last_hidden_state", norm)
-        builder.output("logits", query)
+        builder.output("last_hidden_state", norm, .hiddenStates)
+        builder.output("logits", query, .logits(over: .labels))
         program = try builder.finish()
     }
 

@@ -18,6 +18,14 @@ protocol BertFamily: ModelFamily {
 
 enum BertHead {
     case model, maskedLM, sequenceClassification
+
+    var role: FunctionRole {
+        switch self {
+        case .model: .encode
+        case .maskedLM: .fillMask
+        case .sequenceClassification: .classify
+        }
+    }
 }
 
 /// What the tensors of a descendant of BERT are called.
@@ -73,13 +81,16 @@ extension BertFamily {
         if head == .maskedLM {
             names.tie(head: "\(Self.names.words.decoder).weight", words: BertGraph.words, isTied: config.tiesHead)
         }
-        var graph = BertGraph(config: config, names: names)
+        var graph = BertGraph(config: config, role: head.role, names: names)
         let hidden = try graph.encoder { try attentionBias(config, in: &$0) }
         switch head {
         case .model: try graph.outputModel(hidden, pooling)
-        case .maskedLM: graph.layers.builder.output("logits", try graph.words(hidden, Self.names.words))
+        case .maskedLM:
+            graph.layers.builder.output(
+                "logits", try graph.words(hidden, Self.names.words), .logits(over: .vocabulary))
         case .sequenceClassification:
-            graph.layers.builder.output("logits", try graph.labels(hidden, Self.names.labels))
+            graph.layers.builder.output(
+                "logits", try graph.labels(hidden, Self.names.labels), .logits(over: .labels))
         }
         names = graph.layers.names
         return [try graph.layers.builder.finish()]

@@ -12,7 +12,7 @@ struct BertGraph {
     private let segments: Value?
     static let words = "embeddings.word_embeddings.weight"
 
-    init(config: BertConfiguration, names: TensorNames) {
+    init(config: BertConfiguration, role: FunctionRole, names: TensorNames) {
         self.config = config
         let usual = Set([min(128, config.longest), config.longest]).sorted()
         layers = LayerBuilder(
@@ -21,12 +21,14 @@ struct BertGraph {
                 dimensions: [
                     Program.FreeDimension("batch", usual: [1, 8]),
                     Program.FreeDimension("sequence", usual: usual, maximum: config.longest),
-                ]),
+                ], role: role),
             names: names)
         let type = TensorType(.int64, ["batch", "sequence"])
-        tokens = layers.builder.input("input_ids", type)
-        mask = layers.builder.input("attention_mask", type)
-        segments = config.takesSegments ? layers.builder.input("token_type_ids", type) : nil
+        tokens = layers.builder.input("input_ids", type, .tokens(vocabulary: config.vocabulary))
+        mask = layers.builder.input("attention_mask", type, .attentionMask(.onesCount))
+        segments =
+            config.takesSegments
+            ? layers.builder.input("token_type_ids", type, .tokenTypes(count: config.segments)) : nil
     }
 
     /// - Parameter bias: what attention adds to its scores.
@@ -130,11 +132,11 @@ struct BertGraph {
 
     /// The outputs of a bare model.
     mutating func outputModel(_ hidden: Value, _ pooling: SentencePooling?) throws {
-        layers.builder.output("last_hidden_state", hidden)
+        layers.builder.output("last_hidden_state", hidden, .hiddenStates)
         if layers.names.find("pooler.dense.weight") != nil {
-            layers.builder.output("pooler_output", try pooler(hidden))
+            layers.builder.output("pooler_output", try pooler(hidden), .pooled)
         }
         let embedding = try (pooling ?? .mean).apply(to: hidden, mask: mask, positions: config.longest, in: &layers)
-        layers.builder.output("sentence_embedding", embedding)
+        layers.builder.output("sentence_embedding", embedding, .embedding)
     }
 }

@@ -25,7 +25,7 @@ struct DecoderConfiguration {
     let epsilon: Double
     var activation: any Operator
     let tiesHead: Bool
-    /// It ends with hidden states: there is no head that makes logits of them.
+    /// It ends with hidden states: there is no head that makes logits of them. The first of a family's classes has one.
     let isBare: Bool
     var layers: [Layer] = []
     var biases = Biases()
@@ -56,7 +56,7 @@ struct DecoderConfiguration {
 
     init(_ config: JSONField, of architectures: [String], defaults: Defaults = Defaults()) throws {
         let architecture = try Self.architecture(config, among: architectures)
-        isBare = architecture.hasSuffix("Model")
+        isBare = architecture != architectures.first
         width = try config["hidden_size"].int(in: 1...1 << 16)
         heads = try config["num_attention_heads"].int(in: 1...1 << 12)
         let shared = config["num_key_value_heads"].value == .null ? nil : defaults.keyHeads

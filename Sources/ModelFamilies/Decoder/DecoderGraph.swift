@@ -34,16 +34,20 @@ struct DecoderGraph {
             ["score.", "qa_outputs.", "v_head."].contains(where: name.hasPrefix)
         }
         let longest = 1 << 24
+        // A prefill and a step.
+        let blocks = config.positions == 1 ? [1] : [min(config.positions, 128), 1]
         let dimensions = [
             Program.FreeDimension("batch", usual: [1]),
             Program.FreeDimension(
                 "cache", usual: [min(config.positions, 2048)], maximum: longest,
                 remarks: config.layers.first?.rotary.remarks(upTo: longest) ?? []),
-            Program.FreeDimension("tokens", usual: Set([1, min(config.positions, 128)]).sorted(), maximum: longest),
+            Program.FreeDimension(
+                "tokens", usual: blocks.reversed(), defaults: blocks, maximum: longest),
         ]
-        var builder = ProgramBuilder(name: "decoder", dimensions: dimensions)
-        let tokens = builder.input("input_ids", TensorType(.int64, ["batch", "tokens"]))
-        let position = builder.input("position", TensorType(.int64, [1]))
+        var builder = ProgramBuilder(name: "decoder", dimensions: dimensions, role: .decode)
+        let tokens = builder.input(
+            "input_ids", TensorType(.int64, ["batch", "tokens"]), .tokens(vocabulary: config.vocabulary))
+        let position = builder.input("position", TensorType(.int64, [1]), .position)
         var layers = LayerBuilder(builder: builder, names: names)
         let surroundings = try layers.in("places") { layers in
             var places = try DecoderPlaces(position: position, in: &layers)
@@ -57,9 +61,9 @@ struct DecoderGraph {
         let hidden = try graph.hidden(tokens)
         if config.isBare {
             graph.layers.names.explain("the bare model has no head") { $0 == head }
-            graph.layers.builder.output("last_hidden_state", hidden)
+            graph.layers.builder.output("last_hidden_state", hidden, .hiddenStates)
         } else {
-            graph.layers.builder.output("logits", try graph.logits(of: hidden))
+            graph.layers.builder.output("logits", try graph.logits(of: hidden), .logits(over: .vocabulary))
         }
         names = graph.layers.names
         return try graph.layers.builder.finish()
@@ -124,8 +128,8 @@ struct DecoderGraph {
             let turn = surroundings[index].turn
             query = try layers.apply(Rope(), query, turn.cos, turn.sin)
             key = try layers.apply(Rope(), key, turn.cos, turn.sin)
-            let keys = try layers.cached(key, as: "k.\(index)", at: position)
-            let values = try layers.cached(value, as: "v.\(index)", at: position)
+            let keys = try layers.cached(key, as: "k", .keys, layer: index, at: position)
+            let values = try layers.cached(value, as: "v", .values, layer: index, at: position)
             let mixed = try layers.apply(
                 Attention(scale: config.attentionScale), query, keys, values, surroundings[index].mask)
             return try layers.apply(

@@ -9,6 +9,8 @@ struct ImagePatches {
     let width: Int
     let patchHeight: Int
     let patchWidth: Int
+    /// How pixels are made of images; nil where that is not known.
+    let normalisation: Role.PixelNormalisation?
 
     var rows: Int { height / patchHeight }
     var columns: Int { width / patchWidth }
@@ -18,13 +20,20 @@ struct ImagePatches {
         TensorType(.float32, [batch, .fixed(channels), .fixed(height), .fixed(width)])
     }
 
-    init(_ config: JSONField, patch: Int) throws {
+    /// - Parameters:
+    ///   - config: the configuration of the encoder.
+    ///   - patch: the size of a patch, where it does not say.
+    ///   - usual: how pixels are normalised, where the checkpoint does not say.
+    init(
+        _ config: JSONField, of checkpoint: Checkpoint, patch: Int, normalisation usual: Role.PixelNormalisation
+    ) throws {
         channels = try config["num_channels"].int(in: 1...1024, default: 3)
         (height, width) = try Self.extents(config["image_size"], default: 224)
         (patchHeight, patchWidth) = try Self.extents(config["patch_size"], default: patch)
         guard patchHeight <= height, patchWidth <= width else {
             throw config["patch_size"].error("a patch is larger than the image of \(height) x \(width)")
         }
+        normalisation = try .read(of: checkpoint, channels: channels, default: usual)
     }
 
     /// One number for both, or height and width.

@@ -33,7 +33,10 @@ struct TwoTowers {
             if part != "vision" {
                 dimensions.append(Program.FreeDimension("sequence", usual: [positions], maximum: positions))
             }
-            var layers = LayerBuilder(builder: ProgramBuilder(name: part, dimensions: dimensions), names: names)
+            var layers = LayerBuilder(
+                builder: ProgramBuilder(
+                    name: part, dimensions: dimensions, role: part == "model" ? .match : .encode),
+                names: names)
             let pictures = part == "text" ? nil : try normal(try image(images, &layers), "image_embeds", in: &layers)
             let words = part == "vision" ? nil : try normal(try text(texts, &layers), "text_embeds", in: &layers)
             if let pictures, let words {
@@ -41,7 +44,7 @@ struct TwoTowers {
                     let turned = try layers.apply(Transpose([1, 0]), words)
                     return try logits(try layers.apply(MatMul(), pictures, turned), &layers)
                 }
-                layers.builder.output("logits_per_image", compared)
+                layers.builder.output("logits_per_image", compared, .logits(over: .texts))
             }
             names = layers.names
             return try layers.builder.finish()
@@ -50,7 +53,7 @@ struct TwoTowers {
 
     private func normal(_ embedding: Value, _ name: String, in layers: inout LayerBuilder) throws -> Value {
         let normal = try layers.in(name) { try $0.apply(L2Norm(), embedding) }
-        layers.builder.output(name, normal)
+        layers.builder.output(name, normal, .embedding)
         return normal
     }
 }

@@ -24,7 +24,8 @@ struct CLIP: ModelFamily {
         let file = checkpoint.configuration
         _ = try file.architecture(default: Architecture.model)
         let projection = try file["projection_dim"].int(in: 1...1 << 16, default: 512)
-        let vision = try CLIPVisionTower(try Self.tower("vision_config", of: file), prefix: "vision_model.")
+        let vision = try CLIPVisionTower(
+            try Self.tower("vision_config", of: file), of: checkpoint, prefix: "vision_model.")
         let text = try CLIPTextTower(try Self.tower("text_config", of: file), prefix: "text_model.")
         func projected(_ name: String, _ states: CLIPStates, in layers: inout LayerBuilder) throws -> Value {
             try layers.linear(name, states.pooled, from: states.width, to: projection, isBiased: false)

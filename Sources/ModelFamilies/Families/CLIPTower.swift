@@ -40,18 +40,19 @@ struct CLIPTower: ModelFamily {
         if let text {
             dimensions.append(Program.FreeDimension("sequence", usual: [text.positions], maximum: text.positions))
         }
-        var layers = LayerBuilder(builder: ProgramBuilder(name: "model", dimensions: dimensions), names: names)
+        var layers = LayerBuilder(
+            builder: ProgramBuilder(name: "model", dimensions: dimensions, role: .encode), names: names)
         let states =
             try text?.states(batch: "batch", in: &layers)
-            ?? CLIPVisionTower(file, prefix: "").states(batch: "batch", in: &layers)
-        layers.builder.output("last_hidden_state", states.hidden)
+            ?? CLIPVisionTower(file, of: checkpoint, prefix: "").states(batch: "batch", in: &layers)
+        layers.builder.output("last_hidden_state", states.hidden, .hiddenStates)
         if architecture.projects {
             let name = isText ? "text_projection" : "visual_projection"
             let projected = try layers.linear(
                 name, states.pooled, from: states.width, to: projection, isBiased: false)
-            layers.builder.output(isText ? "text_embeds" : "image_embeds", projected)
+            layers.builder.output(isText ? "text_embeds" : "image_embeds", projected, .embedding)
         } else {
-            layers.builder.output("pooler_output", states.pooled)
+            layers.builder.output("pooler_output", states.pooled, .pooled)
         }
         names = layers.names
         return [try layers.builder.finish()]

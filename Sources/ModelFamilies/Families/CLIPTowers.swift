@@ -19,9 +19,9 @@ struct CLIPVisionTower {
     /// What stands before the names of its tensors.
     private let prefix: String
 
-    init(_ config: JSONField, prefix: String) throws {
+    init(_ config: JSONField, of checkpoint: Checkpoint, prefix: String) throws {
         self.prefix = prefix
-        patches = try ImagePatches(config, patch: 32)
+        patches = try ImagePatches(config, of: checkpoint, patch: 32, normalisation: .clip)
         encoder = try EncoderLayers(
             preNorm: config, epsilon: 1e-5, activation: "quick_gelu", length: .fixed(patches.count + 1))
         layerCount = try config["num_hidden_layers"].int(in: 1...1000, default: 12)
@@ -31,7 +31,7 @@ struct CLIPVisionTower {
         let (length, width) = (patches.count + 1, encoder.width)
         var encoder = encoder
         encoder.batch = batch
-        let image = layers.builder.input("pixel_values", patches.type(batch: batch))
+        let image = layers.builder.input("pixel_values", patches.type(batch: batch), .pixels(patches.normalisation))
         var x = try patches.embedded(
             image, by: "\(prefix)embeddings.patch_embedding", to: width, isBiased: false, batch: batch, in: &layers)
         let token = try layers.weight("\(prefix)embeddings.class_embedding", [width])
@@ -77,8 +77,8 @@ struct CLIPTextTower {
         encoder.batch = batch
         let width = encoder.width
         let type = TensorType(.int64, [batch, "sequence"])
-        let tokens = layers.builder.input("input_ids", type)
-        let mask = layers.builder.input("attention_mask", type)
+        let tokens = layers.builder.input("input_ids", type, .tokens(vocabulary: vocabulary))
+        let mask = layers.builder.input("attention_mask", type, .attentionMask(.onesCount))
         let words = try layers.weight("\(prefix)embeddings.token_embedding.weight", [vocabulary, width])
         let places = try layers.weight("\(prefix)embeddings.position_embedding.weight", [positions, width])
         var x = try layers.in("\(prefix)embeddings") { layers in

@@ -31,6 +31,14 @@ struct Kokoro: ModelFamily {
     let parts = ["decoder_pre", "har_source", "generator", "generator_bucket"]
     let defaultParts = ["decoder_pre", "generator"]
 
+    private static func role(of part: String) -> FunctionRole {
+        switch part {
+        case "decoder_pre": .synthesise
+        case "har_source": .excite
+        default: .vocoder
+        }
+    }
+
     /// Its published configuration has no `model_type`.
     static func recognizes(_ configuration: JSONField) -> Bool { configuration["istftnet"].exists }
 
@@ -49,7 +57,9 @@ struct Kokoro: ModelFamily {
             ]
             var graph = KokoroGraph(
                 config: config,
-                layers: LayerBuilder(builder: ProgramBuilder(name: part, dimensions: dimensions), names: names))
+                layers: LayerBuilder(
+                    builder: ProgramBuilder(name: part, dimensions: dimensions, role: Self.role(of: part)),
+                    names: names))
             switch part {
             case "decoder_pre": try graph.decoderPre()
             case "har_source": try graph.harmonicSource()
@@ -84,6 +94,8 @@ struct KokoroConfiguration {
     /// Points of the short-time Fourier transform, even.
     let points: Int
     let hop: Int
+    /// Samples of audio a second; the harmonic source is built for it.
+    static let samplingRate = 24_000
 
     /// Numbers of a one-sided spectrum.
     var bins: Int { points / 2 + 1 }

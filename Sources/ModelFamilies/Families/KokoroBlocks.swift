@@ -22,13 +22,16 @@ struct KokoroBlocks: ModelFamily {
             let dimensions = [Program.FreeDimension("batch", usual: [1]), .init("time", usual: [10])]
             var graph = KokoroGraph(
                 config: config,
-                layers: LayerBuilder(builder: ProgramBuilder(name: part, dimensions: dimensions), names: names))
-            var x = graph.layers.builder.input("x", TensorType(.float32, ["batch", .fixed(first[0]), "time"]))
-            let style = graph.layers.builder.input("ref_s", TensorType(.float32, ["batch", .fixed(config.style)]))
+                layers: LayerBuilder(
+                    builder: ProgramBuilder(name: part, dimensions: dimensions, role: .block), names: names))
+            var x = graph.layers.builder.input(
+                "x", TensorType(.float32, ["batch", .fixed(first[0]), "time"]), .features)
+            let style = graph.layers.builder.input(
+                "ref_s", TensorType(.float32, ["batch", .fixed(config.style)]), .style)
             for (index, block) in blocks.enumerated() {
                 x = try graph.styledBlock(
                     "blocks.\(index)", x, style, from: block[0], to: block[1], upsamples: block[2] != 0)
-                graph.layers.builder.output("y.\(index)", x)
+                graph.layers.builder.output("y.\(index)", x, .features)
             }
             names = graph.layers.names
             return try graph.layers.builder.finish()

@@ -11,11 +11,16 @@ extension KokoroGraph {
     /// The generator.
     mutating func generator(hasLength: Bool) throws {
         let (style, bins) = (Dimension(config.style), config.bins)
-        var x = layers.builder.input("x_pre", TensorType(.float32, ["batch", .fixed(config.channels), "frames"]))
-        let styled = layers.builder.input("ref_s", TensorType(.float32, ["batch", style]))
+        var x = layers.builder.input(
+            "x_pre", TensorType(.float32, ["batch", .fixed(config.channels), "frames"]), .features,
+            from: ("decoder_pre", "x_pre"))
+        let styled = layers.builder.input("ref_s", TensorType(.float32, ["batch", style]), .style)
         let spectra = "frames" * Dimension(config.spectraAFrame) + 1
-        var source = layers.builder.input("har", TensorType(.float32, ["batch", .fixed(2 * bins), spectra]))
-        let length = hasLength ? layers.builder.input("length", TensorType(.int64, ["batch"])) : nil
+        var source = layers.builder.input(
+            "har", TensorType(.float32, ["batch", .fixed(2 * bins), spectra]), .spectrum, from: ("har_source", "har"))
+        let length =
+            hasLength
+            ? layers.builder.input("length", TensorType(.int64, ["batch"]), .validLength(of: "x_pre", axis: 2)) : nil
         source = try masked(source, try valid(length, times: config.spectraAFrame, plus: 1, of: spectra))
 
         var scale = 1
@@ -52,11 +57,11 @@ extension KokoroGraph {
         x = try masked(x, frames)
         x = try layers.conv(
             "generator.conv_post", x, from: width, to: 2 * bins, kernel: 7, Window(padding: 3))
-        if !hasLength { layers.builder.output("conv_post", x) }
+        if !hasLength { layers.builder.output("conv_post", x, .spectrum) }
         var audio = try waveform(x, of: spectra, frames?.mask)
         let samples = "frames" * Dimension(config.samplesAFrame)
         audio = try masked(audio, try valid(length, times: config.samplesAFrame, plus: 0, of: samples))
-        layers.builder.output("audio", audio)
+        layers.builder.output("audio", audio, .audio(rate: KokoroConfiguration.samplingRate))
     }
 
     /// What the harmonic source adds to a stage.

@@ -78,9 +78,11 @@ extension KokoroGraph {
         let harmonics = 9
         let (rate, bins, points) = (config.samplesAFrame, config.bins, config.points)
         let samples = "frames" * Dimension(rate)
-        let pitch = layers.builder.input("f0", TensorType(.float32, ["batch", "frames"]))
-        let start = layers.builder.input("noise.0", TensorType(.float32, ["batch", .fixed(harmonics)]))
-        let noise = layers.builder.input("noise.1", TensorType(.float32, ["batch", samples, .fixed(harmonics)]))
+        let pitch = layers.builder.input("f0", TensorType(.float32, ["batch", "frames"]), .pitch)
+        let start = layers.builder.input(
+            "noise.0", TensorType(.float32, ["batch", .fixed(harmonics)]), .noise(.uniform))
+        let noise = layers.builder.input(
+            "noise.1", TensorType(.float32, ["batch", samples, .fixed(harmonics)]), .noise(.normal))
         let multiples = table((1...harmonics).map(Double.init), [1, harmonics, 1], "harmonics")
         // The fundamental starts at 0.
         let started = table([0] + [Double](repeating: 1, count: harmonics - 1), [1, harmonics], "started")
@@ -94,7 +96,8 @@ extension KokoroGraph {
             let turns = try layers.apply(
                 Modulo(),
                 try layers.apply(
-                    Divide(), try layers.apply(Multiply(), curve, multiples), layers.builder.literal(24000)),
+                    Divide(), try layers.apply(Multiply(), curve, multiples),
+                    layers.builder.literal(Float(KokoroConfiguration.samplingRate))),
                 layers.builder.literal(1))
             let first = try layers.apply(
                 Reshape(to: ["batch", .fixed(harmonics), 1]), try layers.apply(Multiply(), start, started))
@@ -140,6 +143,6 @@ extension KokoroGraph {
             let magnitude = try layers.apply(Sqrt(), try layers.apply(Add(), squares[0], squares[1]))
             return try layers.apply(Concat(axis: 1), magnitude, try layers.apply(Atan2(), parts[1], parts[0]))
         }
-        layers.builder.output("har", source)
+        layers.builder.output("har", source, .spectrum)
     }
 }

@@ -66,13 +66,14 @@ struct KokoroGraph {
     mutating func decoderPre() throws {
         let (long, frames) = ("asr_frames" * 2 as Dimension, "asr_frames" as Dimension)
         let width = Dimension(config.width)
-        let features = layers.builder.input("asr", TensorType(.float32, ["batch", width, frames]))
-        let curves = try [("f0", "F0_conv"), ("n", "N_conv")].map { input, name in
-            let curve = layers.builder.input(input, TensorType(.float32, ["batch", long]))
+        let features = layers.builder.input("asr", TensorType(.float32, ["batch", width, frames]), .features)
+        let inputs = [("f0", "F0_conv", Role.pitch), ("n", "N_conv", .energy)]
+        let curves = try inputs.map { input, name, role in
+            let curve = layers.builder.input(input, TensorType(.float32, ["batch", long]), role)
             let channel = try layers.in(name) { try $0.apply(Reshape(to: ["batch", 1, long]), curve) }
             return try layers.conv(name, channel, from: 1, to: 1, kernel: 3, Window(stride: 2, padding: 1))
         }
-        let style = layers.builder.input("ref_s", TensorType(.float32, ["batch", .fixed(config.style)]))
+        let style = layers.builder.input("ref_s", TensorType(.float32, ["batch", .fixed(config.style)]), .style)
         // The class has these widths built in; a checkpoint tells them.
         let inner = layers.names.find("encode.conv1.bias")?.shape.count ?? 1024
         let rest = layers.names.find("asr_res.0.bias")?.shape.count ?? 64
@@ -86,6 +87,6 @@ struct KokoroGraph {
                 name, joined, style, from: inner + rest + 2, to: index == 3 ? config.channels : inner,
                 upsamples: index == 3)
         }
-        layers.builder.output("x_pre", x)
+        layers.builder.output("x_pre", x, .features)
     }
 }

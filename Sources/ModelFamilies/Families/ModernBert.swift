@@ -11,6 +11,14 @@ struct ModernBert: ModelFamily {
         case model = "ModernBertModel"
         case maskedLM = "ModernBertForMaskedLM"
         case sequenceClassification = "ModernBertForSequenceClassification"
+
+        var role: FunctionRole {
+            switch self {
+            case .model: .encode
+            case .maskedLM: .fillMask
+            case .sequenceClassification: .classify
+            }
+        }
     }
     static let modelTypes = ["modernbert"]
     static let buildsSentencePooling = true
@@ -48,20 +56,22 @@ struct ModernBert: ModelFamily {
         if architecture == .maskedLM {
             names.tie(head: ModernBertGraph.decoder, words: ModernBertGraph.tokens, isTied: config.tiesHead)
         }
-        var graph = ModernBertGraph(config: config, names: names)
+        var graph = ModernBertGraph(config: config, role: architecture.role, names: names)
         let hidden = try graph.encoded()
         switch architecture {
         case .model:
-            graph.layers.builder.output("last_hidden_state", hidden)
+            graph.layers.builder.output("last_hidden_state", hidden, .hiddenStates)
             let embedding = try (pooling ?? .mean).apply(
                 to: hidden, mask: graph.mask, positions: config.positions, in: &graph.layers)
-            graph.layers.builder.output("sentence_embedding", embedding)
+            graph.layers.builder.output("sentence_embedding", embedding, .embedding)
         case .maskedLM:
-            graph.layers.builder.output("logits", try graph.words(try graph.head(hidden)))
+            graph.layers.builder.output(
+                "logits", try graph.words(try graph.head(hidden)), .logits(over: .vocabulary))
         case .sequenceClassification:
             let pooled = try graph.head(try graph.pooled(hidden))
             graph.layers.builder.output(
-                "logits", try graph.layers.linear("classifier", pooled, from: width, to: config.labels))
+                "logits", try graph.layers.linear("classifier", pooled, from: width, to: config.labels),
+                .logits(over: .labels))
         }
         names = graph.layers.names
         return [try graph.layers.builder.finish()]

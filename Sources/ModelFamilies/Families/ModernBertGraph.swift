@@ -23,7 +23,7 @@ struct ModernBertGraph {
 
     private var width: Int { config.encoder.width }
 
-    init(config: ModernBertConfiguration, names: TensorNames) {
+    init(config: ModernBertConfiguration, role: FunctionRole, names: TensorNames) {
         self.config = config
         let dimensions = [
             Program.FreeDimension("batch", usual: [1, 8]),
@@ -31,10 +31,11 @@ struct ModernBertGraph {
                 "sequence", usual: [min(128, config.positions), min(512, config.positions)],
                 maximum: config.positions),
         ]
-        layers = LayerBuilder(builder: ProgramBuilder(name: "model", dimensions: dimensions), names: names)
+        layers = LayerBuilder(
+            builder: ProgramBuilder(name: "model", dimensions: dimensions, role: role), names: names)
         let type = TensorType(.int64, ["batch", "sequence"])
-        tokens = layers.builder.input("input_ids", type)
-        mask = layers.builder.input("attention_mask", type)
+        tokens = layers.builder.input("input_ids", type, .tokens(vocabulary: config.vocabulary))
+        mask = layers.builder.input("attention_mask", type, .attentionMask(.onesCount))
     }
 
     /// F32[batch, sequence, width]

@@ -17,7 +17,7 @@ import Tensors
 struct SNAC: ModelFamily {
     static let modelTypes = ["snac"]
     static let architectures = ["SNAC"]
-    static let inertFields = [InertFields("says what the audio is played at", ["sampling_rate"])]
+    static let inertFields: [InertFields] = []
     let parts = ["decoder", "decoder_zero_noise"]
     let defaultParts = ["decoder"]
 
@@ -37,12 +37,14 @@ struct SNAC: ModelFamily {
             let dimensions = [Program.FreeDimension("batch", usual: [1]), .init("frames", usual: [12, 4])]
             var graph = SNACGraph(
                 config: config,
-                layers: LayerBuilder(builder: ProgramBuilder(name: part, dimensions: dimensions), names: names))
+                layers: LayerBuilder(
+                    builder: ProgramBuilder(name: part, dimensions: dimensions, role: .vocoder), names: names))
             let isQuiet = part == "decoder_zero_noise"
             let latents = try graph.latents()
             let audio = try graph.audio(latents, addsNoise: config.hasNoise && !isQuiet)
-            if !isQuiet { graph.layers.builder.output("z_q", latents) }
-            graph.layers.builder.output(isQuiet ? "audio_zero_noise" : "audio", audio)
+            if !isQuiet { graph.layers.builder.output("z_q", latents, .features) }
+            graph.layers.builder.output(
+                isQuiet ? "audio_zero_noise" : "audio", audio, .audio(rate: config.samplingRate))
             names = graph.layers.names
             return try graph.layers.builder.finish()
         }
@@ -51,6 +53,8 @@ struct SNAC: ModelFamily {
 
 /// What the SNAC family reads of a config.json, checked. A missing field has the default of the original class.
 struct SNACConfiguration {
+    /// Samples of audio a second.
+    let samplingRate: Int
     let latent: Int
     let width: Int
     let rates: [Int]
@@ -73,6 +77,7 @@ struct SNACConfiguration {
             guard (1...16).contains(found.count) else { throw field.error("expected 1 to 16 numbers") }
             return found
         }
+        samplingRate = try config["sampling_rate"].int(in: 1...1 << 20, default: 44_100)
         rates = try integers("decoder_rates", [7, 7, 3, 3], in: 1...64)
         strides = try integers("vq_strides", [8, 4, 2, 1], in: 1...1 << 10)
         for (coarse, stride) in zip(strides, strides.dropFirst() + [1]) where coarse % stride != 0 {

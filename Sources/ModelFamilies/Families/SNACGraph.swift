@@ -19,7 +19,8 @@ struct SNACGraph {
         for (index, stride) in config.strides.enumerated() {
             let name = "quantizer.quantizers.\(index)"
             let count = "frames" * Dimension(config.strides[0] / stride)
-            let codes = layers.builder.input("codes.\(index)", TensorType(.int64, ["batch", count]))
+            let codes = layers.builder.input(
+                "codes.\(index)", TensorType(.int64, ["batch", count]), .codes(count: config.codebookSize))
             let book = try layers.weight("\(name).codebook.weight", [config.codebookSize, config.codebookWidth])
             let vectors = try layers.in("\(name).codebook") { try $0.turned(try $0.apply(Gather(), book, codes)) }
             var latents = try layers.conv(
@@ -53,7 +54,8 @@ struct SNACGraph {
             length = length * .fixed(rate)
             let noise =
                 addsNoise
-                ? layers.builder.input("noise.\(stage)", TensorType(.float32, ["batch", 1, length])) : nil
+                ? layers.builder.input(
+                    "noise.\(stage)", TensorType(.float32, ["batch", 1, length]), .noise(.normal)) : nil
             x = try block(next(), x, from: width, rate: rate, noise: noise)
         }
         width = config.width(after: config.rates.count)

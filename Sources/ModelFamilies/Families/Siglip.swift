@@ -19,7 +19,8 @@ struct Siglip: ModelFamily {
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         _ = try file.architecture(default: Architecture.model)
-        let vision = try SiglipVisionTower(try file["vision_config"].objectIfAny(), prefix: "vision_model.")
+        let vision = try SiglipVisionTower(
+            try file["vision_config"].objectIfAny(), of: checkpoint, prefix: "vision_model.")
         guard vision.hasHead else { throw file["vision_config"]["vision_use_head"].error("images have no embedding") }
         let text = try SiglipTextTower(try file["text_config"].objectIfAny(), prefix: "text_model.")
         let towers = TwoTowers(

@@ -12,9 +12,9 @@ struct SiglipVisionTower {
     /// What stands before the names of its tensors.
     private let prefix: String
 
-    init(_ config: JSONField, prefix: String) throws {
+    init(_ config: JSONField, of checkpoint: Checkpoint, prefix: String) throws {
         self.prefix = prefix
-        patches = try ImagePatches(config, patch: 16)
+        patches = try ImagePatches(config, of: checkpoint, patch: 16, normalisation: .halves)
         encoder = try EncoderLayers(
             preNorm: config, epsilon: 1e-6, activation: "gelu_pytorch_tanh", length: .fixed(patches.count))
         layerCount = try config["num_hidden_layers"].int(in: 1...1000, default: 12)
@@ -30,7 +30,7 @@ struct SiglipVisionTower {
     /// F32[batch, patches, width]
     func hidden(batch: Dimension, in layers: inout LayerBuilder) throws -> Value {
         let (layer, width) = (layer(batch: batch), encoder.width)
-        let image = layers.builder.input("pixel_values", patches.type(batch: batch))
+        let image = layers.builder.input("pixel_values", patches.type(batch: batch), .pixels(patches.normalisation))
         var x = try patches.embedded(
             image, by: "\(prefix)embeddings.patch_embedding", to: width, isBiased: true, batch: batch, in: &layers)
         let places = try layers.weight("\(prefix)embeddings.position_embedding.weight", [patches.count, width])
@@ -94,7 +94,8 @@ struct SiglipTextTower {
         var encoder = encoder
         encoder.batch = batch
         let width = encoder.width
-        let tokens = layers.builder.input("input_ids", TensorType(.int64, [batch, "sequence"]))
+        let tokens = layers.builder.input(
+            "input_ids", TensorType(.int64, [batch, "sequence"]), .tokens(vocabulary: vocabulary))
         let words = try layers.weight("\(prefix)embeddings.token_embedding.weight", [vocabulary, width])
         let places = try layers.weight("\(prefix)embeddings.position_embedding.weight", [positions, width])
         var x = try layers.in("\(prefix)embeddings") { layers in

@@ -17,7 +17,7 @@ struct SiglipVision: ModelFamily {
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         _ = try file.architecture(default: Architecture.model)
-        let tower = try SiglipVisionTower(file, prefix: "")
+        let tower = try SiglipVisionTower(file, of: checkpoint, prefix: "")
         names.prefixes = ["vision_model."]
         if !tower.hasHead { names.explain("the configuration has no pooling head") { $0.hasPrefix("head.") } }
         names.explain("belongs to the other tower") {
@@ -26,12 +26,13 @@ struct SiglipVision: ModelFamily {
         names.explain("belongs to a head that SiglipVisionModel does not have") { $0.hasPrefix("classifier.") }
 
         var layers = LayerBuilder(
-            builder: ProgramBuilder(name: "model", dimensions: [Program.FreeDimension("batch", usual: [1, 8])]),
+            builder: ProgramBuilder(
+                name: "model", dimensions: [Program.FreeDimension("batch", usual: [1, 8])], role: .encode),
             names: names)
         let hidden = try tower.hidden(batch: "batch", in: &layers)
-        layers.builder.output("last_hidden_state", hidden)
+        layers.builder.output("last_hidden_state", hidden, .hiddenStates)
         if tower.hasHead {
-            layers.builder.output("pooler_output", try tower.pooled(hidden, batch: "batch", in: &layers))
+            layers.builder.output("pooler_output", try tower.pooled(hidden, batch: "batch", in: &layers), .pooled)
         }
         names = layers.names
         return [try layers.builder.finish()]

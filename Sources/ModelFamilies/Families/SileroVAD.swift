@@ -21,11 +21,14 @@ struct SileroVAD: ModelFamily {
         names.explain("belongs to the model for 8000 Hz") { $0.hasPrefix("_model_8k.") }
         return try parts.map { part in
             var layers = LayerBuilder(
-                builder: ProgramBuilder(name: part, dimensions: [.init("batch", usual: [1])]), names: names)
-            let frame = layers.builder.input("frame", TensorType(.float32, ["batch", 576]))
-            let state = layers.builder.state("state", TensorType(.float32, [2, "batch", 128]))
+                builder: ProgramBuilder(
+                    name: part, dimensions: [.init("batch", usual: [1])], role: .detect), names: names)
+            let frame = layers.builder.input(
+                "frame", TensorType(.float32, ["batch", 576]), .audio(rate: 16_000))
+            let state = layers.builder.state(
+                "state", TensorType(.float32, [2, "batch", 128]), .recurrent)
             let next = try Self.state(after: try Self.features(frame, in: &layers), state, in: &layers)
-            layers.builder.output("prob", try Self.probability(next, in: &layers))
+            layers.builder.output("prob", try Self.probability(next, in: &layers), .probabilities)
             layers.builder.update("state", to: next)
             names = layers.names
             return try layers.builder.finish()

@@ -27,7 +27,7 @@ struct ViT: ModelFamily {
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
         let architecture = try file.architecture(default: Architecture.model)
-        let patches = try ImagePatches(file, patch: 16)
+        let patches = try ImagePatches(file, of: checkpoint, patch: 16, normalisation: .halves)
         let length = patches.count + 1
         var encoder = try EncoderLayers(
             preNorm: file, epsilon: 1e-12, activation: "gelu", length: .fixed(length))
@@ -47,9 +47,12 @@ struct ViT: ModelFamily {
             $0.hasPrefix("decoder.") || architecture == .model && $0.hasPrefix("classifier.")
         }
         var layers = LayerBuilder(
-            builder: ProgramBuilder(name: "model", dimensions: [Program.FreeDimension("batch", usual: [1, 8])]),
+            builder: ProgramBuilder(
+                name: "model", dimensions: [Program.FreeDimension("batch", usual: [1, 8])],
+                role: architecture == .model ? .encode : .classify),
             names: names)
-        let image = layers.builder.input("pixel_values", patches.type(batch: "batch"))
+        let image = layers.builder.input(
+            "pixel_values", patches.type(batch: "batch"), .pixels(patches.normalisation))
         var x = try patches.embedded(
             image, by: "embeddings.patch_embeddings.projection", to: encoder.width, isBiased: true, in: &layers)
         let first = try layers.weight("embeddings.cls_token", [1, 1, encoder.width])
@@ -64,18 +67,19 @@ struct ViT: ModelFamily {
         x = try layers.layerNorm("layernorm", x, width: encoder.width, epsilon: encoder.epsilon)
         switch architecture {
         case .model:
-            layers.builder.output("last_hidden_state", x)
+            layers.builder.output("last_hidden_state", x, .hiddenStates)
             if layers.names.find("pooler.dense.weight") != nil {
                 let first = try layers.in("pooler") { try $0.firstToken(x, width: encoder.width) }
                 let dense = try layers.linear("pooler.dense", first, from: encoder.width, to: pooler.width)
                 layers.builder.output(
-                    "pooler_output", try layers.in("pooler") { try $0.apply(pooler.activation, dense) })
+                    "pooler_output", try layers.in("pooler") { try $0.apply(pooler.activation, dense) }, .pooled)
             }
         case .classifier:
             let first = try layers.in("classifier") { try $0.firstToken(x, width: encoder.width) }
             let labels = try file.labelCount()
             layers.builder.output(
-                "logits", try layers.linear("classifier", first, from: encoder.width, to: labels))
+                "logits", try layers.linear("classifier", first, from: encoder.width, to: labels),
+                .logits(over: .labels))
         }
         names = layers.names
         return [try layers.builder.finish()]

@@ -56,13 +56,16 @@ struct Wav2Vec2: ModelFamily {
         return try parts.map { part in
             var graph = Wav2Vec2Graph(
                 config: config,
-                layers: LayerBuilder(builder: ProgramBuilder(name: part, dimensions: dimensions), names: names))
+                layers: LayerBuilder(
+                    builder: ProgramBuilder(
+                        name: part, dimensions: dimensions,
+                        role: config.architecture.hasHead ? .transcribe : .encode), names: names))
             let hidden = try graph.encoder(try graph.features())
             if config.architecture.hasHead {
                 let logits = try graph.layers.linear("lm_head", hidden, from: config.width, to: config.vocabulary)
-                graph.layers.builder.output("logits", logits)
+                graph.layers.builder.output("logits", logits, .logits(over: .vocabulary))
             } else {
-                graph.layers.builder.output("last_hidden_state", hidden)
+                graph.layers.builder.output("last_hidden_state", hidden, .hiddenStates)
             }
             names = graph.layers.names
             return try graph.layers.builder.finish()

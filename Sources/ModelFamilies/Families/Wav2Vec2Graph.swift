@@ -12,7 +12,8 @@ struct Wav2Vec2Graph {
     init(config: Wav2Vec2Configuration, layers: LayerBuilder) {
         self.config = config
         self.layers = layers
-        audio = self.layers.builder.input("input_values", TensorType(.float32, ["batch", "samples"]))
+        audio = self.layers.builder.input(
+            "input_values", TensorType(.float32, ["batch", "samples"]), .audio(rate: 16_000))
         frames = config.featureLayers.reduce("samples") { ($0 - .fixed($1.kernel)) / $1.stride + 1 }
     }
 

@@ -71,7 +71,7 @@ struct WhisperConfiguration {
 
     init(_ config: JSONField, of architectures: [String]) throws {
         let architecture = try DecoderConfiguration.architecture(config, among: architectures)
-        isBare = architecture.hasSuffix("Model")
+        isBare = architecture != architectures.first
         let width = try config["d_model"].int(in: 1...1 << 16)
         func stack(_ name: String) throws -> Stack {
             let heads = try config["\(name)_attention_heads"].int(in: 1...1 << 12)

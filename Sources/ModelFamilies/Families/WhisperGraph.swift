@@ -9,6 +9,7 @@ struct WhisperGraph {
     /// How many states the encoder makes of its frames.
     private static let source = (Dimension("frames") - 1) / 2 + 1
     private static let epsilon = 1e-5
+    private static let halves: [(letter: String, half: Role.AttentionHalf)] = [("k", .keys), ("v", .values)]
     private static let words = "decoder.embed_tokens.weight"
     private static let head = "proj_out.weight"
 
@@ -23,19 +24,28 @@ struct WhisperGraph {
         ]
         if part == "decoder" {
             let places = config.targetPositions
+            // A prefill and a step.
+            let blocks = places == 1 ? [1] : [min(4, places), 1]
             dimensions += [
                 Program.FreeDimension("cache", usual: [places], maximum: places),
-                Program.FreeDimension("tokens", usual: Set([1, min(4, places)]).sorted(), maximum: places),
+                Program.FreeDimension("tokens", usual: blocks.reversed(), defaults: blocks, maximum: places),
             ]
         }
+        let role: FunctionRole =
+            switch part {
+            case "encoder": .encode
+            case "cross_kv": .crossKeysAndValues
+            default: .decode
+            }
         self.config = config
-        layers = LayerBuilder(builder: ProgramBuilder(name: part, dimensions: dimensions), names: names)
+        layers = LayerBuilder(builder: ProgramBuilder(name: part, dimensions: dimensions, role: role), names: names)
     }
 
     mutating func encoder() throws {
         let (width, stack) = (config.width, config.encoder)
         let features = layers.builder.input(
-            "input_features", TensorType(.float32, ["batch", .fixed(config.mels), "frames"]))
+            "input_features", TensorType(.float32, ["batch", .fixed(config.mels), "frames"]),
+            .melFeatures(Role.MelParameters(bands: config.mels, rate: 16_000, window: 400, hop: 160)))
         var x = features
         for (name, inputs, stride) in [("encoder.conv1", config.mels, 1), ("encoder.conv2", width, 2)] {
             let window = Window(stride: stride, padding: 1)
@@ -58,28 +68,32 @@ struct WhisperGraph {
             x = try feedForward(name, x, stack.intermediate)
         }
         layers.builder.output(
-            "last_hidden_state", try layers.layerNorm("encoder.layer_norm", x, width: width, epsilon: Self.epsilon))
+            "last_hidden_state", try layers.layerNorm("encoder.layer_norm", x, width: width, epsilon: Self.epsilon),
+            .hiddenStates)
     }
 
     mutating func crossKeysAndValues() throws {
         let hidden = layers.builder.input(
-            "encoder_hidden_states", TensorType(.float32, ["batch", Self.source, .fixed(config.width)]))
+            "encoder_hidden_states", TensorType(.float32, ["batch", Self.source, .fixed(config.width)]),
+            .hiddenStates, from: ("encoder", "last_hidden_state"))
         for index in 0..<config.decoder.layers {
             let name = "decoder.layers.\(index).encoder_attn"
-            for (letter, role) in [("k", "k_proj"), ("v", "v_proj")] {
-                let made = try heads("\(name).\(role)", hidden, config.decoder.heads, isBiased: letter == "v")
-                let state = "cross_\(letter).\(index)"
-                _ = layers.builder.state(state, layers.builder.type(of: made))
+            for (letter, half) in Self.halves {
+                let made = try heads(
+                    "\(name).\(letter)_proj", hidden, config.decoder.heads, isBiased: half == .values)
+                let (state, role) = ("cross_\(letter).\(index)", Role.crossAttention(half, layer: index))
+                _ = layers.builder.state(state, layers.builder.type(of: made), role)
                 layers.builder.update(state, to: made)
-                layers.builder.output(state, made)
+                layers.builder.output(state, made, role)
             }
         }
     }
 
     mutating func decoder() throws {
         let (width, stack) = (config.width, config.decoder)
-        let tokens = layers.builder.input("decoder_input_ids", TensorType(.int64, ["batch", "tokens"]))
-        let position = layers.builder.input("position", TensorType(.int64, [1]))
+        let tokens = layers.builder.input(
+            "decoder_input_ids", TensorType(.int64, ["batch", "tokens"]), .tokens(vocabulary: config.vocabulary))
+        let position = layers.builder.input("position", TensorType(.int64, [1]), .position)
         let (rows, mask) = try layers.in("places") { layers in
             var places = try DecoderPlaces(position: position, in: &layers)
             return (try places.rows(in: &layers), try places.mask(window: nil, in: &layers))
@@ -96,8 +110,8 @@ struct WhisperGraph {
                 let key = try graph.heads("\(name).self_attn.k_proj", normal, stack.heads, isBiased: false)
                 let value = try graph.heads("\(name).self_attn.v_proj", normal, stack.heads)
                 let caches = try graph.layers.in("\(name).self_attn") { layers in
-                    try zip([key, value], ["self_k", "self_v"]).map { block, state in
-                        try layers.cached(block, as: "\(state).\(index)", at: position)
+                    try zip([key, value], Self.halves).map { block, part in
+                        try layers.cached(block, as: "self_\(part.letter)", part.half, layer: index, at: position)
                     }
                 }
                 return try graph.attend("\(name).self_attn", [query] + caches + [mask], stack.heads)
@@ -106,16 +120,19 @@ struct WhisperGraph {
                 let query = try graph.heads("\(name).encoder_attn.q_proj", normal, stack.heads)
                 let type = TensorType(
                     .float32, ["batch", .fixed(stack.heads), Self.source, .fixed(width / stack.heads)])
-                let seen = ["cross_k", "cross_v"].map { graph.layers.builder.state("\($0).\(index)", type) }
+                let seen = Self.halves.map { letter, half in
+                    graph.layers.builder.state("cross_\(letter).\(index)", type, .crossAttention(half, layer: index))
+                }
                 return try graph.attend("\(name).encoder_attn", [query] + seen, stack.heads)
             }
             x = try feedForward(name, x, stack.intermediate)
         }
         let normal = try layers.layerNorm("decoder.layer_norm", x, width: width, epsilon: Self.epsilon)
-        if config.isBare { return layers.builder.output("last_hidden_state", normal) }
+        if config.isBare { return layers.builder.output("last_hidden_state", normal, .hiddenStates) }
         let head = layers.names.head(Self.head, words: Self.words, isTied: config.tiesHead)
         let weight = try layers.weight(head, [config.vocabulary, width])
-        layers.builder.output("logits", try layers.in("proj_out") { try $0.apply(Linear(), normal, weight) })
+        layers.builder.output(
+            "logits", try layers.in("proj_out") { try $0.apply(Linear(), normal, weight) }, .logits(over: .vocabulary))
     }
 
     /// x and what `body` makes of its normal, added. The norm is called `NAME_layer_norm`.

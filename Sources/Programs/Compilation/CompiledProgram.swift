@@ -60,10 +60,12 @@ public struct CompiledFunction: Sendable {
     /// Bytes of the arena, where all intermediate values live. Offsets are multiples of 64.
     public var arenaBytes: Int
     public var calls: [KernelCall]
+    /// What it is for, and what each port means.
+    public var interface: Interface
 
     public init(
         name: String, part: String, bindings: ShapeBindings, inputs: [Port], outputs: [Output],
-        states: [State] = [], arenaBytes: Int, calls: [KernelCall]
+        states: [State] = [], arenaBytes: Int, calls: [KernelCall], interface: Interface = Interface()
     ) {
         self.name = name
         self.part = part
@@ -73,6 +75,17 @@ public struct CompiledFunction: Sendable {
         self.states = states
         self.arenaBytes = arenaBytes
         self.calls = calls
+        self.interface = interface
+    }
+
+    /// Inputs, states and outputs as the interface sees them.
+    public var ports: [Interface.Port] {
+        func port(_ side: RoleRule.Side, _ name: String, _ type: ElementType, _ shape: Shape) -> Interface.Port {
+            Interface.Port(side, name, TensorType(type, shape: shape))
+        }
+        return inputs.map { port(.input, $0.name, $0.elementType, $0.shape) }
+            + states.map { port(.state, $0.name, $0.elementType, $0.shape) }
+            + outputs.map { port(.output, $0.name, $0.operand.elementType, $0.operand.shape) }
     }
 }
 

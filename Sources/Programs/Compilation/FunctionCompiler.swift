@@ -70,7 +70,8 @@ struct FunctionCompiler {
                 KernelCall(
                     operation: call.operation, label: call.label, inputs: call.inputs.map { operand($0, plan) },
                     outputs: call.outputs.map { operand($0, plan) })
-            })
+            },
+            interface: program.interface)
     }
 
     private mutating func lower(_ node: Program.Node, preferred: [Value: StridedLayout]) {

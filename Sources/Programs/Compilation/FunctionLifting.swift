@@ -22,7 +22,7 @@ struct FunctionLifting {
         self.function = function
         self.constants = constants
         self.isWeight = isWeight
-        builder = ProgramBuilder(name: function.part)
+        builder = ProgramBuilder(name: function.part, dimensions: [], interface: function.interface)
     }
 
     /// - Throws: `ShapeError` naming the call whose operands no values can have.

@@ -61,23 +61,25 @@ public struct DecodingPlan: Sendable {
         given = tensors
     }
 
-    /// What runs before a decoder that reads states of an encoder: a function that the tensors feed, and one that makes
-    /// states of what it gives.
+    /// What runs before a decoder that reads states of an encoder: a function that the tensors feed, and the one that makes
+    /// the states of what it gives, by the link between them.
     private static func encoding(_ program: CompiledProgram, _ tensors: [String: StoredTensor]) -> [RunStep] {
         func fits(_ port: CompiledFunction.Port) -> Bool {
             tensors[port.name].map { $0.elementType == port.elementType && $0.shape == port.shape } ?? false
         }
-        for (index, encoder) in program.functions.enumerated()
-        where encoder.states.isEmpty && !encoder.inputs.isEmpty && encoder.inputs.allSatisfy(fits) {
-            for (other, keeper) in program.functions.enumerated() where !keeper.changedStates.isEmpty {
-                guard keeper.inputs.count == 1, let port = keeper.inputs.first, !fits(port),
-                    let output = encoder.outputs.first(where: { $0.operand.shape == port.shape })
-                else { continue }
-                let inputs = encoder.inputs.reduce(into: [:]) { $0[$1.name] = tensors[$1.name] }
-                var kept = RunStep(function: other, inputs: [:])
-                kept.carried = [port.name: output.name]
-                return [RunStep(function: index, inputs: inputs), kept]
+        for (other, keeper) in program.functions.enumerated() where keeper.interface.role == .crossKeysAndValues {
+            guard let link = keeper.interface.links.first, keeper.inputs.count == 1, let port = keeper.inputs.first,
+                port.name == link.input, !fits(port)
+            else { continue }
+            let encoder = program.functions.firstIndex { encoder in
+                encoder.part == link.part && encoder.inputs.allSatisfy(fits)
+                    && encoder.outputs.contains { $0.name == link.output && $0.operand.shape == port.shape }
             }
+            guard let encoder else { continue }
+            let inputs = program.functions[encoder].inputs.reduce(into: [:]) { $0[$1.name] = tensors[$1.name] }
+            var kept = RunStep(function: other, inputs: [:])
+            kept.carried = [link.input: link.output]
+            return [RunStep(function: encoder, inputs: inputs), kept]
         }
         return []
     }
@@ -165,19 +167,17 @@ extension DecodingPlan {
     /// A decoder whose states of an encoder are not there would run on zeros.
     private func requireStates(of cache: Cache, _ file: String) throws {
         var set = Set(cache.seeds.map(\.name))
-        for function in before.map(\.function) + cache.feeds.map(\.function) {
-            set.formUnion(program.functions[function].changedStates.map(\.name))
+        for function in before.map(\.function) where program.functions[function].interface.role == .crossKeysAndValues {
+            set.formUnion(program.functions[function].states.map(\.name))
         }
-        guard let missing = cache.states.map(\.name).sorted().first(where: { !set.contains($0) }),
-            let reader = cache.feeds.first
+        let reading = cache.feeds.flatMap { program.functions[$0.function].states(.crossAttention).map(\.name) }
+        guard let missing = reading.sorted().first(where: { !set.contains($0) }), let reader = cache.feeds.first
         else { return }
-        let makers = program.functions.filter { $0.changedStates.contains { $0.name == missing } }
-        let sources = program.functions.filter { function in
-            function.states.isEmpty
-                && function.outputs.contains { output in
-                    makers.contains { $0.inputs.contains { $0.shape == output.operand.shape } }
-                }
-        }.flatMap(\.inputs).map { "\"\($0.name)\" \($0.typeText)" }
+        let links = program.functions.filter { function in
+            function.interface.role == .crossKeysAndValues && function.states.contains { $0.name == missing }
+        }.flatMap(\.interface.links)
+        let sources = program.functions.filter { function in links.contains { $0.part == function.part } }
+            .flatMap(\.inputs).map { "\"\($0.name)\" \($0.typeText)" }
         let hint = sources.isEmpty ? "" : ", or \(sources.joined(separator: ", "))"
         throw RequestError(
             "\(file): \(program.functions[reader.function].name) reads the state \"\(missing)\", which nothing sets; "

@@ -1,4 +1,5 @@
 import ByteIO
+import Programs
 import Tensors
 
 /// The outputs of a sequence of runs: of those with a row for each token the rows of all blocks after each other, of
@@ -7,11 +8,13 @@ struct JoinedOutputs {
     private var names: [String] = []
     private var parts: [String: [StoredTensor]] = [:]
 
-    mutating func add(_ outputs: [StoredTensor], of step: RunStep) {
+    /// - Parameter interface: of the function that made them.
+    mutating func add(_ outputs: [StoredTensor], of step: RunStep, _ interface: Interface) {
         for output in outputs {
             let name = output.name + step.suffix
             if parts[name] == nil { names.append(name) }
-            let isByToken = output.shape.rank > 1 && output.shape.dimensions[1] == step.places?.count
+            let rule = RoleRule.rule(for: interface.role(of: output.name, .output).kind)
+            let isByToken = step.places != nil && rule?.positionAxis == 1
             parts[name] = (isByToken ? parts[name] ?? [] : []) + [output]
         }
     }

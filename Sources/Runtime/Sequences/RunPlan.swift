@@ -94,14 +94,14 @@ public struct RunPlan: Sendable {
             let outputs = try session.run(step, carrying: made)
             result.runs.append((step.function, step.places, clock.now - start))
             for output in outputs { made[output.name] = output }
-            if keepsOutputs { joined.add(outputs, of: step) }
+            if keepsOutputs { joined.add(outputs, of: step, session.program.functions[step.function].interface) }
             progress(result.runs.count)
         }
         for step in steps { try run(step) }
         var chosen: [[Int64]] = []
         for number in 0..<generated {
             guard let feed, let place = result.runs.last?.places?.upperBound else { break }
-            let next = try likeliest(made)
+            let next = try likeliest(feed.logits.flatMap { made[$0] })
             chosen.append(next)
             if number < generated - 1 { try run(feed.step(next, at: place)) }
         }
@@ -115,12 +115,10 @@ public struct RunPlan: Sendable {
     }
 
     /// For each row the token whose logit is largest at the block's last place; of equal ones the first.
-    private func likeliest(_ made: [String: StoredTensor]) throws -> [Int64] {
-        guard let logits = made["logits"], logits.elementType == .float32, logits.shape.rank == 3,
-            logits.shape.count > 0
-        else {
+    private func likeliest(_ logits: StoredTensor?) throws -> [Int64] {
+        guard let logits, logits.shape.rank == 3, logits.shape.count > 0 else {
             throw RequestError(
-                "to generate tokens, the decoder needs an output \"logits\" F32[batch, tokens, vocabulary]")
+                "to generate tokens, the decoder needs an output of logits F32[batch, tokens, vocabulary]")
         }
         let floats = logits.floats()
         let (rows, count, width) = (

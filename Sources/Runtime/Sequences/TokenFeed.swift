@@ -15,20 +15,16 @@ struct TokenFeed: Sendable {
     /// The input that takes the place of a block's first token: I64 of one element.
     let position: String
     private let positionShape: Shape
+    /// The output that scores the next token; nil where there is none.
+    let logits: String?
     /// Further inputs, the same for each block.
     let held: [String: StoredTensor]
 
     /// Nil when the function takes no blocks of tokens, or has an input that `tensors` do not hold.
     init?(_ index: Int, _ function: CompiledFunction, _ tensors: [String: StoredTensor]) {
-        guard let cache = function.cache else { return nil }
-        let place = function.inputs[cache.place]
-        guard
-            let tokens = function.inputs.first(where: { port in
-                guard port.name != place.name, port.elementType == .int64, port.shape.rank == 2,
-                    let given = tensors[port.name], given.elementType == .int64, given.shape.rank == 2
-                else { return false }
-                return given.shape.dimensions[0] == port.shape.dimensions[0]
-            })
+        guard let tokens = function.input(.tokens), let place = function.input(.position), place.shape.count == 1,
+            let room = function.cacheLength, let given = tensors[tokens.name], given.elementType == .int64,
+            given.shape.rank == 2, given.shape.dimensions[0] == tokens.shape.dimensions[0]
         else { return nil }
         var held: [String: StoredTensor] = [:]
         for port in function.inputs where port.name != tokens.name && port.name != place.name {
@@ -38,11 +34,12 @@ struct TokenFeed: Sendable {
         }
         self.function = index
         length = tokens.shape.dimensions[1]
-        room = cache.room
+        self.room = room
         states = Set(function.states)
         self.tokens = tokens.name
         (position, positionShape) = (place.name, place.shape)
         self.held = held
+        logits = function.output(.logits)?.name
     }
 
     /// - Parameters:
@@ -60,18 +57,12 @@ struct TokenFeed: Sendable {
 }
 
 extension CompiledFunction {
-    /// Of a function that writes blocks into states at a place that an input says: that input's index, and how many places
-    /// there are.
-    fileprivate var cache: (place: Int, room: Int)? {
-        var found: (place: Int, room: Int)?
-        for call in calls {
-            guard let update = call.operation as? UpdateSlice, case .state = call.outputs[0].storage,
-                case .input(let index) = call.inputs[2].storage, inputs.indices.contains(index),
-                inputs[index].shape.count == 1
-            else { continue }
-            let room = call.outputs[0].shape.dimensions[update.axis]
-            found = (index, min(found?.room ?? room, room))
-        }
-        return found
+    /// How many positions its caches hold, the least of all; nil where it has none.
+    fileprivate var cacheLength: Int? {
+        states.compactMap { state in
+            let role = interface.role(of: state.name, .state)
+            guard role.kind == .keyValueCache, let axis = role.integer("axis") else { return nil }
+            return state.shape.dimensions[axis]
+        }.min()
     }
 }

@@ -80,8 +80,8 @@ struct CoreMLComparison {
         }
         result.outputs.append(
             OutputFinding(
-                stage, function: run.function, name: name + suffix, against: reference, found, expected,
-                tolerance(name)))
+                stage, function: run.function, name: name + suffix, model?.program.interface.outputs[name],
+                against: reference, found, expected, tolerance(name)))
     }
 
     private func addStates(
@@ -91,7 +91,7 @@ struct CoreMLComparison {
         start.compare(states, with: expected, of: names) { name, found, wanted in
             result.outputs.append(
                 OutputFinding(
-                    stage, function: run.function, name: name + suffix, against: reference, found, wanted,
+                    stage, function: run.function, name: name + suffix, nil, against: reference, found, wanted,
                     tolerance(name)))
         } skip: { name, reason in
             skip(stage, name, reason, isRequired: true, &result)

@@ -122,8 +122,9 @@ struct CoreMLDecoding {
         let all = rows.known ? names : found.keys.sorted()
         for own in all {
             let (label, found) = (name(own), found[CoreMLWeightMatcher.identifier(own)])
+            let role = programs.outputRoles[own]
             if let expected = ofStored[own] {
-                compare(rows, .graph, .storedWeights, label, found, expected, .halves, &result)
+                compare(rows, .graph, .storedWeights, label, role, found, expected, .halves, &result)
             }
             guard rows.options.stages.contains(.outputs) else { continue }
             let lossy =
@@ -132,9 +133,9 @@ struct CoreMLDecoding {
                     sqnr: weakest?.output ?? SchemeTolerance.rounding,
                     origin: "the default for \(weakest?.scheme ?? "float32")")
             if let expected = held[CoreMLWeightMatcher.identifier(label)].map({ HostTensor($0.value) }) {
-                compare(rows, .outputs, .golden, label, found, expected, lossy, &result)
+                compare(rows, .outputs, .golden, label, role, found, expected, lossy, &result)
             } else if let expected = original[own] {
-                compare(rows, .outputs, .originalWeights, label, found, expected, lossy, &result)
+                compare(rows, .outputs, .originalWeights, label, role, found, expected, lossy, &result)
             } else {
                 skip(rows, .outputs, label, "the golden has no such output", isRequired: false, &result)
             }
@@ -148,8 +149,8 @@ struct CoreMLDecoding {
     }
 
     private func compare(
-        _ rows: Rows, _ stage: Stage, _ reference: OutputFinding.Reference, _ label: String, _ found: HostTensor?,
-        _ expected: HostTensor, _ tolerance: Tolerance, _ result: inout Result
+        _ rows: Rows, _ stage: Stage, _ reference: OutputFinding.Reference, _ label: String, _ role: Role?,
+        _ found: HostTensor?, _ expected: HostTensor, _ tolerance: Tolerance, _ result: inout Result
     ) {
         guard let found else {
             return skip(rows, stage, label, "the package has no such output", isRequired: true, &result)
@@ -159,7 +160,8 @@ struct CoreMLDecoding {
             return skip(rows, stage, label, reason, isRequired: true, &result)
         }
         result.outputs.append(
-            OutputFinding(stage, function: rows.function, name: label, against: reference, found, expected, tolerance))
+            OutputFinding(
+                stage, function: rows.function, name: label, role, against: reference, found, expected, tolerance))
     }
 
     private func skip(

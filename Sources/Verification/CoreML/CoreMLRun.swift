@@ -158,7 +158,8 @@ struct CoreMLRun {
         for input in model.program.inputs {
             let type = model.program.type(of: input.value)
             if given[input.name] == nil, !own.contains(CoreMLWeightMatcher.identifier(input.name)) {
-                let fill = [Float](repeating: input.name.hasSuffix("mask") ? 1 : 0, count: type.shape?.count ?? 0)
+                let isMask = model.program.interface.inputs[input.name]?.kind == .attentionMask
+                let fill = [Float](repeating: isMask ? 1 : 0, count: type.shape?.count ?? 0)
                 inputs[input.name] = HostTensor(fill, type.shape ?? []).converted(to: type.elementType)
             } else {
                 inputs[input.name] = inputs[input.name]?.converted(to: type.elementType)
@@ -189,6 +190,11 @@ extension StoredTensor {
         }
         return StoredTensor(name: name, elementType: .bool, shape: Shape(extents), bytes: try ByteView.zeros(count))
     }
+}
+
+extension [Program] {
+    /// Of the outputs of all parts, by their names.
+    var outputRoles: [String: Role] { reduce(into: [:]) { $0.merge($1.interface.outputs) { first, _ in first } } }
 }
 
 extension HostTensor {

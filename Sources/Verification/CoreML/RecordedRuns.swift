@@ -15,6 +15,8 @@ public struct RecordedRuns: Sendable {
         let sequence: Int
         let inputs: [String]
         let outputs: [String]
+        /// Of these, the ones that are logits.
+        let logits: [String]
     }
     private let runs: [Run]
     /// What an output's SQNR may be at least, in dB.
@@ -44,7 +46,10 @@ public struct RecordedRuns: Sendable {
                 runs.append(
                     Run(
                         function: names[step.function], sequence: number, inputs: inputNames,
-                        outputs: outputs.map(\.name)))
+                        outputs: outputs.map(\.name),
+                        logits: outputs.map(\.name).filter {
+                            function.program.interface.outputs[$0]?.kind == .logits
+                        }))
             }
         }
         let folder = try AtomicFolder(replacing: path, as: .recordedRuns)
@@ -60,6 +65,7 @@ public struct RecordedRuns: Sendable {
                         "function": .string(run.function), "sequence": .integer(Int64(run.sequence)),
                         "inputs": .array(run.inputs.map { .string($0) }),
                         "outputs": .array(run.outputs.map { .string($0) }),
+                        "logits": .array(run.logits.map { .string($0) }),
                     ]
                 }),
         ]
@@ -142,7 +148,8 @@ public struct RecordedRuns: Sendable {
             Run(
                 function: try run["function"].string(), sequence: try run["sequence"].int(in: 0...Int.max),
                 inputs: try run["inputs"].array().map { try $0.string() },
-                outputs: try run["outputs"].array().map { try $0.string() })
+                outputs: try run["outputs"].array().map { try $0.string() },
+                logits: run["logits"].exists ? try run["logits"].array().map { try $0.string() } : [])
         }
         let tensors = try SafetensorsFile("\(path)/\(Self.outputs)").tensors
         expected = Dictionary(tensors.map { ($0.name, $0) }) { first, _ in first }
@@ -169,8 +176,9 @@ public struct RecordedRuns: Sendable {
                 }
                 report.outputs.append(
                     OutputFinding(
-                        .outputs, function: run.function, name: name, against: .recorded, HostTensor(actual),
-                        HostTensor(wanted),
+                        .outputs, function: run.function, name: name,
+                        run.logits.contains(output) ? .logits(over: .vocabulary) : nil, against: .recorded,
+                        HostTensor(actual), HostTensor(wanted),
                         budget?.tolerance(forOutput: output)
                             ?? Tolerance(sqnr: sqnr, origin: "what was recorded")))
             }

@@ -23,12 +23,12 @@ struct GoldenDecoding {
         let count = plan?.count ?? 0
         var sequences: [[Block]] = []
         if let steps = plan?.steps(inBlocksOf: [count]) {
-            sequences.append(Self.blocks(steps) { _, name in "\(name)_full" })
+            sequences.append(Self.blocks(steps, program) { _, name in "\(name)_full" })
         }
         if let prefill, prefill > 0, prefill <= count,
             let steps = plan?.steps(inBlocksOf: [prefill] + Array(repeating: 1, count: count - prefill))
         {
-            var blocks = Self.blocks(steps) { place, name in
+            var blocks = Self.blocks(steps, program) { place, name in
                 place == 0 ? "prefill_\(name)" : "step\(place - prefill)_\(name)"
             }
             if count > prefill { blocks[blocks.count - 1].states = "kv_final." }
@@ -40,10 +40,16 @@ struct GoldenDecoding {
     }
 
     /// - Parameter name: of an output of the block at a place.
-    private static func blocks(_ steps: [RunStep], _ name: @escaping @Sendable (Int, String) -> String) -> [Block] {
+    private static func blocks(
+        _ steps: [RunStep], _ program: CompiledProgram, _ name: @escaping @Sendable (Int, String) -> String
+    ) -> [Block] {
         steps.map { step in
             guard let place = step.places?.lowerBound else {
-                return Block(step: step) { $0 == "last_hidden_state" ? "encoder_hidden" : $0 }
+                let interface = program.functions[step.function].interface
+                return Block(step: step) { output in
+                    interface.role == .encode && interface.outputs[output]?.kind == .hiddenStates
+                        ? "encoder_hidden" : output
+                }
             }
             return Block(step: step) { name(place, $0) }
         }

@@ -5,13 +5,14 @@ import Tensors
 /// Inputs drawn by a counter-based generator: element i of an input depends on the seed, the input's name and i, and on
 /// nothing else, so the same seed gives the same bits on every machine and for every order of drawing.
 ///
-/// - An integer input that a gather reads as indices (directly, or through operators that only move elements) gets
-///   indices below the extent of the smallest table that it indexes; the place of a block in a cache is drawn so that
-///   the block fits.
-/// - A boolean input, an integer input that indexes nothing, and a float input whose name ends in `mask` is a mask of
-///   0 and 1 along its last axis: the first of several rows is full, the others are padded at the end and at the start
-///   by turns, by a drawn length; every row keeps at least one 1. A single row is padded at the end and keeps at least half.
-/// - Any other float input is close to standard normal: the sum of four uniform numbers, which is exact in float32.
+/// - Tokens, token types and codes are below the count that their roles state; the position of a block is such that the
+///   block fits into the cache; a valid length is from 1 to the size of its axis.
+/// - A mask is of 0 and 1 along its last axis: the first of several rows is full, the others are padded at the end and at
+///   the start by turns, by a drawn length; every row keeps at least one 1. A single row is padded at the end and keeps at
+///   least half.
+/// - A float input is close to standard normal: the sum of four uniform numbers, which is exact in float32.
+/// - Of an integer input without a role, nothing is known but what operators accept: it is an index that they take, and a
+///   mask where they take any. A boolean one is a mask.
 ///
 /// States are drawn as inputs are, so that what a function makes of them shows too.
 public struct SeededInputs: Sendable {
@@ -25,11 +26,11 @@ public struct SeededInputs: Sendable {
     public init(seed: UInt64) { self.seed = seed }
 
     func feed(for function: FrozenProgram) -> FunctionFeed {
-        let limits = indexLimits(of: function.program)
+        let ranges = InputRanges(function)
         func drawn(_ name: String, _ value: Value) -> HostTensor {
             draw(
-                Stream(seed: seed, name: name), name: name, elementType: function.program.type(of: value).elementType,
-                shape: function.shape(of: value), limit: limits[value])
+                Stream(seed: seed, name: name), function.program.type(of: value).elementType,
+                function.shape(of: value), ranges.range(of: name, value))
         }
         var feed = FunctionFeed()
         for input in function.program.inputs { feed.inputs[input.name] = drawn(input.name, input.value) }
@@ -39,17 +40,17 @@ public struct SeededInputs: Sendable {
 
     func inputs(for function: FrozenProgram) -> [String: HostTensor] { feed(for: function).inputs }
 
+    /// - Parameter range: of integers; nil for a mask.
     private func draw(
-        _ stream: Stream, name: String, elementType: ElementType, shape: Shape, limit: Int?
+        _ stream: Stream, _ elementType: ElementType, _ shape: Shape, _ range: Range<Int>?
     ) -> HostTensor {
-        let isMask = elementType == .bool || name.hasSuffix("mask")
         switch elementType {
         case .bool: return HostTensor(mask(stream, shape).map { $0 != 0 }, shape)
-        case .float32 where isMask: return HostTensor(mask(stream, shape).map(Float.init), shape)
         case .float32: return HostTensor((0..<shape.count).map(stream.normal), shape)
         default:
-            guard let limit, limit > 0 else { return HostTensor(mask(stream, shape), shape) }
-            return HostTensor((0..<shape.count).map { Int64(stream.integer($0, below: limit)) }, shape)
+            guard let range, !range.isEmpty else { return HostTensor(mask(stream, shape), shape) }
+            return HostTensor(
+                (0..<shape.count).map { Int64(range.lowerBound + stream.integer($0, below: range.count)) }, shape)
         }
     }
 
@@ -65,36 +66,6 @@ public struct SeededInputs: Sendable {
             flags += row > 0 && row % 2 == 0 ? padding + ones : ones + padding
         }
         return flags
-    }
-
-    /// Operators whose output holds elements of their inputs, moved or repeated.
-    private static let moving: Set<String> = [
-        Cast.name, Concat.name, Copy.name, Expand.name, Reshape.name, Slice.name, Transpose.name,
-    ]
-
-    /// The extent that integers must stay below, for each value that is used as indices.
-    func indexLimits(of program: Program) -> [Value: Int] {
-        var limits: [Value: Int] = [:]
-        func lower(_ value: Value, to limit: Int) { limits[value] = min(limits[value] ?? limit, limit) }
-        for node in program.nodes.reversed() {
-            if node.operation is Gather, let rows = program.type(of: node.inputs[0]).dimensions.first?.value {
-                lower(node.inputs[1], to: rows)
-            }
-            if let update = node.operation as? UpdateSlice,
-                let room = program.type(of: node.inputs[0]).dimensions[update.axis].value,
-                let block = program.type(of: node.inputs[1]).dimensions[update.axis].value
-            {
-                lower(node.inputs[2], to: room - block + 1)
-            }
-            if Self.moving.contains(node.operation.name) {
-                for limit in node.outputs.compactMap({ limits[$0] }) {
-                    for input in node.inputs where program.type(of: input).elementType == .int64 {
-                        lower(input, to: limit)
-                    }
-                }
-            }
-        }
-        return limits
     }
 }
 

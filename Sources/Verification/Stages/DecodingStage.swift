@@ -86,6 +86,8 @@ struct DecodingStage {
     /// One output or state as the golden calls it.
     private struct Row {
         let name: String
+        /// Of an output; nil for a state.
+        let role: Role?
         let run: FunctionRun
         /// nil: the package does not give it.
         let actual: HostTensor?
@@ -126,7 +128,8 @@ struct DecodingStage {
             let names = run.frozen?.program.outputs.map(\.name) ?? run.function.outputs.map(\.name)
             rows += names.map { name in
                 Row(
-                    name: block.name(name), run: run, actual: actual.first { $0.name == name }.map { HostTensor($0) },
+                    name: block.name(name), role: run.interface.outputs[name], run: run,
+                    actual: actual.first { $0.name == name }.map { HostTensor($0) },
                     original: original[name], ofStored: ofStored[name])
             }
             guard let prefix = block.states else { continue }
@@ -136,7 +139,8 @@ struct DecodingStage {
             rows += changed.map { name in
                 let state = run.function.states.first { $0.name == name }
                 return Row(
-                    name: prefix + name, run: run, actual: state.flatMap(session.states.value).map { HostTensor($0) },
+                    name: prefix + name, role: nil, run: run,
+                    actual: state.flatMap(session.states.value).map { HostTensor($0) },
                     original: originalStates[name], ofStored: storedStates[name])
             }
         }
@@ -164,7 +168,7 @@ struct DecodingStage {
             }
             result.outputs.append(
                 OutputFinding(
-                    stage, function: function, name: row.name, against: reference, values, expected, limit))
+                    stage, function: function, name: row.name, row.role, against: reference, values, expected, limit))
         }
         if let expected = row.ofStored { add(.graph, .storedWeights, row.actual, expected, .rounding) }
         let lossy = row.run.lossyWeights.map { stored.tensors[$0] }

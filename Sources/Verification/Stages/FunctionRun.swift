@@ -19,6 +19,8 @@ struct FunctionRun {
     let lossy: Set<String>
 
     var inputs: [String: HostTensor] { feed.inputs }
+    /// The model's, where there is one.
+    var interface: Interface { frozen?.program.interface ?? function.interface }
 
     /// What is compared: the outputs, and the states that a run changes and that are no outputs. Those of the model, where
     /// there is one: what the package does not give shows only so.

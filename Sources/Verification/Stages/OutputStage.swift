@@ -39,9 +39,11 @@ struct OutputStage {
             return lossy.isEmpty ? strict(name) : .scheme(ofOutputsReading: lossy)
         }
         if let labels = golden.labels {
-            for index in result.outputs.indices where result.outputs[index].name.contains("logits") {
+            for index in result.outputs.indices {
                 let name = String(result.outputs[index].name.dropLast(run.suffix.count))
-                guard let values = actual[name], let original = expected[name] else { continue }
+                guard run.interface.outputs[name]?.kind == .logits, let values = actual[name],
+                    let original = expected[name]
+                else { continue }
                 result.outputs[index].labels = LabelScore(values.floats, original: original.floats, labels: labels)
             }
         }
@@ -113,18 +115,19 @@ struct OutputStage {
         _ expected: HostTensor, _ tolerance: Tolerance
     ) -> OutputFinding {
         OutputFinding(
-            stage, function: run.function.name, name: name + run.suffix, against: reference, values, expected, tolerance
-        )
+            stage, function: run.function.name, name: name + run.suffix, run.interface.outputs[name],
+            against: reference, values, expected, tolerance)
     }
 }
 
 extension OutputFinding {
     /// Compares two tensors of one shape.
+    /// - Parameter role: of the output; rows of logits are compared by their largest too.
     init(
-        _ stage: Stage, function: String, name: String, against reference: Reference, _ values: HostTensor,
-        _ expected: HostTensor, _ tolerance: Tolerance
+        _ stage: Stage, function: String, name: String, _ role: Role?, against reference: Reference,
+        _ values: HostTensor, _ expected: HostTensor, _ tolerance: Tolerance
     ) {
-        let rowLength = name.contains("logits") ? expected.shape.dimensions.last : nil
+        let rowLength = role?.kind == .logits ? expected.shape.dimensions.last : nil
         let metrics = Metrics(values.floats, against: expected.floats, rowLength: rowLength)
         let limit = expected.elementType == .float32 ? tolerance : .exact(origin: "integers are exact")
         self.init(

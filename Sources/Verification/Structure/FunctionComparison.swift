@@ -17,6 +17,7 @@ struct FunctionComparison {
         finding.compare(name, "the shape", found.bindings.description, wanted.bindings.description)
         finding.compare(name, "input", found.inputs, wanted.inputs, \.words)
         finding.compare(name, "state", found.states, wanted.states) { "\($0.port.words) starting as \($0.initial)" }
+        compareInterfaces(&finding)
         finding.compare(name, "the arena", "\(found.arenaBytes) bytes", "\(wanted.arenaBytes) bytes")
         compareCalls(&finding)
         finding.compare(name, "output", found.outputs.map(\.name), wanted.outputs.map(\.name)) { "\"\($0)\"" }
@@ -24,6 +25,20 @@ struct FunctionComparison {
             finding.compare(
                 "\(name) \(output.name)", "the output", words(output.operand, foundWeights),
                 words(other.operand, wantedWeights))
+        }
+    }
+
+    /// What the function is for and what its ports mean.
+    private func compareInterfaces(_ finding: inout StructureFinding) {
+        let (own, other) = (found.interface, wanted.interface)
+        finding.compare(found.name, "the role", own.role.rawValue, other.role.rawValue)
+        for port in wanted.ports {
+            finding.compare(
+                "\(found.name) \(port.name)", "the role", own.role(of: port).description,
+                other.role(of: port).description)
+        }
+        finding.compare(found.name, "link", own.links, other.links) {
+            "\"\($0.input)\" from \"\($0.output)\" of \($0.part)"
         }
     }
 

@@ -25,7 +25,8 @@ enum ConvertCommand: Command {
             plan: arguments[BudgetRequest.plan], console)
 
         let summary = try ConversionSummary(
-            of: made.package, at: output.path, cache: made.cache, seconds: start.secondsToNow)
+            of: made.package, at: output.path, cache: made.cache, seconds: start.secondsToNow,
+            hasUsualShapes: request.takesUsualShapes)
         if arguments.has(CommonOptions.json) { console.print(summary.json) } else { console.summary(summary.text) }
         (summary.warnings + signatures.warnings(after: summary.package.digest)).forEach(console.warning)
         summary.remarks.forEach(console.detail)

@@ -43,6 +43,7 @@ enum ExportCommand: Command {
         let cache = try CacheChoice.cache(arguments, console)
         let source = try ExportSource(request, arguments, cache: cache, threads: console.threads)
         source.warnings.forEach(console.warning)
+        source.usualShapes.map(console.note)
         let key = try cache.flatMap { _ in try source.key(for: type, choices) }
         let (kept, claim) = try take(key, type, from: cache, to: output)
         defer { claim?.release() }

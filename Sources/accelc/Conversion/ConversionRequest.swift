@@ -23,7 +23,8 @@ struct ConversionRequest {
     static let shape = Option(
         "shape", .text("DIM=N,.."),
         "numbers for the free dimensions; each one given makes a function of its own, with "
-            + "the weights shared", isRepeatable: true, affectsOutput: true)
+            + "the weights shared; the model's usual numbers where none is given", isRepeatable: true,
+        affectsOutput: true)
     static let shapeFrom = Option(
         "shape-from", .input("FILE"), "numbers for the free dimensions so that the inputs in a safetensors file fit",
         isRepeatable: true, affectsOutput: true, takes: [.tensors])
@@ -93,8 +94,12 @@ struct ConversionRequest {
         try family.model(for: checkpoint, parts: parts, ignoredTensors: ignoredTensors)
     }
 
+    /// No shape is asked for: the model's usual ones are taken.
+    var takesUsualShapes: Bool { shapes.isEmpty && shapeFiles.isEmpty }
+
     /// The model's parts, with every dimension a number.
     func freezing(_ parts: [Program]) throws -> [FrozenProgram] {
+        if takesUsualShapes { return try parts.freezingToUsualShapes() }
         let fitting = try shapeFiles.flatMap { path in
             try parts.bindings(fitting: try SafetensorsFile(path).tensors, file: path)
         }

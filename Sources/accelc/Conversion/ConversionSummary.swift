@@ -1,5 +1,6 @@
 import ByteIO
 import Packages
+import Programs
 
 /// What a conversion tells when it is done.
 struct ConversionSummary {
@@ -10,12 +11,19 @@ struct ConversionSummary {
     let cache: CacheOutcome
     let seconds: Double
 
-    init(of package: AcceleratorPackage, at path: String, cache: CacheOutcome, seconds: Double) throws {
+    /// Nobody asked for the shapes: they are the usual ones of the model.
+    let hasUsualShapes: Bool
+
+    init(
+        of package: AcceleratorPackage, at path: String, cache: CacheOutcome, seconds: Double, hasUsualShapes: Bool
+    ) throws {
         self.package = package
         self.path = path
         coverage = try PackageCoverage(of: package)
         self.cache = cache
         self.seconds = seconds
+        let isFrozen = package.manifest.functions.contains { !$0.bindings.numbers.isEmpty }
+        self.hasUsualShapes = hasUsualShapes && isFrozen
     }
 
     var text: String {
@@ -26,7 +34,8 @@ struct ConversionSummary {
                 "\(path): \(Text.bytes(package.byteCount)), \(bits) bits per weight, "
                     + "cache \(cache.rawValue), \(Text.decimals(seconds, 2)) s",
                 coverage.schemes,
-                "functions: \(manifest.functions.map(\.name).joined(separator: ", "))",
+                "functions: \(manifest.functions.map(\.name).joined(separator: ", "))"
+                    + (hasUsualShapes ? " (the usual shapes; --shape chooses others)" : ""),
             ] + manifest.provenance.remarks.map { "remark: \($0)" } + ["digest: \(package.digest)"]
         return lines.joined(separator: "\n")
     }
@@ -39,6 +48,7 @@ struct ConversionSummary {
             "bytes": .integer(Int64(package.byteCount)),
             "bits_per_weight": .number(manifest.coverage.bitsPerWeight),
             "functions": .array(manifest.functions.map { .string($0.name) }),
+            "usual_shapes": .bool(hasUsualShapes),
             "remarks": .array(manifest.provenance.remarks.map { .string($0) }),
             "coverage": coverage.json,
             "cache": .string(cache.rawValue),

@@ -33,6 +33,15 @@ enum ExportSource {
         }
     }
 
+    /// A sentence on the functions where nobody asked for their shapes; nil where somebody did.
+    var usualShapes: String? {
+        guard case .model(let model, _) = self, model.request.takesUsualShapes,
+            model.functions.contains(where: { !$0.bindings.numbers.isEmpty })
+        else { return nil }
+        let names = model.functions.map(\.functionName).joined(separator: ", ")
+        return "functions: \(names) (the usual shapes; --shape chooses others)"
+    }
+
     /// nil where nothing is looked for: there is no cache, or a plan is to be made anew.
     func key(for exporter: any Exporter.Type, _ choices: ExportOptionValues) throws -> CacheKey? {
         let format = "\(exporter.name) \(exporter.version)"

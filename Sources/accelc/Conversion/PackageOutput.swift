@@ -1,12 +1,19 @@
 import ByteIO
 import Packages
+import Tensors
 
 /// Where a package is to be written, and in which form.
 struct PackageOutput {
     static let output = Option(
         "output", .output("OUT.accelpkg") { isArchive($0) ? .packageArchive : .package },
-        "the package to write; a package of that name is replaced, anything else is not",
-        short: "o", isRequired: true)
+        "the package to write (default: MODEL.accelpkg, in the current folder); a package of that name is "
+            + "replaced, anything else is not",
+        short: "o",
+        implied: { arguments in
+            arguments[ConversionRequest.model].flatMap(Checkpoint.name).map {
+                "\($0).accelpkg\(arguments.has(zip) ? ".zip" : "")"
+            }
+        })
     static let zip = Option("zip", .flag, "write one zip archive instead of a folder; so does an OUT that ends in .zip")
 
     enum Form {

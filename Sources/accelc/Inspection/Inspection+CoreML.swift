@@ -47,10 +47,10 @@ extension Inspection {
                 + ", weights of \(Text.bytes(bytes)), \(Text.decimals(bits(weights), 2)) bits per weight"
         ]
         if !model.metadata.description.isEmpty { lines.append("  description: \(model.metadata.description)") }
-        // Digests are for programs to read.
-        lines += model.metadata.other.filter { !$0.name.hasPrefix("accelc.sha256.") }.map {
-            "  \($0.name): \($0.content)"
-        }
+        // Digests and interfaces are for programs to read.
+        lines += model.metadata.other.filter {
+            !$0.name.hasPrefix("accelc.sha256.") && $0.name != CoreMLExporter.interfaceKey
+        }.map { "  \($0.name): \($0.content)" }
         return lines.joined(separator: "\n")
     }
 
@@ -71,7 +71,7 @@ extension Inspection {
                 ? "\(range.lowerBound)"
                 : "\(range.lowerBound)..\(range.upperBound == .max ? "" : "\(range.upperBound)")"
         }
-        return "\(feature.name) \(feature.type)"
+        return "\(feature.name) \(feature.type)" + (feature.description.isEmpty ? "" : " (\(feature.description))")
             + (others.isEmpty ? "" : " or \(others.map { Shape($0).description }.joined(separator: ", "))")
             + (ranges.isEmpty ? "" : " in [\(ranges.joined(separator: ","))]")
     }

@@ -53,9 +53,10 @@ extension Inspection {
         let program = part.program
         let request = part.isDefault ? "" : " (on request: --part \(program.name))"
         var lines = ["part \(program.name): \(size(of: part.parameters))\(request)"]
-        lines += ports(program.inputs.map { ($0.name, program.type(of: $0.value)) }).map { "  in     \($0)" }
-        lines += ports(program.outputs.map { ($0.name, program.type(of: $0.value)) }).map { "  out    \($0)" }
-        lines += ports(program.states.map { ($0.name, program.type(of: $0.value)) }).map { "  state  \($0)" }
+        lines[0] += ", role \(program.interface.role)"
+        lines += ports(of: program, .input).map { "  in     \($0)" }
+        lines += ports(of: program, .output).map { "  out    \($0)" }
+        lines += ports(of: program, .state).map { "  state  \($0)" }
         if !program.dimensions.isEmpty {
             let rows = program.dimensions.map { dimension in
                 [
@@ -73,10 +74,11 @@ extension Inspection {
         return lines.joined(separator: "\n")
     }
 
-    /// Names and types; those of one type whose names differ in the number at their end only share a line.
-    private static func ports(_ ports: [(name: String, type: TensorType)]) -> [String] {
+    /// Names, types, roles and links; those of one type whose names differ in the number at their end only share a line.
+    private static func ports(of program: Program, _ side: RoleRule.Side) -> [String] {
+        let links = side == .input ? program.interface.links : []
         var groups: [(stem: Substring, type: TensorType, names: [String])] = []
-        for port in ports {
+        for port in program.ports where port.side == side {
             let stem = port.name.prefix { !$0.isNumber }
             if let index = groups.firstIndex(where: { $0.stem == stem && $0.type == port.type }) {
                 groups[index].names.append(port.name)
@@ -86,7 +88,10 @@ extension Inspection {
         }
         return groups.map { group in
             let last = group.names.count > 1 ? " to \(group.names[group.names.count - 1])" : ""
-            return "\(group.names[0])\(last) \(group.type)"
+            let roles = group.names.map { program.interface.role(of: $0, side) }
+            let role = roles[0].common(with: roles) ?? .opaque
+            let link = links.first { $0.input == group.names[0] }.map { ", from \($0.output) of \($0.part)" }
+            return "\(group.names[0])\(last) \(group.type): \(role)\(link ?? "")"
         }
     }
 
@@ -101,7 +106,7 @@ extension Inspection {
             ]
         }
         return [
-            "name": .string(program.name), "default": .bool(part.isDefault),
+            "name": .string(program.name), "default": .bool(part.isDefault), "interface": program.interface.json,
             "parameters": .integer(Int64(part.parameters.count)), "bytes": .integer(Int64(part.parameters.bytes)),
             "inputs": .array(program.inputs.map { port($0.name, $0.value) }),
             "outputs": .array(program.outputs.map { port($0.name, $0.value) }),

@@ -67,11 +67,21 @@ extension Inspection {
 
     private static func signature(of function: CompiledFunction) -> String {
         var lines = [
-            "function \(function.name): \(Text.count(function.calls.count, "call")), arena \(Text.bytes(function.arenaBytes))"
+            "function \(function.name): \(Text.count(function.calls.count, "call")), arena \(Text.bytes(function.arenaBytes))",
+            "  role \(function.interface.role)",
         ]
-        lines += function.inputs.map { "  in   \($0.name) \($0.typeText)" }
-        lines += function.states.map { "  state \($0.name) \($0.typeText), \(Text.number($0.initial)) at first" }
-        lines += function.outputs.map { "  out  \($0.name) \($0.operand.elementType.rawValue)\($0.operand.shape)" }
+        let interface = function.interface
+        lines += function.inputs.map { port in
+            let link = interface.links.first { $0.input == port.name }
+            return "  in   \(port.name) \(port.typeText): \(interface.role(of: port.name, .input))"
+                + (link.map { ", from \($0.output) of \($0.part)" } ?? "")
+        }
+        lines += function.states.map {
+            "  state \($0.name) \($0.typeText), \(Text.number($0.initial)) at first: \(interface.role(of: $0.name, .state))"
+        }
+        lines += function.outputs.map {
+            "  out  \($0.name) \($0.operand.elementType.rawValue)\($0.operand.shape): \(interface.role(of: $0.name, .output))"
+        }
         return lines.joined(separator: "\n")
     }
 
@@ -116,6 +126,7 @@ extension Inspection {
             "name": .string(function.name), "part": .string(function.part),
             "calls": .integer(Int64(function.calls.count)),
             "arena_bytes": .integer(Int64(function.arenaBytes)),
+            "interface": function.interface.json,
             "inputs": .array(function.inputs.map { port($0.name, $0.elementType.rawValue, $0.shape.dimensions) }),
             "states": .array(
                 function.states.map {

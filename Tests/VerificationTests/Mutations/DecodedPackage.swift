@@ -23,7 +23,13 @@ struct DecodedPackage {
     init(_ package: AcceleratorPackage) throws {
         func bytes(_ name: String) throws -> ByteView { try package.files.content(name) }
         let program = try ProgramDecoder.decode(bytes(PackageFormat.programName), file: "program.bin")
-        (sections, weights, functions) = (program.sections, program.weights, program.functions)
+        (sections, weights) = (program.sections, program.weights)
+        // What ports mean stands in the manifest.
+        functions = zip(program.functions, package.program.functions).map { decoded, opened in
+            var function = decoded
+            function.interface = opened.interface
+            return function
+        }
         sourceMap = try JSON.parse(bytes(PackageFormat.sourceMapName), file: "source-map.json")
         manifest = package.manifest.body
         blobs = package.blobs.map { $0.withBytes { Array($0) } }

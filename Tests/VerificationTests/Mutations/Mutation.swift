@@ -9,7 +9,7 @@ import TestSupport
 /// A kind of mistake in one field of a package; which field is drawn.
 enum Mutation: String, CaseIterable {
     case functionName, functionPart, functionBinding, functionOrder, functionDropped, arena
-    case inputPort, state, initialValue, output
+    case inputPort, state, initialValue, output, interface
     case callDropped, callRepeated, callOrder, callLabel, operatorKind, attribute
     case operandStorage, operandOffset, operandType, operandShape, operandStride
     case weightName, weightType, weightShape, weightCodec, weightSections, section
@@ -21,7 +21,7 @@ enum Mutation: String, CaseIterable {
     func apply(to package: inout DecodedPackage, _ generator: inout SeededGenerator) -> String? {
         switch self {
         case .functionName, .functionPart, .functionBinding, .functionOrder, .functionDropped, .arena, .inputPort,
-            .state, .initialValue, .output:
+            .state, .initialValue, .output, .interface:
             return applyToFunction(&package, &generator)
         case .callDropped, .callRepeated, .callOrder, .callLabel, .operatorKind, .attribute:
             return applyToCall(&package, &generator)
@@ -127,11 +127,16 @@ enum Mutation: String, CaseIterable {
             function.arenaBytes += [64, -64, 1, 1 << 20].randomElement(using: &generator) ?? 1
         case .inputPort:
             guard let port = function.inputs.indices.randomElement(using: &generator) else { return nil }
+            let name = function.inputs[port].name
             Mutation.change(&function.inputs[port], &generator)
+            let role = function.interface.inputs.removeValue(forKey: name)
+            function.interface.inputs[function.inputs[port].name] = role
         case .state:
             guard let state = function.states.indices.randomElement(using: &generator) else { return nil }
             var port = function.states[state].port
             Mutation.change(&port, &generator)
+            let role = function.interface.states.removeValue(forKey: function.states[state].name)
+            function.interface.states[port.name] = role
             (function.states[state].name, function.states[state].elementType) = (port.name, port.elementType)
             function.states[state].shape = port.shape
         case .initialValue:
@@ -145,6 +150,8 @@ enum Mutation: String, CaseIterable {
                 }
             }
             return "state \(name) starts as \(value)"
+        case .interface:
+            return Mutation.change(&package.functions[index].interface, &generator).map { "\(function.name) \($0)" }
         default:
             guard let output = function.outputs.indices.randomElement(using: &generator) else { return nil }
             switch Int.random(in: 0..<3, using: &generator) {
@@ -175,5 +182,35 @@ enum Mutation: String, CaseIterable {
         case 1: shape.dimensions.insert(1, at: axis)
         default: shape.dimensions.swapAt(axis, (axis + 1) % shape.rank)
         }
+    }
+}
+
+extension Mutation {
+    /// Changes what a function is for, what a port means, or a link, so that the package may well open.
+    /// - Returns: what was changed, in words; nil where nothing was.
+    fileprivate static func change(_ interface: inout Interface, _ generator: inout SeededGenerator) -> String? {
+        let before = interface
+        switch Int.random(in: 0..<4, using: &generator) {
+        case 0: interface.role = FunctionRole.all.randomElement(using: &generator) ?? .opaque
+        case 1:
+            guard let name = interface.outputs.keys.sorted().randomElement(using: &generator) else { return nil }
+            interface.outputs[name] = nil
+        case 2:
+            guard let name = interface.inputs.keys.sorted().randomElement(using: &generator),
+                let role = interface.inputs[name]
+            else { return nil }
+            interface.inputs[name] = Role(
+                role.kind,
+                role.parameters.mapValues { parameter in
+                    if case .integer(let integer) = parameter { .integer(integer + 1) } else { parameter }
+                })
+        default:
+            if interface.links.isEmpty {
+                interface.inputs = [:]
+            } else {
+                interface.links.removeLast()
+            }
+        }
+        return interface == before ? nil : "interface"
     }
 }

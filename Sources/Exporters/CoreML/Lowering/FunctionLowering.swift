@@ -39,6 +39,10 @@ struct FunctionLowering {
         var interface = CoreMLModel.Interface(function: name, inputs: [], outputs: [])
         // Functions share the states of one name, so that a state is called the same in each.
         let stateNames = program.states.map { builder.unique($0.name) }
+        // What applications see of a port, as Xcode shows it.
+        func feature(_ name: String, _ type: MILTensorType, _ role: Role?) -> CoreMLModel.Feature {
+            CoreMLModel.Feature(name, type, description: role.map { "\($0)" } ?? "")
+        }
         let outputNames = program.outputs.map { output in
             let isTaken = stateNames.contains(MILBuilder.identifier(output.name))
             return builder.unique(isTaken ? output.name + CoreMLModel.outputSuffix : output.name)
@@ -47,7 +51,7 @@ struct FunctionLowering {
             let type = MILTensorType(outside(program.type(of: input.value).elementType), extents(input.value, program))
             let operand = MILOperand(name: builder.unique(input.name), type: type, isConstant: false)
             inputs.append(MILNamed(operand.name, .tensor(type)))
-            interface.inputs.append(CoreMLModel.Feature(operand.name, type))
+            interface.inputs.append(feature(operand.name, type, program.interface.inputs[input.name]))
             sources[input.value] = .operand(operand)
         }
         var states: [Value: MILOperand] = [:]
@@ -65,7 +69,7 @@ struct FunctionLowering {
             let type = MILTensorType(.float16, extents(state.value, program))
             let operand = MILOperand(name: stateName, type: type, isConstant: false)
             inputs.append(MILNamed(operand.name, .state(type)))
-            interface.states.append(CoreMLModel.Feature(operand.name, type))
+            interface.states.append(feature(operand.name, type, program.interface.states[state.name]))
             states[state.next] = operand
             builder.label = "\(operand.name)_read"
             sources[state.value] = .operand(builder.apply("read_state", ["input": .operand(operand)], type))
@@ -77,15 +81,16 @@ struct FunctionLowering {
         }
         for (output, name) in zip(program.outputs, outputNames) {
             let type = outside(program.type(of: output.value).elementType)
+            let role = program.interface.outputs[output.name]
             guard case .pieces(let pieces)? = sources[output.value] else {
                 let inner = try operand(output.value, sources, as: nil)
-                interface.outputs.append(CoreMLModel.Feature(name, result(inner, type, named: name)))
+                interface.outputs.append(feature(name, result(inner, type, named: name), role))
                 continue
             }
             let names = pieces.indices.map { builder.unique("\(name)_\($0)") }
             for (piece, part) in zip(pieces, names) {
                 builder.label = part
-                interface.outputs.append(CoreMLModel.Feature(part, result(builder.plain(piece), type, named: part)))
+                interface.outputs.append(feature(part, result(builder.plain(piece), type, named: part), role))
             }
             counts.joined[name] = names
         }

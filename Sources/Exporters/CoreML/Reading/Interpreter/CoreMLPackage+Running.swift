@@ -3,7 +3,8 @@ public import Programs
 import Tensors
 
 extension CoreMLPackage {
-    /// What a function computes, in accelc's operators; fp16 results are rounded to fp16.
+    /// What a function computes, in accelc's operators; fp16 results are rounded to fp16. Its ports have roles where accelc
+    /// has exported it, else they are opaque.
     /// - Parameter function: nil for the default one.
     /// - Parameter shapes: extents of inputs that may have several, by name; else an input's default.
     /// - Throws: `FormatError` naming the operation for what accelc does not know or what does not fit;
@@ -21,7 +22,8 @@ extension CoreMLPackage {
             for: "\(path): decompressing the weights of \(name)")
         return try blaming(name) {
             var interpreter = try FunctionInterpreter(found, of: self)
-            return try FrozenProgram(try interpreter.program(shapes: shapes), bindings: ShapeBindings())
+            return try FrozenProgram(
+                try declaring(try interpreter.program(shapes: shapes)), bindings: ShapeBindings())
         }
     }
 
