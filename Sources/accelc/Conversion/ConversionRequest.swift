@@ -61,6 +61,8 @@ struct ConversionRequest {
     /// Patterns of tensors that may stay out of every function, whatever they are; sorted.
     let ignoredTensors: [String]
     let isStrict: Bool
+    /// All that the command is going to write.
+    let outputs: [NamedPath]
 
     init(_ arguments: Arguments) throws {
         model = try arguments.required(Self.model)
@@ -76,6 +78,7 @@ struct ConversionRequest {
         samples = try arguments[ModelCalibration.calibrate].map(SampleFile.init)
         ignoredTensors = Set(arguments.all(Self.ignoredTensors)).sorted()
         isStrict = arguments.has(Self.strict)
+        outputs = arguments.outputs
     }
 
     private static func recipe(_ arguments: Arguments) throws -> Recipe {
