@@ -16,13 +16,18 @@ extension Files {
         public var isWritable: Bool { mode & 0o222 != 0 }
         /// By the group, or by everybody.
         public var isWritableByOthers: Bool { mode & 0o022 != 0 }
+        /// Only the user whose rights this process has can decide what is in it.
+        public var isOurs: Bool { owner == Files.user && !isWritableByOthers }
+
+        init(_ status: stat) {
+            (owner, mode) = (status.st_uid, UInt16(truncatingIfNeeded: status.st_mode & 0o777))
+        }
     }
 
     /// That of what `path` leads to; nil when there is nothing.
     public static func access(of path: String) -> Access? {
         var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        return Access(owner: status.st_uid, mode: UInt16(truncatingIfNeeded: status.st_mode & 0o777))
+        return stat(path, &status) == 0 ? Access(status) : nil
     }
 
     /// The number of the user whose rights this process has.

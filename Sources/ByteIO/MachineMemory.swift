@@ -75,7 +75,19 @@ public enum MachineMemory {
         return Int(exactly: limit.rlim_cur)
     }
 
-    private static var environment: Int? { getenv("ACCELC_MEMORY").flatMap { Int(String(cString: $0)) } }
+    private static let variable = "ACCELC_MEMORY"
+    private static var variableText: String? {
+        getenv(variable).flatMap { $0.pointee == 0 ? nil : String(cString: $0) }
+    }
+    private static var environment: Int? { variableText.flatMap { Int($0) } }
+
+    /// - Throws: `RequestError` (usage) where `$ACCELC_MEMORY` is no number of bytes.
+    public static func checkVariable() throws(RequestError) {
+        guard let text = variableText, !((Int(text) ?? 0) > 0) else { return }
+        throw RequestError(
+            "$\(variable) is \(quoted(text)): set it to a number of bytes above 0, such as 8000000000, or leave it unset"
+        )
+    }
 
     /// The limits of the groups that the process is in, version 2 and 1.
     private static var controlGroups: [Int] {

@@ -13,14 +13,17 @@
 public final class MappedFile: @unchecked Sendable {
     public let path: String
     public let identity: FileIdentity
+    /// Who owned the very file that is mapped, and what might be done with it, when it was opened.
+    public let access: Files.Access
     private let memory: UnsafeRawPointer?
 
+    /// - Parameter followsLink: whether `path` may be a symbolic link.
     /// - Throws: `FormatError` when `path` is a folder, pipe or device; `RequestError` (unavailable) when it cannot be
     ///   opened.
-    public init(_ path: String) throws {
-        let file = try OpenedFile(path)
+    public init(_ path: String, followsLink: Bool = true) throws {
+        let file = try OpenedFile(path, followsLink: followsLink)
         self.path = path
-        identity = file.identity
+        (identity, access) = (file.identity, file.access)
         guard let size = Int(exactly: identity.size), size > 0 else {
             memory = nil
             return

@@ -10,12 +10,15 @@
 struct OpenedFile {
     let descriptor: FileDescriptor
     let identity: FileIdentity
+    let access: Files.Access
 
+    /// - Parameter followsLink: whether `path` may be a symbolic link.
     /// - Throws: `FormatError` when `path` is a folder, pipe or device; `RequestError` (unavailable) when it cannot be
     ///   opened.
-    init(_ path: String) throws {
+    init(_ path: String, followsLink: Bool = true) throws {
         // O_NONBLOCK: opening a pipe that nobody writes to must not wait.
-        descriptor = FileDescriptor(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC))
+        let flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | (followsLink ? 0 : O_NOFOLLOW)
+        descriptor = FileDescriptor(open(path, flags))
         guard descriptor.number >= 0 else {
             throw RequestError("cannot open \(path): \(systemMessage())", status: .unavailable)
         }
@@ -28,6 +31,7 @@ struct OpenedFile {
             throw FormatError(file: path, reason: "expected a regular file, found \(kind)")
         }
         identity = FileIdentity(status)
+        access = Files.Access(status)
     }
 }
 

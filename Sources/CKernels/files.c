@@ -9,6 +9,7 @@
 
 #if defined(__linux__)
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #elif defined(__APPLE__)
 #include <stdio.h>
 #endif
@@ -37,6 +38,19 @@ void ck_go_through_cache(int descriptor) {
     (void)fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_DIRECT);
 #else
     (void)descriptor;
+#endif
+}
+
+int ck_notices_maps(const char *path) {
+#if defined(__linux__)
+    struct statfs status;
+    if (statfs(path, &status) != 0) { return 0; }
+    // TMPFS_MAGIC, RAMFS_MAGIC and HUGETLBFS_MAGIC of linux/magic.h: what lies in memory only is never written back.
+    unsigned long type = (unsigned long)status.f_type & 0xFFFFFFFFul;
+    return type != 0x01021994ul && type != 0x858458F6ul && type != 0x958458F6ul;
+#else
+    (void)path;
+    return 1;
 #endif
 }
 

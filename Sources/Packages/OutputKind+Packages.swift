@@ -20,7 +20,7 @@ extension OutputKind {
         if let other = names.first(where: { !listed.contains($0) }) {
             return "it holds \(other), which is no part of the package"
         }
-        guard let folder = files as? PackageFolder else { return nil }
+        guard let folder = files as? PackageFolder else { return try change(in: files, of: names, manifest) }
         let folders = Set(listed.compactMap(Files.parentFolder))
         if let other = try folder.folders().first(where: { !folders.contains($0) }) {
             return "it holds \(other), which is no part of the package"
@@ -31,6 +31,17 @@ extension OutputKind {
         if names.contains(PackageFormat.reportName) {
             let report = try PackageReport(files)
             if report.package != manifest.digest { return "its \(PackageFormat.reportName) is of another package" }
+        }
+        return try change(in: files, of: names, manifest)
+    }
+
+    /// The first file that is not as the manifest lists it, as an objection. Of blobs it has the digests of the sections.
+    private static func change(in files: any PackageFiles, of names: [String], _ manifest: Manifest) throws -> String? {
+        let blobs = Set(manifest.blobs.map(\.name))
+        for file in manifest.files where names.contains(file.name) {
+            let written = WrittenFile(
+                name: file.name, byteCount: file.byteCount, digest: blobs.contains(file.name) ? nil : file.digest)
+            if let change = written.change(in: try files.content(file.name)) { return change }
         }
         return nil
     }

@@ -6,6 +6,7 @@ extension OutputKind {
         let names = [RecordedRuns.list, RecordedRuns.inputs, RecordedRuns.outputs]
         return try foreignMember(of: path, besides: names)
             ?? missingMark("recorded runs", in: "\(path)/\(RecordedRuns.list)")
+            ?? WrittenDocument.change(of: RecordedRuns.list, in: path)
     }
 
     /// A parity report as JSON.

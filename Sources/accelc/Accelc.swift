@@ -32,6 +32,7 @@ struct Accelc {
             let arguments = try Arguments(rest, for: command)
             arguments.seconds(CommonOptions.timeout).map(Interruption.after)
             try console.configure(arguments)
+            try MachineMemory.checkVariable()
             try arguments.requireKinds()
             try arguments.requireReplaceableOutputs()
             let start = ContinuousClock.now

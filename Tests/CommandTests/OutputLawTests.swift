@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import ByteIO
+@testable import Packages
 @testable import accelc
 
 /// No command replaces anything but an earlier output of the same kind: over every option that the tables call an output.
@@ -84,6 +85,22 @@ struct OutputLawTests {
             }
             try refused(sample, "\(folder)/out", in: folder, "with an empty folder")
             try FileManager.default.removeItem(atPath: "\(folder)/out/deep")
+            // What its user has changed since.
+            for (name, content) in try contents(of: "\(folder)/out") where name != "verify.json" && !content.isEmpty {
+                let file = URL(filePath: "\(folder)/out/\(name)")
+                var changed = content
+                changed[content.count / 2] ^= 1
+                for edit in [content + Data([10]), changed] {
+                    // Of blobs the sizes count alone.
+                    if edit.count == content.count, name.hasPrefix("weights-") { continue }
+                    try FileManager.default.removeItem(at: file)
+                    try edit.write(to: file)
+                    // White space at the end of a JSON document is no change of it.
+                    if edit.count > content.count, ["front.json", "runs.json"].contains(name) { continue }
+                    try refused(sample, "\(folder)/out", in: folder, "\(name) is edited")
+                }
+                try content.write(to: file)
+            }
             // The mark of what it is, damaged.
             let marks = ["manifest.json", "Manifest.json", "runs.json", "front.json"].map {
                 URL(filePath: "\(folder)/out/\($0)")
@@ -175,6 +192,68 @@ struct OutputLawTests {
                     try refused(sample, path, in: folder, "another output of the same command")
                 }
             }
+        }
+    }
+
+    @Test("No output lies in a cache: neither in the one in force, nor in any other", arguments: OutputSamples.all)
+    func caches(_ sample: OutputSample) throws {
+        try withSamples { folder in
+            for root in ["\(folder)/.cache", "\(folder)/other"] {
+                try CacheFolder(root: root).prepare()
+                try FileManager.default.createDirectory(atPath: "\(root)/v1/tmp", withIntermediateDirectories: true)
+                for path in [root, "\(root)/new", "\(root)/v1/tmp/new"] {
+                    try refused(sample, path, in: folder, path)
+                }
+            }
+            try FileManager.default.removeItem(atPath: "\(folder)/.cache")
+            try refused(sample, "\(folder)/.cache/v1/new", in: folder, "a cache that is not there yet")
+        }
+    }
+
+    @Test("No output has a file of the model in it, however deep the link to it lies")
+    func deepLinks() throws {
+        try withTemporaryFolder { folder in
+            let convert = ["--shape", "batch=1,sequence=8", "--no-cache", "-q", "-o", "p.accelpkg"]
+            try FileManager.default.copyItem(atPath: Fixtures.path("bert_sentence_mean"), toPath: "\(folder)/model")
+            #expect(try CommandRunner.run(["convert", "model"] + convert, in: folder).status == 0)
+            let list = "\(folder)/model/modules.json"
+            let text = try String(contentsOfFile: list, encoding: .utf8)
+            try text.replacing("\"1_Pooling\"", with: "\"modules/pooling/1\"")
+                .write(toFile: list, atomically: true, encoding: .utf8)
+            try FileManager.default.createDirectory(
+                atPath: "\(folder)/model/modules/pooling", withIntermediateDirectories: true)
+            try FileManager.default.removeItem(atPath: "\(folder)/model/1_Pooling")
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(folder)/model/modules/pooling/1",
+                withDestinationPath: "../../../p.accelpkg/assets/1_Pooling")
+            let before = try contents(of: folder)
+            let result = try CommandRunner.run(["convert", "model"] + convert, in: folder)
+            #expect(result.status == 2 && result.errors.contains("it contains "), "\(result.errors)")
+            #expect(try contents(of: folder) == before)
+            let elsewhere = convert.dropLast() + ["q.accelpkg"]
+            #expect(try CommandRunner.run(["convert", "model"] + elsewhere, in: folder).status == 0)
+        }
+    }
+
+    @Test("A plan is published right after what is made by it, and tells by which digest")
+    func plans() throws {
+        let sample = try #require(OutputSamples.all.first { $0.option == "plan" })
+        try withSamples { folder in
+            let arguments = try Arguments(
+                Array(sample.words(in: folder, output: "\(folder)/out").dropFirst()), for: ConvertCommand.self)
+            let console = Console()
+            try console.configure(arguments)
+            let published = Locked<[String]>([])
+            let status = try Disk.$observer.withValue({ event in
+                guard case .published(let path) = event, path.hasPrefix(folder) else { return }
+                published.withLock { $0.append(path) }
+            }) { try ConvertCommand.run(arguments, console) }
+            #expect(status == .success)
+            // Only front.json of the plan's draft lies between.
+            let names = published.withLock { $0 }.filter { $0.hasSuffix("/new.accelpkg") || $0.hasSuffix("/out") }
+            #expect(names.map { Files.name(of: $0) } == ["new.accelpkg", "out"])
+            let package = try AcceleratorPackage(at: "\(folder)/new.accelpkg")
+            #expect(try JSON.read("\(folder)/out/front.json")["package"] == .string(package.digest.description))
         }
     }
 

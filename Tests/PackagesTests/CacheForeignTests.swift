@@ -22,7 +22,7 @@ struct CacheForeignTests {
             }
             _ = try cache.openLasting(key.digest).get()
             let identity = try #require(Files.identity(of: "\(folder)/made/manifest.json"))
-            var memo = DigestMemo(identity: identity, file: key.digest, tensors: [])
+            var memo = DigestMemo(identity: identity, read: Self.later(), file: key.digest, tensors: [])
             memo.identity.modifiedNanoseconds = 0
             memo.identity.changedNanoseconds = 0
             cache.store(memo)

@@ -61,7 +61,7 @@ struct CacheRecordTests {
         let memo = DigestMemo(
             identity: FileIdentity(
                 device: 1, inode: 2, size: 3, modifiedNanoseconds: -4, changedNanoseconds: 5),
-            file: SHA256.digest(of: "f"), tensors: [SHA256.digest(of: "a"), SHA256.digest(of: "b")])
+            read: 6, file: SHA256.digest(of: "f"), tensors: [SHA256.digest(of: "a"), SHA256.digest(of: "b")])
         let bytes = memo.encoded.array
         #expect(try DigestMemo(ByteView(bytes), file: "memo") == memo)
         for index in bytes.indices {

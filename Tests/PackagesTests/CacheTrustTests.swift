@@ -49,7 +49,9 @@ struct CacheTrustTests {
         }
     }
 
-    @Test("a content is read once, and once more after a day; its note counts for no other digest")
+    @Test(
+        "a content is read once, and once more after a day; its note counts for no other digest",
+        .enabled(if: temporaryFilesSettle))
     func notes() throws {
         try withContent { folder, file, path in
             let note = try #require(try notes(folder).first)
@@ -73,7 +75,9 @@ struct CacheTrustTests {
         }
     }
 
-    @Test("another name of our own making leaves the note alone; somebody else's does not, nor does a write meanwhile")
+    @Test(
+        "another name of our own making leaves the note alone; somebody else's does not, nor does a write meanwhile",
+        .enabled(if: temporaryFilesSettle))
     func names() throws {
         try withContent { folder, file, path in
             let before = try #require(try notes(folder).first)
@@ -158,6 +162,59 @@ struct CacheTrustTests {
             Files.setMode(0o755, of: "\(root)/v1")
             try Cache(root: root).requireUsable()
             #expect(Files.access(of: "\(root)/v1")?.mode == 0o700)
+        }
+    }
+
+    @Test("a record, memo or content that others may have written is a miss, unless asked for; fsck tells of it")
+    func openFiles() throws {
+        try withTemporaryFolder { folder in
+            let cache = Cache(root: "\(folder)/cache")
+            let trusting = Cache(root: cache.root, trustsOthers: true)
+            let contents = try TinyModel().contents()
+            let key = CacheKey(of: contents)
+            func store() throws {
+                try PackageWriter.write(contents, to: "\(folder)/made") {
+                    cache.store(packageAt: $0, for: key, model: "tiny")
+                }
+            }
+            try store()
+            let identity = FileIdentity(
+                device: 1, inode: 2, size: 3, modifiedNanoseconds: 4, changedNanoseconds: 5)
+            cache.store(DigestMemo(identity: identity, read: cache.now, file: key.digest, tensors: []))
+            let record = try cache.package(for: key).get()
+            let paths =
+                [cache.folder.recordPath(key.digest), cache.folder.memoPath(DigestMemo.name(identity))]
+                + record.files.map { cache.folder.blobPath($0.digest) }
+            func isFound(in cache: Cache) -> Bool {
+                (try? cache.opened(key).get()) != nil && cache.memo(identity, tensors: 0) != nil
+            }
+            #expect(isFound(in: cache))
+            #expect(try cache.check().isEmpty)
+            for path in paths {
+                let access = try #require(Files.access(of: path))
+                func look() throws {
+                    #expect(!isFound(in: cache) && isFound(in: trusting), "\(path)")
+                    #expect(try cache.check().map(\.path).contains(path) && trusting.check().isEmpty, "\(path)")
+                }
+                for mode: UInt16 in [0o666, 0o464, 0o446] {
+                    Files.setMode(mode, of: path)
+                    try look()
+                }
+                Files.setMode(access.mode, of: path)
+                if Files.user == 0 {
+                    #expect(chown(path, 12345, 0) == 0)
+                    try look()
+                    #expect(chown(path, 0, 0) == 0)
+                }
+                #expect(isFound(in: cache))
+            }
+            // What is made anew takes their place.
+            for path in paths { Files.setMode(0o666, of: path) }
+            try store()
+            #expect((try? cache.opened(key).get()) != nil)
+            let reasons = try cache.check(repairing: true).map(\.path)
+            #expect(reasons == [paths[1]])
+            #expect(try cache.check().isEmpty)
         }
     }
 

@@ -6,6 +6,13 @@ import Testing
 
 @testable import Packages
 
+/// Whether times of files tell of all writes where tests make theirs; in memory they do not, and nothing is remembered.
+let temporaryFilesSettle: Bool = {
+    let path = FileManager.default.temporaryDirectory.appending(path: "accelc-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    return FileManager.default.createFile(atPath: path, contents: Data([1])) && SettledFile(path) != nil
+}()
+
 @Suite("Sources that have not changed are not read again")
 struct ModelDigestsTests {
     private func withModel(_ body: (String, Cache) throws -> Void) throws {
@@ -56,7 +63,9 @@ struct ModelDigestsTests {
         }
     }
 
-    @Test("a memo is believed while the file is the same one, and not when it has changed")
+    @Test(
+        "a memo is believed while the file is the same one, and not when it has changed",
+        .enabled(if: temporaryFilesSettle))
     func memo() throws {
         try withModel { model, cache in
             let path = "\(model)/model.safetensors"
@@ -79,6 +88,54 @@ struct ModelDigestsTests {
             let changed = try ModelDigests(Checkpoint(model: model), cache: cache, threads: 2)
             #expect(try changed.sources.last?.digest == digest(of: "model.safetensors", in: model))
         }
+    }
+
+    @Test("a memo counts for a day", .enabled(if: temporaryFilesSettle))
+    func age() throws {
+        try withModel { model, cache in
+            _ = try ModelDigests(Checkpoint(model: model), cache: cache, threads: 2)
+            let identity = try #require(Files.identity(of: "\(model)/model.safetensors"))
+            let now = cache.now
+            for (hours, isBelieved) in [(0.0, true), (23.9, true), (24.1, false), (-1, false)] {
+                let later = Cache(root: cache.root, clock: { now + Int64(hours * 3.6e12) })
+                #expect((later.memo(identity, tensors: 4) != nil) == isBelieved, "\(hours)")
+            }
+        }
+    }
+
+    @Test("no memo hides what is written through a shared map that was there before", arguments: folders)
+    func maps(_ parent: String) throws {
+        let folder = "\(parent)/accelc-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try Files.makeFolder(folder)
+        let path = "\(folder)/model.safetensors"
+        try SafetensorsWriter.write(TinyModel().tensors, to: path, as: .part)
+        try write(Array("{}".utf8), to: "\(folder)/config.json")
+        let now = Int64(Date().timeIntervalSince1970 * 1e9)
+        let cache = Cache(root: "\(folder)/cache", clock: { now + 60_000_000_000 })
+        let size = try MappedFile(path).bytes.count
+        let descriptor = open(path, O_RDWR)
+        defer { close(descriptor) }
+        let map = try #require(mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0))
+        defer { munmap(map, size) }
+        let last = map.advanced(by: size - 1).assumingMemoryBound(to: UInt8.self)
+        last.pointee ^= 1
+        // That they stay is what makes a memo wrong: the control.
+        Thread.sleep(forTimeInterval: 0.02)
+        let first = Files.identity(of: path)
+        last.pointee ^= 1
+        #expect(Files.identity(of: path) == first)
+        for _ in 0..<3 {
+            let digests = try ModelDigests(Checkpoint(model: folder), cache: cache, threads: 2)
+            #expect(try digests.sources.last?.digest == digest(of: "model.safetensors", in: folder))
+            Thread.sleep(forTimeInterval: 0.02)
+            last.pointee ^= 1
+        }
+    }
+
+    /// On a disk, as a rule, and in memory, where there is such a folder.
+    private static let folders = [FileManager.default.temporaryDirectory.path, "/dev/shm"].filter {
+        Files.kind(of: $0) == .folder && FileManager.default.isWritableFile(atPath: $0)
     }
 
     @Test("a file that was changed a moment ago gets no memo: it could change again at the same time")

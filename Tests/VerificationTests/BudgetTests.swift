@@ -18,6 +18,20 @@ struct BudgetTests {
     }
 
     @Test(
+        "A budget that sets no limit and allows nothing is a mistake",
+        arguments: [
+            (#"{}"#, "under outputs"), (#"{"outputs": []}"#, "under outputs"), (#"{"size": {}}"#, "bitsPerWeight"),
+            (#"{"outputs": [{"match": "*", "sqnr": 1}], "size": {}}"#, "bitsPerWeight"),
+            (#"{"weights": [], "operators": [], "allow": {"structure": []}}"#, "under outputs"),
+        ])
+    func empty(text: String, reason: String) throws {
+        let error = #expect(throws: FormatError.self) { try budget(text) }
+        #expect(error.map { "\($0)" }?.contains(reason) == true)
+        _ = try budget(#"{"allow": {"structure": ["assets/vocab.txt"]}}"#)
+        _ = try budget(#"{"size": {"bytes": 1}}"#)
+    }
+
+    @Test(
         "Limits of a budget take the place of the default ones, by glob",
         arguments: [
             (#"{"outputs": [{"match": "logits", "sqnr": 20}]}"#, nil),

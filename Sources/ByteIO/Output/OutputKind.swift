@@ -72,6 +72,6 @@ public struct OutputKind: Sendable {
 
     func refusal(of path: String, _ reason: String) -> RequestError {
         let what = isAsked ? "\(name) that accelc wrote" : "something that can be replaced"
-        return RequestError("\(path) exists, and is not \(what): \(reason); remove it, or choose another name")
+        return RequestError("\(path) exists, and is not \(what): \(reason); move it away, or choose another name")
     }
 }

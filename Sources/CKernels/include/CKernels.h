@@ -107,6 +107,10 @@ void ck_go_through_cache(int descriptor);
 // From now on a thread that reads what is no longer behind a map writes the address to a pipe, and waits for ever: another thread,
 // at the pipe's other end, ends the process. Nothing else is safe to do at such a place. Returns 0, or -1 with errno.
 int ck_report_lost_pages(int descriptor);
+/// Whether the times of a file tell of writes through shared maps: not on file systems that lie in memory. Returns 0 where the
+/// system does not say.
+int ck_notices_maps(const char *path);
+
 // Lets two paths of one file system change places in one step. Returns 0, or -1 with errno where that is not possible.
 int ck_exchange(const char *left, const char *right);
 // Gives a file or folder a name that nothing has. Returns 0, or -1 with errno: EEXIST when something has it, others where the file

@@ -57,7 +57,7 @@ extension Cache {
 
     private func isSound(_ file: CacheRecord.File, in path: String) -> Bool {
         let path = "\(path)/\(file.path)"
-        guard Files.kindWithoutFollowing(path) == .file, let content = try? MappedFile(path) else { return false }
+        guard let content = try? folder.opened(path) else { return false }
         return content.bytes.count == file.byteCount && folder.isSound(content, file.digest)
     }
 }

@@ -56,6 +56,9 @@ public final class Cache: Sendable {
         #endif
     }
 
+    /// Whether a folder is a cache of accelc's, or is about to be one: nothing else is written there.
+    public static func isCache(_ folder: String) -> Bool { CacheFolder(root: folder).isTagged }
+
     var now: Int64 { clock() }
 
     /// A path in the cache's file system at which something may be made that will be kept.

@@ -14,6 +14,8 @@ public struct CacheMiss: Error, Equatable, Sendable {
         case wrongBytes(Digest)
         /// The record names a result that its key does not ask for; it is in quarantine now.
         case wrongResult(String)
+        /// Others may have written a file of it; why.
+        case distrusted(String)
         /// The cache cannot be used.
         case unusable(String)
 
@@ -26,6 +28,7 @@ public struct CacheMiss: Error, Equatable, Sendable {
                 "its content \(digest) has \(found) bytes instead of \(expected)"
             case .wrongBytes(let digest): "its content \(digest) had been changed, and is in quarantine now"
             case .wrongResult(let reason): "its record names another result (\(reason))"
+            case .distrusted(let reason): "its file \(reason), and others are not trusted (--trust-shared-cache)"
             case .unusable(let reason): reason
             }
         }

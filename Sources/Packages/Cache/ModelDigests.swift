@@ -49,11 +49,14 @@ public final class ModelDigests: Sendable {
                 for (place, digest) in zip(places, memo.tensors) { state.known[place] = digest }
             }
         }
+        let settled = SettledFile(file.path)
+        let read = cache?.now ?? 0
         try hash(file.tensors)
         let digests = file.tensors.map(digest)
-        if let identity = file.identity, identity == Files.identity(of: file.path) {
+        if let settled, settled.identity == file.identity, settled.isUnchanged {
             cache?.store(
-                DigestMemo(identity: identity, file: digest(ofFile: index, digests), tensors: digests))
+                DigestMemo(
+                    identity: settled.identity, read: read, file: digest(ofFile: index, digests), tensors: digests))
         }
     }
 

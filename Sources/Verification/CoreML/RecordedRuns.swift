@@ -55,22 +55,26 @@ public struct RecordedRuns: Sendable {
         let folder = try AtomicFolder(replacing: path, as: .recordedRuns)
         try write(given, to: "\(folder.path)/\(Self.inputs)")
         try write(made, to: "\(folder.path)/\(Self.outputs)")
-        let document: JSON = [
-            "accelc": "recorded runs", "version": 1,
-            "model": .string(SHA256.digest(of: ByteView(package.encodedModel)).description),
-            "inputs": .string(source.summary), "sqnr": .number(Tolerance.halves.sqnr ?? 0),
-            "runs": .array(
-                runs.map { run in
-                    [
-                        "function": .string(run.function), "sequence": .integer(Int64(run.sequence)),
-                        "inputs": .array(run.inputs.map { .string($0) }),
-                        "outputs": .array(run.outputs.map { .string($0) }),
-                        "logits": .array(run.logits.map { .string($0) }),
-                    ]
-                }),
+        let members: [JSON.Member] = [
+            .init("accelc", "recorded runs"), .init("version", 1),
+            .init("model", .string(SHA256.digest(of: ByteView(package.encodedModel)).description)),
+            .init("inputs", .string(source.summary)), .init("sqnr", .number(Tolerance.halves.sqnr ?? 0)),
+            .init(
+                "runs",
+                .array(
+                    runs.map { run in
+                        [
+                            "function": .string(run.function), "sequence": .integer(Int64(run.sequence)),
+                            "inputs": .array(run.inputs.map { .string($0) }),
+                            "outputs": .array(run.outputs.map { .string($0) }),
+                            "logits": .array(run.logits.map { .string($0) }),
+                        ]
+                    })),
         ]
+        let document = try WrittenDocument.text(
+            of: members, listing: [Self.inputs, Self.outputs], in: folder.path)
         var file = try AtomicFile(replacing: "\(folder.path)/\(list)", as: .internal)
-        try file.write(document.text(pretty: true))
+        try file.write(document)
         try file.commit()
         try folder.commit()
         return runs.count

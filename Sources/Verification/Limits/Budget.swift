@@ -50,7 +50,7 @@ public struct Budget: Sendable {
     public init(path: String) throws { try self.init(JSONField(try JSON.read(path), file: path)) }
 
     /// - Throws: `FormatError` naming the field for an unknown one, a missing `match`, a limit that is no number, or where no
-    ///   limit is set at all.
+    ///   limit is set, and nothing allowed, at all.
     public init(_ document: JSONField) throws {
         file = document.file
         json = document.value ?? .null
@@ -72,6 +72,9 @@ public struct Budget: Sendable {
         let size = document["size"]
         if size.exists {
             try size.refuseMembers(otherThan: ["bytes", "bitsPerWeight"])
+            guard size["bytes"].exists || size["bitsPerWeight"].exists else {
+                throw size.error("sets no limit; give bytes or bitsPerWeight")
+            }
             bytes = size["bytes"].exists ? try size["bytes"].int(in: 0...Int.max) : nil
             bitsPerWeight = size["bitsPerWeight"].exists ? try size["bitsPerWeight"].double() : nil
         }
@@ -83,6 +86,13 @@ public struct Budget: Sendable {
             }
             allowedDifferences = try patterns(allow["structure"])
             allowedGaps = try patterns(allow["notCompared"])
+        }
+        let isEmpty =
+            outputs.isEmpty && weights.isEmpty && operators.isEmpty && !size.exists && allowedDifferences.isEmpty
+            && allowedGaps.isEmpty
+        guard !isEmpty else {
+            throw FormatError(
+                file: document.file, reason: "sets no limit; list some under outputs, weights, operators or size")
         }
     }
 

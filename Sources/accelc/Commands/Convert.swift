@@ -69,7 +69,9 @@ enum ConvertCommand: Command {
         let contents = try PackageContents(compiled, of: compressed, from: model, digests: digests)
         try model.finish(digests, memory)
         let earlier = comparison.flatMap { _ in key.flatMap { try? cache?.package(for: $0).get().package } }
+        if output.form != .cached { try model.planFolder?.requireReplaceable() }
         let package = try output.write(contents, as: draft, keptIn: cache, as: key, model: request.model)
+        if output.form != .cached { try model.planFolder?.publish(package: package.digest) }
         if let earlier { comparison?.note("the package", isSame: earlier == package.digest) }
         claim?.release()
         cache?.finish()

@@ -52,13 +52,15 @@ enum ExportCommand: Command {
         if let kept {
             report = kept
         } else {
-            let model = try source.model(for: exporter, arguments, console, cache: cache, output: output)
+            let (model, plan) = try source.model(for: exporter, arguments, console, cache: cache, output: output)
             let draft = try AtomicFolder(replacing: output, as: type.output)
             report = try exporter.export(model, to: draft.path)
             if let key {
                 cache?.store(exportAt: draft.path, report: report.document, for: key, model: request.model)
             }
+            try plan?.requireReplaceable()
             try draft.commit()
+            try plan?.publish(package: nil)
         }
         claim?.release()
         cache?.finish()

@@ -69,11 +69,11 @@ struct BudgetRequest {
     static func freeRecipe() throws -> Recipe { Recipe(default: try anyScheme()) }
 
     /// Chooses schemes for the weights that no rule of `recipe` fits; the others stay as it says, and count.
+    /// - Parameter folder: gets the plan, and is not published.
     /// - Returns: the recipe, with the statistics that its codecs were given; all that was measured; and the choice.
     func solve(
-        _ recipe: Recipe, _ functions: [FrozenProgram], _ calibration: ModelCalibration, folder: String
+        _ recipe: Recipe, _ functions: [FrozenProgram], _ calibration: ModelCalibration, in folder: PlanFolder
     ) throws -> (recipe: Recipe, calibration: ModelCalibration, choice: TargetChoice) {
-        let written = try PlanFolder(folder)
         let anyScheme = try Self.anyScheme()
         let planned = recipe.plan(for: functions)
         func isFree(_ weight: PlannedWeight) -> Bool {
@@ -115,13 +115,13 @@ struct BudgetRequest {
         let (plan, front) = try solver.solve(goal)
         let statistics = plan.statistics.filter { plan.codecs[$0.key].map { $0.method == .gptq } ?? true }
         let choice = TargetChoice(target: text, plan: plan, rules: given.filter { $0.choice.rule != nil })
-        let file = try written.write(plan, front, statistics: statistics, choice)
+        let file = try folder.write(plan, front, statistics: statistics, choice)
         var solved = Recipe(
             default: recipe.defaultCodec,
             rules: recipe.rules
                 + (try plan.codecs.sorted { $0.key < $1.key }.map { try Recipe.Rule(weight: $0.key, codec: $0.value) }))
         solved.statistics = statistics.isEmpty ? nil : file
-        try written.finish(solved)
+        try folder.write(solved)
         let known = ModelCalibration(statistics: statistics, threads: calibration.threads)
         return (known.resolving(solved), known, choice)
     }

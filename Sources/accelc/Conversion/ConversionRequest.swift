@@ -62,6 +62,8 @@ struct ConversionRequest {
     /// Patterns of tensors that may stay out of every function, whatever they are; sorted.
     let ignoredTensors: [String]
     let isStrict: Bool
+    /// All that the command is going to write.
+    let outputs: [NamedPath]
 
     init(_ arguments: Arguments) throws {
         model = try arguments.required(Self.model)
@@ -77,6 +79,7 @@ struct ConversionRequest {
         samples = try arguments[ModelCalibration.calibrate].map(SampleFile.init)
         ignoredTensors = Set(arguments.all(Self.ignoredTensors)).sorted()
         isStrict = arguments.has(Self.strict)
+        outputs = arguments.outputs
     }
 
     private static func recipe(_ arguments: Arguments) throws -> Recipe {

@@ -56,16 +56,16 @@ enum ExportSource {
     }
 
     /// The functions, with weights as the package has them, or compressed as asked for unless the format cannot express
-    /// them.
+    /// them; and the plan by which they were chosen, to be published with the export.
     func model(
         for exporter: any Exporter, _ arguments: Arguments, _ console: Console, cache: Cache?, output: String
-    ) throws -> ExportedModel {
+    ) throws -> (model: ExportedModel, plan: PlanFolder?) {
         switch self {
         case .package(let package):
             let coverage = try package.coverage
             guard coverage.allSatisfy({ $0.scaling == nil }) else { throw Self.scaledChannels(package.path) }
             let weights = Set(coverage.map(\.tensor.name))
-            return ExportedModel(
+            let exported = ExportedModel(
                 program: try CompressedProgram(lifting: package.program, isWeight: weights.contains),
                 family: package.manifest.provenance.family,
                 provenance: [("accelc.package", package.digest.description)]
@@ -73,6 +73,7 @@ enum ExportSource {
                         package.manifest.provenance.recipe, package.manifest.functions.map(\.name),
                         package.manifest.provenance.sources)
                     + Self.note(package.manifest.provenance.ignoredTensors))
+            return (exported, nil)
         case .model(var model, let digests):
             try model.meetTarget(writingPlanTo: arguments[BudgetRequest.plan])
             model.choice?.tell(console)
@@ -88,12 +89,13 @@ enum ExportSource {
                 keptIn: kept, remembering: memory, digests: digests,
                 progress: console.progress("compressing", total: model.plan.count))
             try model.finish(digests, memory)
-            return ExportedModel(
+            let exported = ExportedModel(
                 program: compressed, family: type(of: model.family).modelTypes.first ?? "",
                 provenance: Self.provenance(
                     model.recipe.json, model.functions.map(\.functionName), digests.sources)
                     + Self.note(model.request.ignoredTensors),
                 plain: plain)
+            return (exported, model.planFolder)
         }
     }
 

@@ -17,17 +17,22 @@ struct ModelCalibration {
     private(set) var statistics: [String: ActivationStatistics] = [:]
     let threads: Int
 
-    /// - Throws: `RequestError` when the recipe or a target wants samples and there are none, or the other way round.
-    init(_ request: ConversionRequest, parts: [Program], threads: Int) throws {
+    /// - Parameter plan: every weight, as the request's recipe stores it.
+    /// - Throws: `RequestError` when a weight or a target wants samples and there are none, or the other way round.
+    init(_ request: ConversionRequest, parts: [Program], plan: [PlannedWeight], threads: Int) throws {
         self.threads = threads
         let recipe = request.recipe
+        let multiplied = parts.reduce(into: Set<String>()) { $0.formUnion($1.multipliedWeights) }
+        let isCalibrated = plan.contains {
+            $0.choice.codec.method != .nearest && multiplied.contains($0.source.name)
+        }
         guard let file = request.samples else {
             samples = []
             if request.budget != nil {
                 throw RequestError("a target is measured on samples; give some with --calibrate FILE")
             } else if let reference = recipe.statistics {
                 statistics = try Self.statistics(reference, besides: request.recipeFile, threads: threads)
-            } else if recipe.wantsCalibration {
+            } else if isCalibrated {
                 throw RequestError(
                     "method=weighted, gptq and awq want to know the inputs of weights; give samples with --calibrate FILE"
                 )
@@ -39,9 +44,12 @@ struct ModelCalibration {
                 "the recipe \(request.recipeFile ?? "") has statistics of its own (\(reference.file)), which take the place of "
                     + "samples: leave out --calibrate, or the recipe's \"statistics\"")
         }
-        guard recipe.wantsCalibration || request.budget != nil else {
+        guard isCalibrated || request.budget != nil else {
             throw RequestError(
-                "nothing uses the samples of --calibrate \(file.path); choose a scheme with method=gptq, weighted or awq"
+                recipe.wantsCalibration
+                    ? "nothing uses the samples of --calibrate \(file.path): the recipe's rules leave no matrix that is multiplied "
+                        + "with inputs for its schemes with a method; change the rules, or leave out --calibrate"
+                    : "nothing uses the samples of --calibrate \(file.path); choose a scheme with method=gptq, weighted or awq"
             )
         }
         samples = try parts.compactMap { try CalibrationSamples(file.tensors, for: $0, file: file.path) }

@@ -4,21 +4,33 @@ import Verification
 import WeightCompression
 
 /// A plan on disk: `recipe.json` and `statistics.safetensors` make the package again; `front.json` and `report.html`
-/// tell what there was to choose from. The folder appears whole or not at all.
-struct PlanFolder: ~Copyable {
-    private static let names = ["front.json", "recipe.json", "report.html", "statistics.safetensors"]
+/// tell what there was to choose from. It is a draft until `publish`, and gone with this value otherwise.
+final class PlanFolder: Sendable {
+    private static let front = "front.json"
+    private static let others = ["recipe.json", "report.html", "statistics.safetensors"]
     private static let mark = "compression plan"
-    private let folder: AtomicFolder
+    private let path: String
+    private let folder: String
+    private let draft: Locked<Draft>
 
-    /// A folder that holds an earlier plan and nothing else.
+    private struct Draft: ~Copyable {
+        var target: AtomicFolder?
+        /// What front.json says.
+        var members: [JSON.Member] = []
+    }
+
+    /// A folder that holds an earlier plan, as it was written, and nothing else.
     static let kind = OutputKind.folder("a plan") { path in
-        try OutputKind.foreignMember(of: path, besides: names) ?? OutputKind.missingMark(mark, in: "\(path)/front.json")
+        try OutputKind.foreignMember(of: path, besides: others + [front])
+            ?? OutputKind.missingMark(mark, in: "\(path)/\(front)") ?? WrittenDocument.change(of: front, in: path)
     }
 
     /// - Throws: `RequestError` when something stands at `path` that is no earlier plan.
     init(_ path: String) throws {
         Files.parentFolder(of: path).map { try? Files.makeFolder($0) }
-        folder = try AtomicFolder(replacing: path, as: Self.kind)
+        let target = try AtomicFolder(replacing: path, as: Self.kind)
+        (self.path, folder) = (path, target.path)
+        draft = Locked(Draft(target: target))
     }
 
     /// - Returns: what the recipe says of the file of statistics.
@@ -26,36 +38,48 @@ struct PlanFolder: ~Copyable {
         _ plan: BudgetPlan, _ front: [ParetoPoint], statistics: [String: ActivationStatistics], _ choice: TargetChoice
     ) throws -> Recipe.StatisticsReference {
         let name = "statistics.safetensors"
-        try StatisticsFile.write(statistics, to: "\(folder.path)/\(name)")
+        try StatisticsFile.write(statistics, to: "\(folder)/\(name)")
         let points: [JSON] = front.map {
             [
                 "bytes": .integer(Int64($0.bytes)), "bits_per_weight": .number($0.bits), "sqnr": .number($0.sqnr),
                 "measured": .bool($0.isMeasured),
             ]
         }
-        let document: JSON = [
-            "accelc": .string(Self.mark), "target": .string(choice.target), "bytes": .integer(Int64(plan.bytes)),
-            "bits_per_weight": .number(plan.bits),
-            "sqnr": .number(plan.sqnr), "uniform": .bool(plan.isUniform), "points": .array(points),
-            "weights": choice.json,
+        let members: [JSON.Member] = [
+            .init("accelc", .string(Self.mark)), .init("target", .string(choice.target)),
+            .init("bytes", .integer(Int64(plan.bytes))), .init("bits_per_weight", .number(plan.bits)),
+            .init("sqnr", .number(plan.sqnr)), .init("uniform", .bool(plan.isUniform)), .init("points", .array(points)),
+            .init("weights", choice.json),
         ]
-        try write(document.text(pretty: true), to: "front.json")
+        draft.withLock { $0.members = members }
         let chart = ParetoChart(
             points: front.map { .init(bits: $0.bits, sqnr: $0.sqnr, isMeasured: $0.isMeasured) },
             chosen: (plan.bits, plan.sqnr))
         try write(chart.page(title: "Plan for \(choice.target)"), to: "report.html")
         return Recipe.StatisticsReference(
-            file: name, digest: TreeDigest.digest(of: try MappedFile("\(folder.path)/\(name)").bytes))
+            file: name, digest: TreeDigest.digest(of: try MappedFile("\(folder)/\(name)").bytes))
     }
 
-    /// Writes the recipe, and gives the folder its name.
-    consuming func finish(_ recipe: Recipe) throws {
-        try write(recipe.json.text(pretty: true), to: "recipe.json")
-        try folder.commit()
+    func write(_ recipe: Recipe) throws { try write(recipe.json.text(pretty: true), to: "recipe.json") }
+
+    /// Decides once more whether the plan may get its name: before the package gets its own.
+    func requireReplaceable() throws { try Self.kind.requireReplaceable(path) }
+
+    /// Gives the folder its name. Called right after the package has got its own, so that of several runs the same one comes last in both
+    /// places, but for an instant; the digest tells whether it did.
+    /// - Parameter package: the digest of the package that was made by the plan; nil for an export.
+    func publish(package: Digest?) throws {
+        let members = draft.withLock { $0.members }
+        let own = package.map { [JSON.Member("package", .string($0.description))] } ?? []
+        try write(WrittenDocument.text(of: members + own, listing: Self.others, in: folder), to: Self.front)
+        try draft.withLock { draft in
+            guard let target = draft.target.take() else { return }
+            try target.commit()
+        }
     }
 
     private func write(_ text: String, to name: String) throws {
-        var file = try AtomicFile(replacing: "\(folder.path)/\(name)", as: .internal)
+        var file = try AtomicFile(replacing: "\(folder)/\(name)", as: .internal)
         try file.write(text)
         try file.commit()
     }

@@ -24,6 +24,8 @@ struct RequestedModel {
     let warnings: [String]
     /// What the request's target has chosen; nil before `meetTarget`, and where there is none.
     private(set) var choice: TargetChoice?
+    /// The choice as a folder, to be published with what is made by it.
+    private(set) var planFolder: PlanFolder?
     private let threads: Int
 
     init(_ request: ConversionRequest, threads: Int) throws {
@@ -32,8 +34,10 @@ struct RequestedModel {
         checkpoint = try request.checkpoint()
         family = try Families.matching(checkpoint.configuration)
         model = try request.model(of: checkpoint, by: family)
+        try request.outputs.requireApart(fromSources: checkpoint.reader.sources.map(\.path))
         functions = try request.freezing(model.programs)
-        calibration = try ModelCalibration(request, parts: model.programs, threads: threads)
+        calibration = try ModelCalibration(
+            request, parts: model.programs, plan: request.recipe.plan(for: functions), threads: threads)
         recipe = calibration.resolving(request.recipe)
         warnings = checkpoint.remarks + model.remarks + (try request.check(model.unused, recipe.plan(for: functions)))
     }
@@ -41,10 +45,12 @@ struct RequestedModel {
     /// How each weight will be stored.
     var plan: [PlannedWeight] { recipe.plan(for: functions) }
 
-    /// Where the request has a target: chooses the scheme of each weight, and writes the choice to `folder`.
+    /// Where the request has a target: chooses the scheme of each weight, and makes a draft of the folder that says so.
     mutating func meetTarget(writingPlanTo folder: String?) throws {
         guard let budget = request.budget, let folder else { return }
-        (recipe, calibration, choice) = try budget.solve(recipe, functions, calibration, folder: folder)
+        let draft = try PlanFolder(folder)
+        (recipe, calibration, choice) = try budget.solve(recipe, functions, calibration, in: draft)
+        planFolder = draft
     }
 
     /// Where the recipe has method=awq: scales channels of weights, so that their columns with large inputs get finer steps.

@@ -1,29 +1,64 @@
 import ByteIO
+import Packages
 import Tensors
 
+/// A path of the command line, and what the tables call it.
+struct NamedPath: Sendable {
+    let name: String
+    let path: String
+
+    init(_ option: Option, _ path: String) {
+        (name, self.path) = (option.short.map { "-\($0)" } ?? "--\(option.name)", path)
+    }
+
+    init(name: String, path: String) { (self.name, self.path) = (name, path) }
+
+    /// - Throws: `RequestError` when this output is `other`, lies in it or has it inside, or `relation` says another such thing.
+    fileprivate func require(_ relation: PathPlace.Relation?, to other: NamedPath, which reason: String) throws {
+        guard let relation else { return }
+        throw RequestError(
+            "cannot write \(path) (\(name)): it \(relation) \(other.path) (\(other.name)), \(reason); choose another name"
+        )
+    }
+}
+
+extension [NamedPath] {
+    /// Decides once more about outputs, when the files that are read are known: links lead to some of them.
+    /// - Throws: `RequestError`
+    func requireApart(fromSources paths: [String]) throws {
+        for output in self {
+            let place = PathPlace(output.path)
+            for path in paths {
+                try output.require(
+                    place.relation(to: PathPlace(path)), to: NamedPath(name: "a file of the model", path: path),
+                    which: "which is read")
+            }
+        }
+    }
+}
+
 extension Arguments {
-    /// A path of the command line, and what the tables call it.
-    private struct NamedPath {
-        let name: String
-        let path: String
+    /// All that the command is going to write.
+    var outputs: [NamedPath] {
+        command.allOptions.compactMap { option in
+            guard case .output = option.kind else { return nil }
+            return self[option].map { NamedPath(option, $0) }
+        }
     }
 
     /// Decides, before a command begins, about all that it is going to write: nothing stands there but an earlier output of the
-    /// same kind, and no input is it, lies in it or has it inside. What is published is decided about once more then.
+    /// same kind, no input is it, lies in it or has it inside, and it lies in no cache. What is published is decided about once more then.
     /// - Throws: `RequestError`
     func requireReplaceableOutputs() throws {
-        var (outputs, inputs) = ([NamedPath](), [NamedPath]())
+        let outputs = outputs
+        var inputs: [NamedPath] = []
         var kinds: [OutputKind] = []
         for option in command.allOptions {
-            guard let value = self[option] else { continue }
-            let name = option.short.map { "-\($0)" } ?? "--\(option.name)"
+            guard self[option] != nil else { continue }
             switch option.kind {
-            case .output(_, let kind):
-                outputs.append(NamedPath(name: name, path: value))
-                kinds.append(try kind(self))
-            case .input: inputs += all(option).map { NamedPath(name: name, path: $0) }
-            case .place: inputs.append(NamedPath(name: name, path: value))
-            case .flag, .text, .integer, .seconds, .words: break
+            case .output(_, let kind): kinds.append(try kind(self))
+            case .input: inputs += all(option).map { NamedPath(option, $0) }
+            case .place, .flag, .text, .integer, .seconds, .words: break
             }
         }
         guard !outputs.isEmpty else { return }
@@ -34,18 +69,21 @@ extension Arguments {
         for (index, output) in outputs.enumerated() {
             let place = PathPlace(output.path)
             for input in inputs {
-                if let relation = place.relation(toInput: Checkpoint.path(of: input.path) ?? input.path) {
-                    throw RequestError(
-                        "cannot write \(output.path) (\(output.name)): it \(relation) \(input.path) (\(input.name)), which is read; "
-                            + "choose another name")
-                }
+                try output.require(
+                    place.relation(toInput: Checkpoint.path(of: input.path) ?? input.path), to: input,
+                    which: "which is read")
             }
             for other in outputs[..<index] {
-                if let relation = place.relation(to: PathPlace(other.path)) {
-                    throw RequestError(
-                        "cannot write \(output.path) (\(output.name)): it \(relation) \(other.path) (\(other.name)), which is written "
-                            + "too; choose another name")
-                }
+                try output.require(place.relation(to: PathPlace(other.path)), to: other, which: "which is written too")
+            }
+            if let cache = self[CacheChoice.folder] ?? Cache.defaultRoot() {
+                try output.require(
+                    place.relation(to: PathPlace(cache)), to: NamedPath(name: "the cache", path: cache),
+                    which: "where only accelc's own files are")
+            }
+            if let cache = place.folders.first(where: Cache.isCache) {
+                try output.require(
+                    .inside, to: NamedPath(name: "a cache", path: cache), which: "where only accelc's own files are")
             }
         }
         for (output, kind) in zip(outputs, kinds) { try kind.requireReplaceable(output.path) }
@@ -54,7 +92,9 @@ extension Arguments {
 
 /// Where a path leads, however it is written: through links, by another name of the same file, to something that is not there yet.
 struct PathPlace {
-    /// What is there, and every folder above, the innermost first. The first ones are missing where nothing is there.
+    /// The real paths of what is there, and of every folder above, the innermost first.
+    let folders: [String]
+    /// The same as nodes.
     private let nodes: [Files.Node]
     /// The names below the innermost folder that is there; none where all is there.
     private let missing: [String]
@@ -75,12 +115,13 @@ struct PathPlace {
             rest = parent
             real = Files.realPath(of: rest)
         }
-        var nodes: [Files.Node] = []
+        var (folders, nodes): ([String], [Files.Node]) = ([], [])
         while let folder = real {
+            folders.append(folder)
             if let node = Files.node(of: folder) { nodes.append(node) }
             real = folder == "/" ? nil : Files.parentFolder(of: folder)
         }
-        (self.nodes, self.missing) = (nodes, missing)
+        (self.folders, self.nodes, self.missing) = (folders, nodes, missing)
     }
 
     private var node: Files.Node? { missing.isEmpty ? nodes.first : nil }

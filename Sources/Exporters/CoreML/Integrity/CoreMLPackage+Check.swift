@@ -35,6 +35,18 @@ extension CoreMLPackage {
         return true
     }
 
+    /// Why weight.bin is not the one that accelc wrote, as far as its size and its list of entries tell, and of a small one its bytes;
+    /// nil when it is. (The manifest tells of the model.)
+    func changeOfWeights() throws -> String? {
+        guard let seal = try CoreMLSeal(of: model, file: path) else { return "its model has no digests of accelc's" }
+        let entries = try blobs?.checkedEntries() ?? []
+        let isSmall = blobs.map { $0.bytes.count <= WrittenFile.comparedBytes } ?? true
+        let isSame =
+            Set(entries.map(\.offset)) == Set(seal.entries.keys)
+            && (!isSmall || entries.allSatisfy { SHA256.digest(of: $0.entry.bytes) == seal.entries[$0.offset] })
+        return isSame ? nil : WrittenFile.change(of: "weight.bin")
+    }
+
     /// The value of the program that reads an entry of the blob file.
     func name(ofEntry offset: Int) -> String {
         for function in model.program.functions {

@@ -18,14 +18,18 @@ extension Cache {
     ) throws -> [Damage] {
         try requireUsable()
         var damage: [Damage] = []
+        for path in folder.survey(.memos).entries + folder.survey(.verified).entries {
+            if case .failure(let reason) = content(path) { damage.append(Damage(path: path, reason: reason)) }
+        }
         for digest in folder.survey(.blobs).digests {
             let path = folder.blobPath(digest)
             progress(path)
-            guard let content = try? MappedFile(path).bytes else {
-                // A clean-up may just have removed it.
-                if Files.kindWithoutFollowing(path) != nil {
-                    damage.append(Damage(path: path, reason: "cannot be read"))
-                }
+            let content: ByteView
+            switch self.content(path) {
+            case .success(nil): continue
+            case .success(let found?): content = found
+            case .failure(let reason):
+                damage.append(Damage(path: path, reason: reason))
                 continue
             }
             if SHA256.digest(of: content) != digest {
@@ -83,8 +87,23 @@ extension Cache {
         }
     }
 
+    private enum Found {
+        /// nil: a clean-up has just removed it.
+        case success(ByteView?)
+        case failure(String)
+    }
+
+    private func content(_ path: String) -> Found {
+        do throws(CacheMiss) {
+            if let content = try folder.opened(path)?.bytes { return .success(content) }
+            return Files.kindWithoutFollowing(path) == nil ? .success(nil) : .failure("cannot be read")
+        } catch {
+            return .failure("\(error.reason)")
+        }
+    }
+
     private func isWhole(_ file: CacheRecord.File, in path: String) -> Bool {
-        guard let content = try? MappedFile("\(path)/\(file.path)").bytes else { return false }
+        guard let content = (try? folder.opened("\(path)/\(file.path)"))?.bytes else { return false }
         return content.count == file.byteCount && SHA256.digest(of: content) == file.digest
     }
 

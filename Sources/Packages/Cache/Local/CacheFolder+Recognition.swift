@@ -18,13 +18,15 @@ extension CacheFolder {
         case .folder?: break
         case let kind?: return .foreign("there is \(kind) of that name")
         }
-        let isTagged = holds(tagPath, Self.tagText)
         if isTagged, minimumReader != nil, Files.kindWithoutFollowing(top) == .folder { return .cache }
         guard let stranger = (isTagged ? foreignInTop : foreign).first else { return .unfinished }
         return .foreign(
             "accelc has not made this folder, or not all of it (\(stranger)): name an empty or a new one by --cache or $ACCELC_CACHE"
         )
     }
+
+    /// Whether the folder says that it is a cache of accelc's.
+    var isTagged: Bool { holds(tagPath, Self.tagText) }
 
     /// Why this tool must not use what is there; nil when it may.
     func objection() -> String? {
@@ -40,13 +42,11 @@ extension CacheFolder {
         let advice =
             "give --trust-shared-cache, or set ACCELC_TRUST_SHARED_CACHE=1, where they are trusted with what models hold"
         for path in [root, top] {
-            guard let access = Files.access(of: path) else { continue }
-            if access.owner != Files.user {
-                return "\(path) belongs to another user (number \(access.owner)): name another folder, or \(advice)"
-            }
-            if access.isWritableByOthers {
-                return "others may write to \(path): run \"chmod -R go-w \(root)\", or \(advice)"
-            }
+            guard let access = Files.access(of: path), let reason = Self.distrust(of: access) else { continue }
+            if access.owner != Files.user { return "\(path) \(reason): name another folder, or \(advice)" }
+            // What is in it by now stays theirs when the folder is closed.
+            return "\(path) \(reason): \(advice); else empty it by \"accelc cache clear\" with that option, and run "
+                + "\"chmod go-w \(root)\""
         }
         return nil
     }

@@ -5,10 +5,7 @@ extension CacheFolder {
     func blob(_ file: CacheRecord.File) throws(CacheMiss) -> ByteView { try mappedBlob(file).bytes }
 
     private func mappedBlob(_ file: CacheRecord.File) throws(CacheMiss) -> MappedFile {
-        let path = blobPath(file.digest)
-        guard Files.kindWithoutFollowing(path) == .file, let content = try? MappedFile(path) else {
-            throw CacheMiss(.missingBlob(file.digest))
-        }
+        guard let content = try opened(blobPath(file.digest)) else { throw CacheMiss(.missingBlob(file.digest)) }
         guard content.bytes.count == file.byteCount else {
             throw CacheMiss(.wrongSize(file.digest, expected: file.byteCount, found: content.bytes.count))
         }
@@ -28,14 +25,12 @@ extension CacheFolder {
 
     /// Whether a file's bytes have a digest: computed, or known from an earlier time.
     func isSound(_ file: MappedFile, _ digest: Digest) -> Bool {
-        let isLarge = file.bytes.count > Self.alwaysVerifiedBytes && isOurs(file.path)
+        let isLarge = file.bytes.count > Self.alwaysVerifiedBytes && file.access.isOurs
         if isLarge, note(of: file.identity)?.digest == digest { return true }
-        // From here on a write through a shared map sets the file's times too: the first one to each page after a sync does.
-        let isSettled = isLarge && Files.sync(file.path)
-        let before = Files.identity(of: file.path)
+        let settled = isLarge ? SettledFile(file.path) : nil
         guard SHA256.digest(of: file.bytes) == digest else { return false }
-        if isSettled, let before, before.inode == file.identity.inode, before == Files.identity(of: file.path) {
-            keep(VerificationNote(digest: digest, identity: before))
+        if let settled, settled.identity.inode == file.identity.inode, settled.isUnchanged {
+            keep(VerificationNote(digest: digest, identity: settled.identity))
         }
         return true
     }
@@ -73,16 +68,13 @@ extension CacheFolder {
     }
 
     /// Whether nobody else may write to a file: a note says nothing of it otherwise, and no other name for it is handed out.
-    func isOurs(_ path: String) -> Bool {
-        guard let access = Files.access(of: path) else { return false }
-        return access.owner == Files.user && !access.isWritableByOthers
-    }
+    func isOurs(_ path: String) -> Bool { Files.access(of: path)?.isOurs == true }
 
     /// Blobs up to this size are verified at each use.
     static let alwaysVerifiedBytes = 1 << 20
 
     private func note(of identity: FileIdentity) -> VerificationNote? {
-        guard let path = notePath(identity), let bytes = try? MappedFile(path).bytes,
+        guard let path = notePath(identity), let bytes = (try? opened(path))?.bytes,
             let note = VerificationNote(bytes), note.identity == identity, note.counts
         else { return nil }
         return note

@@ -134,10 +134,10 @@ struct CacheFolder: Sendable {
 
     func record(_ key: Digest) throws(CacheMiss) -> CacheRecord {
         let path = recordPath(key)
-        guard Files.kindWithoutFollowing(path) == .file else { throw CacheMiss(.noRecord) }
+        guard let file = try opened(path) else { throw CacheMiss(.noRecord) }
         let record: CacheRecord
         do {
-            record = try CacheRecord(try MappedFile(path).bytes, file: path)
+            record = try CacheRecord(file.bytes, file: path)
         } catch {
             throw CacheMiss(.malformedRecord("\(error)"))
         }

@@ -1,15 +1,17 @@
 import ByteIO
 
 /// The digests of a file and of the tensors in it, as computed before: valid while device, inode, size, and times of
-/// modification and change are the same.
+/// modification and change are the same, and for a day (`SettledFile`).
 struct DigestMemo: Equatable {
     var identity: FileIdentity
+    /// When its bytes were read, in nanoseconds since 1970.
+    var read: Int64
     /// Of the whole file, as in `Provenance.Source`.
     var file: Digest
     /// `TreeDigest` of each tensor, in the order of the file.
     var tensors: [Digest]
 
-    private static let magic = Array("ACM2".utf8)
+    private static let magic = Array("ACM3".utf8)
 
     /// The name under which it is kept.
     static func name(_ identity: FileIdentity) -> Digest {
@@ -24,14 +26,15 @@ struct DigestMemo: Equatable {
         writer.append(identity.size)
         writer.append(identity.modifiedNanoseconds)
         writer.append(identity.changedNanoseconds)
+        writer.append(read)
         writer.append(UInt64(tensors.count))
         for digest in [file] + tensors { writer.append(digest.bytes) }
         writer.append(writer.view.crc32)
         return writer.view
     }
 
-    init(identity: FileIdentity, file: Digest, tensors: [Digest]) {
-        self.identity = identity
+    init(identity: FileIdentity, read: Int64, file: Digest, tensors: [Digest]) {
+        (self.identity, self.read) = (identity, read)
         self.file = file
         self.tensors = tensors
     }
@@ -50,6 +53,7 @@ struct DigestMemo: Equatable {
         identity = FileIdentity(
             device: try reader.integer(), inode: try reader.integer(), size: try reader.integer(),
             modifiedNanoseconds: try reader.integer(), changedNanoseconds: try reader.integer())
+        read = try reader.integer()
         let count = try reader.natural("number of tensors", in: 0...1 << 32)
         guard count < reader.remaining / 32 else { throw reader.error("\(count) digests do not fit") }
         func digest() throws -> Digest { Digest(bytes: try reader.bytes(32).withBytes { Array($0) }) }
@@ -63,9 +67,9 @@ extension Cache {
     /// The memo of an unchanged file, nil when there is none.
     func memo(_ identity: FileIdentity, tensors: Int) -> DigestMemo? {
         let path = folder.memoPath(DigestMemo.name(identity))
-        guard readingObjection == nil, Files.kindWithoutFollowing(path) == .file,
-            let bytes = try? MappedFile(path).bytes,
-            let memo = try? DigestMemo(bytes, file: path), memo.identity == identity, memo.tensors.count == tensors
+        guard readingObjection == nil, let bytes = (try? folder.opened(path))?.bytes,
+            let memo = try? DigestMemo(bytes, file: path), memo.identity == identity, memo.tensors.count == tensors,
+            SettledFile.counts(memo.read, now: now)
         else { return nil }
         return memo
     }

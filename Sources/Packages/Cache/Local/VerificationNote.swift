@@ -2,17 +2,18 @@ import ByteIO
 import Foundation
 
 /// That a large file was read, and had a digest. It counts while device, inode, size and the times of modification and of change are
-/// the same, and for a day: not every file system notes a write through a shared map.
+/// the same, and for a day (`SettledFile`).
 struct VerificationNote: Equatable {
     var digest: Digest
     var identity: FileIdentity
     /// When the bytes were read; a note that is kept through a change of names keeps this.
     var verified: Date
 
-    static let seconds = 86400.0
-
     /// Whether it is young enough.
-    var counts: Bool { (0..<Self.seconds).contains(Date().timeIntervalSince(verified)) }
+    var counts: Bool {
+        SettledFile.counts(
+            Int64(verified.timeIntervalSince1970 * 1e9), now: Int64(Date().timeIntervalSince1970 * 1e9))
+    }
 
     init(digest: Digest, identity: FileIdentity, verified: Date = Date()) {
         (self.digest, self.identity) = (digest, identity)
