@@ -31,18 +31,12 @@ struct PackageDocuments {
 
     /// - Parameter files: all that the package has, in any order. The manifest's own digest is left empty.
     func manifest(_ files: [Manifest.File]) -> Manifest {
-        typealias Feature = PackageFormat.Feature
-        let hasBlobs = files.contains { $0.name.hasPrefix("weights-") }
-        let isScaled = contents.coverage.contains { $0.scaling != nil }
-        let required: [Feature] = [.compiledFunctions] + (hasBlobs ? [.weightBlobs] : [])
-        let optional: [Feature] =
-            [.sourceMap] + (contents.assets.isEmpty ? [] : [.assets]) + (isScaled ? [.scaledChannels] : [])
-            + (contents.hasOrigins ? [.origins] : [])
+        let (required, optional) = contents.features(hasBlobs: files.contains { $0.name.hasPrefix("weights-") })
         let provenance = contents.provenance
         let hasNews = contents.hasOrigins || !provenance.parts.isEmpty || !provenance.ignoredTensors.isEmpty
         return Manifest(
             digest: Digest(bytes: []), major: PackageFormat.major,
-            minor: hasNews ? 2 : isScaled ? 1 : 0,
+            minor: hasNews ? 2 : optional.contains(.scaledChannels) ? 1 : 0,
             requiredFeatures: required.map(\.rawValue), optionalFeatures: optional.map(\.rawValue),
             functions: contents.program.functions.map(Manifest.Function.init),
             files: files.sorted { $0.name < $1.name },
