@@ -4,7 +4,7 @@ import Tensors
 import WeightCompression
 
 extension AcceleratorPackage {
-    /// Reads every byte of the package against its digest, and refuses what the manifest does not list.
+    /// Reads every byte of the package against its digest, and refuses what the manifest does not list, or lists wrongly.
     /// - Parameters:
     ///   - includesReport: false where a new parity report is about to replace the one that is there.
     ///   - progress: gets the name of each file before it is read.
@@ -22,7 +22,7 @@ extension AcceleratorPackage {
                 _ = try Self.checkedContent(of: file.name, manifest, files)
             }
         }
-        _ = try coverage
+        try checkClaims()
         if includesReport { _ = try report }
     }
 

@@ -31,13 +31,7 @@ struct PackageDocuments {
 
     /// - Parameter files: all that the package has, in any order. The manifest's own digest is left empty.
     func manifest(_ files: [Manifest.File]) -> Manifest {
-        typealias Feature = PackageFormat.Feature
-        let hasBlobs = files.contains { $0.name.hasPrefix("weights-") }
-        let isScaled = contents.coverage.contains { $0.scaling != nil }
-        let required: [Feature] = [.compiledFunctions] + (hasBlobs ? [.weightBlobs] : [])
-        let optional: [Feature] =
-            [.sourceMap] + (contents.assets.isEmpty ? [] : [.assets]) + (isScaled ? [.scaledChannels] : [])
-            + (contents.hasOrigins ? [.origins] : [])
+        let (required, optional) = contents.features(hasBlobs: files.contains { $0.name.hasPrefix("weights-") })
         let provenance = contents.provenance
         return Manifest(
             digest: Digest(bytes: []), major: PackageFormat.major,

@@ -227,7 +227,11 @@ struct HostilePackageTests {
             try changeManifest(of: path, #""optional":["#, #""optional":["sparkles","#)
             let package = try AcceleratorPackage(at: path)
             #expect(package.manifest.ignoredFeatures == ["sparkles"])
-            try package.check()
+            // A later minor version may have more of them; this one has not.
+            let claim = try #require(throws: FormatError.self) { try package.check() }
+            #expect(claim.place == .field("features.optional"))
+            try changeManifest(of: path, #""minor":0}"#, #""minor":7}"#)
+            try AcceleratorPackage(at: path).check()
 
             try changeManifest(of: path, #""required":["#, #""required":["time-travel","#)
             let missing = try #require(throws: FormatError.self) { try AcceleratorPackage(at: path) }
@@ -261,6 +265,29 @@ struct HostilePackageTests {
             let function = try #require(try AcceleratorPackage(at: path).program.functions.first)
             #expect(function.interface.role.rawValue == "dream" && function.interface.inputs.isEmpty)
             #expect(function.interface.outputs == ["last_hidden_state": .hiddenStates])
+        }
+    }
+
+    @Test(
+        "what a manifest says of the package's own files is checked, whatever version it says wrote them",
+        arguments: [
+            (#""exceptions":"#, #""exceptions":1"#, "coverage"), (#""unused":"#, #""unused":1"#, "coverage"),
+            (#""tensors":"#, #""tensors":1"#, "coverage"), (#""weights":"#, #""weights":1"#, "coverage"),
+            (#","assets"]"#, "]", "features.optional"),
+            (#""source-map","#, #""source-map","scaled-channels","#, "features.optional"),
+            (#""exceptions":"#, #""novelty":1,"exceptions":"#, "coverage.novelty"),
+        ])
+    func claims(old: String, new: String, field: String) throws {
+        for version in ["0.1.0", "9.0"] {
+            try withPackage { path in
+                if version != "0.1.0" {
+                    try changeManifest(of: path, #""toolVersion":"0.1.0""#, #""toolVersion":"\#(version)""#)
+                }
+                try AcceleratorPackage(at: path).check()
+                try changeManifest(of: path, old, new)
+                let error = try #require(throws: FormatError.self) { try AcceleratorPackage(at: path).check() }
+                #expect(error.place == .field(field), "\(error)")
+            }
         }
     }
 

@@ -101,11 +101,23 @@ struct CoreMLRemakeTests {
         var (model, weights) = try CoreMLSample.exported(program, "int4:block=channel,method=gptq")
         let calibrated = try CoreMLRemake(of: try CoreMLSample.resealed(model, weights), from: [program], threads: 1)
         #expect(calibrated.finding.differences == [] && calibrated.finding.remarks.count == 1)
-        #expect(calibrated.finding.remarks.first?.contains("1 weight depend") ?? false)
+        #expect(calibrated.finding.remarks.first?.contains("1 weight held") ?? false)
         model.metadata.other.removeAll { $0.name.hasPrefix("accelc.sha256.") || $0.name == "accelc.exporter" }
         let earlier = try CoreMLPackage(model: ByteView(model.encoded), weights: ByteView(weights), path: "x.mlpackage")
         let report = try CoreMLSample.report(earlier, program)
         #expect(report.exitStatus == .success && report.structure?.remarks.count == 2 && report.containerFiles == nil)
+        // A row that is lost, with digests made anew.
+        let sealed = try CoreMLSample.exported(program, "int4:block=channel,method=gptq")
+        let entries = try BlobReader(ByteView(sealed.weights), file: "weight.bin").checkedEntries().map(\.entry)
+        let codes = try #require(entries.first { $0.elements == 192 && $0.dataType.bits == 4 })
+        let scales = try #require(entries.first { $0.elements == 16 && $0.start != codes.start })
+        var damaged = sealed.weights
+        for place in codes.start..<codes.start + 6 { damaged[place] = 0 }
+        damaged.replaceSubrange(scales.start..<scales.start + 2, with: [0, 0x50])
+        let lost = try CoreMLSample.report(try CoreMLSample.resealed(sealed.model, damaged), program)
+        #expect(lost.failures.contains { $0.stage == .weights && $0.reason.hasPrefix("row 0: ") }, "\(lost.terminal())")
+        let control = try CoreMLSample.report(try CoreMLSample.resealed(sealed.model, sealed.weights), program)
+        #expect(control.exitStatus == .success && control.rowBounds.count == 1)
         // Another model than the one that the package says it was made of.
         var other = ProgramBuilder(name: "other")
         other.output("y", try other.apply(Relu(), [other.input("x", TensorType(.float32, [2, 12]))]))

@@ -85,7 +85,7 @@ struct CoreMLParity {
         let stage = CoreMLWeightStage(
             package: package, sources: sources.values.sorted { $0.name < $1.name }, budget: options.budget,
             threads: options.threads, asksForNearest: remake?.isMade != true && !package.dependsOnCalibration,
-            isProved: { remake?.proves($0) ?? false })
+            isProved: { remake?.proves($0) ?? false }, bounds: remake?.bounds ?? [:])
         let result = try stage.run(weights) { progress(.weights, $0) }
         guard options.stages.contains(.weights) else { return result.stored }
         (report.weights, report.weightMetrics) = (result.weights, result.metrics)

@@ -9,8 +9,9 @@ struct CoreMLRemake {
     private(set) var finding = StructureFinding()
     /// Whether it was made, so that nothing else has to prove what it proves.
     private(set) var isMade = true
-    /// The model's weights whose codes it does not determine.
-    private var open: [String] = []
+    /// The limits of the model's weights whose codes it does not determine, by their names.
+    private(set) var bounds: [String: RowBound] = [:]
+    private var open: [String] { bounds.keys.sorted() }
 
     /// Whether a weight of the package, or of the model, was compared exactly, and found the same.
     func proves(_ weight: String) -> Bool {
@@ -25,9 +26,11 @@ struct CoreMLRemake {
             let exporter = try CoreMLExporter(of: package)
             let functions = try Self.functions(of: package, programs)
             let recipe = try Self.recipe(of: package)
-            open = recipe.plan(for: functions).filter { $0.choice.codec.method.isToldOfInputs }
-                .map(\.source.name)
             var program = try recipe.compressing(functions, threads: threads)
+            for planned in recipe.plan(for: functions) where planned.choice.codec.method.isToldOfInputs {
+                bounds[planned.source.name] = try RowBound(
+                    of: planned.source, as: planned.choice.codec, threads: threads)
+            }
             if package.note("package") != nil {
                 let weights = Set(program.weights.map(\.tensor.name))
                 program = try CompressedProgram(lifting: program.compiled(), isWeight: weights.contains)
@@ -39,9 +42,7 @@ struct CoreMLRemake {
             let operations = package.model.program.functions.reduce(0) { $0 + $1.operations.count }
             finding.compared = [("function", package.model.interfaces.count), ("operation", operations)]
             if !open.isEmpty {
-                finding.remarks.append(
-                    "codes of \(Figure.plural(open.count, "weight")) depend on calibration data, which the model does not "
-                        + "have: they are held to their digests and limits, not compared code by code")
+                finding.remarks.append(RowBound.words(Figure.plural(open.count, "weight"), because: .calibration))
             }
         } catch let mismatch as Mismatch {
             finding.add("accelc.shapes", mismatch.reason)

@@ -15,6 +15,8 @@ struct CoreMLWeightStage {
     var asksForNearest = false
     /// Whether a weight of the package or of the model has been compared exactly, as what tables are computed of are.
     var isProved: (String) -> Bool = { _ in false }
+    /// Limits of weights whose codes nothing proves, by the model's names.
+    var bounds: [String: RowBound] = [:]
 
     struct Result {
         var weights: [WeightFinding] = []
@@ -62,17 +64,23 @@ struct CoreMLWeightStage {
                     result.unproved.append(weight.name)
                 }
             }
+            let floats = match.isTransposed ? Self.transposed(elements, match.source.shape) : elements
+            let verdict = bounds[match.source.name].map { bound in
+                let rows = match.rows ?? 0..<match.source.shape.rows
+                let sums = bound.sums(rows, stored: floats, source: match.source.floats(ofRows: rows))
+                return bound.verdict([sums], because: .calibration)
+            }
+            failure = failure ?? verdict?.objection
             if let rows = match.rows {
                 joined[match.source.name, default: JoinedTensor(source: match.source)]
-                    .add(rows, weight, elements, metrics, tolerance)
+                    .add(rows, weight, elements, metrics, tolerance, verdict)
                 continue
             }
             result.weights.append(
                 WeightFinding(
                     name: match.source.name, shape: match.source.shape, codec: weight.codec,
                     byteCount: (weight.storedBits + 7) / 8, sourceByteCount: match.source.bytes.count, isTable: false,
-                    metrics: metrics.summarized, tolerance: tolerance, failure: failure))
-            let floats = match.isTransposed ? Self.transposed(elements, match.source.shape) : elements
+                    metrics: metrics.summarized, tolerance: tolerance, bound: verdict?.finding, failure: failure))
             result.stored[match.source.name] = StoredTensor(
                 name: match.source.name, floats: floats, shape: match.source.shape)
         }

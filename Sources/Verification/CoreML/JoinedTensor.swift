@@ -11,6 +11,7 @@ struct JoinedTensor {
     private var byteCount = 0
     private var codec = ""
     private var tolerance: Tolerance?
+    private var bound: RowBound.Finding?
     private var failure: String?
 
     init(source: StoredTensor) {
@@ -19,7 +20,8 @@ struct JoinedTensor {
     }
 
     mutating func add(
-        _ part: Range<Int>, _ weight: CoreMLWeight, _ elements: [Float], _ metrics: Metrics, _ tolerance: Tolerance
+        _ part: Range<Int>, _ weight: CoreMLWeight, _ elements: [Float], _ metrics: Metrics, _ tolerance: Tolerance,
+        _ verdict: (finding: RowBound.Finding, objection: String?)? = nil
     ) {
         let width = source.shape.dimensions.dropFirst().reduce(1, *)
         floats.replaceSubrange(part.lowerBound * width..<part.upperBound * width, with: elements)
@@ -29,7 +31,8 @@ struct JoinedTensor {
         self.metrics.merge(metrics)
         codec = weight.codec
         self.tolerance = tolerance
-        if let objection = tolerance.objection(to: metrics) {
+        if let finding = verdict?.finding { bound = bound?.joined(with: finding) ?? finding }
+        if let objection = tolerance.objection(to: metrics) ?? verdict?.objection {
             failure = failure ?? "rows \(part.lowerBound) to \(part.upperBound - 1): \(objection)"
         }
     }
@@ -53,6 +56,6 @@ struct JoinedTensor {
         return WeightFinding(
             name: source.name, shape: source.shape, codec: codec, byteCount: byteCount,
             sourceByteCount: source.bytes.count, isTable: false, metrics: metrics.summarized, tolerance: tolerance,
-            failure: gap ?? failure)
+            bound: bound, failure: gap ?? failure)
     }
 }

@@ -14,6 +14,8 @@ public struct WeightFinding: Sendable {
     public let isTable: Bool
     public let metrics: Metrics
     public let tolerance: Tolerance
+    /// What its rows lose; nil where they are not held to a bound, as all its bytes were compared.
+    var bound: RowBound.Finding?
     /// Why it fails; nil when it passes.
     public let failure: String?
 

@@ -177,6 +177,7 @@ extension ParityReport {
             "<h2>Size by tensor</h2>\n<p class=\"soft\"><i class=\"key s\"></i>stored<i class=\"key o\"></i>in the checkpoint</p>\n"
             + SizeChart(rows: weights).svg + "\n<h2>Absolute errors of the weights</h2>\n<div class=\"pair\">"
             + HistogramChart(title: "all weights", distribution: weightMetrics.distribution).svg + "</div>\n"
+            + rowBounds.map { "<p class=\"soft\">\(XML.escaped($0))</p>\n" }.joined()
     }
 
     private var coverageSection: String {

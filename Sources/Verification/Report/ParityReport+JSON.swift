@@ -7,7 +7,7 @@ extension ParityReport {
     public var json: JSON {
         [
             "accelc": "parity report",
-            "format": ["major": 1, "minor": 1],
+            "format": ["major": 1, "minor": 2],
             "verdict": .string(verdictName),
             "headline": .string(headline),
             "exitStatus": .integer(Int64(exitStatus.rawValue)),
@@ -43,6 +43,7 @@ extension ParityReport {
             "selfTest": selfTest?.json ?? .null,
             "outputs": .array(outputs.map(\.json)),
             "weights": .array(weights.map(\.json)),
+            "rowBounds": .array(rowBounds.map(JSON.string)),
             "operators": .array(operators.map(\.json)),
             "coverage": .array(coverage.map(\.json)),
             "unused": .array(unused.map { ["name": .string($0.name), "reason": .string($0.reason)] }),
@@ -78,12 +79,17 @@ extension StructureFinding {
     }
 }
 
+extension RowBound.Finding {
+    fileprivate var json: JSON { ["reason": .string(reason.rawValue), "row": .figure(row), "tensor": .figure(tensor)] }
+}
+
 extension WeightFinding {
     var json: JSON {
         [
             "name": .string(name), "shape": .shape(shape), "codec": .string(codec), "bytes": .integer(Int64(byteCount)),
             "sourceBytes": .integer(Int64(sourceByteCount)), "bitsPerWeight": .figure(bitsPerWeight),
-            "metrics": metrics.json, "tolerance": tolerance.json, "failure": .failure(failure),
+            "metrics": metrics.json, "tolerance": tolerance.json, "rowBound": bound?.json ?? .null,
+            "failure": .failure(failure),
         ]
     }
 }

@@ -49,7 +49,8 @@ extension ParityReport {
             let what =
                 "\(Figure.plural(weights.count, "tensor")), \(Figure.bytes(storedBytes)), "
                 + "\(Figure.fixed(bitsPerWeight, digits: 2)) bits per weight"
-            return ["\(title): \(state) (\(what))"] + codecTable.lines(width: width) + worstWeights(width)
+            return ["\(title): \(state) (\(what))"] + rowBounds.map { "  \($0)" } + codecTable.lines(width: width)
+                + worstWeights(width)
         case .operators:
             return ["\(title): \(state) (\(Figure.plural(operators.count, "call")))"] + worstOperators(width)
         case .graph, .outputs:

@@ -85,6 +85,14 @@ public struct ParityReport: Sendable {
         return isShared ? "\(row.function) \(row.name)" : row.name
     }
 
+    /// How many weights are held to a bound on their rows instead of compared byte for byte, a sentence for each reason.
+    var rowBounds: [String] {
+        RowBound.Reason.allCases.compactMap { reason in
+            let count = weights.count { $0.bound?.reason == reason }
+            return count == 0 ? nil : RowBound.words(Figure.plural(count, "weight"), because: reason)
+        }
+    }
+
     /// Notes something that is worth knowing and no failure: what could not be proved, and why.
     mutating func remark(_ text: String) {
         structure = structure ?? StructureFinding()

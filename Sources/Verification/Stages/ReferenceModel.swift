@@ -12,13 +12,17 @@ struct ReferenceModel {
     let reasons: [String?]
     /// The weights that the functions read, by name.
     let weights: [String: StoredTensor]
+    /// By what the package has multiplied channels of them; `weights` has them so.
+    let scalings: [String: ChannelScaling]
     /// The tables that compilation makes of the model: the model's own, and what folding leaves of them.
     let tables: [String: [StoredTensor]]
 
     /// - Parameter package: says which weights it has scaled; they are scaled here too, so that the functions give the same.
     /// - Throws: `FormatError` when with its weights scaled as the package says the model would give something else.
     init(_ programs: [Program], for compiled: CompiledProgram, in package: AcceleratorPackage? = nil) throws {
-        let programs = try package?.scaling(programs, for: compiled) ?? programs
+        let scaled = try package?.scaledWeights(of: programs, for: compiled)
+        let programs = scaled.map { scaled in programs.map { $0.replacing(scaled.tensors) } } ?? programs
+        scalings = scaled?.scalings ?? [:]
         var weights: [String: StoredTensor] = [:]
         var tables: [String: [StoredTensor]] = [:]
         let functions = FrozenFunctions(programs, for: compiled)
@@ -47,9 +51,10 @@ struct ReferenceModel {
 }
 
 extension AcceleratorPackage {
-    fileprivate func scaling(_ programs: [Program], for compiled: CompiledProgram) throws -> [Program] {
+    /// - Returns: nil where no weight is scaled.
+    fileprivate func scaledWeights(of programs: [Program], for compiled: CompiledProgram) throws -> ScaledWeights? {
         let entries = try coverage.filter { $0.scaling != nil }
-        guard let first = entries.first else { return programs }
+        guard let first = entries.first else { return nil }
         let scalings = Dictionary(
             uniqueKeysWithValues: entries.compactMap { entry in entry.scaling.map { (entry.tensor.name, $0) } })
         let parts = Set(compiled.functions.map(\.part))
@@ -60,6 +65,6 @@ extension AcceleratorPackage {
                     "the exponents that source-map.json has of this weight and \(entries.count - 1) others do not cancel "
                     + "out in the model that they are compared with")
         }
-        return programs.map { $0.replacing(scaled.tensors) }
+        return scaled
     }
 }

@@ -64,11 +64,8 @@ struct WeightStage {
     /// nil when the model has no such weight.
     func finding(_ weight: CompressedTensor) throws -> (finding: WeightFinding, metrics: Metrics)? {
         guard let source = source(for: weight) else { return nil }
-        let (rows, columns) = (weight.shape.rows, weight.shape.columns)
-        let rowsPerBlock = max(1, Self.blockElements / max(columns, 1))
-        let blocks = try Parallel.map((rows + rowsPerBlock - 1) / rowsPerBlock, threads: threads) { block in
-            compare(block * rowsPerBlock..<min((block + 1) * rowsPerBlock, rows), of: weight, source)
-        }
+        let ranges = blocks(of: weight.shape)
+        let blocks = try Parallel.map(ranges.count, threads: threads) { compare(ranges[$0], of: weight, source) }
         var metrics = Metrics()
         for block in blocks { metrics.merge(block.metrics) }
         let violation = blocks.lazy.compactMap(\.violation).first
@@ -77,27 +74,61 @@ struct WeightStage {
             isTable
             ? .exact(origin: "a table is stored as it is")
             : budget?.tolerance(forWeight: weight.name) ?? .scheme(ofWeight: weight)
-        let failure =
-            try violation.map { "element \($0.index): \($0.reason)" } ?? tolerance.objection(to: metrics)
-            ?? storageObjection(to: weight, source, metrics)
+        var failure =
+            violation.map { "element \($0.index): \($0.reason)" } ?? tolerance.objection(to: metrics)
+        var bound: RowBound.Finding?
+        if failure == nil { (bound, failure) = try storage(of: weight, source, metrics) }
         let finding = WeightFinding(
             name: weight.name, shape: weight.shape, codec: weight.codec.specification, byteCount: weight.byteCount,
             sourceByteCount: source.bytes.count, isTable: isTable, metrics: metrics.summarized, tolerance: tolerance,
-            failure: failure)
+            bound: bound, failure: failure)
         return (finding, metrics)
     }
 
-    /// Compressing the checkpoint's tensor again has to give the same bytes, and the figures that the package recorded.
-    private func storageObjection(
-        to weight: CompressedTensor, _ source: StoredTensor, _ metrics: Metrics
-    ) throws -> String? {
-        guard makesSameCodes, let again = try Recompression(of: source, as: weight.codec, threads: threads) else {
-            return recordObjection(to: metrics, of: weight.name)
+    /// Compressing the checkpoint's tensor again has to give the same bytes, and the figures that the package recorded. Where
+    /// that does not prove what is stored, its rows are held to a bound.
+    private func storage(
+        of weight: CompressedTensor, _ source: StoredTensor, _ metrics: Metrics
+    ) throws -> (bound: RowBound.Finding?, failure: String?) {
+        let again = try Recompression(of: source, as: weight.codec, threads: threads)
+        let difference = again?.objection(to: weight)
+        if let again, makesSameCodes {
+            if let difference { return (nil, difference) }
+            if let found = recorded[weight.name], found != again.distortion {
+                return (
+                    nil,
+                    "the package recorded \(Self.words(found)), but compressing the checkpoint's tensor again gives "
+                        + Self.words(again.distortion)
+                )
+            }
+        } else if let objection = recordObjection(to: metrics, of: weight.name) {
+            return (nil, objection)
         }
-        if let objection = again.objection(to: weight) { return objection }
-        guard let found = recorded[weight.name], found != again.distortion else { return nil }
-        return "the package recorded \(Self.words(found)), but compressing the checkpoint's tensor again gives "
-            + Self.words(again.distortion)
+        let scaling = model.scalings[weight.name]
+        let isEqual = again != nil && difference == nil
+        // A weight that is scaled and loses nothing is the checkpoint's.
+        guard !isEqual || scaling != nil && !metrics.isExact else { return (nil, nil) }
+        let reason: RowBound.Reason = again == nil ? .calibration : isEqual ? .scaling : .version
+        let (bound, objection) = try bounded(weight, source, scaling ?? ChannelScaling(), because: reason)
+        return (bound, objection)
+    }
+
+    /// Holds each row to the error that the scheme makes of the checkpoint's own tensor.
+    private func bounded(
+        _ weight: CompressedTensor, _ source: StoredTensor, _ scaling: ChannelScaling, because reason: RowBound.Reason
+    ) throws -> (finding: RowBound.Finding?, objection: String?) {
+        let back = scaling.inverse
+        guard let own = scaling == ChannelScaling() ? source : source.scaled(by: back) else {
+            return (nil, "its channels cannot be scaled back")
+        }
+        let bound = try RowBound(of: own, as: weight.codec, threads: threads)
+        let blocks = blocks(of: weight.shape)
+        let sums = try Parallel.map(blocks.count, threads: threads) { index in
+            var stored = weight.floats(ofRows: blocks[index])
+            stored.withUnsafeMutableBufferPointer { back.apply(to: $0, rows: blocks[index]) }
+            return bound.sums(blocks[index], stored: stored, source: own.floats(ofRows: blocks[index]))
+        }
+        return bound.verdict(sums, because: reason)
     }
 
     private static func words(_ distortion: Distortion) -> String {
@@ -120,18 +151,37 @@ struct WeightStage {
     private func compare(
         _ rows: Range<Int>, of weight: CompressedTensor, _ source: StoredTensor
     ) -> (metrics: Metrics, violation: (index: Int, reason: String)?) {
-        let columns = weight.shape.columns
-        let count = rows.count * columns
-        let decoded = [Float](unsafeUninitializedCapacity: count) { target, written in
+        let metrics = Metrics(weight.floats(ofRows: rows), against: source.floats(ofRows: rows))
+        return (metrics, weight.codec.violation(rows, of: weight, source: source))
+    }
+
+    /// All rows, cut into blocks.
+    private func blocks(of shape: Shape) -> [Range<Int>] {
+        let step = max(1, Self.blockElements / max(shape.columns, 1))
+        return stride(from: 0, to: shape.rows, by: step).map { $0..<min($0 + step, shape.rows) }
+    }
+}
+
+extension CompressedTensor {
+    /// Some rows, decoded.
+    func floats(ofRows rows: Range<Int>) -> [Float] {
+        let count = rows.count * shape.columns
+        return [Float](unsafeUninitializedCapacity: count) { target, written in
             target.initialize(repeating: 0)
-            weight.codec.decode(rows, of: weight, into: target)
+            codec.decode(rows, of: self, into: target)
             written = count
         }
-        let original = [Float](unsafeUninitializedCapacity: count) { target, written in
+    }
+}
+
+extension StoredTensor {
+    /// Some rows, widened.
+    func floats(ofRows rows: Range<Int>) -> [Float] {
+        let count = rows.count * shape.columns
+        return [Float](unsafeUninitializedCapacity: count) { target, written in
             target.initialize(repeating: 0)
-            source.readFloats(rows.lowerBound * columns..<rows.upperBound * columns, into: target)
+            readFloats(rows.lowerBound * shape.columns..<rows.upperBound * shape.columns, into: target)
             written = count
         }
-        return (Metrics(decoded, against: original), weight.codec.violation(rows, of: weight, source: source))
     }
 }

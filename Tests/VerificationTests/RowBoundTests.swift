@@ -1,0 +1,153 @@
+import ByteIO
+import ModelFamilies
+import Programs
+import Tensors
+import TestSupport
+import Testing
+import WeightCompression
+
+@testable import Packages
+@testable import Verification
+
+@Suite("Rows of weights that cannot be compared byte for byte")
+struct RowBoundTests {
+    private static let name = "layer.0.up.weight"
+
+    private static let calibrated = [
+        "int4:method=gptq", "int4:method=weighted", "int8:method=gptq", "int8:method=weighted",
+        "palette:bits=4,group=16,method=gptq", "palette:bits=3,method=weighted", "palette:bits=1,method=gptq",
+    ]
+
+    /// A right weight passes, and the report says how it was held; one whose rows are zero, whatever their scales, does not.
+    @Test("rows of a calibrated weight cannot be lost", arguments: calibrated)
+    func lost(codec: String) throws {
+        let model = try TinyModel()
+        let program = try model.compiled(codec)
+        let report = try Self.report(program, model)
+        #expect(report.exitStatus == .success, "\(report.terminal())")
+        let words = try #require(report.rowBounds.first)
+        #expect(words.hasPrefix("codes depend on calibration data: ") && words.contains("held to 32 times"))
+        #expect(report.terminal().contains(words) && report.html.contains(words) && report.json.text().contains(words))
+        let bound = try #require(report.weights.first { $0.name == Self.name }?.bound)
+        #expect(bound.row > 0 && bound.row < RowBound.rowFactor / 2 && bound.tensor < RowBound.tensorFactor / 2)
+        for rows in [3..<4, 3..<11] where codec.hasPrefix("int") {
+            let lost = try Self.report(try Self.losing(rows, of: program), model)
+            let failure = try #require(lost.failures.first { $0.stage == .weights })
+            #expect(failure.name == Self.name, "\(failure)")
+            // So many lost rows are beyond the limit on the SQNR of 8 bits as well, which comes first.
+            if rows.count == 1 { #expect(failure.reason.hasPrefix("row 3: "), "\(failure)") }
+        }
+    }
+
+    @Test("codes of another numerics version are held to the bound where they are others", arguments: ["int8", "int4"])
+    func version(codec: String) throws {
+        let model = try TinyModel()
+        let program = try model.compiled(codec)
+        func finding(_ program: CompiledProgram) throws -> WeightFinding? {
+            var stage = WeightStage(
+                program: program, model: try ReferenceModel([model.program], for: program), budget: nil, threads: 1)
+            stage.makesSameCodes = false
+            return try stage.run().weights.first { $0.name == Self.name }
+        }
+        let same = try #require(try finding(program))
+        #expect(same.failure == nil && same.bound == nil)
+        let lost = try #require(try finding(try Self.losing(3..<4, of: program)))
+        #expect(lost.failure?.hasPrefix("row 3: ") == true && lost.bound?.reason == .version, "\(lost)")
+        // Codes that another method chooses are others, and near enough.
+        var other = try model.compiled("\(codec):method=gptq").weights
+        let index = try #require(other.firstIndex { $0.name == Self.name })
+        other[index] = try CompressedTensor(
+            name: Self.name, elementType: other[index].elementType, shape: other[index].shape,
+            codec: try Codecs.codec(codec), sections: other[index].sections)
+        let bound = try RowBound(
+            of: try #require(model.weights.first { $0.name == Self.name }), as: other[index].codec, threads: 1)
+        let source = try #require(model.weights.first { $0.name == Self.name }).floats()
+        let sums = bound.sums(0..<64, stored: other[index].floats(), source: source)
+        #expect(bound.verdict([sums], because: .version).objection == nil)
+    }
+
+    @Test("channels may be scaled for the checkpoint's sake only")
+    func scaled() throws {
+        let honest = try Self.scaledReport { $0 < 2 ? 2 : 0 }
+        #expect(honest.failures.isEmpty, "\(honest.terminal())")
+        #expect(honest.rowBounds.map { $0.prefix(39) } == ["channels are scaled by calibration data"])
+        // Columns that other columns of their blocks outgrow are all zero.
+        for lost in [2..<24, 2..<8, 5..<6] {
+            let report = try Self.scaledReport { lost.contains($0) ? -20 : 0 }
+            #expect(report.failures.contains { $0.stage == .weights && $0.name.contains("gate_proj") }, "\(lost)")
+        }
+    }
+
+    @Test("columns are held too, where there are rows enough to tell")
+    func columns() throws {
+        var generator = SeededGenerator(seed: 5)
+        let floats = (0..<64 * 48).map { _ in Float.random(in: -1...1, using: &generator) }
+        let source = StoredTensor(name: "w", floats: floats, shape: [64, 48])
+        let bound = try RowBound(of: source, as: try Codecs.codec("int4"), threads: 1)
+        var stored = bound.plain.floats()
+        func objection() -> String? {
+            bound.verdict([bound.sums(0..<64, stored: stored, source: floats)], because: .scaling).objection
+        }
+        #expect(objection() == nil)
+        for row in 0..<64 { stored[row * 48 + 7] = 0 }
+        #expect(objection()?.hasPrefix("column 7: ") == true)
+        stored = bound.plain.floats().map { $0 * 0.7 }
+        #expect(objection()?.hasPrefix("in all: ") == true, "\(objection() ?? "")")
+        stored = bound.plain.floats()
+        stored[0] = .nan
+        #expect(objection()?.hasPrefix("row 0: ") == true)
+    }
+
+    private static func report(_ program: CompiledProgram, _ model: TinyModel) throws -> ParityReport {
+        try Parity(of: .compiled(program), against: .reference([model.program])).check(.init(stages: [.weights]))
+    }
+
+    /// All codes of some rows zero, and their scales 50.
+    private static func losing(_ rows: Range<Int>, of program: CompiledProgram) throws -> CompiledProgram {
+        var program = program
+        let index = try #require(program.weights.firstIndex { $0.name == name })
+        var bytes = StoredBytes(program.weights[index])
+        let codes = try #require(bytes.index(of: "codes"))
+        let scales = try #require(bytes.index(of: "scales"))
+        let (codeBytes, scaleBytes) = (bytes.sections[codes].count / 64, bytes.sections[scales].count / 64)
+        let width = bytes.codec.name == "int8" ? 4 : 2
+        for row in rows {
+            for place in row * codeBytes..<(row + 1) * codeBytes { bytes.sections[codes][place] = 0 }
+            for place in stride(from: row * scaleBytes, to: (row + 1) * scaleBytes, by: width) {
+                bytes.sections[scales].replaceSubrange(
+                    place..<place + width, with: width == 4 ? [0, 0, 0x48, 0x42] : [0x40, 0x52])
+            }
+        }
+        program.weights[index] = try bytes.tensor()
+        return program
+    }
+
+    /// S1 of a package whose weights were scaled before they were stored, at the site of the first layer's feed-forward.
+    private static func scaledReport(_ exponent: (Int) -> Int) throws -> ParityReport {
+        let checkpoint = try Checkpoint(model: Fixtures.path("llama_llama3"))
+        let programs = try Families.matching(checkpoint.configuration).model(for: checkpoint, parts: []).programs
+        var scaled = ScaledWeights(of: programs)
+        let site = try #require(
+            scaled.sites.first { $0.readers.contains { $0.hasSuffix("layers.0.mlp.gate_proj.weight") } })
+        let exponents = (0..<site.channels).map(exponent)
+        let isExact = scaled.scale(site, by: exponents)
+        #expect(isExact)
+        let bindings = try ShapeBindings(parsing: "batch=1,tokens=3,cache=8")
+        let frozen = try programs.map { try $0.replacing(scaled.tensors).freezing(bindings) }
+        let compressed = try Recipe(default: Codecs.codec("int4:method=awq")).compressing(frozen, threads: 2)
+        let contents = PackageContents(
+            program: try compressed.compiled(),
+            coverage: compressed.weights.map { weight in
+                var entry = CoverageEntry(weight)
+                entry.scaling = scaled.scalings[weight.tensor.name]
+                return entry
+            },
+            provenance: Provenance(sources: [], family: "llama", recipe: .null, shapes: []))
+        return try withTemporaryFolder { folder in
+            _ = try PackageWriter.write(contents, to: "\(folder)/p.accelpkg")
+            return try Parity(
+                of: .package(try AcceleratorPackage(at: "\(folder)/p.accelpkg")), against: .reference(programs)
+            ).check(.init(stages: [.container, .weights], threads: 2))
+        }
+    }
+}
