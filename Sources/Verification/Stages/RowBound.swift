@@ -11,7 +11,7 @@ import WeightCompression
 ///
 /// Largest multiples that conversions were measured to have, of all schemes that take calibration data: int4 (blocks, a scale
 /// a channel, asymmetric), int8 (a scale a channel, one scale, asymmetric), palettes of 1 to 8 bits, grouped and not. The
-/// models are all-MiniLM-L6-v2 with 1,024 and with 6 tokens, nine small models with random weights of other families, and one of these
+/// models are all-MiniLM-L6-v2 with 1,024 and with 6 tokens, seven small models with random weights of other families, and one of these
 /// with two channels of 200 and 300 times the others' size.
 ///
 /// | method | row | tensor | share of a column's energy |
