@@ -5,12 +5,13 @@ import WeightCompression
 /// The files of a package that say what it is, made of its contents and of where its sections lie. Equal contents make
 /// equal bytes.
 struct PackageDocuments {
-    let program: ByteView
+    let graph: ByteView
+    let weights: ByteView
     let sourceMap: ByteView
     private let contents: PackageContents
 
     /// - Parameter indices: those of the sections of `contents.storedSections` in the layout.
-    /// - Throws: `RequestError` when a call's attribute has a free dimension.
+    /// - Throws: `RequestError` when a node's attribute has a free dimension.
     init(_ contents: PackageContents, layout: BlobLayout, indices: [Int]) throws {
         self.contents = contents
         var rest = indices[...]
@@ -19,13 +20,11 @@ struct PackageDocuments {
             return Array(rest.prefix(count))
         }
         let coverage = contents.coverage.map { next($0.tensor.sections.count).map { layout.sections[$0] } }
-        let weights = contents.program.weights.map { tensor in
-            WeightRecord(
-                name: tensor.name, elementType: tensor.elementType, shape: tensor.shape,
-                codec: tensor.codec.specification, sections: next(tensor.sections.count))
+        let encodings = contents.graph.tensors.map { tensor in
+            WeightIndex.Encoding(codec: tensor.codec.specification, sections: next(tensor.sections.count))
         }
-        program = try ProgramEncoder.encode(
-            contents.program.functions, weights: weights, sections: layout.sections)
+        graph = try GraphEncoder.encode(contents.graph)
+        weights = WeightIndex(sections: layout.sections, encodings: encodings).encoded
         sourceMap = ByteView(Array(SourceMap.text(contents, sections: coverage).utf8))
     }
 
@@ -34,24 +33,31 @@ struct PackageDocuments {
         typealias Feature = PackageFormat.Feature
         let hasBlobs = files.contains { $0.name.hasPrefix("weights-") }
         let isScaled = contents.coverage.contains { $0.scaling != nil }
-        let required: [Feature] = [.compiledFunctions] + (hasBlobs ? [.weightBlobs] : [])
+        let required: [Feature] = [.graph] + (hasBlobs ? [.weightBlobs] : [])
         let optional: [Feature] =
             [.sourceMap] + (contents.assets.isEmpty ? [] : [.assets]) + (isScaled ? [.scaledChannels] : [])
             + (contents.hasOrigins ? [.origins] : [])
-        let provenance = contents.provenance
-        let hasNews = contents.hasOrigins || !provenance.parts.isEmpty || !provenance.ignoredTensors.isEmpty
         return Manifest(
-            digest: Digest(bytes: []), major: PackageFormat.major,
-            minor: hasNews ? 2 : isScaled ? 1 : 0,
+            digest: Digest(bytes: []), major: PackageFormat.major, minor: PackageFormat.minor,
             requiredFeatures: required.map(\.rawValue), optionalFeatures: optional.map(\.rawValue),
-            functions: contents.program.functions.map(Manifest.Function.init),
+            functions: contents.graph.functions.map(Manifest.Function.init),
             files: files.sorted { $0.name < $1.name },
             coverage: CoverageSummary(contents.coverage, unused: contents.unusedTensors.count),
-            provenance: provenance)
+            provenance: contents.provenance)
     }
 }
 
 extension PackageContents {
     /// The sections of all tensors in the order in which they are written: the coverage's weights first, as a draft does.
-    var storedSections: [ByteView] { coverage.flatMap(\.tensor.sections) + program.weights.flatMap(\.sections) }
+    var storedSections: [ByteView] { coverage.flatMap(\.tensor.sections) + graph.tensors.flatMap(\.sections) }
+}
+
+extension PackageDocuments {
+    /// The files that every package has, by name.
+    var tables: [(name: String, content: ByteView)] {
+        [
+            (PackageFormat.graphName, graph), (PackageFormat.weightsName, weights),
+            (PackageFormat.sourceMapName, sourceMap),
+        ]
+    }
 }

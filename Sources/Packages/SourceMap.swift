@@ -70,7 +70,7 @@ public struct SourceMap: Sendable {
     private static let kept = "kept"
 
     /// - Parameters:
-    ///   - known: the sections of program.bin; no others may be named.
+    ///   - known: the sections of weights.bin; no others may be named.
     ///   - content: the bytes of a section.
     init(_ bytes: ByteView, file: String, known: [Section], content: (Section) -> ByteView) throws {
         let document = JSONField(try JSON.parse(bytes, file: file, limits: Self.limits), file: file)
@@ -80,7 +80,7 @@ public struct SourceMap: Sendable {
             let shape = Shape(try field["shape"].array().map { try $0.int(in: 0...PackageFormat.maximumElements) })
             let sections = try field["sections"].array().map { place in
                 guard let section = byPlace[try place.array().map { try $0.int() }] else {
-                    throw place.error("program.bin has no section [blob, offset, bytes] like this")
+                    throw place.error("weights.bin has no section [blob, offset, bytes] like this")
                 }
                 return section
             }

@@ -19,7 +19,7 @@ public struct CoreMLExporter: Exporter {
     static let fallback = ExportOption(
         "allow-fallback", allowed: [],
         help: "write a weight as plain numbers, and say so, where the target cannot express its form")
-    public static let version = 4
+    public static let version = 5
     static let shapes = ExportOption(
         "shapes-as", allowed: ["functions", "enumerated"],
         help: "what several --shape become: functions (iOS 18), or one function whose inputs enumerate them")

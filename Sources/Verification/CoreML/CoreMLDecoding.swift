@@ -49,7 +49,7 @@ struct CoreMLDecoding {
                 let own = renamed(inputs(modelMade), as: model.program.inputs.map(\.name))
                 ofStored = byName(
                     try model.evaluate(own, states: &modelStates) { constant in
-                        stored[constant.tensor.name].map { HostTensor($0) } ?? HostTensor(constant.tensor)
+                        try HostTensor(stored[constant.name] ?? constant.requireTensor())
                     })
                 modelMade.merge(ofStored) { $1 }
             }

@@ -23,8 +23,7 @@ struct CoreMLRemake {
                 .map(\.source.name)
             var program = try recipe.compressing(functions, threads: threads)
             if package.note("package") != nil {
-                let weights = Set(program.weights.map(\.tensor.name))
-                program = try CompressedProgram(lifting: program.compiled(), isWeight: weights.contains)
+                program = try program.graph().compressed
             }
             let draft = try exporter.draft(of: ExportedModel(program: program, family: "", provenance: []))
             differences = try package.differences(from: draft, exceptElementsOf: calibrated)

@@ -53,7 +53,7 @@ struct CoreMLRun {
                 let expected = try model.evaluate(
                     inputs, states: &expectedStates,
                     constant: { constant in
-                        self.stored[constant.tensor.name].map { HostTensor($0) } ?? HostTensor(constant.tensor)
+                        try HostTensor(self.stored[constant.name] ?? constant.requireTensor())
                     })
                 compare(.graph, .storedWeights, actual, expected, computing, &result)
                 compareStates(.graph, .storedWeights, expectedStates) { _ in computing }

@@ -6,18 +6,19 @@ import WeightCompression
 
 extension Inspection {
     /// A package: what it is, its functions, and what became of each tensor of its checkpoint.
-    init(_ package: AcceleratorPackage, plan: Bool, operators: Bool) throws {
+    init(_ package: AcceleratorPackage, graph: Bool, plan: Bool, operators: Bool) throws {
         let manifest = package.manifest
         let coverage = try PackageCoverage(of: package)
         let report = try package.report
         var parts = [Self.overview(package, isVerified: report != nil)]
-        parts += package.program.functions.map { function in
+        parts += zip(package.program.functions, package.graph.functions).map { function, frozen in
             var lines = [Self.signature(of: function)]
+            if graph { lines.append(frozen.program.lines.dropFirst().joined(separator: "\n")) }
             if operators { lines.append(Self.operatorCounts(of: function)) }
             if plan { lines.append(Self.plan(of: function, weights: package.program.weights.map(\.name))) }
             return lines.joined(separator: "\n")
         }
-        parts += [coverage.schemes] + (plan || operators ? [] : [coverage.tensors])
+        parts += [coverage.schemes] + (graph || plan || operators ? [] : [coverage.tensors])
         if !coverage.warnings.isEmpty { parts.append(coverage.warnings.joined(separator: "\n")) }
         text = parts.joined(separator: "\n\n")
         warnings = package.remarks
