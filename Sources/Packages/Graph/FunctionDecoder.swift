@@ -61,7 +61,8 @@ struct FunctionDecoder {
         let program = Program(
             name: part, dimensions: [], inputs: inputs, constants: readConstants, nodes: nodes, outputs: outputs,
             states: updated, types: types)
-        return try FrozenProgram(program, bindings: bindings)
+        // Inputs, attributes and constants have numbers only, and so have the results that shape rules make of them.
+        return FrozenProgram(frozen: program, bindings: bindings)
     }
 
     private func fail(_ reason: String) -> FormatError {

@@ -92,13 +92,16 @@ struct WeightIndex {
             throw FormatError(
                 file: file, reason: "has \(encodings.count) encodings for the graph's \(constants.count) constants")
         }
+        var codecs: [String: any WeightCodec] = [:]
         return try zip(constants, encodings).map { constant, encoding in
             let contents = encoding.sections.map { sections[$0] }.map { section in
                 blobs[section.blob][section.offset..<section.offset + section.byteCount]
             }
-            let tensor = try StoredForm(
-                name: constant.name, elementType: constant.elementType, shape: constant.shape, codec: encoding.codec
-            ).tensor(sections: contents, file: file)
+            let form = StoredForm(
+                name: constant.name, elementType: constant.elementType, shape: constant.shape, codec: encoding.codec)
+            let codec = try codecs[encoding.codec] ?? form.parsedCodec(file: file)
+            codecs[encoding.codec] = codec
+            let tensor = try form.tensor(codec, sections: contents, file: file)
             func fail(_ reason: String) -> FormatError {
                 FormatError(file: file, place: .tensor(constant.name, index: nil), reason: reason)
             }

@@ -133,8 +133,8 @@ struct StructureStage {
         var others: [String] = []
         func compare(_ what: String, _ found: Int?, _ own: Int?) {
             guard found != own else { return }
-            let version = found.map { "version \($0) of \(what)" } ?? "no \(what)"
-            others.append("\(version) (here it is \(own.map(String.init) ?? "unknown"))")
+            let version = found.map(String.init) ?? "0"
+            others.append("version \(version) of \(what) (here it is \(own.map(String.init) ?? "unknown"))")
         }
         if let original, provenance.family == original.family {
             compare("the family \(provenance.family)", provenance.familyVersion, original.familyVersion)

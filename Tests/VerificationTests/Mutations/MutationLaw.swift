@@ -109,7 +109,9 @@ final class MutationSubject {
             mutant.manifest.files == package.manifest.files, mutant.manifest.functions == package.manifest.functions,
             mutant.manifest.provenance != provenance
         else { return false }
-        let recipe = try Recipe(JSONField(mutant.manifest.provenance.recipe, file: "recipe"))
+        guard let recipe = try? Recipe(JSONField(mutant.manifest.provenance.recipe, file: "recipe")) else {
+            return false
+        }
         let programs = try original(for: package).programs
         let frozen = FrozenFunctions(programs, for: package.graph).frozen.compactMap { $0 }
         let plan = recipe.plan(for: frozen).map { "\($0.choice.codec.values.fullRequest) \($0.choice.reason ?? "")" }
