@@ -12,7 +12,7 @@ struct MemoryPlan {
     static let maximumBytes = 1 << 40
     /// The work of planning is in proportion to the pairs of buffers that are in use at the same time. Decoders of a hundred
     /// layers have some ten thousand.
-    static let maximumPairs = 1 << 26
+    static let maximumPairs = 1 << 24
 
     /// Bytes from the arena's start, by the buffer's index.
     private(set) var offsets: [Int]

@@ -32,7 +32,10 @@ extension Inspection {
             "warnings": .array(warnings.map { .string($0) }),
             "required_features": .array(manifest.requiredFeatures.map { .string($0) }),
             "ignored_features": .array(manifest.ignoredFeatures.map { .string($0) }),
-            "functions": .array(package.program.functions.map(Self.document)),
+            "functions": .array(
+                zip(package.program.functions, package.graph.functions).map {
+                    Self.document($0, nodes: $1.program.nodes.count)
+                }),
             "files": .array(
                 manifest.files.map {
                     [
@@ -109,13 +112,13 @@ extension Inspection {
         }.joined(separator: "\n")
     }
 
-    private static func document(_ function: CompiledFunction) -> JSON {
+    private static func document(_ function: CompiledFunction, nodes: Int) -> JSON {
         func port(_ name: String, _ type: String, _ dimensions: [Int]) -> JSON {
             ["name": .string(name), "dtype": .string(type), "shape": .array(dimensions.map { .integer(Int64($0)) })]
         }
         return [
             "name": .string(function.name), "part": .string(function.part),
-            "calls": .integer(Int64(function.calls.count)),
+            "nodes": .integer(Int64(nodes)), "calls": .integer(Int64(function.calls.count)),
             "arena_bytes": .integer(Int64(function.arenaBytes)),
             "inputs": .array(function.inputs.map { port($0.name, $0.elementType.rawValue, $0.shape.dimensions) }),
             "states": .array(
