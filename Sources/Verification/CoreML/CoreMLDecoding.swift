@@ -83,7 +83,7 @@ struct CoreMLDecoding {
                     try ofStored.run(
                         model, own,
                         constant: { constant in
-                            stored[constant.tensor.name].map { HostTensor($0) } ?? HostTensor(constant.tensor)
+                            try HostTensor(stored[constant.name] ?? constant.requireTensor())
                         })
                 }
                 if options.stages.contains(.outputs) { try original.run(model, own) }

@@ -73,7 +73,7 @@ struct MutationLawTests {
     @Test("without the comparison of structure some are missed: the law can fail")
     func control() throws {
         let table = try Self.table(
-            Case.all[0], of: [.provenance, .asset, .callLabel, .attribute, .sourceMap], count: 15, seed: 1,
+            Case.all[0], of: [.provenance, .asset, .nodeLabel, .attribute, .sourceMap], count: 15, seed: 1,
             stages: Set(Stage.allCases).subtracting([.structure]))
         #expect(table.missed.count > 5, "\(table.text)")
     }
