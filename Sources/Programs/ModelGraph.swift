@@ -1,5 +1,5 @@
 import ByteIO
-public import Tensors
+import Tensors
 public import WeightCompression
 
 /// A model's functions after the passes, and the tensors that their constants name: what a package holds.

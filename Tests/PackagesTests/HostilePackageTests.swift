@@ -274,20 +274,15 @@ struct HostilePackageTests {
             #expect(future.reason.contains("accelc 9.0"))
         }
         try withPackage { path in
-            try changeManifest(of: path, #""minor":3}"#, #""minor":7},"novelty":[]"#)
+            try changeManifest(of: path, #""minor":0}"#, #""minor":7},"novelty":[]"#)
             #expect(try AcceleratorPackage(at: path).manifest.minor == 7)
-        }
-        try withPackage { path in
-            try changeManifest(of: path, #""minor":3}"#, #""minor":2}"#)
-            let early = try #require(throws: FormatError.self) { try AcceleratorPackage(at: path) }
-            #expect(early.reason.contains("has format 2.2") && early.reason.contains("convert the model again"))
         }
     }
 
     @Test("roles that only a later minor version knows are ignored: their ports are opaque")
     func laterRoles() throws {
         try withPackage { path in
-            try changeManifest(of: path, #""minor":3}"#, #""minor":4}"#)
+            try changeManifest(of: path, #""minor":0}"#, #""minor":1}"#)
             try changeManifest(of: path, #""kind":"tokens""#, #""kind":"tokens-of-a-later-day""#)
             try changeManifest(of: path, #""role":"encode""#, #""role":"dream""#)
             let function = try #require(try AcceleratorPackage(at: path).program.functions.first)

@@ -10,7 +10,7 @@ public struct CompiledProgram: Sendable {
     public let graph: [FrozenProgram]
 
     /// - Parameter functions: the plans of the graph's.
-    init(of graph: ModelGraph, functions: [CompiledFunction]) {
+    package init(of graph: ModelGraph, functions: [CompiledFunction]) {
         self.functions = functions
         weights = graph.tensors
         self.graph = graph.functions

@@ -31,7 +31,7 @@ struct CoreMLDecoding {
         mutating func run(
             _ function: FrozenProgram, _ inputs: (_ made: [String: HostTensor]) -> [String: HostTensor],
             joining: ([String: HostTensor]) throws -> [String: HostTensor] = { $0 },
-            constant: (Program.Constant) -> HostTensor = { HostTensor($0.tensor) }
+            constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) }
         ) throws {
             let results: [(name: String, tensor: HostTensor)] = try function.evaluate(
                 inputs(made), states: &states, constant: constant)
