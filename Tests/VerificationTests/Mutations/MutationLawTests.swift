@@ -66,7 +66,8 @@ struct MutationLawTests {
         let table = try Self.table(subject, count: count, seed: Self.seed + place)
         #expect(table.count == count)
         #expect(table.missed == [])
-        #expect(table.total(.caught(.structure)) >= count / 5)
+        // A few mutations may all be refused on opening; of one of each kind and more, structure catches its share.
+        if count >= Mutation.allCases.count { #expect(table.total(.caught(.structure)) >= count / 5) }
         if Self.asked != nil { print("\(subject.fixture) \(subject.recipe), seed \(Self.seed)\n\(table.text)") }
     }
 
