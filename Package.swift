@@ -87,7 +87,7 @@ if Context.environment["ACCELC_FUZZ"] != nil {
 
 // Built by scripts/bench.sh only.
 if Context.environment["ACCELC_SPEED"] != nil {
-    let speed = layer("speed", over: ["WeightCompression"], kind: .executable)
+    let speed = layer("speed", over: ["ModelFamilies", "Packages"], kind: .executable)
     speed.path = "Tests/Speed"
     package.targets.append(speed)
 }

@@ -111,5 +111,5 @@ struct IsolatedErrors {
 }
 
 extension Program {
-    fileprivate func reads(_ weight: String) -> Bool { constants.contains { $0.isWeight && $0.tensor.name == weight } }
+    fileprivate func reads(_ weight: String) -> Bool { constants.contains { $0.isWeight && $0.name == weight } }
 }

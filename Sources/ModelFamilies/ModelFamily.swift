@@ -10,6 +10,8 @@ public protocol ModelFamily: Sendable {
     /// The classes of the original framework that it builds, e.g. `BertForMaskedLM`.
     static var architectures: [String] { get }
     init()
+    /// Goes up when the family builds another program of some model.
+    static var version: Int { get }
     /// Whether a configuration without a `model_type` is one of this family's.
     static func recognizes(_ configuration: JSONField) -> Bool
     /// The programs that a model consists of, e.g. `encoder`, `decoder`.
@@ -63,6 +65,7 @@ public struct FamilyModel: Sendable {
 }
 
 extension ModelFamily {
+    public static var version: Int { 1 }
     public static func recognizes(_ configuration: JSONField) -> Bool { false }
     public var parts: [String] { ["model"] }
     public var defaultParts: [String] { parts }

@@ -56,9 +56,9 @@ extension ModelSurvey.Parameters {
     init(_ programs: [Program]) {
         var seen: Set<String> = []
         for constant in programs.flatMap(\.constants) where constant.isWeight {
-            guard seen.insert(constant.tensor.name).inserted else { continue }
-            count += constant.tensor.shape.count
-            bytes += constant.tensor.bytes.count
+            guard seen.insert(constant.name).inserted else { continue }
+            count += constant.shape.count
+            bytes += constant.shape.count * constant.elementType.byteCount
         }
     }
 }

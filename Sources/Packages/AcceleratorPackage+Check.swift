@@ -34,7 +34,7 @@ extension AcceleratorPackage {
         let contents = sections.map { blob[$0.offset..<$0.offset + $0.byteCount] }
         let digests = try TreeDigest.digests(of: contents, threads: Parallel.processorCount)
         for (content, (section, found)) in zip(contents, zip(sections, digests)) where found != section.digest {
-            let weight = program.weights.first { $0.sections.contains { Place($0) == Place(content) } }
+            let weight = graph.tensors.first { $0.sections.contains { Place($0) == Place(content) } }
             throw FormatError(
                 file: file, place: weight.map { .tensor($0.name, index: nil) } ?? .offset(UInt64(section.offset)),
                 reason: "expected the digest \(section.digest), found \(found): its bytes were changed")

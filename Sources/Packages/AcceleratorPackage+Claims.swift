@@ -41,7 +41,7 @@ extension PackageContents {
     func features(hasBlobs: Bool) -> (required: [PackageFormat.Feature], optional: [PackageFormat.Feature]) {
         let isScaled = coverage.contains { $0.scaling != nil }
         return (
-            [.compiledFunctions] + (hasBlobs ? [.weightBlobs] : []),
+            [.graph] + (hasBlobs ? [.weightBlobs] : []),
             [.sourceMap] + (assets.isEmpty ? [] : [.assets]) + (isScaled ? [.scaledChannels] : [])
                 + (hasOrigins ? [.origins] : [])
         )

@@ -10,7 +10,7 @@ extension AcceleratorPackage {
         get throws {
             let map = try sourceMap()
             return PackageContents(
-                program: program, coverage: map.coverage, unusedTensors: map.unusedTensors,
+                graph: graph, coverage: map.coverage, unusedTensors: map.unusedTensors,
                 keptTensors: map.keptTensors, provenance: manifest.provenance,
                 assets: try manifest.assetNames.compactMap(asset))
         }
@@ -31,10 +31,8 @@ extension AcceleratorPackage {
             Manifest.File(name: name, byteCount: content.count, digest: TreeDigest.digest(of: content))
         }
         let wanted =
-            layout.files + [
-                file(PackageFormat.programName, documents.program),
-                file(PackageFormat.sourceMapName, documents.sourceMap),
-            ] + contents.assets.map { file("\(PackageFormat.assetsFolder)/\($0.name)", $0.content) }
+            layout.files + documents.tables.map { file($0.name, $0.content) }
+            + contents.assets.map { file("\(PackageFormat.assetsFolder)/\($0.name)", $0.content) }
         let names = Set(manifest.files.map(\.name) + wanted.map(\.name))
         let differing = names.filter { name in manifest.file(name) != wanted.first { $0.name == name } }
         let text = ByteView(Array(documents.manifest(wanted).text.utf8))

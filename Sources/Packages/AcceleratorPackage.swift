@@ -2,13 +2,17 @@ public import ByteIO
 public import Programs
 import Tensors
 
-/// An opened package: checked, mapped, ready to run. Its weights are views into the maps.
+/// An opened package: checked, mapped, planned. Its weights are views into the maps.
 ///
-/// Opening reads the manifest and program.bin; its cost does not depend on the size of the weights.
+/// Opening reads the manifest, graph.bin and weights.bin; its cost does not depend on the size of the weights.
 public struct AcceleratorPackage: Sendable {
     public let path: String
     public let manifest: Manifest
+    public let graph: ModelGraph
+    /// The graph with an execution plan for this processor; no package holds one.
     public let program: CompiledProgram
+    /// The versions of the operators that the graph was made of, by their names.
+    public let operatorVersions: [String: Int]
     let sections: [Section]
     let files: any PackageFiles
     let blobs: [ByteView]
@@ -47,67 +51,34 @@ public struct AcceleratorPackage: Sendable {
         manifest = try Manifest(
             try files.content(PackageFormat.manifestName), file: files.describe(PackageFormat.manifestName))
         blobs = try manifest.blobs.map { try Self.content(of: $0, in: files) }
-        let programFile = files.describe(PackageFormat.programName)
-        let bytes = try Self.checkedContent(of: PackageFormat.programName, manifest, files)
-        let decoded = try Self.program(bytes, file: programFile, blobs: blobs)
-        sections = decoded.sections
-        let interfaces = manifest.functions.map(\.interface)
+        let weightsFile = files.describe(PackageFormat.weightsName)
+        let index = try WeightIndex(
+            try Self.checkedContent(of: PackageFormat.weightsName, manifest, files), file: weightsFile, blobs: blobs)
+        sections = index.sections
         for (index, blob) in manifest.blobs.enumerated() where blob.digest != sections.digest(ofBlob: index) {
             throw FormatError(
                 file: files.describe(PackageFormat.manifestName), place: .field("files"),
-                reason: "the digest of \(blob.name) is not that of the sections in \(PackageFormat.programName)")
+                reason: "the digest of \(blob.name) is not that of the sections in \(PackageFormat.weightsName)")
         }
-        guard manifest.functions == decoded.program.with(interfaces).functions.map(Manifest.Function.init) else {
+        let graphFile = files.describe(PackageFormat.graphName)
+        let decoder = try GraphDecoder(
+            try Self.checkedContent(of: PackageFormat.graphName, manifest, files), file: graphFile)
+        let tensors = try index.tensors(of: decoder.constants, blobs: blobs, file: weightsFile)
+        operatorVersions = decoder.versions
+        // graph.bin does not say what ports mean; the manifest does.
+        let interfaces = manifest.functions.map(\.interface)
+        let functions = try decoder.functions(tensors)
+        let described = functions.with(interfaces)
+        guard manifest.functions == described.map(Manifest.Function.init) else {
             throw FormatError(
                 file: files.describe(PackageFormat.manifestName), place: .field("functions"),
-                reason: "does not say what \(PackageFormat.programName) holds")
+                reason: "does not say what \(PackageFormat.graphName) holds")
         }
-        program = decoded.program.with(interfaces.map(\.known))
-    }
-
-    /// Decodes and validates program.bin.
-    package static func program(
-        _ bytes: ByteView, file: String, blobs: [ByteView]
-    ) throws -> (program: CompiledProgram, sections: [Section]) {
-        let decoded = try ProgramDecoder.decode(bytes, file: file)
-        try check(decoded.sections, blobs: blobs, file: file)
-        let contents = decoded.sections.map { blobs[$0.blob][$0.offset..<$0.offset + $0.byteCount] }
-        let weights = try decoded.weights.map { weight in
-            guard let sections = weight.sections.mapAll({ contents.indices.contains($0) ? contents[$0] : nil }) else {
-                throw FormatError(
-                    file: file, place: .tensor(weight.name, index: nil), reason: "names a section that there is not")
-            }
-            return try StoredForm(
-                name: weight.name, elementType: weight.elementType, shape: weight.shape, codec: weight.codec
-            ).tensor(sections: sections, file: file)
-        }
-        let program = CompiledProgram(functions: decoded.functions, weights: weights)
-        try ProgramValidator.validate(program, file: file)
-        return (program, decoded.sections)
-    }
-
-    /// The sections follow each other without a gap but the padding, and fill the blobs.
-    private static func check(_ sections: [Section], blobs: [ByteView], file: String) throws {
-        var ends = [Int](repeating: 0, count: blobs.count)
-        var last = 0
-        for (index, section) in sections.enumerated() {
-            guard section.blob < blobs.count, section.blob == last || section.blob == last + 1,
-                section.offset == ends[section.blob], section.byteCount <= blobs[section.blob].count - section.offset
-            else {
-                throw FormatError(
-                    file: file,
-                    reason:
-                        "section \(index) (\(section.byteCount) bytes at \(section.offset) of blob \(section.blob)) "
-                        + "does not follow the one before it, or is outside of its blob")
-            }
-            let alignment = PackageFormat.sectionAlignment
-            ends[section.blob] = (section.offset + section.byteCount + alignment - 1) / alignment * alignment
-            last = section.blob
-        }
-        for (index, end) in ends.enumerated() where end != blobs[index].count {
-            throw FormatError(
-                file: file,
-                reason: "the sections of blob \(index) end at \(end), but it has \(blobs[index].count) bytes")
+        graph = ModelGraph(functions: functions.with(interfaces.map(\.known)), tensors: tensors)
+        do {
+            program = try graph.planned()
+        } catch let error as RequestError {
+            throw FormatError(file: graphFile, reason: error.description)
         }
     }
 
@@ -175,42 +146,44 @@ extension AcceleratorPackage {
     }
 }
 
-/// The sections that a program.bin names, with their blobs: what a source-map.json is read beside.
-package struct KnownSections: Sendable {
-    private let sections: [Section]
+/// The tables of a package apart from its manifest, for those who read bytes that no digest vouches for.
+package struct PackageTables: Sendable {
+    private let index: WeightIndex
     private let blobs: [ByteView]
 
-    package init(of program: ByteView, blobs: [ByteView], file: String) throws {
-        sections = try AcceleratorPackage.program(program, file: file, blobs: blobs).sections
+    /// Reads weights.bin.
+    package init(weights: ByteView, blobs: [ByteView], file: String) throws {
+        index = try WeightIndex(weights, file: file, blobs: blobs)
         self.blobs = blobs
     }
 
+    /// Reads graph.bin beside it.
+    package func graph(_ bytes: ByteView, file: String) throws -> ModelGraph {
+        let decoder = try GraphDecoder(bytes, file: file)
+        let tensors = try index.tensors(of: decoder.constants, blobs: blobs, file: file)
+        return ModelGraph(functions: try decoder.functions(tensors), tensors: tensors)
+    }
+
+    /// Reads source-map.json beside it.
     package func check(sourceMap bytes: ByteView, file: String) throws {
-        _ = try SourceMap(bytes, file: file, known: sections) { section in
+        _ = try SourceMap(bytes, file: file, known: index.sections) { section in
             blobs[section.blob][section.offset..<section.offset + section.byteCount]
         }
     }
+
+    /// weights.bin, written again.
+    package var encoded: ByteView { index.encoded }
 }
 
-extension CompiledProgram {
-    /// program.bin does not say what ports mean; the manifest does.
-    fileprivate func with(_ interfaces: [Interface]) -> CompiledProgram {
-        var program = self
-        for (index, interface) in zip(program.functions.indices, interfaces) {
-            program.functions[index].interface = interface
-        }
-        return program
+extension [FrozenProgram] {
+    /// The same functions with interfaces, one for each.
+    fileprivate func with(_ interfaces: [Interface]) -> [FrozenProgram] {
+        zip(self, interfaces).map { $0.with($1) } + dropFirst(interfaces.count)
     }
 }
 
-extension Array {
-    /// The mapped elements, nil when one of them is.
-    func mapAll<Result>(_ transform: (Element) throws -> Result?) rethrows -> [Result]? {
-        var results: [Result] = []
-        for element in self {
-            guard let result = try transform(element) else { return nil }
-            results.append(result)
-        }
-        return results
-    }
+extension ModelGraph {
+    /// graph.bin.
+    /// - Throws: `RequestError` when an attribute has a free dimension.
+    package func encoded() throws -> ByteView { try GraphEncoder.encode(self) }
 }

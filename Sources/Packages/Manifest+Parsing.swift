@@ -18,6 +18,11 @@ extension Manifest {
     private static func requireKnownVersion(_ document: JSONField) throws {
         let major = try document["format"]["major"].int(in: 0...Int.max)
         let minor = try document["format"]["minor"].int(in: 0...Int.max)
+        guard major >= PackageFormat.major else {
+            throw document["format"]["major"].error(
+                "this package has format \(major).\(minor), which accelc \(Tool.version) does not read any more: "
+                    + "convert the model again")
+        }
         guard major == PackageFormat.major else {
             let writer = try? document["provenance"]["toolVersion"].string()
             throw document["format"]["major"].error(
@@ -25,18 +30,13 @@ extension Manifest {
                     + "read it with accelc \(writer.map { "\($0) (which wrote it)" } ?? "of the version that wrote it")"
             )
         }
-        guard minor >= PackageFormat.firstMinor else {
-            throw document["format"]["minor"].error(
-                "this package has format \(major).\(minor), which does not say what inputs and outputs mean; "
-                    + "convert the model again")
-        }
     }
 
     /// Reads a document whose version is known. `digest` is taken on trust.
     package init(parsing document: JSONField, digest: Digest) throws {
         self.digest = digest
         major = try document["format"]["major"].int(in: PackageFormat.major...PackageFormat.major)
-        minor = try document["format"]["minor"].int(in: PackageFormat.firstMinor...1 << 20)
+        minor = try document["format"]["minor"].int(in: 0...1 << 20)
         let strict = minor <= PackageFormat.minor
         if strict {
             try document.refuseMembers(otherThan: [
@@ -81,9 +81,7 @@ extension Manifest {
         for (index, blob) in blobs.enumerated() where blob.name != PackageFormat.blobName(index) {
             throw field.error("expected the blob \(PackageFormat.blobName(index)), found \(blob.name)")
         }
-        guard file(PackageFormat.programName) != nil, file(PackageFormat.sourceMapName) != nil else {
-            throw field.error("\(PackageFormat.programName) or \(PackageFormat.sourceMapName) is not listed")
-        }
+        for name in PackageFormat.tableNames where file(name) == nil { throw field.error("\(name) is not listed") }
     }
 }
 
@@ -96,7 +94,7 @@ extension Manifest.File {
             throw field["name"].error("\"\(name.prefix(300))\" is not a name that may stand in a package")
         }
         let isKnown =
-            [PackageFormat.programName, PackageFormat.sourceMapName].contains(name)
+            PackageFormat.tableNames.contains(name)
             || name.hasPrefix("weights-") || name.hasPrefix(PackageFormat.assetsFolder + "/")
         guard isKnown || (!strict && name != PackageFormat.manifestName && name != PackageFormat.reportName) else {
             throw field["name"].error("\"\(name)\" is not a file of this format")
@@ -159,6 +157,8 @@ extension CoverageSummary {
 
 extension Provenance {
     init(parsing field: JSONField) throws {
+        var passVersions: [String: Int] = [:]
+        for (name, version) in try field["passes"].members() { passVersions[name] = try version.int(in: 1...1 << 30) }
         self.init(
             sources: try field["sources"].array().map {
                 Source(
@@ -166,6 +166,7 @@ extension Provenance {
                     digest: try $0["digest"].digest())
             },
             family: try field["family"].string(),
+            familyVersion: try field["familyVersion"].int(in: 1...1 << 30), passVersions: passVersions,
             parts: field["parts"].exists ? try field["parts"].array().map { try $0.string() } : [],
             recipe: field["recipe"].value ?? .null,
             shapes: try field["shapes"].array().map { try $0.string() },

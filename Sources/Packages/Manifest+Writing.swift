@@ -78,6 +78,11 @@ extension Provenance {
             .init("toolVersion", .string(toolVersion)),
             .init("numericsVersion", .integer(Int64(numericsVersion))),
             .init("family", .string(family)),
+            .init("familyVersion", .integer(Int64(familyVersion))),
+            .init(
+                "passes",
+                .object(
+                    passVersions.sorted { $0.key < $1.key }.map { JSON.Member($0.key, .integer(Int64($0.value))) })),
             .init("shapes", .array(shapes.map(JSON.string))),
             .init("recipe", recipe),
             .init("sources", .array(sources.map { Manifest.json($0.name, $0.byteCount, $0.digest) })),

@@ -52,14 +52,11 @@ public struct Manifest: Equatable, Sendable {
 }
 
 extension Manifest.Function {
-    public init(_ function: CompiledFunction) {
+    public init(_ function: FrozenProgram) {
         self.init(
-            name: function.name, part: function.part, bindings: function.bindings, inputs: function.inputs,
-            outputs: function.outputs.map {
-                CompiledFunction.Port(
-                    name: $0.name, elementType: $0.operand.elementType, shape: $0.operand.shape)
-            },
-            states: function.states, interface: function.interface)
+            name: function.functionName, part: function.program.name, bindings: function.bindings,
+            inputs: function.inputs, outputs: function.outputs, states: function.states,
+            interface: function.program.interface)
     }
 }
 

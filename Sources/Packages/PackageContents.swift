@@ -5,7 +5,7 @@ public import WeightCompression
 
 /// All that a package is made of.
 public struct PackageContents: Sendable {
-    public var program: CompiledProgram
+    public var graph: ModelGraph
     public var coverage: [CoverageEntry]
     public var unusedTensors: [UnusedTensor]
     /// Small tensors of the checkpoint of which the functions' tables were computed, sorted by name.
@@ -14,10 +14,10 @@ public struct PackageContents: Sendable {
     public var assets: [Asset]
 
     public init(
-        program: CompiledProgram, coverage: [CoverageEntry], unusedTensors: [UnusedTensor] = [],
+        graph: ModelGraph, coverage: [CoverageEntry], unusedTensors: [UnusedTensor] = [],
         keptTensors: [StoredTensor] = [], provenance: Provenance, assets: [Asset] = []
     ) {
-        self.program = program
+        self.graph = graph
         self.coverage = coverage
         self.unusedTensors = unusedTensors
         self.keptTensors = keptTensors
@@ -89,6 +89,10 @@ public struct Provenance: Equatable, Sendable {
     public var sources: [Source]
     /// e.g. `bert`
     public var family: String
+    /// `ModelFamily.version` of the tool that made the package.
+    public var familyVersion: Int
+    /// `Passes.versions` of that tool.
+    public var passVersions: [String: Int]
     /// The parts of the model that were converted, in the family's order; empty for those that the family builds when
     /// none is asked for.
     public var parts: [String]
@@ -104,11 +108,14 @@ public struct Provenance: Equatable, Sendable {
     public var numericsVersion: Int
 
     public init(
-        sources: [Source], family: String, parts: [String] = [], recipe: JSON, shapes: [String], remarks: [String] = [],
+        sources: [Source], family: String, familyVersion: Int = 1, passVersions: [String: Int] = Passes.versions,
+        parts: [String] = [], recipe: JSON, shapes: [String], remarks: [String] = [],
         ignoredTensors: [String] = [], toolVersion: String = Tool.version, numericsVersion: Int = Tool.numericsVersion
     ) {
         self.sources = sources.sorted { $0.name < $1.name }
         self.family = family
+        self.familyVersion = familyVersion
+        self.passVersions = passVersions
         self.parts = parts
         self.recipe = recipe
         self.shapes = shapes

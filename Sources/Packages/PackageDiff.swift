@@ -68,13 +68,13 @@ public struct PackageDiff: Equatable, Sendable {
             ports.map { "\($0.name) \($0.elementType.rawValue)\($0.shape)" }.joined(separator: ", ")
         }
         return try Dictionary(
-            zip(package.manifest.functions, package.program.functions).map { listed, function in
-                let code = try ProgramEncoder.encode([function], weights: [], sections: [])
-                let size = "\(function.calls.count) calls, \(function.arenaBytes) bytes of arena"
+            package.graph.functions.map { function in
+                let interface = ByteView(Array(function.program.interface.json.text().utf8))
+                let digest = short(SHA256.digest(of: try GraphEncoder.encode(alone: function)))
                 return (
-                    function.name,
-                    "(\(list(listed.inputs))) -> (\(list(listed.outputs))), \(size), \(short(SHA256.digest(of: code)))"
-                        + ", interface \(short(SHA256.digest(of: ByteView(Array(listed.interface.json.text().utf8)))))"
+                    function.functionName,
+                    "(\(list(function.inputs))) -> (\(list(function.outputs))), \(function.program.nodes.count) nodes, "
+                        + "\(digest), interface \(short(SHA256.digest(of: interface)))"
                 )
             }
         ) { first, _ in first }
@@ -99,6 +99,9 @@ public struct PackageDiff: Equatable, Sendable {
         let provenance = package.manifest.provenance
         var fields = [
             "family": provenance.family,
+            "family version": "\(provenance.familyVersion)",
+            "passes": provenance.passVersions.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+                .joined(separator: ", "),
             "parts": provenance.parts.joined(separator: " "),
             "recipe": provenance.recipe.text(),
             "shapes": provenance.shapes.joined(separator: " "),

@@ -5,12 +5,13 @@ import WeightCompression
 /// The files of a package that say what it is, made of its contents and of where its sections lie. Equal contents make
 /// equal bytes.
 struct PackageDocuments {
-    let program: ByteView
+    let graph: ByteView
+    let weights: ByteView
     let sourceMap: ByteView
     private let contents: PackageContents
 
     /// - Parameter indices: those of the sections of `contents.storedSections` in the layout.
-    /// - Throws: `RequestError` when a call's attribute has a free dimension.
+    /// - Throws: `RequestError` when a node's attribute has a free dimension.
     init(_ contents: PackageContents, layout: BlobLayout, indices: [Int]) throws {
         self.contents = contents
         var rest = indices[...]
@@ -19,32 +20,38 @@ struct PackageDocuments {
             return Array(rest.prefix(count))
         }
         let coverage = contents.coverage.map { next($0.tensor.sections.count).map { layout.sections[$0] } }
-        let weights = contents.program.weights.map { tensor in
-            WeightRecord(
-                name: tensor.name, elementType: tensor.elementType, shape: tensor.shape,
-                codec: tensor.codec.specification, sections: next(tensor.sections.count))
+        let encodings = contents.graph.tensors.map { tensor in
+            WeightIndex.Encoding(codec: tensor.codec.specification, sections: next(tensor.sections.count))
         }
-        program = try ProgramEncoder.encode(
-            contents.program.functions, weights: weights, sections: layout.sections)
+        graph = try GraphEncoder.encode(contents.graph)
+        weights = WeightIndex(sections: layout.sections, encodings: encodings).encoded
         sourceMap = ByteView(Array(SourceMap.text(contents, sections: coverage).utf8))
     }
 
     /// - Parameter files: all that the package has, in any order. The manifest's own digest is left empty.
     func manifest(_ files: [Manifest.File]) -> Manifest {
         let (required, optional) = contents.features(hasBlobs: files.contains { $0.name.hasPrefix("weights-") })
-        let provenance = contents.provenance
         return Manifest(
-            digest: Digest(bytes: []), major: PackageFormat.major,
-            minor: PackageFormat.minor,
+            digest: Digest(bytes: []), major: PackageFormat.major, minor: PackageFormat.minor,
             requiredFeatures: required.map(\.rawValue), optionalFeatures: optional.map(\.rawValue),
-            functions: contents.program.functions.map(Manifest.Function.init),
+            functions: contents.graph.functions.map(Manifest.Function.init),
             files: files.sorted { $0.name < $1.name },
             coverage: CoverageSummary(contents.coverage, unused: contents.unusedTensors.count),
-            provenance: provenance)
+            provenance: contents.provenance)
     }
 }
 
 extension PackageContents {
     /// The sections of all tensors in the order in which they are written: the coverage's weights first, as a draft does.
-    var storedSections: [ByteView] { coverage.flatMap(\.tensor.sections) + program.weights.flatMap(\.sections) }
+    var storedSections: [ByteView] { coverage.flatMap(\.tensor.sections) + graph.tensors.flatMap(\.sections) }
+}
+
+extension PackageDocuments {
+    /// The files that every package has, by name.
+    var tables: [(name: String, content: ByteView)] {
+        [
+            (PackageFormat.graphName, graph), (PackageFormat.weightsName, weights),
+            (PackageFormat.sourceMapName, sourceMap),
+        ]
+    }
 }

@@ -1,13 +1,11 @@
 /// The accelerator package format, as schemas/package-format.md defines it.
 public enum PackageFormat {
     /// Readers refuse another major version, and ignore what a later minor version adds.
-    public static let major = 2
+    public static let major = 3
     /// The latest that this tool reads and writes. A package is of the first one that has all that it holds.
-    public static let minor = 3
-    /// The first that this tool reads: it has interfaces.
-    static let firstMinor = 3
-    /// That of program.bin, to which nothing was added.
-    static let programMinor = 0
+    public static let minor = 0
+    /// That of graph.bin and weights.bin, which stays when a minor version adds other files.
+    static let tableMinor = 0
 
     /// Every tensor section starts on a multiple of this in its blob.
     public static let sectionAlignment = 64
@@ -17,8 +15,13 @@ public enum PackageFormat {
     public static let maximumBlobBytes = 2 << 30
 
     static let manifestName = "manifest.json"
-    static let programName = "program.bin"
+    static let graphName = "graph.bin"
+    static let weightsName = "weights.bin"
+    /// The files that every package has, besides the manifest and the blobs.
+    static let tableNames = [graphName, sourceMapName, weightsName]
     static let sourceMapName = "source-map.json"
+    /// What packages of format 2, which are refused, have in place of the graph.
+    static let earlierProgramName = "program.bin"
     /// Outside of the package digest.
     static let reportName = "verify.json"
     static let assetsFolder = "assets"
@@ -30,17 +33,17 @@ public enum PackageFormat {
 
     /// What a reader has to know (or may know) beyond the version.
     public enum Feature: String, CaseIterable, Sendable {
-        /// Bit 0: program.bin holds compiled functions.
-        case compiledFunctions = "compiled-functions"
+        /// Bit 0: graph.bin holds functions, and weights.bin says how their constants are encoded.
+        case graph = "graph"
         /// Bit 1: weights lie in weights-NNNN.bin.
         case weightBlobs = "weight-blobs"
         /// Bit 2, optional: source-map.json.
         case sourceMap = "source-map"
         /// Bit 3, optional: assets/.
         case assets = "assets"
-        /// Bit 4, optional, since 2.1: weights are stored with channels scaled, as source-map.json says.
+        /// Bit 4, optional: weights are stored with channels scaled, as source-map.json says.
         case scaledChannels = "scaled-channels"
-        /// Bit 5, optional, since 2.2: source-map.json says how stored tensors were made of the checkpoint's.
+        /// Bit 5, optional: source-map.json says how stored tensors were made of the checkpoint's.
         case origins = "origins"
     }
 }

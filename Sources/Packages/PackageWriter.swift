@@ -74,13 +74,14 @@ public struct PackageWriter: ~Copyable {
     }
 
     private mutating func write() throws -> Digest {
-        try ProgramValidator.validate(contents.program, file: "the compiled program")
+        try contents.graph.functions.requireAgreement(file: "the graph")
+        // No reader could open what cannot be planned.
+        _ = try contents.graph.planned()
         let indices = try blobs.indices(of: contents.storedSections)
         try blobs.finishBlob()
         let documents = try PackageDocuments(contents, layout: blobs.layout, indices: indices)
         files += blobs.layout.files
-        try write(documents.program, to: PackageFormat.programName)
-        try write(documents.sourceMap, to: PackageFormat.sourceMapName)
+        for table in documents.tables { try write(table.content, to: table.name) }
         for asset in contents.assets {
             let name = "\(PackageFormat.assetsFolder)/\(asset.name)"
             guard PackageFormat.isSafeName(name) else {

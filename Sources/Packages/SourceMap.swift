@@ -70,7 +70,7 @@ public struct SourceMap: Sendable {
     private static let kept = "kept"
 
     /// - Parameters:
-    ///   - known: the sections of program.bin; no others may be named.
+    ///   - known: the sections of weights.bin; no others may be named.
     ///   - content: the bytes of a section.
     init(_ bytes: ByteView, file: String, known: [Section], content: (Section) -> ByteView) throws {
         let document = JSONField(try JSON.parse(bytes, file: file, limits: Self.limits), file: file)
@@ -80,7 +80,7 @@ public struct SourceMap: Sendable {
             let shape = Shape(try field["shape"].array().map { try $0.int(in: 0...PackageFormat.maximumElements) })
             let sections = try field["sections"].array().map { place in
                 guard let section = byPlace[try place.array().map { try $0.int() }] else {
-                    throw place.error("program.bin has no section [blob, offset, bytes] like this")
+                    throw place.error("weights.bin has no section [blob, offset, bytes] like this")
                 }
                 return section
             }
@@ -126,17 +126,26 @@ struct StoredForm {
 
     /// - Throws: `FormatError` when the codec is unknown, cannot store such a tensor, or has other sections for it.
     func tensor(sections: [ByteView], file: String) throws -> CompressedTensor {
-        func fail(_ reason: String) -> FormatError {
-            FormatError(file: file, place: .tensor(name, index: nil), reason: reason)
-        }
-        guard PackageFormat.fits(shape) else { throw fail("shape \(shape) is too large") }
-        let codec: any WeightCodec
-        do {
-            codec = try Codecs.codec(self.codec)
-        } catch let error as RequestError {
-            throw fail("\(error.description); accelc \(Tool.version) does not read it")
-        }
+        try tensor(parsedCodec(file: file), sections: sections, file: file)
+    }
+
+    /// The same where the codec is parsed already.
+    func tensor(_ codec: any WeightCodec, sections: [ByteView], file: String) throws -> CompressedTensor {
+        guard PackageFormat.fits(shape) else { throw error("shape \(shape) is too large", file) }
         return try CompressedTensor(
             name: name, elementType: elementType, shape: shape, codec: codec, sections: sections, file: file)
+    }
+
+    /// - Throws: `FormatError` when there is no such codec.
+    func parsedCodec(file: String) throws -> any WeightCodec {
+        do {
+            return try Codecs.codec(codec)
+        } catch let unknown as RequestError {
+            throw error("\(unknown.description); accelc \(Tool.version) does not read it", file)
+        }
+    }
+
+    private func error(_ reason: String, _ file: String) -> FormatError {
+        FormatError(file: file, place: .tensor(name, index: nil), reason: reason)
     }
 }

@@ -85,7 +85,7 @@ extension Recipe {
                 }
             }
             for constant in function.program.constants where constant.isWeight {
-                sources[constant.tensor.name] = constant.tensor
+                sources[constant.name] = constant.tensor
             }
         }
         return sources.sorted { $0.key < $1.key }.map { name, source in

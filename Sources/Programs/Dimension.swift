@@ -21,28 +21,44 @@ public struct Dimension: Hashable, Sendable {
             }
         }
     }
-    /// Non-zero coefficients.
-    var terms: [Product: Int]
-
-    public static func fixed(_ number: Int) -> Dimension {
-        Dimension(terms: number == 0 ? [:] : [Product(atoms: []): number])
+    /// A frozen program has numbers only, and shape rules over them allocate nothing.
+    private enum Form: Hashable, Sendable {
+        case number(Int)
+        /// Coefficients that are not zero; a free dimension is among the products.
+        case sum([Product: Int])
     }
+    private var form: Form
+
+    public init(_ number: Int) { form = .number(number) }
+
+    /// - Parameter terms: coefficients that are not zero.
+    private init(terms: [Product: Int]) {
+        switch terms.count {
+        case 0: form = .number(0)
+        case 1: form = terms[Product(atoms: [])].map { .number($0) } ?? .sum(terms)
+        default: form = .sum(terms)
+        }
+    }
+
+    /// Coefficients that are not zero.
+    var terms: [Product: Int] {
+        switch form {
+        case .number(let number): number == 0 ? [:] : [Product(atoms: []): number]
+        case .sum(let terms): terms
+        }
+    }
+
+    public static func fixed(_ number: Int) -> Dimension { Dimension(number) }
     public static func named(_ name: String) -> Dimension {
         Dimension(terms: [Product(atoms: [.name(name)]): 1])
     }
 
     /// The number, nil while a free dimension is in it.
-    public var value: Int? {
-        switch terms.count {
-        case 0: 0
-        case 1: terms[Product(atoms: [])]
-        default: nil
-        }
-    }
+    public var value: Int? { if case .number(let number) = form { number } else { nil } }
 
     /// The name, when this is one free dimension and nothing else.
     public var name: String? {
-        guard terms.count == 1, let term = terms.first, term.value == 1, term.key.atoms.count == 1,
+        guard value == nil, terms.count == 1, let term = terms.first, term.value == 1, term.key.atoms.count == 1,
             case .name(let name)? = term.key.atoms.first
         else { return nil }
         return name
@@ -50,7 +66,8 @@ public struct Dimension: Hashable, Sendable {
 
     /// The free dimensions in it.
     public var names: Set<String> {
-        terms.keys.reduce(into: []) { names, product in
+        if value != nil { return [] }
+        return terms.keys.reduce(into: []) { names, product in
             for atom in product.atoms {
                 switch atom {
                 case .name(let name): names.insert(name)
@@ -69,7 +86,8 @@ public struct Dimension: Hashable, Sendable {
 
     /// Replaces free dimensions by numbers. Saturates instead of overflowing: no real extent is that large.
     public func binding(_ numbers: [String: Int]) -> Dimension {
-        terms.reduce(.fixed(0)) { sum, term in
+        if value != nil { return self }
+        return terms.reduce(.fixed(0)) { sum, term in
             sum
                 + term.key.atoms.reduce(.fixed(term.value)) { product, atom in
                     switch atom {
@@ -81,6 +99,7 @@ public struct Dimension: Hashable, Sendable {
     }
 
     public static func + (left: Dimension, right: Dimension) -> Dimension {
+        if let x = left.value, let y = right.value { return Dimension(saturating(x, y, Int.addingReportingOverflow)) }
         var terms = left.terms
         for (product, coefficient) in right.terms {
             terms[product] = saturating(terms[product] ?? 0, coefficient, Int.addingReportingOverflow)
@@ -91,7 +110,10 @@ public struct Dimension: Hashable, Sendable {
     public static func - (left: Dimension, right: Dimension) -> Dimension { left + right * .fixed(-1) }
 
     public static func * (left: Dimension, right: Dimension) -> Dimension {
-        var sum = Dimension(terms: [:])
+        if let x = left.value, let y = right.value {
+            return Dimension(saturating(x, y, Int.multipliedReportingOverflow))
+        }
+        var sum = Dimension.fixed(0)
         for (a, x) in left.terms {
             for (b, y) in right.terms {
                 let atoms = (a.atoms + b.atoms).sorted { $0.description < $1.description }
@@ -103,6 +125,7 @@ public struct Dimension: Hashable, Sendable {
 
     /// Rounded down. `divisor` > 0. What the divisor divides comes out: `(6*frames+5)/6` is `frames` for any number.
     public static func / (left: Dimension, divisor: Int) -> Dimension {
+        if let number = left.value { return Dimension(roundedDown(number, divisor)) }
         var (whole, rest) = (Dimension.fixed(0), Dimension.fixed(0))
         for (product, coefficient) in left.terms {
             let isNumber = product.atoms.isEmpty
@@ -127,10 +150,9 @@ public struct Dimension: Hashable, Sendable {
 extension Dimension: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, CustomStringConvertible {
     public init(integerLiteral value: Int) { self = .fixed(value) }
     public init(stringLiteral value: String) { self = .named(value) }
-    public init(_ value: Int) { self = .fixed(value) }
 
     public var description: String {
-        if terms.isEmpty { return "0" }
+        if let value { return "\(value)" }
         return terms.sorted { $1.key < $0.key }.map { product, coefficient in
             let atoms = product.atoms.map(\.description)
             return (coefficient == 1 && !atoms.isEmpty ? atoms : ["\(coefficient)"] + atoms).joined(separator: "*")

@@ -7,6 +7,9 @@ public import Tensors
 public protocol Operator: Sendable {
     /// The name in program texts and packages, e.g. `layer_norm`.
     static var name: String { get }
+    /// Goes up when the operator takes an attribute or an input more. A package made before means the same as ever: an
+    /// operator that is to mean something else has another name.
+    static var version: Int { get }
     /// Reads the attributes that `attributes` writes.
     /// - Throws: `OperatorError`
     init(attributes: Attributes) throws
@@ -40,6 +43,7 @@ public protocol Operator: Sendable {
 
 extension Operator {
     public var name: String { Self.name }
+    public static var version: Int { 1 }
     public func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]? { nil }
     public func multiplyAdds(_ inputs: [Shape]) -> Int { 0 }
     /// The inputs with their axes in another order.
@@ -52,7 +56,7 @@ extension Operator {
     public static var updatesInPlace: Bool { false }
 
     /// `outputTypes`, and that each is a tensor that can exist: extents from 0 on whose product does not overflow.
-    func checkedOutputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
+    package func checkedOutputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
         let types = try outputTypes(inputs)
         for type in types {
             let countable = type.shape.map { ($0.checkedCount ?? .max) < 1 << 48 } ?? true

@@ -14,6 +14,9 @@ public enum Operators {
 
     static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
+    /// The version of an operator; nil for a name that is not registered.
+    public static func version(of name: String) -> Int? { byName[name]?.version }
+
     /// - Throws: `OperatorError` for a name that is not registered or attributes that do not fit.
     public static func make(_ name: String, _ attributes: Attributes) throws -> any Operator {
         guard let type = byName[name] else {

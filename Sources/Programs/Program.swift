@@ -3,6 +3,7 @@ public import Tensors
 /// A value of a program: an input, a constant, or an output of a node.
 public struct Value: Hashable, Sendable {
     public let id: Int
+    package init(id: Int) { self.id = id }
 }
 
 /// A model's computation: inputs, constants, nodes in an order in which they can run, named outputs. Dimensions may be
@@ -11,13 +12,27 @@ public struct Program: Sendable {
     public struct Input: Sendable {
         public let name: String
         public let value: Value
+
+        package init(name: String, value: Value) { (self.name, self.value) = (name, value) }
     }
     public struct Constant: Sendable {
-        /// Its name is unique among the program's constants.
-        public let tensor: StoredTensor
+        /// Unique among the program's constants.
+        public let name: String
+        /// That of the tensor: a value of it is F32, I64 or BOOL.
+        public let elementType: ElementType
+        public let shape: Shape
         /// A tensor of the checkpoint, which a recipe may compress; else a table that the tool made.
         public let isWeight: Bool
         public let value: Value
+        /// The tensor with its elements; nil for a weight of a package, which holds an encoding in its place.
+        public let tensor: StoredTensor?
+
+        package init(
+            name: String, elementType: ElementType, shape: Shape, isWeight: Bool, value: Value, tensor: StoredTensor?
+        ) {
+            (self.name, self.elementType, self.shape) = (name, elementType, shape)
+            (self.isWeight, self.value, self.tensor) = (isWeight, value, tensor)
+        }
     }
     public struct Node: Sendable {
         /// Where it stands in the model, e.g. `encoder.layer.0.attention.self.query`; unique among the nodes.
@@ -25,10 +40,16 @@ public struct Program: Sendable {
         public let operation: any Operator
         public let inputs: [Value]
         public let outputs: [Value]
+
+        package init(label: String, operation: any Operator, inputs: [Value], outputs: [Value]) {
+            (self.label, self.operation, self.inputs, self.outputs) = (label, operation, inputs, outputs)
+        }
     }
     public struct Output: Sendable {
         public let name: String
         public let value: Value
+
+        package init(name: String, value: Value) { (self.name, self.value) = (name, value) }
     }
     /// Memory that a runtime keeps from one run to the next, such as a key/value cache.
     public struct State: Sendable {
@@ -39,6 +60,10 @@ public struct Program: Sendable {
         public let next: Value
         /// What every element is before the first run.
         public let initial: Double
+
+        package init(name: String, value: Value, next: Value, initial: Double) {
+            (self.name, self.value, self.next, self.initial) = (name, value, next, initial)
+        }
     }
     /// A free dimension and what is known of it.
     public struct FreeDimension: Equatable, Sendable {
@@ -83,6 +108,26 @@ public struct Program: Sendable {
     public internal(set) var interface: Interface
     /// By `Value.id`.
     public let types: [TensorType]
+
+    package init(
+        name: String, dimensions: [FreeDimension], inputs: [Input], constants: [Constant], nodes: [Node],
+        outputs: [Output], states: [State], interface: Interface = Interface(), types: [TensorType]
+    ) {
+        (self.name, self.dimensions, self.inputs, self.constants) = (name, dimensions, inputs, constants)
+        (self.nodes, self.outputs, self.states, self.types) = (nodes, outputs, states, types)
+        self.interface = interface
+    }
+
+    /// The same program with other parts for some of its own. Nothing is checked.
+    package func with(
+        name: String? = nil, inputs: [Input]? = nil, constants: [Constant]? = nil, nodes: [Node]? = nil,
+        outputs: [Output]? = nil, states: [State]? = nil, interface: Interface? = nil, types: [TensorType]? = nil
+    ) -> Program {
+        Program(
+            name: name ?? self.name, dimensions: dimensions, inputs: inputs ?? self.inputs,
+            constants: constants ?? self.constants, nodes: nodes ?? self.nodes, outputs: outputs ?? self.outputs,
+            states: states ?? self.states, interface: interface ?? self.interface, types: types ?? self.types)
+    }
 
     public func type(of value: Value) -> TensorType { types[value.id] }
 
@@ -135,9 +180,7 @@ public struct Program: Sendable {
             name: name, dimensions: dimensions.filter { numbers[$0.name] == nil }, interface: interface)
         var mapped: [Value: Value] = [:]
         for input in inputs { mapped[input.value] = builder.input(input.name, bound(input.value)) }
-        for constant in constants {
-            mapped[constant.value] = builder.constant(constant.tensor, isWeight: constant.isWeight)
-        }
+        for constant in constants { mapped[constant.value] = builder.constant(constant) }
         for state in states {
             mapped[state.value] = builder.state(state.name, bound(state.value), initial: state.initial)
         }
@@ -172,7 +215,7 @@ public struct Program: Sendable {
 
     /// The names of the operators that read each constant, by the constant's name, in the order of the program.
     public var constantReaders: [String: [String]] {
-        let names = Dictionary(uniqueKeysWithValues: constants.map { ($0.value, $0.tensor.name) })
+        let names = Dictionary(uniqueKeysWithValues: constants.map { ($0.value, $0.name) })
         var readers: [String: [String]] = [:]
         for node in nodes {
             for name in node.inputs.compactMap({ names[$0] })
@@ -181,5 +224,23 @@ public struct Program: Sendable {
             }
         }
         return readers
+    }
+}
+
+extension Program.Constant {
+    /// A constant whose tensor is at hand.
+    init(_ tensor: StoredTensor, isWeight: Bool, value: Value) {
+        self.init(
+            name: tensor.name, elementType: tensor.elementType, shape: tensor.shape, isWeight: isWeight, value: value,
+            tensor: tensor)
+    }
+
+    /// The tensor with its elements.
+    /// - Throws: `ShapeError` for a weight of a package.
+    public func requireTensor() throws -> StoredTensor {
+        guard let tensor else {
+            throw ShapeError(operator: "constant \"\(name)\"", reason: "its elements are encoded in a package")
+        }
+        return tensor
     }
 }

@@ -90,13 +90,19 @@ public struct ProgramBuilder {
     /// A tensor of the checkpoint (`isWeight`) or a table. The same name again gives the same value.
     /// A weight of any floating-point type computes as float32.
     public mutating func constant(_ tensor: StoredTensor, isWeight: Bool) -> Value {
-        if let value = constantByName[tensor.name] { return value }
-        let type: ElementType =
-            tensor.elementType.isFloatingPoint ? .float32 : tensor.elementType == .bool ? .bool : .int64
-        let value = makeValue(TensorType(type, shape: tensor.shape))
-        constants.append(Program.Constant(tensor: tensor, isWeight: isWeight, value: value))
-        constantByName[tensor.name] = value
-        if !isWeight { tables[value] = tensor }
+        constant(Program.Constant(tensor, isWeight: isWeight, value: Value(id: 0)))
+    }
+
+    /// A constant of another program.
+    mutating func constant(_ constant: Program.Constant) -> Value {
+        if let value = constantByName[constant.name] { return value }
+        let value = makeValue(TensorType(constant.elementType.valueType, shape: constant.shape))
+        constants.append(
+            Program.Constant(
+                name: constant.name, elementType: constant.elementType, shape: constant.shape,
+                isWeight: constant.isWeight, value: value, tensor: constant.tensor))
+        constantByName[constant.name] = value
+        if !constant.isWeight { tables[value] = constant.tensor }
         return value
     }
 

@@ -8,7 +8,10 @@ extension Program: CustomStringConvertible {
     ///       constant embeddings.LayerNorm.bias: F32[384]
     ///       %3 = gather(embeddings.word_embeddings.weight, input_ids) "embeddings": F32[batch,sequence,384]
     ///       output last_hidden_state = %90
-    public var description: String {
+    public var description: String { lines.joined(separator: "\n") + "\n" }
+
+    /// The lines of `description`.
+    public var lines: [String] {
         var names: [Value: String] = [:]
         var lines = ["program \(name)(\(dimensions.map(\.name).joined(separator: ", ")))"]
         for input in inputs {
@@ -16,9 +19,9 @@ extension Program: CustomStringConvertible {
             lines.append("  input \(input.name): \(type(of: input.value))")
         }
         for constant in constants {
-            names[constant.value] = constant.tensor.name
+            names[constant.value] = constant.name
             lines.append(
-                "  \(constant.isWeight ? "weight" : "table") \(constant.tensor.name): \(type(of: constant.value))")
+                "  \(constant.isWeight ? "weight" : "table") \(constant.name): \(type(of: constant.value))")
         }
         for state in states {
             names[state.value] = state.name
@@ -42,7 +45,7 @@ extension Program: CustomStringConvertible {
         for state in states where state.next != state.value {
             lines.append("  update \(state.name) = \(names[state.next] ?? "?")")
         }
-        return lines.joined(separator: "\n") + "\n"
+        return lines
     }
 }
 

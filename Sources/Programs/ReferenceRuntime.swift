@@ -11,7 +11,7 @@ extension FrozenProgram {
     /// - Throws: `ShapeError` naming the operator for values without meaning (an index out of range).
     public func evaluate(
         _ inputs: [String: HostTensor], states: inout [String: HostTensor],
-        constant: (Program.Constant) throws -> HostTensor = { HostTensor($0.tensor) },
+        constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) },
         observe: (Program.Node, [HostTensor]) throws -> Void = { _, _ in }
     ) throws -> [(name: String, tensor: HostTensor)] {
         var values: [Value: HostTensor] = [:]
@@ -73,7 +73,8 @@ extension FrozenProgram {
 
     /// The same for a program whose states, if it has any, start as it says.
     public func evaluate(
-        _ inputs: [String: HostTensor], constant: (Program.Constant) throws -> HostTensor = { HostTensor($0.tensor) },
+        _ inputs: [String: HostTensor],
+        constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) },
         observe: (Program.Node, [HostTensor]) throws -> Void = { _, _ in }
     ) throws -> [(name: String, tensor: HostTensor)] {
         var states: [String: HostTensor] = [:]

@@ -16,7 +16,7 @@ public struct ScaledWeights: Sendable {
     public let sites: [ScalingSite]
 
     public init(of parts: [Program]) {
-        let weights = parts.flatMap { $0.constants.filter(\.isWeight).map(\.tensor) }
+        let weights = parts.flatMap { $0.constants.filter(\.isWeight).compactMap(\.tensor) }
         sources = Dictionary(weights.map { ($0.name, $0) }) { first, _ in first }
         sites = parts.scalingSites
     }
@@ -54,12 +54,10 @@ public struct ScaledWeights: Sendable {
 extension Program {
     /// The same program with other tensors for some of its weights, by name, of the same shapes.
     public func replacing(_ tensors: [String: StoredTensor]) -> Program {
-        let changed = constants.map { constant in
-            guard constant.isWeight, let tensor = tensors[constant.tensor.name] else { return constant }
-            return Constant(tensor: tensor, isWeight: true, value: constant.value)
-        }
-        return Program(
-            name: name, dimensions: dimensions, inputs: inputs, constants: changed, nodes: nodes, outputs: outputs,
-            states: states, interface: interface, types: types)
+        with(
+            constants: constants.map { constant in
+                guard constant.isWeight, let tensor = tensors[constant.name] else { return constant }
+                return Constant(tensor, isWeight: true, value: constant.value)
+            })
     }
 }

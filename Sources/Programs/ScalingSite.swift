@@ -53,10 +53,10 @@ private struct SiteFinder {
     init(_ program: Program) {
         self.program = program
         weights = Dictionary(
-            uniqueKeysWithValues: program.constants.filter(\.isWeight).map { ($0.value, $0.tensor.name) })
+            uniqueKeysWithValues: program.constants.filter(\.isWeight).map { ($0.value, $0.name) })
         zeros = Set(
             program.constants.filter {
-                !$0.isWeight && $0.tensor.shape.rank == 1 && $0.tensor.floats().allSatisfy { $0 == 0 }
+                !$0.isWeight && $0.shape.rank == 1 && $0.tensor?.floats().allSatisfy { $0 == 0 } == true
             }.map(\.value))
         readers = program.nodes.reduce(into: [:]) { readers, node in
             for value in Set(node.inputs) { readers[value, default: []].append(node) }

@@ -29,3 +29,11 @@ public struct TensorType: Hashable, Sendable, CustomStringConvertible {
         "\(elementType.rawValue)[\(dimensions.map(\.description).joined(separator: ","))]"
     }
 }
+
+extension ElementType {
+    /// The type that a constant of this type has as a value of a program: F32, I64 or BOOL.
+    public var valueType: ElementType {
+        if self == .bool { return .bool }
+        return isFloatingPoint ? .float32 : .int64
+    }
+}

@@ -81,7 +81,8 @@ public struct Parity: Sendable {
             if options.stages.contains(.structure) {
                 progress(.structure, 0)
                 report.structure = try StructureStage(
-                    of: try subject.package?.contents ?? PackageContents(inMemory: program), programs: programs,
+                    of: try subject.package?.contents ?? PackageContents(inMemory: ModelGraph(of: program)),
+                    programs: programs,
                     original: subject.package == nil ? nil : reference.original, package: subject.package
                 ).run()
             }

@@ -18,10 +18,10 @@ struct CachedPackageTests {
         let recipe = Recipe(default: try Codecs.codec(compress))
         let compressed = try recipe.compressing(frozen, threads: 2)
         let contents = PackageContents(
-            program: try compressed.compiled(), coverage: compressed.weights.map(CoverageEntry.init), unusedTensors: [],
+            graph: try compressed.graph(), coverage: compressed.weights.map(CoverageEntry.init), unusedTensors: [],
             provenance: Provenance(sources: [], family: "bert", recipe: recipe.json, shapes: []), assets: [])
         let key = CacheKey(
-            sources: [], parts: [], shapes: contents.program.functions.map(\.name), recipe: recipe.json)
+            sources: [], parts: [], shapes: contents.graph.functions.map(\.functionName), recipe: recipe.json)
         try PackageWriter.write(contents, to: "\(root).accelpkg") { path in
             Cache(root: root).store(packageAt: path, for: key, model: "bert")
         }

@@ -108,6 +108,7 @@ extension OptionEffect {
                 "inspect bert/model.safetensors --config surprise.json [ --ignore-config surprise ]"
             ),
             ("shape", "inspect bert [ --shape batch=1,sequence=3 ]"), ("tensors", "inspect bert [ --tensors ]"),
+            ("graph", "inspect p.accelpkg [ --graph ]"),
             ("plan", "inspect p.accelpkg [ --plan ]"), ("operators", "inspect p.accelpkg [ --operators ]"),
             ("check", "inspect damaged.accelpkg [ --check ]"), ("json", "inspect p.accelpkg [ --json ]"),
 

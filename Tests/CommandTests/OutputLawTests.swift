@@ -127,7 +127,7 @@ struct OutputLawTests {
             try FileManager.default.createDirectory(atPath: "\(folder)/empty", withIntermediateDirectories: true)
             // As a package of another tool may look.
             try FileManager.default.createDirectory(atPath: "\(folder)/other", withIntermediateDirectories: true)
-            for name in ["manifest.json", "program.bin", "Manifest.json", "runs.json", "front.json", "recipe.json"] {
+            for name in ["manifest.json", "graph.bin", "Manifest.json", "runs.json", "front.json", "recipe.json"] {
                 try Data("{}".utf8).write(to: URL(filePath: "\(folder)/other/\(name)"))
             }
             for (name, target) in [

@@ -115,7 +115,7 @@ struct PathKindTests {
             }
             // Too broken to be recognised by what it holds.
             try FileManager.default.moveItem(atPath: "\(folder)/made", toPath: "\(folder)/made.accelpkg")
-            try FileManager.default.removeItem(atPath: "\(folder)/made.accelpkg/program.bin")
+            try FileManager.default.removeItem(atPath: "\(folder)/made.accelpkg/graph.bin")
             #expect(try CommandRunner.run(["inspect", "made.accelpkg"], in: folder).status == 4)
             try FileManager.default.removeItem(atPath: "\(folder)/states.mlpackage/Manifest.json")
             #expect(try CommandRunner.run(["inspect", "states.mlpackage"], in: folder).status == 4)

@@ -100,7 +100,8 @@ struct ChannelsLayoutTests {
             let found = try #require(try package.run(inputs: ["ids": ids], states: &states)["logits"])
             let weights = Dictionary(uniqueKeysWithValues: program.weights.map { ($0.tensor.name, $0.tensor) })
             let expected = try program.functions[0].evaluate(["ids": ids]) { constant in
-                weights[constant.tensor.name].map { HostTensor($0.floats(), $0.shape) } ?? HostTensor(constant.tensor)
+                try weights[constant.name].map { HostTensor($0.floats(), $0.shape) }
+                    ?? HostTensor(constant.requireTensor())
             }[0].tensor
             #expect(found.shape == expected.shape)
             for (a, b) in zip(found.floats, expected.floats) { #expect(abs(a - b) < 4e-3) }

@@ -188,7 +188,7 @@ struct CoreMLIntegrityTests {
             #expect(exporter.choices.target == target && exporter.text.hasPrefix("coreml \(CoreMLExporter.version) "))
         }
         let package = try Self.sample("float16").package()
-        for text in ["", "coreml", "coreml 3 target=iOS18", "onnx 4", "coreml 4 target=iOS19 layout=plain"] {
+        for text in ["", "coreml", "coreml 4 target=iOS18", "onnx 5", "coreml 5 target=iOS19 layout=plain"] {
             var model = package.model
             model.metadata.other.removeAll { $0.name == CoreMLExporter.metadataKey }
             model.metadata.other.append(MILNamed(CoreMLExporter.metadataKey, text))

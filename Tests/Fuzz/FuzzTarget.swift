@@ -17,7 +17,8 @@ struct FuzzTarget: Sendable {
 
     /// All targets. A new reader: one file, one line.
     static let all: [FuzzTarget] = [
-        safetensors, shardIndex, configuration, json, zip, manifest, sourceMap, program, cacheRecord, recipe, protobuf,
+        safetensors, shardIndex, configuration, json, zip, manifest, sourceMap, graph, weightIndex, cacheRecord, recipe,
+        protobuf,
         coreMLModel, coreMLBlobs, coreML, sshSignature, modelSignature, trustPolicy, statistics,
     ]
 }

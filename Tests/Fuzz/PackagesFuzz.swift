@@ -24,21 +24,19 @@ extension FuzzTarget {
     /// source-map.json of a package whose sections are known.
     static let sourceMap = FuzzTarget(name: "source-map", seeds: [SamplePackage.linear?.sourceMap].compactMap(\.self)) {
         bytes in
-        try knownSections?.check(sourceMap: bytes, file: "fuzz")
+        try SamplePackage.linear?.tables()?.check(sourceMap: bytes, file: "fuzz")
     }
 
-    private static let knownSections = SamplePackage.linear.flatMap {
-        try? KnownSections(of: ByteView($0.program), blobs: $0.blobs, file: "fuzz")
-    }
-
-    /// program.bin: what passes validation is run.
-    static let program = FuzzTarget(
-        name: "program", seeds: (SamplePackage.operators + [SamplePackage.linear].compactMap(\.self)).map(\.program)
+    /// graph.bin: what is read is written again in the same bytes; what can be planned is run.
+    static let graph = FuzzTarget(
+        name: "graph", seeds: (SamplePackage.operators + [SamplePackage.linear].compactMap(\.self)).map(\.graph)
     ) { bytes in
-        for blobs in [[], SamplePackage.linear?.blobs ?? []] {
-            guard let program = try? AcceleratorPackage.program(bytes, file: "fuzz", blobs: blobs).program else {
-                continue
-            }
+        for tables in [SamplePackage.operators.first?.tables(), SamplePackage.linear?.tables()].compactMap(\.self) {
+            guard let graph = try? tables.graph(bytes, file: "fuzz") else { continue }
+            let again = try? graph.encoded()
+            precondition(again == bytes, "a graph has two encodings")
+            guard let program = try? graph.planned() else { continue }
+            if let violation = PlanCheck.violation(of: program) { preconditionFailure(violation) }
             for (index, function) in program.functions.enumerated() where isSmall(function) {
                 let inputs = function.inputs.map { port in
                     StoredTensor(
@@ -49,6 +47,16 @@ extension FuzzTarget {
                 _ = try executor.run(Dictionary(inputs.map { ($0.name, $0) }) { first, _ in first })
             }
         }
+    }
+
+    /// weights.bin beside a graph: what is read is written again in the same bytes.
+    static let weightIndex = FuzzTarget(name: "weight-index", seeds: [SamplePackage.linear?.weights].compactMap(\.self))
+    {
+        bytes in
+        guard let linear = SamplePackage.linear else { return }
+        let tables = try PackageTables(weights: bytes, blobs: linear.blobs, file: "fuzz")
+        precondition(tables.encoded == bytes, "a table of weights has two encodings")
+        _ = try tables.graph(ByteView(linear.graph), file: "fuzz")
     }
 
     private static func isSmall(_ function: CompiledFunction) -> Bool {
@@ -76,7 +84,8 @@ extension FuzzTarget {
 /// A small sound package, as its files.
 private struct SamplePackage: Sendable {
     let manifest: [UInt8]
-    let program: [UInt8]
+    let graph: [UInt8]
+    let weights: [UInt8]
     let sourceMap: [UInt8]
     let blobs: [ByteView]
 
@@ -114,6 +123,8 @@ private struct SamplePackage: Sendable {
         }
     }()
 
+    func tables() -> PackageTables? { try? PackageTables(weights: ByteView(weights), blobs: blobs, file: "fuzz") }
+
     private let makeContents: @Sendable () throws -> PackageContents
 
     init(_ build: @escaping @Sendable (inout ProgramBuilder) throws -> Void) throws {
@@ -124,17 +135,17 @@ private struct SamplePackage: Sendable {
             let recipe = Recipe(default: try Codecs.codec("palette:bits=4,group=8"))
             let compressed = try recipe.compressing([frozen], threads: 1)
             return PackageContents(
-                program: try compressed.compiled(), coverage: compressed.weights.map(CoverageEntry.init),
+                graph: try compressed.graph(), coverage: compressed.weights.map(CoverageEntry.init),
                 provenance: Provenance(sources: [], family: "sample", recipe: recipe.json, shapes: []))
         }
         let contents = try makeContents()
-        (manifest, program, sourceMap, blobs) = try withTemporaryFolder { folder in
+        (manifest, graph, weights, sourceMap, blobs) = try withTemporaryFolder { folder in
             try PackageWriter.write(contents, to: "\(folder)/p")
             func read(_ name: String) throws -> ByteView { try MappedFile("\(folder)/p/\(name)").bytes }
             let names = try Files.list("\(folder)/p").filter { $0.hasPrefix("weights-") }
             return (
-                try read("manifest.json").withBytes { Array($0) }, try read("program.bin").withBytes { Array($0) },
-                try read("source-map.json").withBytes { Array($0) },
+                try read("manifest.json").withBytes { Array($0) }, try read("graph.bin").withBytes { Array($0) },
+                try read("weights.bin").withBytes { Array($0) }, try read("source-map.json").withBytes { Array($0) },
                 try names.map(read)
             )
         }

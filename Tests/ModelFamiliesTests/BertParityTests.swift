@@ -24,7 +24,7 @@ struct BertParityTests {
     func accounting(subject: ParityCase) throws {
         let checkpoint = try Checkpoint(model: subject.folder)
         let model = try Families.matching(checkpoint.configuration).model(for: checkpoint)
-        let used = Set(model.programs.flatMap { $0.constants.filter(\.isWeight).map(\.tensor.name) })
+        let used = Set(model.programs.flatMap { $0.constants.filter(\.isWeight).map(\.name) })
         #expect(used.isDisjoint(with: model.unused.map(\.name)))
         #expect(used.union(model.unused.map(\.name)) == Set(checkpoint.tensors.map(\.name)))
         #expect(model.unused.allSatisfy { !$0.reason.isEmpty })

@@ -55,8 +55,8 @@ struct LawModel: Sendable {
     func outcome(_ configuration: JSON) throws -> [String] {
         let parts = ["Kokoro"].contains("\(type(of: family))") ? family.defaultParts : family.parts
         return try family.model(for: checkpoint(configuration), parts: parts).programs.map { program in
-            let tables = program.constants.filter { !$0.isWeight }.map { constant in
-                "\(SHA256.digest(of: constant.tensor.bytes))"
+            let tables = try program.constants.filter { !$0.isWeight }.map { constant in
+                "\(SHA256.digest(of: try constant.requireTensor().bytes))"
             }
             let dimensions = program.dimensions.map { "\($0)" }
             let interface = program.interface.json.text()

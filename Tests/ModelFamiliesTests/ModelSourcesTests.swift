@@ -15,8 +15,8 @@ private struct Meaning: Equatable {
         let checkpoint = try Checkpoint(model: folder)
         let model = try Families.matching(checkpoint.configuration).model(for: checkpoint)
         texts = model.programs.map(\.description)
-        tensors = model.programs.flatMap(\.constants).map { constant in
-            "\(constant.tensor.name) \(TreeDigest.digest(of: constant.tensor.bytes))"
+        tensors = try model.programs.flatMap(\.constants).map { constant in
+            "\(constant.name) \(TreeDigest.digest(of: try constant.requireTensor().bytes))"
         }
     }
 }

@@ -65,8 +65,8 @@ struct ParityCase: CustomTestStringConvertible, Sendable {
         #expect(model.unused.allSatisfy { !$0.reason.isEmpty })
         let known = Set(checkpoint.tensors.map(\.name))
         for constant in model.programs.flatMap(\.constants)
-        where constant.isWeight && known.contains(constant.tensor.name) {
-            #expect(model.used.contains(constant.tensor.name))
+        where constant.isWeight && known.contains(constant.name) {
+            #expect(model.used.contains(constant.name))
         }
     }
 

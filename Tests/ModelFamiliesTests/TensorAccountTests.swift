@@ -27,7 +27,7 @@ struct TensorAccountTests {
     func ownHead() throws {
         let model = try withHead { $0.map { $0 + 1 } }
         #expect(model.unused.isEmpty)
-        #expect(model.programs[0].constants.contains { $0.tensor.name == head })
+        #expect(model.programs[0].constants.contains { $0.name == head })
     }
 
     @Test("tensors of buffers and of other heads are unused, each with its reason")

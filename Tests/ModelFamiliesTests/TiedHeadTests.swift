@@ -40,7 +40,7 @@ struct TiedHeadTests {
     }
 
     private func weights(_ model: FamilyModel) -> Set<String> {
-        Set(model.programs.last?.constants.filter(\.isWeight).map(\.tensor.name) ?? [])
+        Set(model.programs.last?.constants.filter(\.isWeight).map(\.name) ?? [])
     }
 
     @Test("A tied head that is stored and differs counts, and a remark says so", arguments: tied)

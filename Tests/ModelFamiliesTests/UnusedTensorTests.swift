@@ -188,7 +188,7 @@ struct UnusedTensorTests {
         let model = try family.model(for: checkpoint, parts: family.parts)
         var found = Set(model.origins.kept.map(\.name))
         for constant in model.programs.flatMap(\.constants) where constant.isWeight {
-            let tensor = constant.tensor
+            let tensor = try constant.requireTensor()
             guard let derivation = model.origins.derivations[tensor.name] else {
                 #expect(checkpoint[tensor.name]?.shape == tensor.shape, "\(tensor.name)")
                 found.insert(tensor.name)

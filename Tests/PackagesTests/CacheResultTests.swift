@@ -28,7 +28,7 @@ struct CacheResultTests {
     /// Every field of a key that can be seen in a package, changed.
     private static func wrongKeys(_ contents: PackageContents) -> [(field: String, key: CacheKey)] {
         let (sources, recipe) = (contents.provenance.sources, contents.provenance.recipe)
-        let shapes = contents.program.functions.map(\.name)
+        let shapes = contents.graph.functions.map(\.functionName)
         var changed = sources
         changed[1].digest = other
         var resized = sources
@@ -88,7 +88,7 @@ struct CacheResultTests {
                 cache.store(packageAt: $0, for: CacheKey(of: others), model: "tiny")
             }
             let names = [
-                PackageFormat.manifestName, PackageFormat.programName, PackageFormat.sourceMapName,
+                PackageFormat.manifestName, PackageFormat.weightsName, PackageFormat.sourceMapName,
                 PackageFormat.blobName(0),
             ]
             let stranger = try #require(
@@ -121,7 +121,7 @@ struct CacheResultTests {
         try withPackage { _, _, contents, _ in
             var manifest = try Manifest(files: contents)
             let key = CacheKey(
-                sources: contents.provenance.sources, parts: [], shapes: contents.program.functions.map(\.name),
+                sources: contents.provenance.sources, parts: [], shapes: contents.graph.functions.map(\.functionName),
                 recipe: ["default": "int8", "rules": []], options: [("target", "bits 4")])
             #expect(key.contradiction(with: manifest) == nil)
             manifest.provenance.sources.removeLast()
@@ -136,7 +136,7 @@ struct CacheResultTests {
         let key = CacheKey(exporting: package, as: "coreml 3", choices: [])
         let right = [
             "accelc.version": Tool.version, "accelc.recipe": contents.provenance.recipe.text(),
-            "accelc.shapes": contents.program.functions.map(\.name).joined(separator: " "),
+            "accelc.shapes": contents.graph.functions.map(\.functionName).joined(separator: " "),
         ].merging(contents.provenance.sources.map { ("accelc.source.\($0.name)", $0.digest.description) }) { a, _ in a }
         #expect(key.contradiction(withExport: right) == nil)
         // A rule that the exporter needed comes before those asked for.

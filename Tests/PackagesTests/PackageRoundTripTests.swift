@@ -27,10 +27,11 @@ struct PackageRoundTripTests {
     }
 
     private func expect(_ package: AcceleratorPackage, equals contents: PackageContents) throws {
-        let (read, written) = (package.program, contents.program)
-        #expect(try encoding(read) == encoding(written))
-        #expect(read.weights.map(\.name) == written.weights.map(\.name))
-        for (left, right) in zip(read.weights, written.weights) {
+        let (read, written) = (package.graph, contents.graph)
+        // Functions as bytes: they hold no `Equatable` operators.
+        #expect(try read.encoded() == written.encoded())
+        #expect(read.tensors.map(\.name) == written.tensors.map(\.name))
+        for (left, right) in zip(read.tensors, written.tensors) {
             #expect(left.codec.specification == right.codec.specification)
             #expect(left.sections == right.sections)
             #expect(left.shape == right.shape && left.elementType == right.elementType)
@@ -46,11 +47,6 @@ struct PackageRoundTripTests {
         #expect(package.manifest.assetNames == ["1_Pooling/config.json", "config.json"])
         #expect(try package.asset("config.json")?.content == contents.assets[0].content)
         #expect(try package.asset("tokenizer.json") == nil)
-    }
-
-    /// Functions as bytes: they hold no `Equatable` operators.
-    private func encoding(_ program: CompiledProgram) throws -> ByteView {
-        try ProgramEncoder.encode(program.functions, weights: [], sections: [])
     }
 
     @Test("exponents come back, decompression undoes them, and those that cannot be are refused")
@@ -71,19 +67,19 @@ struct PackageRoundTripTests {
                     ).tensor
                 contents.coverage[index].scaling = scaling
             }
-            contents.program.weights = contents.coverage.map(\.tensor)
+            contents.graph.tensors = contents.coverage.map(\.tensor)
             let path = "\(folder)/p"
             try PackageWriter.write(contents, to: path)
             let package = try AcceleratorPackage(at: path)
-            #expect(package.manifest.minor == 3 && package.manifest.optionalFeatures.contains("scaled-channels"))
+            #expect(package.manifest.optionalFeatures.contains("scaled-channels"))
             #expect(try package.coverage.map(\.scaling) == contents.coverage.map(\.scaling))
             try package.decompress(to: "\(folder)/w.safetensors", as: .float32)
             #expect(try SafetensorsFile("\(folder)/w.safetensors").tensors.map { $0.floats() } == plain)
 
             let map = try MappedFile("\(path)/source-map.json").bytes.array
             let text = String(decoding: map, as: UTF8.self)
-            let known = try KnownSections(
-                of: try MappedFile("\(path)/program.bin").bytes, blobs: package.blobs, file: "p")
+            let known = try PackageTables(
+                weights: try MappedFile("\(path)/weights.bin").bytes, blobs: package.blobs, file: "p")
             for (old, new, reason) in [
                 (#""scaledRows":[-4,"#, #""scaledRows":[-33,"#, "-33 is outside of -32...32"),
                 (#""scaledRows":[-4,"#, #""scaledRows":["#, "expected 32 exponents for a tensor of [32,32], found 31"),
@@ -118,7 +114,7 @@ struct PackageRoundTripTests {
             let path = "\(folder)/p"
             try PackageWriter.write(contents, to: path)
             let package = try AcceleratorPackage(at: path)
-            #expect(package.manifest.minor == 3 && package.manifest.optionalFeatures.contains("origins"))
+            #expect(package.manifest.optionalFeatures.contains("origins"))
             let map = try package.sourceMap()
             #expect(map.coverage.map(\.derivation) == contents.coverage.map(\.derivation))
             #expect(map.coverage[0].copies == ["head"] && map.keptTensors.map { $0.floats() } == [[0.1, 3]])
@@ -136,8 +132,8 @@ struct PackageRoundTripTests {
             #expect(written["g"]?.shape == [32, 1] && written["table"]?.floats() == [0.1, 3])
             #expect(written["head"]?.floats() == contents.coverage[0].tensor.floats())
 
-            let known = try KnownSections(
-                of: try MappedFile("\(path)/program.bin").bytes, blobs: package.blobs, file: "p")
+            let known = try PackageTables(
+                weights: try MappedFile("\(path)/weights.bin").bytes, blobs: package.blobs, file: "p")
             for (old, new, reason) in [
                 (#""rule":"reshape""#, #""rule":"turn""#, "\"turn\" is not known"),
                 ("[32,2,4,4]", "[32,2,4,5]", "expected one tensor of 1024 elements"),
@@ -179,7 +175,7 @@ struct PackageRoundTripTests {
         try withTemporaryFolder { folder in
             try PackageWriter.write(try TinyModel(compress: "float32").contents(), to: "\(folder)/p")
             let package = try AcceleratorPackage(at: "\(folder)/p")
-            let weights = package.program.weights
+            let weights = package.graph.tensors
             #expect(
                 weights.first { $0.name == "first.weight" }?.sections
                     == weights.first { $0.name == "second.weight" }?.sections)
@@ -218,7 +214,7 @@ struct PackageRoundTripTests {
                     try PackageWriter.write(try TinyModel(rows: rows).contents(), to: "\(folder)/\(rows)")
                     let files = GuardedFiles(PackageFolder(path: "\(folder)/\(rows)"))
                     let package = try AcceleratorPackage(files)
-                    try require(package.program.weights.count == 4)
+                    try require(package.graph.tensors.count == 4)
                     opened.append(files.opened)
                 }
                 try require(opened[0] == opened[1])

@@ -51,7 +51,7 @@ struct TinyModel {
         let frozen = try shapes.map { try program.freezing(ShapeBindings(parsing: $0)) }
         let compressed = try recipe.compressing(frozen, threads: threads)
         return PackageContents(
-            program: try compressed.compiled(), coverage: compressed.weights.map(CoverageEntry.init),
+            graph: try compressed.graph(), coverage: compressed.weights.map(CoverageEntry.init),
             unusedTensors: [UnusedTensor(name: "embeddings.position_ids", reason: "a buffer, not a weight")],
             provenance: Provenance(
                 sources: tensors.map {
@@ -69,7 +69,7 @@ extension CacheKey {
     /// The key of a conversion that makes these contents.
     init(of contents: PackageContents) {
         self.init(
-            sources: contents.provenance.sources, parts: [], shapes: contents.program.functions.map(\.name),
+            sources: contents.provenance.sources, parts: [], shapes: contents.graph.functions.map(\.functionName),
             recipe: contents.provenance.recipe)
     }
 }

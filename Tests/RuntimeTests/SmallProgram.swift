@@ -52,9 +52,9 @@ struct SmallProgram {
     func reference() throws -> [HostTensor] {
         let stored = Dictionary(uniqueKeysWithValues: program.weights.map { ($0.name, $0) })
         return try frozen.evaluate(inputs) { constant in
-            guard constant.isWeight, let weight = stored[constant.tensor.name],
-                constant.tensor.elementType.isFloatingPoint
-            else { return HostTensor(constant.tensor) }
+            guard constant.isWeight, let weight = stored[constant.name], constant.elementType.isFloatingPoint else {
+                return try HostTensor(constant.requireTensor())
+            }
             return HostTensor(weight.floats(), weight.shape)
         }.map(\.tensor)
     }

@@ -8,6 +8,7 @@ import WeightCompression
 ///        speed palette BITS FILE TYPE        processor seconds of one palette of raw weights, and its squared error
 ///        speed hash                          GB/s of SHA-256, one stream
 ///        speed gptq [ROUNDS]                 the lines of GPTQ alone
+///        speed open PACKAGE DECODER          milliseconds of opening a package, and one of the decoder's architecture with 32 layers
 @main struct Speed {
     static func main() throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
@@ -15,6 +16,7 @@ import WeightCompression
             return try palette(bits: arguments[1], of: MappedFile(arguments[2]).bytes, type)
         }
         if arguments.first == "hash" { return print(text(hashing(9), 3)) }
+        if arguments.first == "open", arguments.count == 3 { return try open(arguments[1], decoder: arguments[2]) }
         if arguments.first == "gptq" { return try feedback(arguments.dropFirst().first.flatMap(Int.init) ?? 15) }
         let rounds = arguments.first.flatMap(Int.init) ?? 15
         let weights = Weights(rows: 4096, columns: 4096)

@@ -114,8 +114,8 @@ struct ChannelScalingTests {
             #expect(again.tensors[name]?.bytes == tensor.bytes)
             let scaling = try #require(scaled.scalings[name])
             let back = try #require(tensor.scaled(by: scaling.inverse))
-            let source = programs.flatMap(\.constants).first { $0.tensor.name == name }
-            #expect(back.bytes == source?.tensor.bytes)
+            let source = programs.flatMap(\.constants).first { $0.name == name }
+            #expect(back.bytes == source?.tensor?.bytes)
         }
         for name in scaled.scalings.keys {
             var changed = scaled.scalings

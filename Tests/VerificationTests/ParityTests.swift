@@ -87,7 +87,7 @@ struct ParityTests {
             let path = "\(folder)/tiny.accelpkg"
             let digest = try PackageWriter.write(
                 PackageContents(
-                    program: try compressed.compiled(), coverage: compressed.weights.map { CoverageEntry($0) },
+                    graph: try compressed.graph(), coverage: compressed.weights.map { CoverageEntry($0) },
                     provenance: Provenance(
                         sources: [], family: "tiny", recipe: "float16", shapes: ["batch=2,sequence=8"])),
                 to: path)

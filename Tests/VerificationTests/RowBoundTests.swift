@@ -136,7 +136,7 @@ struct RowBoundTests {
         let frozen = try programs.map { try $0.replacing(scaled.tensors).freezing(bindings) }
         let compressed = try Recipe(default: Codecs.codec("int4:method=awq")).compressing(frozen, threads: 2)
         let contents = PackageContents(
-            program: try compressed.compiled(),
+            graph: try compressed.graph(),
             coverage: compressed.weights.map { weight in
                 var entry = CoverageEntry(weight)
                 entry.scaling = scaled.scalings[weight.tensor.name]

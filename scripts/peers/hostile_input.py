@@ -134,7 +134,7 @@ def archives(scratch):
     files = [("as it is", sound), ("by zipfile", rewritten(lambda _: None)), ("empty", b""), ("twice", sound * 2), ("something before", b"x" * 64 + sound),
              ("a comment", sound[:-2] + b"\3\0abc"), ("an archive as the comment", sound[:-2] + struct.pack("<H", 22) + end + bytes(18))]
     for name in ("../a", "/a", "a/../../b", "C:a", "..\\a", "a\0b", "", "manifest.json", "MANIFEST.JSON", "assets/e\u0301", "n" * 300,
-                 "assets/x", "program.bin/x", "assets"):
+                 "assets/x", "graph.bin/x", "assets"):
         files.append((f"an entry called {name[:20]!r}", rewritten(more(name))))
     files += [("a symbolic link", rewritten(more("assets/l", b"/etc/passwd", 0o120777))), ("a pipe", rewritten(more("assets/l", b"", 0o010644))),
               ("a hard link", rewritten(more("assets/l", b"", extra=struct.pack("<HH12x", 0x0D, 18) + b"target"))),

@@ -4,7 +4,7 @@ extension CoreMLExporter {
     /// The metadata entry that says which choices of which version of the exporter made a package.
     static let metadataKey = "accelc.exporter"
 
-    /// The entry's text, e.g. `coreml 4 target=iOS18 precision=float16 layout=plain shapes-as=functions allow-fallback=no`.
+    /// The entry's text, e.g. `coreml 5 target=iOS18 precision=float16 layout=plain shapes-as=functions allow-fallback=no`.
     var text: String {
         var words = [
             "\(Self.name) \(Self.version)", "target=\(choices.target.rawValue)",

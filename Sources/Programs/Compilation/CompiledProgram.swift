@@ -6,10 +6,14 @@ public struct CompiledProgram: Sendable {
     public var functions: [CompiledFunction]
     /// Weights and tables. `Operand.Storage.weight` counts into it.
     public var weights: [CompressedTensor]
+    /// The functions before they were planned.
+    public let graph: [FrozenProgram]
 
-    public init(functions: [CompiledFunction], weights: [CompressedTensor]) {
+    /// - Parameter functions: the plans of the graph's.
+    package init(of graph: ModelGraph, functions: [CompiledFunction]) {
         self.functions = functions
-        self.weights = weights
+        weights = graph.tensors
+        self.graph = graph.functions
     }
 }
 

@@ -26,6 +26,8 @@ struct FunctionCompiler {
 
     private let function: FrozenProgram
     private let uses: [Value: Int]
+    /// What each state is to hold for the next run, by what it holds at first.
+    private let nextOfState: [Value: Value]
     private var placements: [Value: Placement] = [:]
     private var calls: [Call] = []
     private var buffers: [MemoryPlan.Buffer] = []
@@ -33,15 +35,21 @@ struct FunctionCompiler {
     init(_ function: FrozenProgram) {
         self.function = function
         uses = function.program.useCounts
+        nextOfState = Dictionary(function.program.states.map { ($0.value, $0.next) }) { first, _ in first }
     }
 
-    mutating func compiled(with weights: inout WeightTable) throws -> CompiledFunction {
+    /// - Parameter weights: the indices of all tensors by name; every constant is one of them.
+    mutating func compiled(with weights: [String: Int]) throws -> CompiledFunction {
         let program = function.program
         for (index, input) in program.inputs.enumerated() {
             placements[input.value] = placement(.input(index), of: input.value)
         }
         for constant in program.constants {
-            placements[constant.value] = placement(.weight(try weights.index(of: constant)), of: constant.value)
+            guard let index = weights[constant.name] else {
+                throw ShapeError(
+                    operator: "constant \"\(constant.name)\"", reason: "the graph has no tensor of this name")
+            }
+            placements[constant.value] = placement(.weight(index), of: constant.value)
         }
         for (index, state) in program.states.enumerated() {
             placements[state.value] = placement(.state(index), of: state.value)
@@ -51,20 +59,11 @@ struct FunctionCompiler {
         let outputs = finalOutputs()
         updateStates()
         for (_, placement) in outputs { extendLifetime(of: placement, to: calls.count) }
-        let plan = MemoryPlan(buffers)
+        let plan = try MemoryPlan(buffers, of: function.functionName)
         return CompiledFunction(
             name: function.functionName, part: program.name, bindings: function.bindings,
-            inputs: program.inputs.map {
-                .init(
-                    name: $0.name, elementType: program.type(of: $0.value).elementType,
-                    shape: function.shape(of: $0.value))
-            },
-            outputs: outputs.map { .init(name: $0, operand: operand($1, plan)) },
-            states: program.states.map {
-                .init(
-                    name: $0.name, elementType: program.type(of: $0.value).elementType,
-                    shape: function.shape(of: $0.value), initial: $0.initial)
-            },
+            inputs: function.inputs, outputs: outputs.map { .init(name: $0, operand: operand($1, plan)) },
+            states: function.states,
             arenaBytes: plan.arenaBytes,
             calls: calls.map { call in
                 KernelCall(
@@ -98,7 +97,7 @@ struct FunctionCompiler {
     /// The state that a node overwrites with its value for the next run, when nothing else reads what it held before.
     private func updatedInPlace(_ node: Program.Node) -> Placement? {
         guard type(of: node.operation).updatesInPlace, let source = node.inputs.first, uses[source] == 1,
-            function.program.states.contains(where: { $0.value == source && $0.next == node.outputs[0] })
+            let next = nextOfState[source], next == node.outputs.first
         else { return nil }
         return placements[source]
     }

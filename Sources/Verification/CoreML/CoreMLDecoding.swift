@@ -31,7 +31,7 @@ struct CoreMLDecoding {
         mutating func run(
             _ function: FrozenProgram, _ inputs: (_ made: [String: HostTensor]) -> [String: HostTensor],
             joining: ([String: HostTensor]) throws -> [String: HostTensor] = { $0 },
-            constant: (Program.Constant) -> HostTensor = { HostTensor($0.tensor) }
+            constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) }
         ) throws {
             let results: [(name: String, tensor: HostTensor)] = try function.evaluate(
                 inputs(made), states: &states, constant: constant)
@@ -83,7 +83,7 @@ struct CoreMLDecoding {
                     try ofStored.run(
                         model, own,
                         constant: { constant in
-                            stored[constant.tensor.name].map { HostTensor($0) } ?? HostTensor(constant.tensor)
+                            try HostTensor(stored[constant.name] ?? constant.requireTensor())
                         })
                 }
                 if options.stages.contains(.outputs) { try original.run(model, own) }

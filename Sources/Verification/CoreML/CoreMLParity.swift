@@ -80,7 +80,7 @@ struct CoreMLParity {
             }
             return [:]
         }
-        let constants = programs.flatMap(\.constants).filter(\.isWeight).map(\.tensor)
+        let constants = programs.flatMap(\.constants).filter(\.isWeight).compactMap(\.tensor)
         let sources = Dictionary(constants.map { ($0.name, $0) }) { first, _ in first }
         let stage = CoreMLWeightStage(
             package: package, sources: sources.values.sorted { $0.name < $1.name }, budget: options.budget,

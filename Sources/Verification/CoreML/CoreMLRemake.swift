@@ -32,8 +32,7 @@ struct CoreMLRemake {
                     of: planned.source, as: planned.choice.codec, threads: threads)
             }
             if package.note("package") != nil {
-                let weights = Set(program.weights.map(\.tensor.name))
-                program = try CompressedProgram(lifting: program.compiled(), isWeight: weights.contains)
+                program = try program.graph().compressed
             }
             let draft = try exporter.draft(of: ExportedModel(program: program, family: "", provenance: []))
             for difference in try package.differences(from: draft, exceptElementsOf: open) {

@@ -43,7 +43,7 @@ struct CoreMLRun {
         func expected(_ stored: [String: StoredTensor], _ model: FrozenProgram) throws -> CoreMLComparison.Expected {
             var states = start.ofModel
             let outputs = try model.evaluate(inputs, states: &states) { constant in
-                stored[constant.tensor.name].map { HostTensor($0) } ?? HostTensor(constant.tensor)
+                try HostTensor(stored[constant.name] ?? constant.requireTensor())
             }
             return CoreMLComparison.Expected(outputs: outputs, states: states)
         }

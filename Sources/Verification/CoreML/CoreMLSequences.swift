@@ -12,7 +12,8 @@ extension CoreMLPackage {
         let outlines = try functions.map { function in
             function.outline(part: try part(of: function.program.name) ?? function.program.name)
         }
-        return try GoldenDecoding(CompiledProgram(functions: outlines, weights: []), golden: golden).sequences
+        let program = CompiledProgram(of: ModelGraph(functions: functions, tensors: []), functions: outlines)
+        return try GoldenDecoding(program, golden: golden).sequences
     }
 }
 

@@ -30,7 +30,7 @@ public struct SelfTest: Sendable {
     ) throws -> SelfTestReport {
         let model = try ReferenceModel(programs, for: program, in: package)
         let bench = try SelfTestBench(program, model: model, seed: seed, threads: threads)
-        let contents = try package?.contents ?? PackageContents(inMemory: program)
+        let contents = try package?.contents ?? PackageContents(inMemory: ModelGraph(of: program))
         func differences(_ contents: PackageContents) throws -> [StructureFinding.Difference] {
             try StructureStage(of: contents, programs: programs, original: original).run().differences
         }

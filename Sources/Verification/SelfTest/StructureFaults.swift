@@ -10,7 +10,9 @@ struct DroppedOutput: StructureFault {
     let detail = "a function no longer gives its last output"
 
     func inject(into contents: PackageContents) -> PackageContents? {
-        contents.changingFunction { function in function.outputs.popLast() != nil }
+        contents.changingFunction { program in
+            program.outputs.isEmpty ? nil : program.with(outputs: program.outputs.dropLast())
+        }
     }
 }
 
@@ -20,12 +22,10 @@ struct TransposedOutput: StructureFault {
     let detail = "the last two axes of an output change places"
 
     func inject(into contents: PackageContents) -> PackageContents? {
-        contents.changingOutput { layout in
-            let rank = layout.shape.rank
-            guard rank > 1, layout.shape.count > 1, layout.strides.count == rank else { return false }
-            layout.shape.dimensions.swapAt(rank - 1, rank - 2)
-            layout.strides.swapAt(rank - 1, rank - 2)
-            return true
+        contents.changingOutput { type in
+            let rank = type.rank
+            guard rank > 1, (type.shape?.count ?? 0) > 1 else { return nil }
+            return Transpose(Array(0..<rank - 2) + [rank - 1, rank - 2])
         }
     }
 }
@@ -33,36 +33,25 @@ struct TransposedOutput: StructureFault {
 /// An output has an axis more.
 struct ReshapedOutput: StructureFault {
     let name = "reshape an output"
-    let detail = "an output has another axis, of extent 1"
+    let detail = "an output has another axis, of size 1"
 
     func inject(into contents: PackageContents) -> PackageContents? {
-        contents.changingOutput { layout in
-            guard layout.shape.rank < 8 else { return false }
-            layout.shape.dimensions.append(1)
-            layout.strides.append(1)
-            return true
-        }
+        contents.changingOutput { type in type.rank < 8 ? Reshape(to: type.dimensions + [1]) : nil }
     }
 }
 
-/// What a call should write to a state goes to memory that nothing reads.
+/// What a state is to hold for the next run is left off.
 struct LostStateWrite: StructureFault {
     let name = "lose a state's update"
-    let detail = "what is written to a state goes to memory that nothing reads"
+    let detail = "a state holds for the next run what it held before"
 
     func inject(into contents: PackageContents) -> PackageContents? {
-        contents.changingFunction { function in
-            for call in function.calls.indices {
-                for output in function.calls[call].outputs.indices {
-                    let operand = function.calls[call].outputs[output]
-                    guard case .state = operand.storage else { continue }
-                    let bytes = (operand.shape.count * operand.elementType.byteCount + 63) / 64 * 64
-                    function.calls[call].outputs[output].storage = .arena(function.arenaBytes)
-                    function.arenaBytes += bytes
-                    return true
-                }
-            }
-            return false
+        contents.changingFunction { program in
+            guard let lost = program.states.firstIndex(where: { $0.next != $0.value }) else { return nil }
+            var states = program.states
+            let state = states[lost]
+            states[lost] = .init(name: state.name, value: state.value, next: state.value, initial: state.initial)
+            return program.with(states: states)
         }
     }
 }
@@ -73,15 +62,19 @@ struct WrongStart: StructureFault {
     let detail = "a state starts as another number"
 
     func inject(into contents: PackageContents) -> PackageContents? {
-        guard let state = contents.program.functions.lazy.flatMap(\.states).first else { return nil }
+        guard let name = contents.graph.functions.lazy.flatMap(\.program.states).first?.name else { return nil }
         var copy = contents
         // Functions that share a state agree on it.
-        for function in copy.program.functions.indices {
-            for index in copy.program.functions[function].states.indices
-            where copy.program.functions[function].states[index].name == state.name {
-                copy.program.functions[function].states[index].initial =
-                    state.elementType == .bool ? 1 - state.initial : state.initial + 5
-            }
+        copy.graph.functions = contents.graph.functions.map { function in
+            function.with(
+                function.program.with(
+                    states: function.program.states.map { state in
+                        guard state.name == name else { return state }
+                        let isFlag = function.program.type(of: state.value).elementType == .bool
+                        return .init(
+                            name: name, value: state.value, next: state.next,
+                            initial: isFlag ? 1 - state.initial : state.initial + 5)
+                    }))
         }
         return copy
     }
@@ -93,11 +86,14 @@ struct ExchangedNames: StructureFault {
     let detail = "two functions are called as each other"
 
     func inject(into contents: PackageContents) -> PackageContents? {
-        guard contents.program.functions.count > 1 else { return nil }
+        guard contents.graph.functions.count > 1 else { return nil }
         var copy = contents
-        let name = copy.program.functions[0].name
-        copy.program.functions[0].name = copy.program.functions[1].name
-        copy.program.functions[1].name = name
+        let (first, second) = (contents.graph.functions[0], contents.graph.functions[1])
+        func named(_ function: FrozenProgram, as other: FrozenProgram) -> FrozenProgram {
+            FrozenProgram(frozen: function.program.with(name: other.program.name), bindings: other.bindings)
+        }
+        copy.graph.functions[0] = named(first, as: second)
+        copy.graph.functions[1] = named(second, as: first)
         return copy
     }
 }
@@ -178,36 +174,51 @@ struct ForgedReader: StructureFault {
     }
 }
 
+extension FrozenProgram {
+    fileprivate func with(_ program: Program) -> FrozenProgram {
+        FrozenProgram(frozen: program, bindings: bindings, remarks: remarks)
+    }
+}
+
 extension PackageContents {
     /// The first function that `change` can do something to, changed; nil where there is none.
-    fileprivate func changingFunction(_ change: (inout CompiledFunction) -> Bool) -> PackageContents? {
-        for index in program.functions.indices {
+    fileprivate func changingFunction(_ change: (Program) -> Program?) -> PackageContents? {
+        for (index, function) in graph.functions.enumerated() {
+            guard let changed = change(function.program) else { continue }
             var copy = self
-            if change(&copy.program.functions[index]) { return copy }
+            copy.graph.functions[index] = function.with(changed)
+            return copy
         }
         return nil
     }
 
-    fileprivate func changingOutput(_ change: (inout StridedLayout) -> Bool) -> PackageContents? {
-        changingFunction { function in
-            for index in function.outputs.indices {
-                var layout = function.outputs[index].operand.layout
-                guard change(&layout) else { continue }
-                function.outputs[index].operand.layout = layout
-                return true
+    /// The first output that `other` has an operator for gives that operator's result.
+    fileprivate func changingOutput(_ other: (TensorType) -> (any Operator)?) -> PackageContents? {
+        changingFunction { program in
+            for (index, output) in program.outputs.enumerated() {
+                guard let operation = other(program.type(of: output.value)),
+                    let types = try? operation.checkedOutputTypes([program.type(of: output.value)])
+                else { continue }
+                let result = Value(id: program.types.count)
+                var outputs = program.outputs
+                outputs[index] = .init(name: output.name, value: result)
+                let node = Program.Node(
+                    label: "\(output.name).changed", operation: operation, inputs: [output.value], outputs: [result])
+                return program.with(nodes: program.nodes + [node], outputs: outputs, types: program.types + types)
             }
-            return false
+            return nil
         }
     }
 
     fileprivate func changingOperation(_ other: (any Operator) -> (any Operator)?) -> PackageContents? {
-        changingFunction { function in
-            for index in function.calls.indices {
-                guard let changed = other(function.calls[index].operation) else { continue }
-                function.calls[index].operation = changed
-                return true
+        changingFunction { program in
+            for (index, node) in program.nodes.enumerated() {
+                guard let changed = other(node.operation) else { continue }
+                var nodes = program.nodes
+                nodes[index] = .init(label: node.label, operation: changed, inputs: node.inputs, outputs: node.outputs)
+                return program.with(nodes: nodes)
             }
-            return false
+            return nil
         }
     }
 }

@@ -48,9 +48,9 @@ struct FunctionRun {
 
     /// What the model holds under the name of each constant after decoding the package's weights.
     func storedValue(of constant: Program.Constant) throws -> HostTensor {
-        guard constant.isWeight, lossy.contains(constant.tensor.name),
-            let index = stored.index(of: constant.tensor.name)
-        else { return HostTensor(constant.tensor) }
+        guard constant.isWeight, lossy.contains(constant.name), let index = stored.index(of: constant.name) else {
+            return try HostTensor(constant.requireTensor())
+        }
         return try stored.tensor(at: index)
     }
 }
@@ -95,7 +95,8 @@ extension CompiledFunction {
 extension FrozenProgram {
     /// What a run by the reference meaning gives, as `CompiledFunction.results` has it.
     fileprivate func results(
-        of feed: FunctionFeed, constant: (Program.Constant) throws -> HostTensor = { HostTensor($0.tensor) },
+        of feed: FunctionFeed,
+        constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) },
         observe: (Program.Node, [HostTensor]) throws -> Void = { _, _ in }
     ) throws -> [String: HostTensor] {
         var states = feed.states

@@ -114,9 +114,9 @@ struct OperatorStage {
     private func originalWeight(_ index: Int) throws -> HostTensor {
         let weights = run.stored.tensors
         if weights.indices.contains(index), run.lossy.contains(weights[index].name),
-            let source = run.frozen?.program.constants.first(where: { $0.tensor.name == weights[index].name })
+            let source = run.frozen?.program.constants.first(where: { $0.name == weights[index].name })
         {
-            return HostTensor(source.tensor)
+            return try HostTensor(source.requireTensor())
         }
         return try run.stored.tensor(at: index)
     }

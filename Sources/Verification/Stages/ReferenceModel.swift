@@ -28,10 +28,11 @@ struct ReferenceModel {
         let functions = FrozenFunctions(programs, for: compiled)
         for frozen in functions.frozen.compactMap(\.self) {
             for constant in try frozen.optimized().program.constants {
+                let tensor = try constant.requireTensor()
                 if constant.isWeight {
-                    weights[constant.tensor.name] = constant.tensor
+                    weights[constant.name] = tensor
                 } else {
-                    tables[constant.tensor.name, default: []].append(constant.tensor)
+                    tables[constant.name, default: []].append(tensor)
                 }
             }
         }

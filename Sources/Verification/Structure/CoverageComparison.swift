@@ -8,7 +8,7 @@ import WeightCompression
 /// stored and why, and what reads it. Figures of errors are for S1, which computes them.
 struct CoverageComparison {
     let found: [CoverageEntry]
-    let program: CompiledProgram
+    let graph: ModelGraph
     let programs: [Program]
     /// nil: it could not be read.
     let recipe: Recipe?
@@ -105,16 +105,16 @@ struct CoverageComparison {
 
     /// What functions read is what the table says, bytes and all.
     private func compareStored(_ finding: inout StructureFinding) {
-        let byName = Dictionary(program.weights.map { ($0.name, $0) }) { first, _ in first }
+        let byName = Dictionary(graph.tensors.map { ($0.name, $0) }) { first, _ in first }
         for tensor in found.map(\.tensor) {
             guard let stored = byName[tensor.name] else {
-                finding.add(tensor.name, "is in source-map.json, but program.bin has no such weight")
+                finding.add(tensor.name, "is in source-map.json, but the graph has no such weight")
                 continue
             }
             finding.compare(
-                tensor.name, "its scheme in program.bin", stored.codec.specification, tensor.codec.specification)
+                tensor.name, "its scheme in weights.bin", stored.codec.specification, tensor.codec.specification)
             if !stored.sections.elementsEqual(tensor.sections, by: { $0.isSame(as: $1) }) {
-                finding.add(tensor.name, "program.bin and source-map.json name different bytes for it")
+                finding.add(tensor.name, "weights.bin and source-map.json name different bytes for it")
             }
         }
         finding.compared.append(("coverage row", found.count))

@@ -1,8 +1,7 @@
 import Programs
 import Tensors
 
-/// The functions of a compiled program, frozen anew: the part of the model that each names, with the extents that it
-/// names.
+/// The functions of a graph or its plan, frozen anew: the part of the model that each names, with the sizes that it names.
 struct FrozenFunctions {
     /// In the program's order. A failure says why the model has no function with this interface.
     let functions: [Result<FrozenProgram, Unlike>]
@@ -12,24 +11,35 @@ struct FrozenFunctions {
     }
 
     init(_ programs: [Program], for compiled: CompiledProgram) {
-        functions = compiled.functions.map { function in Self.frozen(function, programs) }
+        functions = compiled.functions.map {
+            Self.frozen($0.part, $0.bindings, inputs: $0.inputs, states: $0.states, programs)
+        }
     }
 
-    private static func frozen(_ function: CompiledFunction, _ programs: [Program]) -> Result<FrozenProgram, Unlike> {
-        guard let program = programs.first(where: { $0.name == function.part }) else {
+    init(_ programs: [Program], for graph: ModelGraph) {
+        functions = graph.functions.map {
+            Self.frozen($0.program.name, $0.bindings, inputs: $0.inputs, states: $0.states, programs)
+        }
+    }
+
+    private static func frozen(
+        _ part: String, _ bindings: ShapeBindings, inputs: [CompiledFunction.Port], states: [CompiledFunction.State],
+        _ programs: [Program]
+    ) -> Result<FrozenProgram, Unlike> {
+        guard let program = programs.first(where: { $0.name == part }) else {
             let parts = programs.map(\.name).joined(separator: ", ")
-            return .failure(Unlike(reason: "the model has no part \"\(function.part)\" (converted are: \(parts))"))
+            return .failure(Unlike(reason: "the model has no part \"\(part)\" (converted are: \(parts))"))
         }
         let frozen: FrozenProgram
         do {
-            frozen = try program.freezing(function.bindings)
+            frozen = try program.freezing(bindings)
         } catch {
-            return .failure(Unlike(reason: "the model cannot be frozen to \(function.bindings): \(error)"))
+            return .failure(Unlike(reason: "the model cannot be frozen to \(bindings): \(error)"))
         }
-        // What it takes is compared before anything is computed with it: tables and runs of other extents may be huge.
+        // What it takes is compared before anything is computed with it: tables and runs of other sizes may be huge.
         var finding = StructureFinding()
-        finding.compare("", "input", function.inputs, frozen.inputs, \.words)
-        finding.compare("", "state", function.states.map(\.port), frozen.states, \.words)
+        finding.compare("", "input", inputs, frozen.inputs, \.words)
+        finding.compare("", "state", states.map(\.port), frozen.states.map(\.port), \.words)
         if let difference = finding.differences.first { return .failure(Unlike(reason: difference.reason)) }
         return .success(frozen)
     }
@@ -44,19 +54,12 @@ struct FrozenFunctions {
 }
 
 extension FrozenProgram {
-    fileprivate var inputs: [CompiledFunction.Port] { program.inputs.map { port($0.name, $0.value) } }
-    fileprivate var states: [CompiledFunction.Port] { program.states.map { port($0.name, $0.value) } }
-
     /// What a run gives: the outputs, and the states that it changes and that are no outputs.
     var results: [CompiledFunction.Port] {
-        let given = program.outputs.map { port($0.name, $0.value) }
+        let given = outputs
         let names = Set(given.map(\.name))
         return given
             + program.states.filter { $0.next != $0.value && !names.contains($0.name) }.map { port($0.name, $0.value) }
-    }
-
-    private func port(_ name: String, _ value: Value) -> CompiledFunction.Port {
-        .init(name: name, elementType: program.type(of: value).elementType, shape: shape(of: value))
     }
 }
 

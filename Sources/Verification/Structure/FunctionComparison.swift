@@ -1,71 +1,62 @@
 import Programs
 import Tensors
 
-/// Compares a compiled function with the one that a conversion makes: interface, memory, and each call's operator,
-/// attributes and wiring.
+/// Compares a function of a package with the one that a conversion makes: interface, and each node's operator, attributes
+/// and wiring.
 struct FunctionComparison {
-    let found: CompiledFunction
-    let wanted: CompiledFunction
-    /// Names of the weights that operands count into, on either side.
-    let foundWeights: [String]
-    let wantedWeights: [String]
+    let found: FrozenProgram
+    let wanted: FrozenProgram
 
     func run(_ finding: inout StructureFinding) {
-        let name = found.name
-        finding.compare(name, "the name", "\"\(name)\"", "\"\(wanted.name)\"")
-        finding.compare(name, "the part", found.part, wanted.part)
+        let name = found.functionName
+        finding.compare(name, "the part", found.program.name, wanted.program.name)
         finding.compare(name, "the shape", found.bindings.description, wanted.bindings.description)
         finding.compare(name, "input", found.inputs, wanted.inputs, \.words)
         finding.compare(name, "state", found.states, wanted.states) { "\($0.port.words) starting as \($0.initial)" }
         compareInterfaces(&finding)
-        finding.compare(name, "the arena", "\(found.arenaBytes) bytes", "\(wanted.arenaBytes) bytes")
-        compareCalls(&finding)
-        finding.compare(name, "output", found.outputs.map(\.name), wanted.outputs.map(\.name)) { "\"\($0)\"" }
-        for (output, other) in zip(found.outputs, wanted.outputs) where output.name == other.name {
-            finding.compare(
-                "\(name) \(output.name)", "the output", words(output.operand, foundWeights),
-                words(other.operand, wantedWeights))
-        }
+        let (values, others) = (ValueWords(found.program), ValueWords(wanted.program))
+        compareNodes(values, others, &finding)
+        finding.compare(
+            name, "output", found.program.outputs.map { "\"\($0.name)\": \(values[$0.value])" },
+            wanted.program.outputs.map { "\"\($0.name)\": \(others[$0.value])" }
+        ) { $0 }
+        finding.compare(
+            name, "update", found.program.states.map { "of \"\($0.name)\" to \(values[$0.next])" },
+            wanted.program.states.map { "of \"\($0.name)\" to \(others[$0.next])" }
+        ) { $0 }
     }
 
     /// What the function is for and what its ports mean.
     private func compareInterfaces(_ finding: inout StructureFinding) {
-        let (own, other) = (found.interface, wanted.interface)
-        finding.compare(found.name, "the role", own.role.rawValue, other.role.rawValue)
-        for port in wanted.ports {
+        let (own, other, name) = (found.program.interface, wanted.program.interface, found.functionName)
+        finding.compare(name, "the role", own.role.rawValue, other.role.rawValue)
+        for port in wanted.program.ports {
             finding.compare(
-                "\(found.name) \(port.name)", "the role", own.role(of: port).description,
-                other.role(of: port).description)
+                "\(name) \(port.name)", "the role", own.role(of: port).description, other.role(of: port).description)
         }
-        finding.compare(found.name, "link", own.links, other.links) {
+        finding.compare(name, "link", own.links, other.links) {
             "\"\($0.input)\" from \"\($0.output)\" of \($0.part)"
         }
     }
 
-    private func compareCalls(_ finding: inout StructureFinding) {
-        func title(_ call: KernelCall) -> String { "\(call.operation.name) \"\(call.label)\"" }
-        if found.calls.count != wanted.calls.count {
-            return finding.compare(found.name, "call", found.calls, wanted.calls, title)
-        }
-        for (index, (call, other)) in zip(found.calls, wanted.calls).enumerated() {
-            let name = "\(found.name) \(call.label)"
-            guard title(call) == title(other) else {
-                finding.compare(name, "call \(index)", title(call), title(other))
+    private func compareNodes(_ values: ValueWords, _ others: ValueWords, _ finding: inout StructureFinding) {
+        func title(_ node: Program.Node) -> String { "\(node.operation.name) \"\(node.label)\"" }
+        let (name, nodes, wantedNodes) = (found.functionName, found.program.nodes, wanted.program.nodes)
+        if nodes.count != wantedNodes.count { return finding.compare(name, "node", nodes, wantedNodes, title) }
+        for (index, (node, other)) in zip(nodes, wantedNodes).enumerated() {
+            let place = "\(name) \(node.label)"
+            guard title(node) == title(other) else {
+                finding.compare(place, "node \(index)", title(node), title(other))
                 continue
             }
-            let what = "call \(index), \(call.operation.name):"
-            let (attributes, others) = (call.operation.attributes, other.operation.attributes)
-            for attribute in Set(attributes.values.keys).union(others.values.keys).sorted() {
+            let what = "node \(index), \(node.operation.name):"
+            let (attributes, wantedAttributes) = (node.operation.attributes, other.operation.attributes)
+            for attribute in Set(attributes.values.keys).union(wantedAttributes.values.keys).sorted() {
                 finding.compare(
-                    name, "\(what) \(attribute)", words(attributes[attribute]), words(others[attribute]))
+                    place, "\(what) \(attribute)", words(attributes[attribute]), words(wantedAttributes[attribute]))
             }
-            for (side, operands, others) in [
-                ("input", call.inputs, other.inputs), ("output", call.outputs, other.outputs),
-            ] {
-                finding.compare(
-                    name, "\(what) \(side)", operands.map { words($0, foundWeights) },
-                    others.map { words($0, wantedWeights) }
-                ) { $0 }
+            finding.compare(place, "\(what) input", node.inputs.map { values[$0] }, other.inputs.map { others[$0] }) {
+                $0
             }
         }
     }
@@ -82,19 +73,23 @@ struct FunctionComparison {
         case nil: "missing"
         }
     }
+}
 
-    /// e.g. `weight 3 "a.weight", F32[4,4]` or `F32[2,8] at byte 64 of the arena`
-    private func words(_ operand: Operand, _ weights: [String]) -> String {
-        let type = "\(operand.elementType.rawValue)\(operand.shape)"
-        let isPlain = operand.layout.offset == 0 && operand.layout.strides == operand.shape.strides
-        let layout = isPlain ? "" : " from element \(operand.layout.offset) by strides \(operand.layout.strides)"
-        switch operand.storage {
-        case .input(let index): return "input \(index), \(type)\(layout)"
-        case .state(let index): return "state \(index), \(type)\(layout)"
-        case .arena(let offset): return "\(type)\(layout) at byte \(offset) of the arena"
-        case .weight(let index):
-            let name = weights.indices.contains(index) ? "\"\(weights[index])\"" : "that does not exist"
-            return "weight \(index) \(name), \(type)\(layout)"
+/// What each value of a program is, in words that do not depend on how values are numbered.
+private struct ValueWords {
+    private var words: [Value: String] = [:]
+
+    init(_ program: Program) {
+        func add(_ value: Value, _ what: String) { words[value] = "\(what), \(program.type(of: value))" }
+        for input in program.inputs { add(input.value, "input \"\(input.name)\"") }
+        for state in program.states { add(state.value, "state \"\(state.name)\"") }
+        for constant in program.constants {
+            add(constant.value, "\(constant.isWeight ? "weight" : "table") \"\(constant.name)\"")
+        }
+        for node in program.nodes {
+            for (index, value) in node.outputs.enumerated() { add(value, "result \(index) of \"\(node.label)\"") }
         }
     }
+
+    subscript(value: Value) -> String { words[value] ?? "no value" }
 }

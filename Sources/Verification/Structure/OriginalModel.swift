@@ -10,6 +10,8 @@ public struct OriginalModel: Sendable {
     public let programs: [Program]
     /// e.g. `bert`
     public let family: String
+    /// `ModelFamily.version` of this tool.
+    public let familyVersion: Int
     /// As `Provenance.parts` has them.
     public let parts: [String]
     /// The tensors that no program reads.
@@ -29,6 +31,7 @@ public struct OriginalModel: Sendable {
     ) {
         programs = model.programs
         self.family = type(of: family).modelTypes.first ?? ""
+        familyVersion = type(of: family).version
         let names = model.programs.map(\.name)
         parts = Set(names) == Set(family.defaultParts) ? [] : names
         unused = model.unused.map { UnusedTensor(name: $0.name, reason: $0.reason) }

@@ -19,7 +19,7 @@ struct ProvenanceComparison {
         finding.compare("provenance family", "the family", provenance.family, original.family)
         finding.compare("provenance parts", "the list of parts asked for", list(provenance.parts), list(original.parts))
         finding.compare(
-            "provenance shapes", "function", provenance.shapes, found.program.functions.map(\.bindings.description)
+            "provenance shapes", "function", provenance.shapes, found.graph.functions.map(\.bindings.description)
         ) { $0.isEmpty ? "of no free dimensions" : $0 }
         finding.compare("provenance remarks", "remark", provenance.remarks, frozen.remarks + original.remarks) {
             "\"\($0)\""

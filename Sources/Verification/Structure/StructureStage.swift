@@ -7,7 +7,7 @@ import WeightCompression
 
 /// ST: what a package is, against what converting the model again makes. Conversion is deterministic, so with the shapes,
 /// the recipe and the codes of the package all else has to be the same: interface, initial values of states, operators,
-/// attributes, wiring, memory, tables, assets, coverage and provenance.
+/// attributes, wiring, tables, assets, coverage and provenance.
 struct StructureStage {
     /// What the package was made of; of a program in memory, the program alone.
     let found: PackageContents
@@ -26,11 +26,17 @@ struct StructureStage {
 
     func run() throws -> StructureFinding {
         var finding = StructureFinding()
-        let functions = FrozenFunctions(programs, for: found.program)
-        for (index, function) in found.program.functions.enumerated() {
-            if let reason = functions.reason(index) { finding.add(function.name, reason) }
+        let others = otherVersions
+        if !others.isEmpty {
+            finding.remarks.append(
+                "the package was made with \(others.joined(separator: ", ")): that its graph is the one that a conversion "
+                    + "makes now is not required, and the numbers of the other stages have to prove it")
         }
-        let parts = found.program.functions.map(\.part)
+        let functions = FrozenFunctions(programs, for: found.graph)
+        for (index, function) in found.graph.functions.enumerated() {
+            if let reason = functions.reason(index) { finding.add(function.functionName, reason) }
+        }
+        let parts = found.graph.functions.map(\.program.name)
         for part in programs.map(\.name) where !parts.contains(part) {
             finding.add(part, "the package has no function of this part of the model")
         }
@@ -39,58 +45,60 @@ struct StructureStage {
             finding.add("functions", "are not in the order of the model's parts")
         }
         let frozen = functions.frozen.compactMap { $0 }
-        let compiled = try Self.compiled(frozen, stored: found.program.weights)
-        compareFunctions(functions, compiled, &finding)
+        let wanted = try Self.graph(frozen, stored: found.graph.tensors)
+        var graphs = StructureFinding()
+        compareFunctions(functions, wanted, &graphs)
         // Weights and tables are those of all functions.
         let isWhole = frozen.count == functions.functions.count
-        if isWhole { compareWeights(compiled, &finding) }
+        if isWhole { compareTensors(wanted, &graphs) }
+        finding.compared += graphs.compared
+        if others.isEmpty {
+            finding.differences += graphs.differences
+        } else {
+            finding.remarks += graphs.differences.map { "\($0.name): \($0.reason)" }
+        }
         guard let original else { return finding }
         let recipe = recipe(&finding)
         let coverage = CoverageComparison(
-            found: found.coverage, program: found.program, programs: programs, recipe: recipe, frozen: frozen,
+            found: found.coverage, graph: found.graph, programs: programs, recipe: recipe, frozen: frozen,
             origins: original.origins)
         if isWhole { try coverage.run(&finding) }
         ProvenanceComparison(found: found, original: original, recipe: recipe, frozen: frozen).run(&finding)
-        if let package, finding.differences.isEmpty { try compareFiles(of: package, compiled, original, &finding) }
+        if let package, finding.differences.isEmpty { try compareFiles(of: package, wanted, original, &finding) }
         return finding
     }
 
-    /// The program that a conversion makes of these functions, with the weights as they are stored.
-    private static func compiled(
-        _ functions: [FrozenProgram], stored: [CompressedTensor]
-    ) throws -> CompiledProgram {
-        let names = Set(functions.flatMap { $0.program.constants.filter(\.isWeight).map(\.tensor.name) })
+    /// The graph that a conversion makes of these functions, with the weights as they are stored.
+    private static func graph(_ functions: [FrozenProgram], stored: [CompressedTensor]) throws -> ModelGraph {
+        let names = Set(functions.flatMap { $0.program.constants.filter(\.isWeight).map(\.name) })
         let byName = Dictionary(stored.map { ($0.name, $0) }) { first, _ in first }
         let weights = names.sorted().compactMap { byName[$0] }.map {
             CompressedWeight(tensor: $0, distortion: Distortion(), readers: [])
         }
-        return try CompressedProgram(functions: functions, weights: weights).compiled()
+        return try CompressedProgram(functions: functions, weights: weights).graph()
     }
 
     private func compareFunctions(
-        _ functions: FrozenFunctions, _ compiled: CompiledProgram, _ finding: inout StructureFinding
+        _ functions: FrozenFunctions, _ wanted: ModelGraph, _ finding: inout StructureFinding
     ) {
-        let (names, wantedNames) = (found.program.weights.map(\.name), compiled.weights.map(\.name))
-        var wanted = compiled.functions[...]
-        for (function, counterpart) in zip(found.program.functions, functions.frozen) where counterpart != nil {
-            guard let other = wanted.popFirst() else { break }
-            FunctionComparison(
-                found: function, wanted: other, foundWeights: names, wantedWeights: wantedNames
-            ).run(&finding)
+        var rest = wanted.functions[...]
+        for (function, counterpart) in zip(found.graph.functions, functions.frozen) where counterpart != nil {
+            guard let other = rest.popFirst() else { break }
+            FunctionComparison(found: function, wanted: other).run(&finding)
         }
         finding.compared += [
-            ("function", found.program.functions.count),
-            ("call", found.program.functions.reduce(0) { $0 + $1.calls.count }),
+            ("function", found.graph.functions.count),
+            ("node", found.graph.functions.reduce(0) { $0 + $1.program.nodes.count }),
         ]
     }
 
-    /// Names, types and shapes of all that operands count into, and the bytes of tables; those of weights are for S1.
-    private func compareWeights(_ compiled: CompiledProgram, _ finding: inout StructureFinding) {
-        let sources = programs.flatMap { $0.constants.filter(\.isWeight).map(\.tensor) }
+    /// Names, types and shapes of all tensors, and the bytes of tables; those of weights are for S1.
+    private func compareTensors(_ wanted: ModelGraph, _ finding: inout StructureFinding) {
+        let sources = programs.flatMap { $0.constants.filter(\.isWeight) }
         let types = Dictionary(sources.map { ($0.name, "\($0.elementType.rawValue)\($0.shape)") }) { first, _ in first }
         func words(_ weight: CompressedTensor) -> String { "\"\(weight.name)\"" }
-        finding.compare("weights", "weight", found.program.weights, compiled.weights, words)
-        for (weight, wanted) in zip(found.program.weights, compiled.weights) where weight.name == wanted.name {
+        finding.compare("weights", "weight", found.graph.tensors, wanted.tensors, words)
+        for (weight, wanted) in zip(found.graph.tensors, wanted.tensors) where weight.name == wanted.name {
             let isTable = types[weight.name] == nil
             let type = types[weight.name] ?? "\(wanted.elementType.rawValue)\(wanted.shape)"
             finding.compare(weight.name, "its type", "\(weight.elementType.rawValue)\(weight.shape)", type)
@@ -100,7 +108,7 @@ struct StructureStage {
                 finding.add(weight.name, "the table does not hold what the model's conversion computes")
             }
         }
-        finding.compared.append(("stored tensor", found.program.weights.count))
+        finding.compared.append(("stored tensor", found.graph.tensors.count))
     }
 
     private func recipe(_ finding: inout StructureFinding) -> Recipe? {
@@ -117,15 +125,37 @@ struct StructureStage {
         }
     }
 
-    private var isOfThisVersion: Bool { found.provenance.isOfThisVersion }
+    private var isOfThisVersion: Bool { found.provenance.isOfThisVersion && otherVersions.isEmpty }
+
+    /// What made the graph in another version than this tool has, e.g. `version 2 of the pass fold-constants (here it is 1)`.
+    private var otherVersions: [String] {
+        let provenance = found.provenance
+        var others: [String] = []
+        func compare(_ what: String, _ found: Int?, _ own: Int?) {
+            guard found != own else { return }
+            let version = found.map(String.init) ?? "0"
+            others.append("version \(version) of \(what) (here it is \(own.map(String.init) ?? "unknown"))")
+        }
+        if let original, provenance.family == original.family {
+            compare("the family \(provenance.family)", provenance.familyVersion, original.familyVersion)
+        }
+        let passes = Passes.versions
+        for name in Set(passes.keys).union(provenance.passVersions.keys).sorted() {
+            compare("the pass \(name)", provenance.passVersions[name], passes[name])
+        }
+        for (name, version) in (package?.operatorVersions ?? [:]).sorted(by: { $0.key < $1.key }) {
+            compare("the operator \(name)", version, Operators.version(of: name))
+        }
+        return others
+    }
 
     /// Every file byte for byte, with the package's own choices filled in: what no comparison before has seen shows here.
     private func compareFiles(
-        of package: AcceleratorPackage, _ compiled: CompiledProgram, _ original: OriginalModel,
+        of package: AcceleratorPackage, _ graph: ModelGraph, _ original: OriginalModel,
         _ finding: inout StructureFinding
     ) throws {
         var wanted = found
-        wanted.program = compiled
+        wanted.graph = graph
         wanted.unusedTensors = original.unused
         wanted.keptTensors = original.origins.kept
         wanted.assets = original.assets
@@ -139,10 +169,10 @@ struct StructureStage {
 }
 
 extension PackageContents {
-    /// A compiled program that no package holds.
-    init(inMemory program: CompiledProgram) {
+    /// A graph that no package holds.
+    init(inMemory graph: ModelGraph) {
         self.init(
-            program: program, coverage: [],
+            graph: graph, coverage: [],
             provenance: Provenance(sources: [], family: "", recipe: .null, shapes: []))
     }
 }

@@ -65,8 +65,8 @@ enum ConvertCommand: Command {
         let compressed = try model.compressed(
             keptIn: kept, remembering: memory, digests: digests,
             progress: console.progress("compressing", total: plan.count))
-        let compiled = try compressed.compiled()
-        let contents = try PackageContents(compiled, of: compressed, from: model, digests: digests)
+        let graph = try compressed.graph()
+        let contents = try PackageContents(graph, of: compressed, from: model, digests: digests)
         try model.finish(digests, memory)
         let earlier = comparison.flatMap { _ in key.flatMap { try? cache?.package(for: $0).get().package } }
         if output.form != .cached { try model.planFolder?.requireReplaceable() }

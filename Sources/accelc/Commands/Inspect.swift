@@ -17,12 +17,14 @@ enum InspectCommand: Command {
     static let tensors = Option("tensors", .flag, "of a model or a Core ML package: list every tensor too")
     static let configuration = Option("config", .input("FILE"), "config.json of a MODEL that is a single file")
     static let plan = Option("plan", .flag, "of a package: each function's kernel calls and where their values lie")
+    static let graph = Option("graph", .flag, "of a package: each function's nodes, and what each reads")
     static let operators = Option("operators", .flag, "of a package: how often each function calls each operator")
     static let check = Option(
         "check", .flag, "of a package or a Core ML package: read every byte and compare it with its digest")
     static let positionals = [file]
     static let options = [
-        configuration, ConversionRequest.ignoredFields, shape, tensors, plan, operators, check, CommonOptions.json,
+        configuration, ConversionRequest.ignoredFields, shape, tensors, graph, plan, operators, check,
+        CommonOptions.json,
     ]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
@@ -44,19 +46,20 @@ enum InspectCommand: Command {
                 let progress = console.progress("checking", total: package.manifest.files.count)
                 try package.check { progress.step($0) }
             }
-            return try Inspection(package, plan: arguments.has(plan), operators: arguments.has(operators))
+            return try Inspection(
+                package, graph: arguments.has(graph), plan: arguments.has(plan), operators: arguments.has(operators))
         }
         if kind == .coreML {
             let reason = "\(path) is a Core ML package"
             try arguments.refuse([configuration, ConversionRequest.ignoredFields, shape], reason, for: "models")
-            try arguments.refuse([plan, operators], reason, for: "packages of accelc")
+            try arguments.refuse([graph, plan, operators], reason, for: "packages of accelc")
             let package = try CoreMLPackage(at: path)
             if arguments.has(check), try !package.check() {
                 console.warning("\(path) carries no digests: only the layout of its files was checked")
             }
             return try Inspection(package, allWeights: arguments.has(tensors))
         }
-        try arguments.refuse([plan, operators, check], "\(path) is not a package", for: "packages")
+        try arguments.refuse([graph, plan, operators, check], "\(path) is not a package", for: "packages")
         if Files.kind(of: path) == .file, !path.hasSuffix(".json"), arguments[configuration] == nil {
             try arguments.refuse(
                 [ConversionRequest.ignoredFields, shape, tensors],

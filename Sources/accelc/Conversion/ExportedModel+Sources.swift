@@ -64,9 +64,8 @@ enum ExportSource {
         case .package(let package):
             let coverage = try package.coverage
             guard coverage.allSatisfy({ $0.scaling == nil }) else { throw Self.scaledChannels(package.path) }
-            let weights = Set(coverage.map(\.tensor.name))
             let exported = ExportedModel(
-                program: try CompressedProgram(lifting: package.program, isWeight: weights.contains),
+                program: package.graph.compressed,
                 family: package.manifest.provenance.family,
                 provenance: [("accelc.package", package.digest.description)]
                     + Self.provenance(

@@ -8,13 +8,13 @@ import WeightCompression
 extension PackageContents {
     /// What a conversion has made, and where it comes from.
     init(
-        _ compiled: CompiledProgram, of compressed: CompressedProgram, from source: RequestedModel,
+        _ graph: ModelGraph, of compressed: CompressedProgram, from source: RequestedModel,
         digests: ModelDigests
     ) throws {
         let original = OriginalModel(
             source.model, of: source.checkpoint, by: source.family, digests: digests)
         self.init(
-            program: compiled,
+            graph: graph,
             coverage: compressed.weights.map { weight in
                 var entry = CoverageEntry(weight)
                 entry.scaling = source.scalings[weight.tensor.name]
@@ -25,7 +25,8 @@ extension PackageContents {
             },
             unusedTensors: original.unused, keptTensors: original.origins.kept,
             provenance: Provenance(
-                sources: original.sources, family: original.family, parts: original.parts, recipe: source.recipe.json,
+                sources: original.sources, family: original.family,
+                familyVersion: original.familyVersion, parts: original.parts, recipe: source.recipe.json,
                 shapes: compressed.functions.map(\.bindings.description),
                 remarks: compressed.functions.remarks + original.remarks, ignoredTensors: original.ignoredTensors),
             assets: original.assets)

@@ -6,18 +6,19 @@ import WeightCompression
 
 extension Inspection {
     /// A package: what it is, its functions, and what became of each tensor of its checkpoint.
-    init(_ package: AcceleratorPackage, plan: Bool, operators: Bool) throws {
+    init(_ package: AcceleratorPackage, graph: Bool, plan: Bool, operators: Bool) throws {
         let manifest = package.manifest
         let coverage = try PackageCoverage(of: package)
         let report = try package.report
         var parts = [Self.overview(package, isVerified: report != nil)]
-        parts += package.program.functions.map { function in
+        parts += zip(package.program.functions, package.graph.functions).map { function, frozen in
             var lines = [Self.signature(of: function)]
+            if graph { lines.append(frozen.program.lines.dropFirst().joined(separator: "\n")) }
             if operators { lines.append(Self.operatorCounts(of: function)) }
             if plan { lines.append(Self.plan(of: function, weights: package.program.weights.map(\.name))) }
             return lines.joined(separator: "\n")
         }
-        parts += [coverage.schemes] + (plan || operators ? [] : [coverage.tensors])
+        parts += [coverage.schemes] + (graph || plan || operators ? [] : [coverage.tensors])
         if !coverage.warnings.isEmpty { parts.append(coverage.warnings.joined(separator: "\n")) }
         text = parts.joined(separator: "\n\n")
         warnings = package.remarks
@@ -31,7 +32,10 @@ extension Inspection {
             "warnings": .array(warnings.map { .string($0) }),
             "required_features": .array(manifest.requiredFeatures.map { .string($0) }),
             "ignored_features": .array(manifest.ignoredFeatures.map { .string($0) }),
-            "functions": .array(package.program.functions.map(Self.document)),
+            "functions": .array(
+                zip(package.program.functions, package.graph.functions).map {
+                    Self.document($0, nodes: $1.program.nodes.count)
+                }),
             "files": .array(
                 manifest.files.map {
                     [
@@ -118,13 +122,13 @@ extension Inspection {
         }.joined(separator: "\n")
     }
 
-    private static func document(_ function: CompiledFunction) -> JSON {
+    private static func document(_ function: CompiledFunction, nodes: Int) -> JSON {
         func port(_ name: String, _ type: String, _ dimensions: [Int]) -> JSON {
             ["name": .string(name), "dtype": .string(type), "shape": .array(dimensions.map { .integer(Int64($0)) })]
         }
         return [
             "name": .string(function.name), "part": .string(function.part),
-            "calls": .integer(Int64(function.calls.count)),
+            "nodes": .integer(Int64(nodes)), "calls": .integer(Int64(function.calls.count)),
             "arena_bytes": .integer(Int64(function.arenaBytes)),
             "interface": function.interface.json,
             "inputs": .array(function.inputs.map { port($0.name, $0.elementType.rawValue, $0.shape.dimensions) }),

@@ -8,9 +8,9 @@ import TestSupport
 
 /// A package in memory, taken apart so that any field can be changed, and put together again with all digests made anew.
 struct DecodedPackage {
-    var sections: [Section]
-    var weights: [WeightRecord]
-    var functions: [CompiledFunction]
+    var functions: [FrozenProgram]
+    var constants: [GraphConstant]
+    var weights: WeightIndex
     /// Where true, the manifest's functions are made of `functions` again.
     var mirrorsFunctions = true
     var sourceMap: JSON
@@ -22,14 +22,9 @@ struct DecodedPackage {
 
     init(_ package: AcceleratorPackage) throws {
         func bytes(_ name: String) throws -> ByteView { try package.files.content(name) }
-        let program = try ProgramDecoder.decode(bytes(PackageFormat.programName), file: "program.bin")
-        (sections, weights) = (program.sections, program.weights)
-        // What ports mean stands in the manifest.
-        functions = zip(program.functions, package.program.functions).map { decoded, opened in
-            var function = decoded
-            function.interface = opened.interface
-            return function
-        }
+        functions = package.graph.functions
+        constants = try GraphDecoder(bytes(PackageFormat.graphName), file: "graph.bin").constants
+        weights = try WeightIndex(bytes(PackageFormat.weightsName), file: "weights.bin", blobs: package.blobs)
         sourceMap = try JSON.parse(bytes(PackageFormat.sourceMapName), file: "source-map.json")
         manifest = package.manifest.body
         blobs = package.blobs.map { $0.withBytes { Array($0) } }
@@ -42,13 +37,14 @@ struct DecodedPackage {
     /// - Throws: what the encoder cannot express.
     func sealed() throws -> MemoryPackage {
         var files: [String: ByteView] = [:]
-        files[PackageFormat.programName] = try ProgramEncoder.encode(functions, weights: weights, sections: sections)
+        files[PackageFormat.graphName] = try GraphEncoder.encode(functions, constants: constants)
+        files[PackageFormat.weightsName] = weights.encoded
         files[PackageFormat.sourceMapName] = ByteView(Array(sourceMap.text().utf8))
         for (name, bytes) in assets { files["assets/\(name)"] = ByteView(bytes) }
         var digests = files.mapValues { TreeDigest.digest(of: $0) }
         for (index, blob) in blobs.enumerated() {
             files[PackageFormat.blobName(index)] = ByteView(blob)
-            digests[PackageFormat.blobName(index)] = sections.digest(ofBlob: index)
+            digests[PackageFormat.blobName(index)] = weights.sections.digest(ofBlob: index)
         }
         var document = manifest
         document.replace("files") { list in
@@ -75,13 +71,13 @@ struct DecodedPackage {
 
     /// Gives sections that were changed in the blobs their digests.
     mutating func hashSections() {
-        for index in sections.indices {
-            let section = sections[index]
+        for index in weights.sections.indices {
+            let section = weights.sections[index]
             guard blobs.indices.contains(section.blob), section.offset >= 0,
                 section.offset + section.byteCount <= blobs[section.blob].count
             else { continue }
             let content = blobs[section.blob][section.offset..<section.offset + section.byteCount]
-            sections[index].digest = TreeDigest.digest(of: ByteView(Array(content)))
+            weights.sections[index].digest = TreeDigest.digest(of: ByteView(Array(content)))
         }
     }
 }

@@ -28,7 +28,7 @@ final class MutationSubject {
         let recipe = Recipe(default: try Codecs.codec(recipe))
         let compressed = try recipe.compressing(frozen, threads: 2)
         let contents = PackageContents(
-            program: try compressed.compiled(),
+            graph: try compressed.graph(),
             coverage: compressed.weights.map { weight in
                 var entry = CoverageEntry(weight)
                 entry.derivation = original.origins.derivations[weight.tensor.name]
@@ -109,9 +109,11 @@ final class MutationSubject {
             mutant.manifest.files == package.manifest.files, mutant.manifest.functions == package.manifest.functions,
             mutant.manifest.provenance != provenance
         else { return false }
-        let recipe = try Recipe(JSONField(mutant.manifest.provenance.recipe, file: "recipe"))
+        guard let recipe = try? Recipe(JSONField(mutant.manifest.provenance.recipe, file: "recipe")) else {
+            return false
+        }
         let programs = try original(for: package).programs
-        let frozen = FrozenFunctions(programs, for: package.program).frozen.compactMap { $0 }
+        let frozen = FrozenFunctions(programs, for: package.graph).frozen.compactMap { $0 }
         let plan = recipe.plan(for: frozen).map { "\($0.choice.codec.values.fullRequest) \($0.choice.reason ?? "")" }
         let coverage = try package.coverage
         return plan == coverage.map { "\($0.tensor.codec.values.fullRequest) \($0.reason ?? "")" }

@@ -66,14 +66,15 @@ struct MutationLawTests {
         let table = try Self.table(subject, count: count, seed: Self.seed + place)
         #expect(table.count == count)
         #expect(table.missed == [])
-        #expect(table.total(.caught(.structure)) >= count / 5)
+        // A few mutations may all be refused on opening; of one of each kind and more, structure catches its share.
+        if count >= Mutation.allCases.count { #expect(table.total(.caught(.structure)) >= count / 5) }
         if Self.asked != nil { print("\(subject.fixture) \(subject.recipe), seed \(Self.seed)\n\(table.text)") }
     }
 
     @Test("without the comparison of structure some are missed: the law can fail")
     func control() throws {
         let table = try Self.table(
-            Case.all[0], of: [.provenance, .asset, .callLabel, .attribute, .sourceMap], count: 15, seed: 1,
+            Case.all[0], of: [.provenance, .asset, .nodeLabel, .attribute, .sourceMap], count: 15, seed: 1,
             stages: Set(Stage.allCases).subtracting([.structure]))
         #expect(table.missed.count > 5, "\(table.text)")
     }

@@ -223,10 +223,10 @@ struct FunctionLowering {
             converted[key] = result
             return result
         case .constant(let constant):
-            let element = constant.tensor.elementType
+            let element = constant.elementType
             let type = type ?? inside(element.isFloatingPoint ? .float32 : element, options.floatType)
-            let content = constant.isWeight ? "" : SHA256.digest(of: constant.tensor.bytes).description
-            let key = Converted(name: "constant \(constant.tensor.name) \(content)", type: type)
+            let content = try constant.isWeight ? "" : SHA256.digest(of: constant.requireTensor().bytes).description
+            let key = Converted(name: "constant \(constant.name) \(content)", type: type)
             if let known = converted[key] { return known }
             let result = try weights.lowered(constant, as: type, in: &builder)
             converted[key] = result

@@ -43,10 +43,10 @@ struct WeightLowering {
     mutating func lowered(
         _ constant: Program.Constant, as type: MILDataType, _ view: ConstantView? = nil, in builder: inout MILBuilder
     ) throws -> MILOperand {
-        let name = constant.tensor.name
+        let name = constant.name
         if constant.isWeight, let plan = planned[name] { return try asked(plan, type, view, in: &builder) }
         guard constant.isWeight, let weight = tensors[name] else {
-            return try table(constant.tensor, as: type, view, in: &builder)
+            return try table(constant.requireTensor(), as: type, view, in: &builder)
         }
         let first = view?.rows?.lowerBound ?? 0
         var place = WeightPlace(
@@ -129,7 +129,7 @@ struct WeightLowering {
     /// Rows of a constant, in as few parts as there are with `longest` rows at most, each of whole groups of its tables.
     func parts(of constant: Program.Constant, rows: Int, atMost longest: Int) -> [Range<Int>] {
         var unit = 1
-        if constant.isWeight, case .palette(let palette)? = tensors[constant.tensor.name]?.form,
+        if constant.isWeight, case .palette(let palette)? = tensors[constant.name]?.form,
             palette.tables.count > 1
         {
             unit = palette.rowsPerTable

@@ -5,7 +5,8 @@ extension CacheFolder {
     /// The names of a package's files, as far as anything says what they are.
     private func fileNames(inPackage path: String) -> Set<String> {
         var names: Set<String> = [
-            PackageFormat.manifestName, PackageFormat.programName, PackageFormat.sourceMapName,
+            PackageFormat.manifestName, PackageFormat.graphName, PackageFormat.weightsName, PackageFormat.sourceMapName,
+            PackageFormat.earlierProgramName,
             PackageFormat.reportName,
         ]
         if let bytes = try? MappedFile("\(path)/\(PackageFormat.manifestName)").bytes,

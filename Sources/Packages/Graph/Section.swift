@@ -18,19 +18,8 @@ extension [Section] {
     }
 }
 
-/// A weight of program.bin. Two weights with equal bytes name the same sections.
-struct WeightRecord: Sendable {
-    var name: String
-    var elementType: ElementType
-    var shape: Shape
-    /// The codec's specification.
-    var codec: String
-    /// Indices into the section table.
-    var sections: [Int]
-}
-
 extension ElementType {
-    /// Its number in program.bin.
+    /// Its number in graph.bin.
     var code: UInt8 {
         switch self {
         case .float64: 0

@@ -1,74 +1,34 @@
-import ByteIO
-import Programs
+public import Programs
 import Tensors
 import WeightCompression
 
-/// Proves that a compiled program can be run: every operand lies inside of its storage, every call satisfies its
-/// operator's shape rule, and no call writes what it reads. No kernel sees a call that has not passed here.
-struct ProgramValidator {
-    let weights: [CompressedTensor]
-    let file: String
+/// Proves that an execution plan can be run: every operand lies inside of its storage, every call satisfies its operator's shape
+/// rule, and no call writes what it reads. Laws hold every plan to it.
+public struct PlanCheck {
+    private let weights: [CompressedTensor]
 
-    /// - Throws: `FormatError` naming function and call.
-    static func validate(_ program: CompiledProgram, file: String) throws {
-        let validator = ProgramValidator(weights: program.weights, file: file)
-        var names: Set<String> = []
-        for function in program.functions {
-            guard names.insert(function.name).inserted else {
-                throw FormatError(file: file, reason: "two functions are called \"\(function.name)\"")
-            }
-            try validator.validate(function)
-        }
-        try validator.validate(statesOf: program.functions)
+    /// What is wrong with a plan, in words.
+    public struct Violation: Error, CustomStringConvertible {
+        public let description: String
     }
 
-    /// Functions share a state by its name, type and shape, so what they say of it has to agree.
-    private func validate(statesOf functions: [CompiledFunction]) throws {
-        var known: [String: (state: CompiledFunction.State, function: String)] = [:]
-        for function in functions {
-            for state in function.states {
-                func fail(_ reason: String) -> FormatError {
-                    FormatError(file: file, reason: "function \"\(function.name)\": state \"\(state.name)\" \(reason)")
-                }
-                guard state.elementType.holds(state.initial) else {
-                    throw fail("is to start as \(state.initial), which \(state.elementType.rawValue) does not hold")
-                }
-                guard !function.inputs.contains(where: { $0.name == state.name }) else {
-                    throw fail("is called as an input is")
-                }
-                let (other, owner) = known[state.name, default: (state, function.name)]
-                known[state.name] = (other, owner)
-                guard other.elementType == state.elementType else {
-                    throw fail(
-                        "is \(state.elementType.rawValue), but \(other.elementType.rawValue) in function \"\(owner)\"")
-                }
-                guard other.initial == state.initial else {
-                    throw fail("starts as \(state.initial), but as \(other.initial) in function \"\(owner)\"")
-                }
-            }
-        }
+    /// - Throws: `Violation` naming function and call.
+    public static func check(_ program: CompiledProgram) throws {
+        let check = PlanCheck(weights: program.weights)
+        for function in program.functions { try check.check(function) }
     }
 
-    private func validate(_ function: CompiledFunction) throws {
-        func fail(_ reason: String) -> FormatError {
-            FormatError(file: file, reason: "function \"\(function.name)\": \(reason)")
-        }
-        guard Set(function.inputs.map(\.name)).count == function.inputs.count,
-            Set(function.outputs.map(\.name)).count == function.outputs.count,
-            Set(function.states.map(\.name)).count == function.states.count
-        else { throw fail("two inputs, outputs or states have the same name") }
-        for port in function.inputs + function.states.map(\.port) {
-            guard PackageFormat.fits(port.shape) else { throw fail("\"\(port.name)\" is too large") }
-            guard [.float32, .int64, .bool].contains(port.elementType) else {
-                throw fail("\"\(port.name)\" is \(port.elementType.rawValue); values are F32, I64 or BOOL")
-            }
-        }
-        guard (0...PackageFormat.maximumArenaBytes).contains(function.arenaBytes) else {
-            throw fail("an arena of \(function.arenaBytes) bytes")
-        }
+    /// What is wrong with a plan, in words; nil: nothing.
+    public static func violation(of program: CompiledProgram) -> String? {
+        do { try check(program) } catch { return "\(error)" }
+        return nil
+    }
+
+    private func check(_ function: CompiledFunction) throws {
+        func fail(_ reason: String) -> Violation { Violation(description: "function \"\(function.name)\": \(reason)") }
         for call in function.calls {
             do {
-                try validate(call, in: function)
+                try check(call, in: function)
             } catch let problem as Problem {
                 throw fail("call \(call.operation.name) \"\(call.label)\": \(problem.reason)")
             } catch let error as OperatorError {
@@ -88,7 +48,7 @@ struct ProgramValidator {
         var reason: String
     }
 
-    private func validate(_ call: KernelCall, in function: CompiledFunction) throws {
+    private func check(_ call: KernelCall, in function: CompiledFunction) throws {
         let type = Swift.type(of: call.operation)
         var read: [(storage: Operand.Storage, bytes: Range<Int>)] = []
         for (index, input) in call.inputs.enumerated() {
@@ -140,9 +100,8 @@ struct ProgramValidator {
         guard [.float32, .int64, .bool].contains(operand.elementType) else {
             throw Problem(reason: "is \(operand.elementType.rawValue); values are F32, I64 or BOOL")
         }
-        guard PackageFormat.fits(layout.shape), layout.strides.count == layout.shape.rank,
-            (0...PackageFormat.maximumElements).contains(layout.offset),
-            let last = layout.lastElement, last < PackageFormat.maximumElements
+        guard layout.strides.count == layout.shape.rank, layout.offset >= 0, let last = layout.lastElement,
+            last < 1 << 48
         else { throw Problem(reason: "shape \(layout.shape) with strides \(layout.strides) is too large") }
         // An empty operand touches nothing, wherever it is.
         let first = last < 0 ? 0 : layout.offset
@@ -170,7 +129,7 @@ struct ProgramValidator {
             }
         case .arena(let offset):
             let size = operand.elementType.byteCount
-            guard offset >= 0, offset % PackageFormat.sectionAlignment == 0, offset <= function.arenaBytes,
+            guard offset >= 0, offset % 64 == 0, offset <= function.arenaBytes,
                 end <= (function.arenaBytes - offset) / size
             else {
                 throw Problem(
@@ -204,26 +163,9 @@ extension Operand.Storage {
     }
 }
 
-extension ElementType {
-    /// Whether a value of a program of this type can be the number.
-    fileprivate func holds(_ number: Double) -> Bool {
-        switch self {
-        case .bool: number == 0 || number == 1
-        case .int64: Int64(exactly: number) != nil
-        default: number.isFinite && Double(Float(number)) == number
-        }
-    }
-
-    /// The type that a stored tensor of this type has in a program.
-    var valueType: ElementType {
-        if self == .bool { return .bool }
-        return isFloatingPoint ? .float32 : .int64
-    }
-}
-
 extension StridedLayout {
     /// No two indices are the same element, as far as nested strides tell.
-    var isInjective: Bool {
+    fileprivate var isInjective: Bool {
         if shape.dimensions.contains(0) { return true }
         var covered = 0
         for (stride, extent) in zip(strides, shape.dimensions).filter({ $0.1 > 1 }).sorted(by: { $0.0 < $1.0 }) {
