@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -150,6 +151,8 @@ def main(accelc, minilm):
             for target in TARGETS:
                 name = f"{target} {scheme}"
                 path = f"{scratch}/ours.mlpackage"
+                # coremltools writes into packages that it loads, and accelc replaces none that others have changed.
+                shutil.rmtree(path, ignore_errors=True)
                 command = [accelc, "export", folder, "--format", "coreml", "--shape", SHAPE, "--target", target,
                            "--compress", scheme, "--no-cache", "--quiet", "-o", path]
                 start = time.perf_counter()
