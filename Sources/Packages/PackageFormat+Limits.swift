@@ -5,7 +5,6 @@ import Tensors
 extension PackageFormat {
     static let maximumRank = 8
     static let maximumElements = 1 << 48
-    static let maximumArenaBytes = 1 << 40
 
     /// Whether arithmetic on the extents, zeros left out, stays far from overflow.
     static func fits(_ shape: Shape) -> Bool {

@@ -68,11 +68,12 @@ struct CacheUpkeepTests {
             let young = Cache(root: cache.root)
             let report = try young.collect(maximumBytes: 0)
             #expect(report == .init(removedRecords: 1, youngBytes: 6144))
+            let blobs = cache.folder.path(.blobs)
             try write(
                 [1, 2, 3],
-                to: "\(cache.folder.blobsPath)/\(try Files.list(cache.folder.blobsPath)[0])/\(CacheNames.partial())")
+                to: "\(blobs)/\(try Files.list(blobs)[0])/\(CacheNames.partial())")
             #expect(try cache.collect(maximumBytes: 0) == .init(removedBlobs: 2, freedBytes: 6147))
-            #expect(try files(in: cache.folder.blobsPath).isEmpty)
+            #expect(try files(in: blobs).isEmpty)
         }
     }
 

@@ -31,9 +31,6 @@ struct CacheFolder: Sendable {
     var gatePath: String { "\(top)/gate" }
     /// Its time is that of the last clean-up that nobody asked for.
     var tidiedPath: String { "\(top)/tidied" }
-    var blobsPath: String { path(.blobs) }
-    var recordsPath: String { path(.records) }
-    var packagesPath: String { path(.packages) }
     var quarantinePath: String { path(.quarantine) }
     var workPath: String { path(.work) }
     var leasesPath: String { path(.leases) }
