@@ -33,44 +33,52 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .executable(name: "accelc", targets: ["accelc"]),
-        .library(name: "AccelPackage", targets: ["AccelPackage"]),
+        .library(name: "Accel", targets: ["Accel"]),
         .library(
             name: "AccelToolchain",
-            targets: ["Verification", "Calibration", "Exporters", "Packages", "Runtime", "ModelFamilies"]),
+            targets: [
+                "AccelVerification", "AccelCalibration", "AccelFormats", "AccelPackages", "AccelCPURuntime",
+                "AccelModelFamilies",
+            ]),
     ],
     targets: [
         layer(
             "accelc",
-            over: ["Verification", "Calibration", "Exporters", "Packages", "Runtime", "ModelFamilies", "Programs"],
+            over: [
+                "AccelVerification", "AccelCalibration", "AccelFormats", "AccelPackages", "AccelCPURuntime",
+                "AccelModelFamilies", "AccelPrograms",
+            ],
             kind: .executable),
-        layer("AccelPackage", over: ["Packages", "Runtime"]),
-        layer("Verification", over: ["Runtime", "Packages", "Exporters", "ModelFamilies", "Programs"]),
-        layer("Calibration", over: ["Runtime", "Programs"]),
-        layer("Exporters", over: ["Programs", "WeightCompression"]),
-        layer("Packages", over: ["Programs", "WeightCompression"]),
-        layer("Runtime", over: ["Programs", "WeightCompression", "CKernels"]),
-        layer("ModelFamilies", over: ["Programs"]),
-        layer("Programs", over: ["Tensors", "WeightCompression", "CKernels"]),
-        layer("WeightCompression", over: ["Tensors", "CKernels"]),
-        layer("Tensors", over: ["ByteIO", "CKernels"]),
-        layer("ByteIO", over: ["CZlib", "CKernels"]),
-        .target(name: "CKernels"),
-        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        layer("Accel", over: ["AccelPackages", "AccelCPURuntime"]),
+        layer(
+            "AccelVerification",
+            over: ["AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies", "AccelPrograms"]),
+        layer("AccelCalibration", over: ["AccelCPURuntime", "AccelPrograms"]),
+        layer("AccelFormats", over: ["AccelPrograms", "AccelWeightCompression"]),
+        layer("AccelPackages", over: ["AccelPrograms", "AccelWeightCompression"]),
+        layer("AccelCPURuntime", over: ["AccelPrograms", "AccelWeightCompression", "CAccelKernels"]),
+        layer("AccelModelFamilies", over: ["AccelPrograms"]),
+        layer("AccelPrograms", over: ["AccelTensors", "AccelWeightCompression", "CAccelKernels"]),
+        layer("AccelWeightCompression", over: ["AccelTensors", "CAccelKernels"]),
+        layer("AccelTensors", over: ["AccelByteIO", "CAccelKernels"]),
+        layer("AccelByteIO", over: ["CAccelZlib", "CAccelKernels"]),
+        .target(name: "CAccelKernels"),
+        .systemLibrary(name: "CAccelZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
 
-        layer("TestSupport", over: ["Programs"]),
-        layer("CacheTool", over: ["Packages", "TestSupport"], kind: .executable),
-        layer("CKernelsTests", over: ["CKernels", "TestSupport"], kind: .test),
-        layer("ByteIOTests", over: ["ByteIO", "TestSupport"], kind: .test),
-        layer("TensorsTests", over: ["Tensors", "TestSupport"], kind: .test),
-        layer("WeightCompressionTests", over: ["WeightCompression", "TestSupport"], kind: .test),
-        layer("ProgramsTests", over: ["Programs", "TestSupport"], kind: .test),
-        layer("ModelFamiliesTests", over: ["Runtime", "ModelFamilies", "TestSupport"], kind: .test),
-        layer("CalibrationTests", over: ["Calibration", "ModelFamilies", "TestSupport"], kind: .test),
-        layer("RuntimeTests", over: ["Runtime", "TestSupport"], kind: .test),
-        layer("ExportersTests", over: ["Exporters", "TestSupport"], kind: .test),
-        layer("PackagesTests", over: ["Packages", "TestSupport"], kind: .test),
-        layer("AccelPackageTests", over: ["AccelPackage", "ModelFamilies", "TestSupport"], kind: .test),
-        layer("VerificationTests", over: ["Verification", "ModelFamilies", "TestSupport"], kind: .test),
+        layer("TestSupport", over: ["AccelPrograms"]),
+        layer("CacheTool", over: ["AccelPackages", "TestSupport"], kind: .executable),
+        layer("CKernelsTests", over: ["CAccelKernels", "TestSupport"], kind: .test),
+        layer("ByteIOTests", over: ["AccelByteIO", "TestSupport"], kind: .test),
+        layer("TensorsTests", over: ["AccelTensors", "TestSupport"], kind: .test),
+        layer("WeightCompressionTests", over: ["AccelWeightCompression", "TestSupport"], kind: .test),
+        layer("ProgramsTests", over: ["AccelPrograms", "TestSupport"], kind: .test),
+        layer("ModelFamiliesTests", over: ["AccelCPURuntime", "AccelModelFamilies", "TestSupport"], kind: .test),
+        layer("CalibrationTests", over: ["AccelCalibration", "AccelModelFamilies", "TestSupport"], kind: .test),
+        layer("RuntimeTests", over: ["AccelCPURuntime", "TestSupport"], kind: .test),
+        layer("ExportersTests", over: ["AccelFormats", "TestSupport"], kind: .test),
+        layer("PackagesTests", over: ["AccelPackages", "TestSupport"], kind: .test),
+        layer("AccelPackageTests", over: ["Accel", "AccelModelFamilies", "TestSupport"], kind: .test),
+        layer("VerificationTests", over: ["AccelVerification", "AccelModelFamilies", "TestSupport"], kind: .test),
         layer("CommandTests", over: ["accelc", "TestSupport"], kind: .test, exclude: ["Scripts"]),
     ],
     swiftLanguageModes: [.v6]
@@ -79,7 +87,10 @@ let package = Package(
 // Built by scripts/fuzz.sh only: its entry point is the fuzzer's.
 if Context.environment["ACCELC_FUZZ"] != nil {
     let fuzz = layer(
-        "FuzzTargets", over: ["Calibration", "Runtime", "Packages", "Exporters", "ModelFamilies", "TestSupport"])
+        "FuzzTargets",
+        over: [
+            "AccelCalibration", "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies", "TestSupport",
+        ])
     fuzz.path = "Tests/Fuzz"
     package.targets.append(fuzz)
     package.products.append(.library(name: "FuzzTargets", type: .static, targets: ["FuzzTargets"]))
@@ -87,7 +98,7 @@ if Context.environment["ACCELC_FUZZ"] != nil {
 
 // Built by scripts/bench.sh only.
 if Context.environment["ACCELC_SPEED"] != nil {
-    let speed = layer("speed", over: ["ModelFamilies", "Packages"], kind: .executable)
+    let speed = layer("speed", over: ["AccelModelFamilies", "AccelPackages"], kind: .executable)
     speed.path = "Tests/Speed"
     package.targets.append(speed)
 }

@@ -10,7 +10,7 @@ found=$(
     swift format lint --configuration "$strict" --recursive --parallel Sources 2>&1 |
         grep -E 'NeverForceUnwrap|NeverUseForceTry' | grep -v "baseAddress'" || true
     grep -rnE '\b(fatalError|preconditionFailure|assertionFailure|precondition|assert|unsafelyUnwrapped)\b *\(' Sources --include='*.swift' |
-        grep -v -e '^Sources/ByteIO/ByteView.swift:' -e '^Sources/Tensors/StoredTensor' || true
+        grep -v -e '^Sources/AccelByteIO/ByteView.swift:' -e '^Sources/AccelTensors/StoredTensor' || true
 )
 if [ -n "$found" ]; then
     printf '%s\n' "$found" "check_traps: input could end the tool here; throw a FormatError or RequestError instead" >&2

@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 import Foundation
 
 /// The executable: finds the command, reads its options, runs it, and turns every error into one sentence and an exit

@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 
 /// A word after `accelc`. A conforming type is one file in `Commands/` and one line in `Commands.swift`.
 ///

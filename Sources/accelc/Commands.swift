@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 
 /// The registry of commands, in the order in which help lists them. A new command is a file in `Commands/` and a line
 /// here.

@@ -1,12 +1,12 @@
-import AccelPackage
-import ByteIO
+import Accel
+import AccelByteIO
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import Foundation
-import ModelFamilies
-import Programs
-import Tensors
 import TestSupport
 import Testing
-import WeightCompression
 
 @Suite("An app opens packages in the cache, by key")
 struct CachedPackageTests {

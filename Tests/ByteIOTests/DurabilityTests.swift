@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import ByteIO
+@testable import AccelByteIO
 
 /// Holds every output to the law of power cuts: nothing gets its name before its bytes, and the names in its folders, are on the
 /// disk; and nothing is said to be done before the folder that it is in is.

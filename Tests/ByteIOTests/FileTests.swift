@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import ByteIO
+@testable import AccelByteIO
 
 private func text(of path: String) throws -> String {
     try MappedFile(path).bytes.withBytes { String(decoding: $0, as: UTF8.self) }

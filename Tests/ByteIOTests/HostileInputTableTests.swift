@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 import Foundation
 import TestSupport
 import Testing

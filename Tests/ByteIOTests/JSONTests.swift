@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import ByteIO
+@testable import AccelByteIO
 
 private func parse(_ text: String, limits: JSON.Limits = JSON.Limits()) throws(FormatError) -> JSON {
     try JSON.parse(ByteView(Array(text.utf8)), file: "x.json", origin: 100, limits: limits)

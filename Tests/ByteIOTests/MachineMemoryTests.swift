@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import ByteIO
+@testable import AccelByteIO
 
 @Suite("Memory that input asks for")
 struct MachineMemoryTests {

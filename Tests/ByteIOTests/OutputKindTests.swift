@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import ByteIO
+@testable import AccelByteIO
 
 /// A file that begins with "mine", and a folder that holds nothing but a file "mine".
 private let file = OutputKind.file("a test's file") { path in

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import ByteIO
+@testable import AccelByteIO
 
 private let text = ByteView(Array(String(repeating: "all work and no play ", count: 500).utf8))
 private let noise = ByteView((0..<9000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) })

@@ -1,4 +1,4 @@
-import CKernels
+import CAccelKernels
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
-import ByteIO
+import AccelByteIO
+import AccelPackages
 import Foundation
-import Packages
 
 /// Puts results into a cache and takes them out, for scripts/reliability to disturb. Every result is known from its seed, so
 /// whoever takes it out can tell whether it is right.

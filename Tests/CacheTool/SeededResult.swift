@@ -1,9 +1,9 @@
-import ByteIO
+import AccelByteIO
+import AccelPackages
+import AccelTensors
+import AccelWeightCompression
 import Foundation
-import Packages
-import Tensors
 import TestSupport
-import WeightCompression
 
 /// A tensor whose every byte follows from a number.
 struct SeededResult {

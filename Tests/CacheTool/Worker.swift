@@ -1,6 +1,6 @@
-import ByteIO
+import AccelByteIO
+import AccelPackages
 import Foundation
-import Packages
 import TestSupport
 
 /// One of many processes over one cache.

@@ -1,13 +1,13 @@
-import ByteIO
-import ModelFamilies
-import Programs
-import Runtime
+import AccelByteIO
+import AccelCPURuntime
+import AccelModelFamilies
+import AccelPrograms
 import TestSupport
 import Testing
 
-@testable import Calibration
-@testable import Tensors
-@testable import WeightCompression
+@testable import AccelCalibration
+@testable import AccelTensors
+@testable import AccelWeightCompression
 
 /// A trained BERT that tells digits of images of 64 pixels, a token each; 360 of them.
 struct Digits {

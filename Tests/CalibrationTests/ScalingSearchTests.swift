@@ -1,10 +1,10 @@
-import Programs
+import AccelPrograms
 import TestSupport
 import Testing
 
-@testable import Calibration
-@testable import Tensors
-@testable import WeightCompression
+@testable import AccelCalibration
+@testable import AccelTensors
+@testable import AccelWeightCompression
 
 /// The end of a layer as llama has it: a norm of which some channels are far larger than the others, gate and up read by
 /// columns, and down behind their product.

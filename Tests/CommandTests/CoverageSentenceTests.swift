@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-@testable import Packages
-@testable import Tensors
-@testable import WeightCompression
+@testable import AccelPackages
+@testable import AccelTensors
+@testable import AccelWeightCompression
 @testable import accelc
 
 @Suite("Coverage")

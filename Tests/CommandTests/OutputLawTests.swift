@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import ByteIO
-@testable import Packages
+@testable import AccelByteIO
+@testable import AccelPackages
 @testable import accelc
 
 /// No command replaces anything but an earlier output of the same kind: over every option that the tables call an output.

@@ -1,14 +1,14 @@
 #if canImport(CoreML)
-    import ByteIO
+    import AccelByteIO
     import CoreML
     import Foundation
-    import Programs
-    import Tensors
+    import AccelPrograms
+    import AccelTensors
     import TestSupport
     import Testing
-    import WeightCompression
+    import AccelWeightCompression
 
-    @testable import Exporters
+    @testable import AccelFormats
 
     /// Core ML itself runs what is written; only Apple's systems have it.
     @Suite("Core ML runs what is written as the interpreter does")

@@ -1,10 +1,10 @@
-import ByteIO
-import Programs
-import Tensors
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
 import TestSupport
 import Testing
 
-@testable import Exporters
+@testable import AccelFormats
 
 @Suite("Running Core ML packages")
 struct CoreMLInterpreterTests {

@@ -1,9 +1,9 @@
-import ByteIO
+import AccelByteIO
 import Foundation
 import TestSupport
 import Testing
 
-@testable import Exporters
+@testable import AccelFormats
 
 @Suite("Reading Core ML packages")
 struct CoreMLReadingTests {

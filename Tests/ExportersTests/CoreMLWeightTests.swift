@@ -1,8 +1,8 @@
-import Tensors
+import AccelTensors
 import TestSupport
 import Testing
 
-@testable import Exporters
+@testable import AccelFormats
 
 @Suite("Weights of Core ML packages")
 struct CoreMLWeightTests {

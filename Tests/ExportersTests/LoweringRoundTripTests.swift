@@ -1,11 +1,11 @@
-import ByteIO
-import Programs
-import Tensors
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Exporters
+@testable import AccelFormats
 
 @Suite("What is written for Core ML means what the operators mean")
 struct LoweringRoundTripTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Exporters
+@testable import AccelFormats
 
 @Suite("Types of the Model Intermediate Language")
 struct MILTypeTests {

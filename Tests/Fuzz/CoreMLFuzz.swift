@@ -1,7 +1,7 @@
-import ByteIO
-import Exporters
-import Programs
-import Tensors
+import AccelByteIO
+import AccelFormats
+import AccelPrograms
+import AccelTensors
 import TestSupport
 
 extension FuzzTarget {

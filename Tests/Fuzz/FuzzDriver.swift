@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 import Foundation
 
 /// The target that the environment variable FUZZ_TARGET names.

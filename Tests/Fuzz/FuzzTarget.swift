@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 
 /// A reader that is fed with anything. It may throw; it must not trap, hang, or take memory without bound.
 struct FuzzTarget: Sendable {

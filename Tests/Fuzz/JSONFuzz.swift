@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 
 extension FuzzTarget {
     static let json = FuzzTarget(

@@ -1,11 +1,11 @@
-import ByteIO
+import AccelByteIO
+import AccelCPURuntime
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import Foundation
-import Packages
-import Programs
-import Runtime
-import Tensors
 import TestSupport
-import WeightCompression
 
 extension FuzzTarget {
     static let manifest = FuzzTarget(name: "manifest", seeds: [SamplePackage.linear?.manifest].compactMap(\.self)) {

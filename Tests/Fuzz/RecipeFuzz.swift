@@ -1,6 +1,6 @@
-import ByteIO
-import Tensors
-import WeightCompression
+import AccelByteIO
+import AccelTensors
+import AccelWeightCompression
 
 extension FuzzTarget {
     static let recipe = FuzzTarget(

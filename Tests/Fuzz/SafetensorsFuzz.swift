@@ -1,5 +1,5 @@
-import ByteIO
-import Tensors
+import AccelByteIO
+import AccelTensors
 import TestSupport
 
 extension FuzzTarget {

@@ -1,7 +1,7 @@
-import ByteIO
-import Calibration
-import Tensors
-import WeightCompression
+import AccelByteIO
+import AccelCalibration
+import AccelTensors
+import AccelWeightCompression
 
 extension FuzzTarget {
     static let statistics = FuzzTarget(name: "statistics", seeds: (try? statisticsSeeds()) ?? []) { bytes in

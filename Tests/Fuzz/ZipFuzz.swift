@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 import TestSupport
 
 extension FuzzTarget {

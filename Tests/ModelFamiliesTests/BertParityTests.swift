@@ -1,7 +1,7 @@
-import ByteIO
-import ModelFamilies
-import Programs
-import Tensors
+import AccelByteIO
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
 import TestSupport
 import Testing
 

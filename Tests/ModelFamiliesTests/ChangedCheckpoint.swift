@@ -1,7 +1,7 @@
-import ByteIO
+import AccelByteIO
+import AccelModelFamilies
+import AccelTensors
 import Foundation
-import ModelFamilies
-import Tensors
 import TestSupport
 
 /// A checkpoint of the fixtures with something changed, in a folder of its own.

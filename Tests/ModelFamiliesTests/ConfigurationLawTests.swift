@@ -1,11 +1,11 @@
-import ByteIO
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
 import Foundation
-import Programs
-import Tensors
 import TestSupport
 import Testing
 
-@testable import ModelFamilies
+@testable import AccelModelFamilies
 
 /// Each field of a configuration is read, is listed as changing nothing, or is refused.
 @Suite("The law of configurations")

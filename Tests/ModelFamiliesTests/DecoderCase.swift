@@ -1,10 +1,10 @@
-import ByteIO
-import ModelFamilies
-import Programs
-import Runtime
-import Tensors
+import AccelByteIO
+import AccelCPURuntime
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import Testing
-import WeightCompression
 
 /// A decoder with goldens of a full forward, a prefill, and steps after it.
 struct DecoderCase: CustomTestStringConvertible, Sendable {

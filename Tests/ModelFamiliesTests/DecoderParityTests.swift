@@ -1,6 +1,6 @@
-import ByteIO
-import ModelFamilies
-import Programs
+import AccelByteIO
+import AccelModelFamilies
+import AccelPrograms
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
-import ByteIO
+import AccelByteIO
+import AccelModelFamilies
+import AccelTensors
 import Foundation
-import ModelFamilies
-import Tensors
 import TestSupport
 import Testing
 

@@ -1,10 +1,10 @@
-import ByteIO
-import Programs
-import Tensors
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
 import TestSupport
 import Testing
 
-@testable import ModelFamilies
+@testable import AccelModelFamilies
 
 @Suite("The law of interfaces")
 struct InterfaceLawTests {

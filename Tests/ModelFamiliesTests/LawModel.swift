@@ -1,10 +1,10 @@
-import ByteIO
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
 import Foundation
-import Programs
-import Tensors
 import TestSupport
 
-@testable import ModelFamilies
+@testable import AccelModelFamilies
 
 extension Fixtures {
     /// The folders with a configuration, and of the larger collection too where there is one.

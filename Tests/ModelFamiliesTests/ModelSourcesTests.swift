@@ -1,8 +1,8 @@
-import ByteIO
+import AccelByteIO
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
 import Foundation
-import ModelFamilies
-import Programs
-import Tensors
 import TestSupport
 import Testing
 

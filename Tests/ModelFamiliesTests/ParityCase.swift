@@ -1,9 +1,9 @@
-import ByteIO
+import AccelByteIO
+import AccelCPURuntime
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
 import Foundation
-import ModelFamilies
-import Programs
-import Runtime
-import Tensors
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
 import Foundation
-import ModelFamilies
-import Programs
-import Tensors
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
-import ByteIO
-import ModelFamilies
-import Tensors
+import AccelByteIO
+import AccelModelFamilies
+import AccelTensors
 import TestSupport
 import Testing
 

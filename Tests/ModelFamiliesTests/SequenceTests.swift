@@ -1,11 +1,11 @@
-import ByteIO
-import ModelFamilies
-import Programs
-import Runtime
-import Tensors
+import AccelByteIO
+import AccelCPURuntime
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
 import Testing
-import WeightCompression
 
 /// A model with one part's functions frozen for blocks of several lengths over one cache.
 private struct BlockModel {

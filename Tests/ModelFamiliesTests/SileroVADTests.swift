@@ -1,10 +1,10 @@
-import ModelFamilies
-import Programs
-import Runtime
-import Tensors
+import AccelCPURuntime
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
 import Testing
-import WeightCompression
 
 @Suite("Silero VAD against the original model, with its real weights")
 struct SileroVADTests {

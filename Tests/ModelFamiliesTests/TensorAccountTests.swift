@@ -1,6 +1,6 @@
-import ModelFamilies
-import Programs
-import Tensors
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
 import TestSupport
 import Testing
 

@@ -1,11 +1,11 @@
-import ByteIO
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
 import Foundation
-import Programs
-import Tensors
 import TestSupport
 import Testing
 
-@testable import ModelFamilies
+@testable import AccelModelFamilies
 
 /// Every model of the fixtures.
 let allFixtures: [String] = {

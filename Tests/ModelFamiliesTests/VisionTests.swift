@@ -1,5 +1,5 @@
-import ModelFamilies
-import Programs
+import AccelModelFamilies
+import AccelPrograms
 import TestSupport
 import Testing
 

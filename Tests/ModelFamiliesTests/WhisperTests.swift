@@ -1,11 +1,11 @@
-import ByteIO
-import ModelFamilies
-import Programs
-import Runtime
-import Tensors
+import AccelByteIO
+import AccelCPURuntime
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
 import Testing
-import WeightCompression
 
 @Suite("Whisper against the original framework")
 struct WhisperTests {

@@ -1,5 +1,5 @@
+import AccelPackages
 import Foundation
-import Packages
 import TestSupport
 import Testing
 

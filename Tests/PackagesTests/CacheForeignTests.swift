@@ -1,9 +1,9 @@
-import ByteIO
+import AccelByteIO
 import Foundation
 import TestSupport
 import Testing
 
-@testable import Packages
+@testable import AccelPackages
 
 @Suite("A cache removes what it has made, and nothing else")
 struct CacheForeignTests {

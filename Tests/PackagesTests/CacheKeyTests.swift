@@ -1,10 +1,10 @@
-import ByteIO
-import Tensors
+import AccelByteIO
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Packages
+@testable import AccelPackages
 
 /// schemas/cache-key.md is the table behind these tests.
 @Suite("A key changes with everything that matters, and with nothing else")

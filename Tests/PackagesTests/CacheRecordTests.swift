@@ -1,9 +1,9 @@
-import ByteIO
+import AccelByteIO
+import AccelWeightCompression
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Packages
+@testable import AccelPackages
 
 @Suite("A record is whole, or it is a miss")
 struct CacheRecordTests {

@@ -1,10 +1,10 @@
-import ByteIO
+import AccelByteIO
+import AccelPrograms
 import Foundation
-import Programs
 import TestSupport
 import Testing
 
-@testable import Packages
+@testable import AccelPackages
 
 @Suite("What the cache hands out is what its key asks for")
 struct CacheResultTests {

@@ -1,11 +1,11 @@
-import ByteIO
+import AccelByteIO
+import AccelTensors
+import AccelWeightCompression
 import Foundation
-import Tensors
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Packages
+@testable import AccelPackages
 
 @Suite("Many processes share one cache")
 struct CacheSharingTests {

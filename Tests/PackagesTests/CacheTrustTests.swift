@@ -1,9 +1,9 @@
-import ByteIO
+import AccelByteIO
 import Foundation
 import TestSupport
 import Testing
 
-@testable import Packages
+@testable import AccelPackages
 
 @Suite("The cache is its owner's, and notices what others change")
 struct CacheTrustTests {

@@ -1,12 +1,12 @@
-import ByteIO
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import Foundation
-import Programs
-import Tensors
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Packages
+@testable import AccelPackages
 
 /// A file mapped so that what is written to it is in the file at once, and after the first time leaves its times alone.
 private final class SharedMap {

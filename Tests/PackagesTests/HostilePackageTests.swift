@@ -1,12 +1,12 @@
-import ByteIO
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import Foundation
-import Programs
-import Tensors
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Packages
+@testable import AccelPackages
 
 /// Each case damages a sound package. None may trap; each is refused by a `FormatError`.
 @Suite("A hostile package is refused with a sentence")

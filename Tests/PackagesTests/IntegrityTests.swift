@@ -1,8 +1,8 @@
-import ByteIO
+import AccelByteIO
 import TestSupport
 import Testing
 
-@testable import Packages
+@testable import AccelPackages
 
 /// The files of a package in memory.
 struct PackageInMemory: PackageFiles {

@@ -1,10 +1,10 @@
-import ByteIO
+import AccelByteIO
+import AccelTensors
 import Foundation
-import Tensors
 import TestSupport
 import Testing
 
-@testable import Packages
+@testable import AccelPackages
 
 /// Whether times of files tell of all writes where tests make theirs; in memory they do not, and nothing is remembered.
 let temporaryFilesSettle: Bool = {

@@ -1,10 +1,10 @@
-import ByteIO
-import Tensors
+import AccelByteIO
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Packages
+@testable import AccelPackages
 
 /// Caches outlive the tool that filled them. When one of these digests changes, results of the version before must not
 /// be taken for those of this one: raise `Tool.numericsVersion`, and write down the new digests.

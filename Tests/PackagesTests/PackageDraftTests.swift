@@ -1,9 +1,9 @@
-import ByteIO
+import AccelByteIO
+import AccelWeightCompression
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Packages
+@testable import AccelPackages
 
 @Suite("packages that are written while their weights are made")
 struct PackageDraftTests {

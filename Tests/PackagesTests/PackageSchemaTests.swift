@@ -1,9 +1,9 @@
-import ByteIO
-import Tensors
+import AccelByteIO
+import AccelTensors
 import TestSupport
 import Testing
 
-@testable import Packages
+@testable import AccelPackages
 
 @Suite("Written documents satisfy the published schemas")
 struct PackageSchemaTests {

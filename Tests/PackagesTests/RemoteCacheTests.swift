@@ -1,9 +1,9 @@
-import ByteIO
+import AccelByteIO
 import Foundation
 import TestSupport
 import Testing
 
-@testable import Packages
+@testable import AccelPackages
 
 /// What a server sends is tried by scripts/reliability/cache_remote.py.
 @Suite("A cache server")

@@ -1,8 +1,8 @@
-import ByteIO
+import AccelByteIO
 import TestSupport
 import Testing
 
-@testable import Packages
+@testable import AccelPackages
 
 @Suite("Signatures are read as hostile files")
 struct SignatureTests {

@@ -1,9 +1,9 @@
-import ByteIO
-import Packages
-import Programs
-import Tensors
+import AccelByteIO
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
-import WeightCompression
 
 /// A model of a few operators: an embedding table, two linear layers of equal weights, a transpose.
 struct TinyModel {

@@ -1,9 +1,9 @@
-import ByteIO
+import AccelByteIO
 import Foundation
 import TestSupport
 import Testing
 
-@testable import Packages
+@testable import AccelPackages
 
 #if canImport(Darwin)
     import Darwin

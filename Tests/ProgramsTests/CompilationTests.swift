@@ -1,7 +1,7 @@
-import Programs
-import Tensors
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import Testing
-import WeightCompression
 
 @Suite("Compilation")
 struct CompilationTests {

@@ -1,4 +1,4 @@
-import Programs
+import AccelPrograms
 import Testing
 
 @Suite("Dimensions")

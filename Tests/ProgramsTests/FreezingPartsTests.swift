@@ -1,6 +1,6 @@
-import ByteIO
-import Programs
-import Tensors
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
 import Testing
 
 @Suite("Freezing parts")

@@ -1,8 +1,8 @@
-import ByteIO
+import AccelByteIO
 import TestSupport
 import Testing
 
-@testable import Programs
+@testable import AccelPrograms
 
 @Suite("Memory plan")
 struct MemoryPlanTests {

@@ -1,8 +1,8 @@
-import Tensors
+import AccelTensors
 import TestSupport
 import Testing
 
-@testable import Programs
+@testable import AccelPrograms
 
 @Suite("Laws of operators")
 struct OperatorLawTests {

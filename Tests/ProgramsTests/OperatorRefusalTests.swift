@@ -1,8 +1,8 @@
-import Tensors
+import AccelTensors
 import TestSupport
 import Testing
 
-@testable import Programs
+@testable import AccelPrograms
 
 @Suite("Operators refuse what does not fit, and never trap")
 struct OperatorRefusalTests {

@@ -1,5 +1,5 @@
-import Programs
-import Tensors
+import AccelPrograms
+import AccelTensors
 import Testing
 
 @Suite("Passes")

@@ -1,10 +1,10 @@
-import Programs
-import Tensors
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Runtime
+@testable import AccelCPURuntime
 
 @Suite("Laws of the executor over all operators")
 struct ExecutorLawTests {

@@ -1,9 +1,9 @@
-import Programs
-import Tensors
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
-import WeightCompression
 
-@testable import Runtime
+@testable import AccelCPURuntime
 
 /// A compiled program with values for its inputs.
 struct SmallProgram {

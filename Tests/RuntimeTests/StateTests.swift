@@ -1,9 +1,9 @@
-import ByteIO
-import Programs
-import Runtime
-import Tensors
+import AccelByteIO
+import AccelCPURuntime
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import Testing
-import WeightCompression
 
 @Suite("State")
 struct StateTests {

@@ -1,5 +1,5 @@
-import Tensors
-import WeightCompression
+import AccelTensors
+import AccelWeightCompression
 
 /// GPTQ of matrices of MiniLM's sizes on all cores: what it takes once the inputs' moments are there.
 struct Feedback {

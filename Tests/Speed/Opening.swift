@@ -1,9 +1,9 @@
-import ByteIO
-import ModelFamilies
-import Packages
-import Programs
-import Tensors
-import WeightCompression
+import AccelByteIO
+import AccelModelFamilies
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 
 extension Speed {
     /// Opening a package: its manifest, graph and tables are read, checked and planned; no byte of a weight is.

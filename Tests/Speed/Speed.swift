@@ -1,7 +1,7 @@
-import ByteIO
-import CKernels
-import Tensors
-import WeightCompression
+import AccelByteIO
+import AccelTensors
+import AccelWeightCompression
+import CAccelKernels
 
 /// Speed of the compression's inner parts on one thread, each beside its peer in the same run; scripts/bench.sh runs it.
 /// usage: speed [ROUNDS]                      the table

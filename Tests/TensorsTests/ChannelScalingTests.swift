@@ -1,8 +1,8 @@
-import ByteIO
+import AccelByteIO
 import TestSupport
 import Testing
 
-@testable import Tensors
+@testable import AccelTensors
 
 @Suite("Tensors scaled by powers of two")
 struct TensorScalingTests {

@@ -1,9 +1,9 @@
-import ByteIO
+import AccelByteIO
 import Foundation
 import TestSupport
 import Testing
 
-@testable import Tensors
+@testable import AccelTensors
 
 private func write(_ text: String, to path: String) throws {
     try Files.makeFolder(Files.parentFolder(of: path) ?? ".")

@@ -1,9 +1,9 @@
-import ByteIO
+import AccelByteIO
 import Foundation
 import TestSupport
 import Testing
 
-@testable import Tensors
+@testable import AccelTensors
 
 @Suite("models in the local Hugging Face cache")
 struct ModelLocationTests {

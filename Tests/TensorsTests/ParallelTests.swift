@@ -1,8 +1,8 @@
-import ByteIO
+import AccelByteIO
 import Synchronization
 import Testing
 
-@testable import Tensors
+@testable import AccelTensors
 
 @Suite("work on several threads")
 struct ParallelTests {

@@ -1,9 +1,9 @@
-import ByteIO
+import AccelByteIO
 import Foundation
 import TestSupport
 import Testing
 
-@testable import Tensors
+@testable import AccelTensors
 
 @Suite("Every file of a model that is opened is a source")
 struct SourceLawTests {
@@ -28,7 +28,9 @@ struct SourceLawTests {
         }.map(String.init)
     }
 
-    @Test("nothing in Tensors and ModelFamilies but the reader can open one", arguments: ["Tensors", "ModelFamilies"])
+    @Test(
+        "nothing in AccelTensors and AccelModelFamilies but the reader can open one",
+        arguments: ["AccelTensors", "AccelModelFamilies"])
     func oneReader(module: String) throws {
         let folder = URL(filePath: Fixtures.repository).appending(path: "Sources/\(module)")
         let names = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Tensors
+@testable import AccelTensors
 
 @Suite("Weight normalisation")
 struct WeightNormTests {

@@ -1,4 +1,4 @@
-public import ByteIO
+public import AccelByteIO
 
 /// A file that a reader has to judge: hostile, broken, or odd but allowed. Tests check the verdict; fuzzers start from
 /// the bytes.

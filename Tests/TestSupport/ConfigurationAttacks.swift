@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 
 extension Attack {
     /// Files `config.json` beside the weights of the fixture `bert_base`.

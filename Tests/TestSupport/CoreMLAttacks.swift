@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 
 extension Attack {
     /// Files `Manifest.json` of a Core ML package whose folder `Data` holds `model.mlmodel`, a folder `folder`, and

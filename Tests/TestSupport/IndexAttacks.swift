@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 
 extension Attack {
     /// Files `model.safetensors.index.json` beside `1.safetensors`, which holds the tensors a and b of 8 bytes each, and

@@ -1,4 +1,4 @@
-public import ByteIO
+public import AccelByteIO
 import Foundation
 
 /// The part of JSON Schema (2020-12) that the schemas in `schemas/` use. A keyword that it does not know is an error, so

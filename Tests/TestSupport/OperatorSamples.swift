@@ -1,5 +1,5 @@
-public import Programs
-public import Tensors
+public import AccelPrograms
+public import AccelTensors
 public import Testing
 
 /// An application of an operator to the inputs that `operators.safetensors` holds under its name.

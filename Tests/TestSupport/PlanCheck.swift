@@ -1,6 +1,6 @@
-public import Programs
-import Tensors
-import WeightCompression
+public import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 
 /// Proves that an execution plan can be run: every operand lies inside of its storage, every call satisfies its operator's shape
 /// rule, and no call writes what it reads. Laws hold every plan to it.

@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 
 extension Attack {
     /// Protocol Buffers messages that a reader has to judge when it reads every field to the end.

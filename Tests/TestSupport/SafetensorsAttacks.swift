@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 
 extension Attack {
     /// Safetensors files with the verdict of a reader that accepts no file which the reference refuses.

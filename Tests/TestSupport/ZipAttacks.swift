@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 
 extension Attack {
     /// Zip archives with the verdict of a careful reader.

@@ -1,9 +1,9 @@
-import ByteIO
-import Programs
+import AccelByteIO
+import AccelPrograms
 import TestSupport
 import Testing
 
-@testable import Verification
+@testable import AccelVerification
 
 @Suite("Budgets")
 struct BudgetTests {

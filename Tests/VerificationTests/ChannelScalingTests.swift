@@ -1,11 +1,11 @@
-import ByteIO
-import ModelFamilies
-import Programs
-import Tensors
+import AccelByteIO
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
 import TestSupport
 import Testing
 
-@testable import Verification
+@testable import AccelVerification
 
 /// The parts of a model among the fixtures.
 struct ScalingCase: CustomTestStringConvertible, Sendable {

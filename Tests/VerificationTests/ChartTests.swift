@@ -1,8 +1,8 @@
+import AccelTensors
 import Foundation
-import Tensors
 import Testing
 
-@testable import Verification
+@testable import AccelVerification
 
 @Suite("Labels of charts")
 struct ChartTests {

@@ -1,11 +1,11 @@
-import ByteIO
-import Packages
-import Programs
-import Tensors
+import AccelByteIO
+import AccelPackages
+import AccelPrograms
+import AccelTensors
 import Testing
 
-@testable import Exporters
-@testable import Verification
+@testable import AccelFormats
+@testable import AccelVerification
 
 /// Of packages that nothing says the origin of: what the model gives has to be compared by numbers, or is a failure.
 @Suite("What is not compared of a Core ML package")

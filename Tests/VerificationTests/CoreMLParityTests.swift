@@ -1,9 +1,9 @@
-import Exporters
-import Tensors
+import AccelFormats
+import AccelTensors
 import TestSupport
 import Testing
 
-@testable import Verification
+@testable import AccelVerification
 
 @Suite("Parity of Core ML packages")
 struct CoreMLParityTests {

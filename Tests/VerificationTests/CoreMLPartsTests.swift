@@ -1,12 +1,12 @@
-import ByteIO
-import Programs
-import Tensors
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Exporters
-@testable import Verification
+@testable import AccelFormats
+@testable import AccelVerification
 
 @Suite("Tensors that a Core ML package has in parts")
 struct CoreMLPartsTests {

@@ -1,12 +1,12 @@
-import ByteIO
-import Programs
-import Tensors
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Exporters
-@testable import Verification
+@testable import AccelFormats
+@testable import AccelVerification
 
 /// A small export: two weights, a state, two outputs.
 enum CoreMLSample {

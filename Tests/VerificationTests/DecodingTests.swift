@@ -1,12 +1,12 @@
-import ByteIO
-import ModelFamilies
-import Programs
-import Tensors
+import AccelByteIO
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Verification
+@testable import AccelVerification
 
 @Suite("Goldens of decoders")
 struct DecodingTests {

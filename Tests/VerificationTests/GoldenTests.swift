@@ -1,12 +1,12 @@
-import ByteIO
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import Foundation
-import Programs
-import Tensors
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Verification
+@testable import AccelVerification
 
 @Suite("Goldens")
 struct GoldenTests {

@@ -1,13 +1,13 @@
-import ByteIO
-import ModelFamilies
-import Packages
-import Programs
-import Tensors
+import AccelByteIO
+import AccelModelFamilies
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Verification
+@testable import AccelVerification
 
 @Suite("The graph of a package")
 struct GraphLawTests {

@@ -1,10 +1,10 @@
-import ModelFamilies
-import Programs
-import Tensors
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
 import TestSupport
 import Testing
 
-@testable import Verification
+@testable import AccelVerification
 
 @Suite("Seeded inputs")
 struct InputTests {

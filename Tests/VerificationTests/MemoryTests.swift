@@ -1,14 +1,14 @@
-import ByteIO
-import Exporters
-import Programs
-import Runtime
-import Tensors
+import AccelByteIO
+import AccelCPURuntime
+import AccelFormats
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Packages
-@testable import Verification
+@testable import AccelPackages
+@testable import AccelVerification
 
 /// What no machine has the memory for is an error with the number of bytes, and allocates nothing.
 @Suite("More memory than there is")

@@ -1,8 +1,8 @@
-import ByteIO
+import AccelByteIO
 import Foundation
 import Testing
 
-@testable import Verification
+@testable import AccelVerification
 
 @Suite("Metrics")
 struct MetricsTests {

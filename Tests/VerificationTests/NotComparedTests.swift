@@ -1,10 +1,10 @@
-import ByteIO
-import Programs
-import Tensors
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
 import TestSupport
 import Testing
 
-@testable import Verification
+@testable import AccelVerification
 
 @Suite("What the model gives has to be compared")
 struct NotComparedTests {

@@ -1,13 +1,13 @@
-import ByteIO
+import AccelByteIO
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import Foundation
-import Packages
-import Programs
-import Tensors
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Verification
+@testable import AccelVerification
 
 @Suite("Parity of a program with the model that it was made from")
 struct ParityTests {

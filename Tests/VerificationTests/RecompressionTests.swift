@@ -1,11 +1,11 @@
-import ByteIO
-import Programs
-import Tensors
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Verification
+@testable import AccelVerification
 
 @Suite("Compressing again")
 struct RecompressionTests {

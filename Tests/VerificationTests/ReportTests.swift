@@ -1,10 +1,10 @@
-import ByteIO
+import AccelByteIO
+import AccelPrograms
 import Foundation
-import Programs
 import TestSupport
 import Testing
 
-@testable import Verification
+@testable import AccelVerification
 
 #if canImport(FoundationXML)
     import FoundationXML

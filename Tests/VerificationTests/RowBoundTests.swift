@@ -1,13 +1,13 @@
-import ByteIO
-import ModelFamilies
-import Programs
-import Tensors
+import AccelByteIO
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Packages
-@testable import Verification
+@testable import AccelPackages
+@testable import AccelVerification
 
 @Suite("Rows of weights that cannot be compared byte for byte")
 struct RowBoundTests {

@@ -1,10 +1,10 @@
-import ByteIO
-import Programs
+import AccelByteIO
+import AccelPrograms
+import AccelWeightCompression
 import TestSupport
 import Testing
-import WeightCompression
 
-@testable import Verification
+@testable import AccelVerification
 
 @Suite("Self test")
 struct SelfTestTests {

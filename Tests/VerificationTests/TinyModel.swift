@@ -1,7 +1,7 @@
-import Programs
-import Tensors
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
-import WeightCompression
 
 /// A program with every kind of reader of weights: a gather, two linears of equal shapes, a fused activation, a norm.
 struct TinyModel {

@@ -1,9 +1,9 @@
-import ByteIO
+import AccelByteIO
 import TestSupport
 import Testing
 
-@testable import Tensors
-@testable import WeightCompression
+@testable import AccelTensors
+@testable import AccelWeightCompression
 
 /// What holds for every codec, with every option, on every odd tensor.
 @Suite("codec laws")

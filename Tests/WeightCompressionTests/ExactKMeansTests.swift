@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import WeightCompression
+@testable import AccelWeightCompression
 
 /// The search against a dynamic program that tries every partition.
 @Suite("exact k-means")

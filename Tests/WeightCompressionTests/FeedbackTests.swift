@@ -1,10 +1,10 @@
-import ByteIO
-import CKernels
+import AccelByteIO
+import CAccelKernels
 import TestSupport
 import Testing
 
-@testable import Tensors
-@testable import WeightCompression
+@testable import AccelTensors
+@testable import AccelWeightCompression
 
 /// Inputs whose elements go together, some of them large, one never seen.
 struct SampleInputs {

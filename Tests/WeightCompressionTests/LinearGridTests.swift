@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-@testable import Tensors
-@testable import WeightCompression
+@testable import AccelTensors
+@testable import AccelWeightCompression
 
 @Suite("linear grids")
 struct LinearGridTests {

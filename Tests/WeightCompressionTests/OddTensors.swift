@@ -1,9 +1,9 @@
-import ByteIO
+import AccelByteIO
 import TestSupport
 import Testing
 
-@testable import Tensors
-@testable import WeightCompression
+@testable import AccelTensors
+@testable import AccelWeightCompression
 
 /// Weights that break careless codecs. A new kind of trouble is a line in `all`, and every codec meets it.
 struct OddTensor: Sendable, CustomTestStringConvertible {

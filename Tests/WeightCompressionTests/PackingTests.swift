@@ -1,8 +1,8 @@
-import ByteIO
+import AccelByteIO
 import Testing
 
-@testable import Tensors
-@testable import WeightCompression
+@testable import AccelTensors
+@testable import AccelWeightCompression
 
 /// The bytes of each codec, written out by hand.
 @Suite("stored bytes")

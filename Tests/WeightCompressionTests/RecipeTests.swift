@@ -1,9 +1,9 @@
-import ByteIO
+import AccelByteIO
 import TestSupport
 import Testing
 
-@testable import Tensors
-@testable import WeightCompression
+@testable import AccelTensors
+@testable import AccelWeightCompression
 
 @Suite("recipes")
 struct RecipeTests {

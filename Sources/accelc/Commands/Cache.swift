@@ -1,7 +1,7 @@
-import ByteIO
-import Exporters
+import AccelByteIO
+import AccelFormats
+import AccelPackages
 import Foundation
-import Packages
 
 enum CacheCommand: Command {
     enum Action: String, CaseIterable {

@@ -1,5 +1,5 @@
-import ByteIO
-import Packages
+import AccelByteIO
+import AccelPackages
 
 enum CheckSignatureCommand: Command {
     static let name = "check-signature"

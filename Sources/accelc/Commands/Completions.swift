@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 
 enum CompletionsCommand: Command {
     static let name = "completions"

@@ -1,7 +1,7 @@
-import ByteIO
-import Packages
-import Programs
-import Tensors
+import AccelByteIO
+import AccelPackages
+import AccelPrograms
+import AccelTensors
 
 /// The whole of the tool in a straight line: each call is one layer.
 enum ConvertCommand: Command {

@@ -1,7 +1,7 @@
-import ByteIO
-import Exporters
-import Packages
-import Tensors
+import AccelByteIO
+import AccelFormats
+import AccelPackages
+import AccelTensors
 
 enum DecompressCommand: Command {
     static let name = "decompress"

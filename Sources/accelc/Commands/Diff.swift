@@ -1,5 +1,5 @@
-import ByteIO
-import Packages
+import AccelByteIO
+import AccelPackages
 
 enum DiffCommand: Command {
     static let name = "diff"

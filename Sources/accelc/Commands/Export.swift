@@ -1,6 +1,6 @@
-import ByteIO
-import Exporters
-import Packages
+import AccelByteIO
+import AccelFormats
+import AccelPackages
 
 enum ExportCommand: Command {
     static let name = "export"

@@ -1,5 +1,5 @@
-import ByteIO
-import ModelFamilies
+import AccelByteIO
+import AccelModelFamilies
 
 enum FamiliesCommand: Command {
     static let name = "families"

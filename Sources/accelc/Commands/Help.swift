@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 
 enum HelpCommand: Command {
     static let name = "help"

@@ -1,9 +1,9 @@
-import ByteIO
-import Exporters
-import ModelFamilies
-import Packages
-import Programs
-import Tensors
+import AccelByteIO
+import AccelFormats
+import AccelModelFamilies
+import AccelPackages
+import AccelPrograms
+import AccelTensors
 
 enum InspectCommand: Command {
     static let name = "inspect"

@@ -1,8 +1,8 @@
-import ByteIO
-import Packages
-import Programs
-import Runtime
-import Tensors
+import AccelByteIO
+import AccelCPURuntime
+import AccelPackages
+import AccelPrograms
+import AccelTensors
 
 enum RunCommand: Command {
     static let name = "run"

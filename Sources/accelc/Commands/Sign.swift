@@ -1,5 +1,5 @@
-import ByteIO
-import Packages
+import AccelByteIO
+import AccelPackages
 
 enum SignCommand: Command {
     static let name = "sign"

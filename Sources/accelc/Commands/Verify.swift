@@ -1,9 +1,9 @@
-import ByteIO
-import Exporters
-import ModelFamilies
-import Packages
-import Tensors
-import Verification
+import AccelByteIO
+import AccelFormats
+import AccelModelFamilies
+import AccelPackages
+import AccelTensors
+import AccelVerification
 
 enum VerifyCommand: Command {
     static let name = "verify"

@@ -1,6 +1,6 @@
-import ByteIO
-import Exporters
-import Verification
+import AccelByteIO
+import AccelFormats
+import AccelVerification
 
 enum VerifyRecordCommand: Command {
     static let name = "verify-record"

@@ -1,5 +1,5 @@
-import ByteIO
-import Verification
+import AccelByteIO
+import AccelVerification
 
 enum VerifyReplayCommand: Command {
     static let name = "verify-replay"

@@ -1,5 +1,5 @@
-import ByteIO
-import Packages
+import AccelByteIO
+import AccelPackages
 
 enum VersionCommand: Command {
     static let name = "version"

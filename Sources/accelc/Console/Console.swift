@@ -1,6 +1,6 @@
-import ByteIO
+import AccelByteIO
+import AccelTensors
 import Foundation
-import Tensors
 
 /// Everything that the tool prints. Results go to standard output; progress, notes, warnings and errors to standard
 /// error.

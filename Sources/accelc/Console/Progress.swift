@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 import Foundation
 
 /// How progress is shown, as `--progress` says it.

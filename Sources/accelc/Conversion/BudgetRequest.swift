@@ -1,8 +1,8 @@
-import ByteIO
-import Calibration
-import Programs
-import Tensors
-import WeightCompression
+import AccelByteIO
+import AccelCalibration
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 
 /// A target for the size or the accuracy of a package's weights.
 struct BudgetRequest {

@@ -1,10 +1,10 @@
-import ByteIO
+import AccelByteIO
+import AccelModelFamilies
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import Foundation
-import ModelFamilies
-import Packages
-import Programs
-import Tensors
-import WeightCompression
 
 /// The cache that a command works with.
 enum CacheChoice {

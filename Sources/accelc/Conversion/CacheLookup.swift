@@ -1,7 +1,7 @@
-import ByteIO
-import ModelFamilies
-import Packages
-import Tensors
+import AccelByteIO
+import AccelModelFamilies
+import AccelPackages
+import AccelTensors
 
 /// What `cache get`, `explain` and `prewarm` ask for.
 extension CacheKey {

@@ -1,8 +1,8 @@
-import ByteIO
-import ModelFamilies
-import Programs
-import Tensors
-import WeightCompression
+import AccelByteIO
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 
 /// What a conversion was asked for. Every command that converts takes these options.
 struct ConversionRequest {

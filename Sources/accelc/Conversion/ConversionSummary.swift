@@ -1,6 +1,6 @@
-import ByteIO
-import Packages
-import Programs
+import AccelByteIO
+import AccelPackages
+import AccelPrograms
 
 /// What a conversion tells when it is done.
 struct ConversionSummary {

@@ -1,10 +1,10 @@
-import ByteIO
-import Exporters
-import ModelFamilies
-import Packages
-import Programs
-import Tensors
-import WeightCompression
+import AccelByteIO
+import AccelFormats
+import AccelModelFamilies
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 
 /// What `export` takes a model from.
 enum ExportSource {

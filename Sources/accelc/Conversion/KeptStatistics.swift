@@ -1,8 +1,8 @@
-import ByteIO
-import Calibration
-import Packages
-import Tensors
-import WeightCompression
+import AccelByteIO
+import AccelCalibration
+import AccelPackages
+import AccelTensors
+import AccelWeightCompression
 
 /// Statistics of earlier conversions of the same model with the same samples, in the cache.
 ///

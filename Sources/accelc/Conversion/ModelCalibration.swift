@@ -1,9 +1,9 @@
-import ByteIO
-import Calibration
-import Packages
-import Programs
-import Tensors
-import WeightCompression
+import AccelByteIO
+import AccelCalibration
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 
 /// What a conversion knows of the inputs of weights: samples to run the model over, or statistics of an earlier run.
 struct ModelCalibration {

@@ -1,9 +1,9 @@
-import ModelFamilies
-import Packages
-import Programs
-import Tensors
-import Verification
-import WeightCompression
+import AccelModelFamilies
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelVerification
+import AccelWeightCompression
 
 extension PackageContents {
     /// What a conversion has made, and where it comes from.

@@ -1,6 +1,6 @@
-import ByteIO
-import Packages
-import Tensors
+import AccelByteIO
+import AccelPackages
+import AccelTensors
 
 /// Where a package is to be written, and in which form.
 struct PackageOutput {

@@ -1,7 +1,7 @@
-import ByteIO
-import Calibration
-import Verification
-import WeightCompression
+import AccelByteIO
+import AccelCalibration
+import AccelVerification
+import AccelWeightCompression
 
 /// A plan on disk: `recipe.json` and `statistics.safetensors` make the package again; `front.json` and `report.html`
 /// tell what there was to choose from. It is a draft until `publish`, and gone with this value otherwise.

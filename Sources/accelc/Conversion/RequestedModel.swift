@@ -1,10 +1,10 @@
-import ByteIO
-import Calibration
-import ModelFamilies
-import Packages
-import Programs
-import Tensors
-import WeightCompression
+import AccelByteIO
+import AccelCalibration
+import AccelModelFamilies
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 
 /// The model that a request names, frozen as it asks, and how its weights are to be stored: what commands that convert
 /// begin with.

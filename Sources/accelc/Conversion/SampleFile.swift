@@ -1,5 +1,5 @@
-import ByteIO
-import Tensors
+import AccelByteIO
+import AccelTensors
 
 /// A file of sample inputs, read once: the samples that are run are those of its digest.
 struct SampleFile {

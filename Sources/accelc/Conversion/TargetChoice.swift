@@ -1,8 +1,8 @@
-import ByteIO
-import Calibration
-import Programs
-import Tensors
-import WeightCompression
+import AccelByteIO
+import AccelCalibration
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 
 /// What a target has chosen, and what it has left as rules say.
 struct TargetChoice {

@@ -1,6 +1,6 @@
-import ByteIO
-import Exporters
-import Tensors
+import AccelByteIO
+import AccelFormats
+import AccelTensors
 
 extension Inspection {
     /// A Core ML package: its functions and how each weight is stored.

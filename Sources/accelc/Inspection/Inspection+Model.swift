@@ -1,7 +1,7 @@
-import ByteIO
-import ModelFamilies
-import Programs
-import Tensors
+import AccelByteIO
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
 
 extension Inspection {
     /// A model: its family and parts, how large they are and how much they compute, and which tensors do not fit.

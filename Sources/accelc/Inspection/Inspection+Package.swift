@@ -1,8 +1,8 @@
-import ByteIO
-import Packages
-import Programs
-import Tensors
-import WeightCompression
+import AccelByteIO
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 
 extension Inspection {
     /// A package: what it is, its functions, and what became of each tensor of its checkpoint.

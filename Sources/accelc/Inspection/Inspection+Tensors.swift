@@ -1,5 +1,5 @@
-import ByteIO
-import Tensors
+import AccelByteIO
+import AccelTensors
 
 extension Inspection {
     /// A safetensors file: its tensors in the order of their bytes.

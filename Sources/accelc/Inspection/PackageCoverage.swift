@@ -1,7 +1,7 @@
-import ByteIO
-import Packages
-import Tensors
-import WeightCompression
+import AccelByteIO
+import AccelPackages
+import AccelTensors
+import AccelWeightCompression
 
 /// What became of each tensor of the checkpoint, as tables and sentences.
 struct PackageCoverage {

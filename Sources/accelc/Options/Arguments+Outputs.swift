@@ -1,6 +1,6 @@
-import ByteIO
-import Packages
-import Tensors
+import AccelByteIO
+import AccelPackages
+import AccelTensors
 
 /// A path of the command line, and what the tables call it.
 struct NamedPath: Sendable {

@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 
 /// A command line that fits its command's tables: every name known, every value of its kind, nothing required missing.
 struct Arguments: Sendable {

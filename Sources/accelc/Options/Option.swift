@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 
 /// One row of a command's option table. The table drives parsing, help, completions, and errors.
 struct Option: Sendable {

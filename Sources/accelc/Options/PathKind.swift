@@ -1,7 +1,7 @@
-import ByteIO
-import Exporters
-import Packages
-import Tensors
+import AccelByteIO
+import AccelFormats
+import AccelPackages
+import AccelTensors
 
 /// What stands at a path: by what it holds, and by its name only where it is too broken to be recognised. Every command
 /// asks this one.

@@ -1,4 +1,4 @@
-import ByteIO
+import AccelByteIO
 import Foundation
 
 /// Another program, which does what this tool leaves to it: no private key is ever read here.

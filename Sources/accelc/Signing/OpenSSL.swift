@@ -1,5 +1,5 @@
-import ByteIO
-import Packages
+import AccelByteIO
+import AccelPackages
 
 /// `openssl`, for signatures by keys on elliptic curves.
 struct OpenSSL {

@@ -1,5 +1,5 @@
-import ByteIO
-import Packages
+import AccelByteIO
+import AccelPackages
 
 /// `ssh-keygen -Y`: signs with any key that SSH knows, of a file, an agent or a token, and tells whose key it is.
 struct SSHKeygen {

@@ -1,5 +1,5 @@
-import ByteIO
-import Packages
+import AccelByteIO
+import AccelPackages
 
 /// The signatures beside a package that is about to be replaced.
 struct SignaturesBeside {

@@ -1,10 +1,10 @@
-import ByteIO
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
 import Foundation
-import Programs
-import Tensors
 import TestSupport
 
-@testable import Packages
+@testable import AccelPackages
 
 /// A package in memory, taken apart so that any field can be changed, and put together again with all digests made anew.
 struct DecodedPackage {

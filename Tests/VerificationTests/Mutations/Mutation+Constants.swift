@@ -1,10 +1,10 @@
-import ByteIO
-import Programs
-import Tensors
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
-import WeightCompression
 
-@testable import Packages
+@testable import AccelPackages
 
 extension Mutation {
     func applyToConstant(_ package: inout DecodedPackage, _ generator: inout SeededGenerator) -> String? {

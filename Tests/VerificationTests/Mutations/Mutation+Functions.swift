@@ -1,9 +1,9 @@
-import ByteIO
-import Programs
-import Tensors
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
 import TestSupport
 
-@testable import Packages
+@testable import AccelPackages
 
 extension DecodedPackage {
     mutating func change(_ function: Int, _ change: (Program) -> Program) {

@@ -1,9 +1,9 @@
-import ByteIO
-import Programs
-import Tensors
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
 import TestSupport
 
-@testable import Packages
+@testable import AccelPackages
 
 extension Mutation {
     func applyToNode(_ package: inout DecodedPackage, _ generator: inout SeededGenerator) -> String? {

@@ -1,10 +1,10 @@
-import ByteIO
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
 import Foundation
-import Programs
-import Tensors
 import TestSupport
 
-@testable import Packages
+@testable import AccelPackages
 
 /// A kind of mistake in one field of a package; which field is drawn.
 enum Mutation: String, CaseIterable {

@@ -1,13 +1,13 @@
-import ByteIO
-import ModelFamilies
-import Packages
-import Programs
-import Tensors
+import AccelByteIO
+import AccelModelFamilies
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
 import TestSupport
-import WeightCompression
 
-@testable import Packages
-@testable import Verification
+@testable import AccelPackages
+@testable import AccelVerification
 
 /// A package of a fixture, and what became of its mutants.
 final class MutationSubject {

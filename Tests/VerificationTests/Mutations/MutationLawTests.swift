@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Verification
+@testable import AccelVerification
 
 @Suite("No field of a package can be changed without notice")
 struct MutationLawTests {

@@ -1,0 +1,86 @@
+import CAccelKernels
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The system's words for an error number.
+func systemMessage(_ number: Int32 = errno) -> String {
+    String(cString: strerror(number))
+}
+
+/// An open file descriptor, closed with its last user.
+final class FileDescriptor {
+    private(set) var number: Int32
+
+    init(_ number: Int32) { self.number = number }
+
+    deinit { if number >= 0 { _ = systemClose(number) } }
+
+    /// Writes all of `bytes`. Returns false when the system reports an error, which `errno` tells.
+    func writeAll(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(1 << 30))
+            let written = write(number, part.baseAddress, part.count)
+            if written < 0 && errno == EINTR { continue }
+            guard written > 0 else { return false }
+            rest = rest.dropFirst(written)
+        }
+        return true
+    }
+
+    /// Lets the system bring to the disk what has been written so far, without waiting: a sync has less to do then.
+    func startWriting() { ck_start_writing(number) }
+
+    /// Closes now. Returns false when the system reports an error (data that could not be written).
+    func close() -> Bool {
+        defer { number = -1 }
+        return number < 0 || systemClose(number) == 0
+    }
+}
+
+private func systemClose(_ number: Int32) -> Int32 { close(number) }
+
+extension FileIdentity {
+    init(_ status: stat) {
+        #if canImport(Darwin)
+            let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
+        #else
+            let (modified, changed) = (status.st_mtim, status.st_ctim)
+        #endif
+        self.init(
+            device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino),
+            size: Int64(truncatingIfNeeded: status.st_size),
+            modifiedNanoseconds: Int64(truncatingIfNeeded: modified.tv_sec) &* 1_000_000_000
+                &+ Int64(truncatingIfNeeded: modified.tv_nsec),
+            changedNanoseconds: Int64(truncatingIfNeeded: changed.tv_sec) &* 1_000_000_000
+                &+ Int64(truncatingIfNeeded: changed.tv_nsec))
+    }
+}
+
+/// Memory of whole pages, straight from the system.
+enum SystemPages {
+    /// Zeros; nil when there are none left.
+    static func map(_ count: Int) -> UnsafeMutableRawPointer? {
+        #if canImport(Darwin)
+            let flags = MAP_PRIVATE | MAP_ANON
+        #else
+            let flags = MAP_PRIVATE | MAP_ANONYMOUS
+        #endif
+        guard let pages = mmap(nil, count, PROT_READ | PROT_WRITE, flags, -1, 0), pages != MAP_FAILED else {
+            return nil
+        }
+        #if os(Linux)
+            // Large pages where there are some: hundreds of times fewer faults.
+            madvise(pages, count, MADV_HUGEPAGE)
+        #endif
+        return pages
+    }
+
+    static func unmap(_ pages: UnsafeMutableRawPointer, _ count: Int) { munmap(pages, count) }
+}

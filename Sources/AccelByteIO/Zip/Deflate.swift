@@ -1,0 +1,80 @@
+import CAccelZlib
+
+/// zlib's checksum and raw deflate streams.
+enum Deflate {
+    /// zlib counts in 32 bits: larger content goes in parts.
+    private static let partBytes = 1 << 30
+
+    static func checksum(of view: ByteView) -> UInt32 {
+        view.withBytes { bytes in
+            var checksum: UInt = 0
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let part = UnsafeRawBufferPointer(rebasing: rest.prefix(partBytes))
+                checksum = crc32(checksum, part.assumingMemoryBound(to: UInt8.self).baseAddress, UInt32(part.count))
+                rest = rest.dropFirst(part.count)
+            }
+            return UInt32(truncatingIfNeeded: checksum)
+        }
+    }
+
+    /// Deflates `view` and gives the output to `sink` in parts.
+    static func compress(_ view: ByteView, _ sink: (UnsafeRawBufferPointer) throws -> Void) throws {
+        var stream = z_stream()
+        let size = Int32(MemoryLayout<z_stream>.size)
+        // Negative window bits: no zlib header.
+        guard deflateInit2_(&stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, size) == Z_OK else {
+            throw RequestError("zlib cannot start to compress", status: .internalFailure)
+        }
+        defer { deflateEnd(&stream) }
+        let output = ByteBuffer(count: 1 << 16)
+        try view.withBytes { (bytes: UnsafeRawBufferPointer) throws in
+            var rest = bytes[...]
+            var status = Z_OK
+            repeat {
+                let part = UnsafeRawBufferPointer(rebasing: rest.prefix(partBytes))
+                rest = rest.dropFirst(part.count)
+                stream.next_in = part.assumingMemoryBound(to: UInt8.self).baseAddress
+                stream.avail_in = UInt32(part.count)
+                repeat {
+                    stream.next_out = output.bytes.assumingMemoryBound(to: UInt8.self).baseAddress
+                    stream.avail_out = UInt32(output.bytes.count)
+                    status = deflate(&stream, rest.isEmpty ? Z_FINISH : Z_NO_FLUSH)
+                    let written = output.bytes.count - Int(stream.avail_out)
+                    try sink(UnsafeRawBufferPointer(rebasing: output.bytes[..<written]))
+                } while stream.avail_out == 0
+            } while !rest.isEmpty
+            guard status == Z_STREAM_END else {
+                throw RequestError("zlib cannot compress", status: .internalFailure)
+            }
+        }
+    }
+
+    /// Inflates `view`; nil unless it is one whole stream of exactly `size` bytes.
+    static func decompress(_ view: ByteView, size: Int) -> ByteView? {
+        var stream = z_stream()
+        guard inflateInit2_(&stream, -15, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else { return nil }
+        defer { inflateEnd(&stream) }
+        // One byte more than expected: a stream that is longer shows.
+        let output = ByteBuffer(count: size + 1)
+        let status = view.withBytes { bytes in
+            var input = bytes[...]
+            var room = output.bytes[...]
+            var status = Z_OK
+            while status == Z_OK {
+                let part = UnsafeRawBufferPointer(rebasing: input.prefix(partBytes))
+                let target = UnsafeMutableRawBufferPointer(rebasing: room.prefix(partBytes))
+                guard !part.isEmpty, !target.isEmpty else { return Z_BUF_ERROR }
+                stream.next_in = part.assumingMemoryBound(to: UInt8.self).baseAddress
+                stream.avail_in = UInt32(part.count)
+                stream.next_out = target.assumingMemoryBound(to: UInt8.self).baseAddress
+                stream.avail_out = UInt32(target.count)
+                status = inflate(&stream, Z_NO_FLUSH)
+                input = input.dropFirst(part.count - Int(stream.avail_in))
+                room = room.dropFirst(target.count - Int(stream.avail_out))
+            }
+            return status == Z_STREAM_END && input.isEmpty && room.count == 1 ? Z_STREAM_END : Z_BUF_ERROR
+        }
+        return status == Z_STREAM_END ? ByteView(output)[0..<size] : nil
+    }
+}

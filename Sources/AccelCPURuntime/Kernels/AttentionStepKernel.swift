@@ -1,0 +1,81 @@
+import AccelPrograms
+import AccelTensors
+import CAccelKernels
+
+/// Scaled dot-product attention of one query row, as in a step of one token: keys and values are read where they lie, once
+/// for all heads that share them.
+struct AttentionStepKernel: Kernel {
+    static let operators: [any Operator.Type] = [Attention.self]
+    private let (q, k, v): (OperandMemory, OperandMemory, OperandMemory)
+    /// With its strides broadcast to [batch, heads, 1, keys].
+    private let mask: (memory: OperandMemory, strides: [Int])?
+    private let target: OperandMemory
+    private let scale: Float
+
+    private var heads: Int { q.shape.dimensions[1] }
+    private var keyHeads: Int { k.shape.dimensions[1] }
+    private var keys: Int { k.shape.dimensions[2] }
+
+    init?(_ call: PreparedCall) {
+        guard let operation = call.operation as? Attention, call.inputs[0].shape.dimensions[2] == 1,
+            (call.inputs + call.outputs).allSatisfy({ $0.floats != nil })
+        else { return nil }
+        (q, k, v, target) = (call.inputs[0], call.inputs[1], call.inputs[2], call.outputs[0])
+        guard [q, k, v, target].allSatisfy({ $0.layout.strides[3] == 1 || $0.shape.dimensions[3] == 1 }),
+            [k, v].allSatisfy({ $0.layout.strides[2] >= 0 })
+        else { return nil }
+        scale = Float(operation.scale)
+        mask =
+            call.inputs.count == 4
+            ? (
+                call.inputs[3],
+                call.inputs[3].layout.expanded(
+                    to: Shape(call.inputs[0].shape.dimensions[..<3] + [call.inputs[1].shape.dimensions[2]])
+                ).strides
+            ) : nil
+    }
+
+    func run(on workers: Workers) {
+        let (keyHeads, group) = (keyHeads, heads / max(keyHeads, 1))
+        workers.forEach(q.shape.dimensions[0] * keyHeads, scratchFloats: keys) { piece, scores in
+            let (batch, keyHead) = (piece / keyHeads, piece % keyHeads)
+            for head in keyHead * group..<(keyHead + 1) * group {
+                run(batch: batch, head: head, keyHead: keyHead, scores: scores)
+            }
+        }
+    }
+
+    private func run(batch: Int, head: Int, keyHead: Int, scores: UnsafeMutablePointer<Float>) {
+        guard let q = start(self.q, batch, head), let k = start(self.k, batch, keyHead),
+            let v = start(self.v, batch, keyHead), let target = start(self.target, batch, head)
+        else { return }
+        let mask = self.mask.flatMap { mask in
+            mask.memory.floats.map {
+                (start: $0 + batch * mask.strides[0] + head * mask.strides[1], step: mask.strides[3])
+            }
+        }
+        // The lowest number swallows any score: keys with it before the first that is seen, and after the last, are
+        // not looked at.
+        var seen = 0..<keys
+        if let mask {
+            func isHidden(_ key: Int) -> Bool { mask.start[key * mask.step] <= -Float.greatestFiniteMagnitude }
+            var (first, end) = (0, keys)
+            while first < end, isHidden(first) { first += 1 }
+            while end > first, isHidden(end - 1) { end -= 1 }
+            seen = first..<end
+        }
+        scores.initialize(repeating: 0, count: keys)
+        let stride = self.k.layout.strides[2]
+        ck_dot(
+            q, k + seen.lowerBound * stride, stride, seen.count, self.q.shape.dimensions[3], scores + seen.lowerBound)
+        for key in seen { scores[key] *= scale }
+        if let mask { for key in 0..<keys { scores[key] += mask.start[key * mask.step] } }
+        ck_softmax(scores, keys)
+        ck_weighted_sum(scores, v, self.v.layout.strides[2], keys, self.v.shape.dimensions[3], target)
+    }
+
+    private func start(_ operand: OperandMemory, _ batch: Int, _ head: Int) -> UnsafeMutablePointer<Float>? {
+        let strides = operand.layout.strides
+        return operand.floats.map { $0 + batch * strides[0] + head * strides[1] }
+    }
+}

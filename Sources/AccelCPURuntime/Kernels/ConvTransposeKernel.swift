@@ -1,0 +1,132 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import CAccelKernels
+
+/// Transposed convolutions over one axis. Outputs that are `stride` apart read the same taps of the kernel: each such phase
+/// is a convolution, a matrix product of its taps with the windows that they reach.
+struct ConvTransposeKernel: Kernel {
+    static let operators: [any Operator.Type] = [ConvTranspose.self]
+    private static let rowsAtOnce = 128
+    /// The outputs `first`, `first + stride`, ...
+    private struct Phase: Sendable {
+        let first: Int
+        let count: Int
+        /// Taps of the kernel, and how far before output q's index their elements lie.
+        let taps: [(tap: Int, shift: Int)]
+    }
+    private let source: OperandMemory
+    private let weight: WholeWeight
+    private let bias: ChannelBias
+    private let target: OperandMemory
+    private let phases: [Phase]
+    private let stride: Int
+    private let batch: Int
+    private let groups: Int
+    /// Input channels of a group.
+    private let channels: Int
+    /// Output channels of a group.
+    private let rows: Int
+    private let taps: Int
+    private let (length, positions): (Int, Int)
+
+    init?(_ call: PreparedCall) {
+        guard let operation = call.operation as? ConvTranspose, operation.window.strides.count == 1,
+            let weight = WholeWeight(call.inputs[1]), call.inputs[0].contiguousFloats != nil,
+            call.outputs[0].contiguousFloats != nil,
+            let bias = ChannelBias(call.inputs.count == 3 ? call.inputs[2] : nil)
+        else { return nil }
+        (source, target, self.weight, self.bias) = (call.inputs[0], call.outputs[0], weight, bias)
+        (groups, stride) = (operation.groups, operation.window.strides[0])
+        (batch, length) = (source.shape.dimensions[0], source.shape.dimensions[2])
+        (channels, rows) = (source.shape.dimensions[1] / groups, target.shape.dimensions[1] / groups)
+        (taps, positions) = (call.inputs[1].shape.dimensions[2], target.shape.dimensions[2])
+        let window = operation.window
+        phases = (0..<min(stride, positions)).map { [stride, taps, positions] first in
+            let reached = (0..<taps).compactMap { tap -> (tap: Int, shift: Int)? in
+                let shift = first + window.before[0] - tap * window.dilations[0]
+                return shift % stride == 0 ? (tap, shift / stride) : nil
+            }
+            return Phase(first: first, count: (positions - first + stride - 1) / stride, taps: reached)
+        }
+    }
+
+    func run(on workers: Workers) {
+        guard let target = target.contiguousFloats, positions > 0 else { return }
+        nonisolated(unsafe) let output = target
+        // The taps of each phase together: [group][phase][row][tap and channel].
+        let turned = ByteBuffer(count: max(1, groups * rows * taps * channels) * MemoryLayout<Float>.stride)
+        guard let start = turned.bytes.baseAddress?.assumingMemoryBound(to: Float.self) else { return }
+        nonisolated(unsafe) let matrices = start
+        weight.withFloats(on: workers) { floats in
+            nonisolated(unsafe) let floats = floats
+            workers.forEach(groups * rows) { row, _ in turn(row, floats, into: matrices) }
+        }
+        let width = WeightPanels.width
+        let starts = phases.reduce(into: [0]) { $0.append($0[$0.count - 1] + ($1.count + width - 1) / width) }
+        let panels = starts[phases.count]
+        let depth = (phases.map(\.taps.count).max() ?? 0) * channels
+        workers.forEach(batch * groups * panels, scratchFloats: width * (depth + Self.rowsAtOnce)) { piece, memory in
+            let (group, panel) = (piece / panels, piece % panels)
+            let index = (starts.firstIndex { $0 > panel } ?? 1) - 1
+            multiply(group, index, (panel - starts[index]) * width, matrices, memory, output)
+        }
+        withExtendedLifetime(turned) {}
+    }
+
+    /// Where the matrix of a phase starts within its group's.
+    private func start(of index: Int) -> Int { phases[..<index].reduce(0) { $0 + $1.taps.count } * channels * rows }
+
+    /// Copies one output channel's weights [channel of the input][row][tap] to the phases' matrices.
+    private func turn(
+        _ index: Int, _ weight: UnsafePointer<Float>, into matrices: UnsafeMutablePointer<Float>
+    ) {
+        let (group, row) = (index / rows, index % rows)
+        var matrix = matrices + group * rows * channels * phases.reduce(0) { $0 + $1.taps.count }
+        for phase in phases {
+            let depth = phase.taps.count * channels
+            var target = matrix + row * depth
+            for (tap, _) in phase.taps {
+                for channel in 0..<channels {
+                    target[channel] = weight[((group * channels + channel) * rows + row) * taps + tap]
+                }
+                target += channels
+            }
+            matrix += rows * depth
+        }
+    }
+
+    /// Outputs `first`, `first + 1`, ... of a phase, as many as a panel has.
+    private func multiply(
+        _ group: Int, _ index: Int, _ first: Int, _ matrices: UnsafePointer<Float>,
+        _ memory: UnsafeMutablePointer<Float>, _ output: UnsafeMutablePointer<Float>
+    ) {
+        guard let source = source.contiguousFloats else { return }
+        let (phase, width) = (phases[index], WeightPanels.width)
+        let (count, depth) = (min(width, phase.count - first), phase.taps.count * channels)
+        let input = source + group * channels * length
+        for (number, (_, shift)) in phase.taps.enumerated() {
+            let begin = first + shift
+            let inside = (0..<count).clamped(to: -begin..<max(-begin, length - begin))
+            for channel in 0..<channels {
+                let panel = memory + (number * channels + channel) * width
+                panel.update(repeating: 0, count: width)
+                let line = input + channel * length + begin
+                for column in inside { panel[column] = line[column] }
+            }
+        }
+        let all = phases.reduce(0) { $0 + $1.taps.count }
+        let matrix = matrices + group % groups * rows * channels * all + start(of: index)
+        let products = memory + depth * width
+        for row in Swift.stride(from: 0, to: rows, by: Self.rowsAtOnce) {
+            let block = min(Self.rowsAtOnce, rows - row)
+            ck_gemm_panel(matrix + row * depth, depth, block, depth, memory, nil, products, width, count)
+            let channel = group % groups * rows + row
+            bias.add(to: products, stride: width, rows: channel..<channel + block, columns: count)
+            for line in 0..<block {
+                let target = output + (group * rows + row + line) * positions + phase.first + first * stride
+                for column in 0..<count { target[column * stride] = products[line * width + column] }
+            }
+        }
+    }
+}

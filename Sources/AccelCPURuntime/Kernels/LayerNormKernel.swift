@@ -1,0 +1,40 @@
+import AccelPrograms
+import AccelTensors
+import CAccelKernels
+
+struct LayerNormKernel: Kernel {
+    static let operators: [any Operator.Type] = [LayerNorm.self]
+    private let source: OperandMemory
+    private let gain: OperandMemory
+    /// Nil: none.
+    private let shift: OperandMemory?
+    private let target: OperandMemory
+    private let epsilon: Double
+    private let zeros: [Float]
+
+    init?(_ call: PreparedCall) {
+        guard let operation = call.operation as? LayerNorm,
+            (call.inputs + call.outputs).allSatisfy({ $0.contiguousFloats != nil })
+        else { return nil }
+        (source, gain, target) = (call.inputs[0], call.inputs[1], call.outputs[0])
+        shift = call.inputs.count == 3 ? call.inputs[2] : nil
+        epsilon = operation.epsilon
+        zeros = shift == nil ? [Float](repeating: 0, count: gain.shape.count) : []
+    }
+
+    func run(on workers: Workers) {
+        let width = gain.shape.count
+        let rows = width == 0 ? 0 : source.shape.count / width
+        workers.forEachRows(rows, width: width) { rows in
+            guard let source = source.contiguousFloats, let target = target.contiguousFloats,
+                let gain = gain.contiguousFloats
+            else { return }
+            zeros.withUnsafeBufferPointer { zeros in
+                let shift = shift?.contiguousFloats.map { UnsafePointer($0) } ?? zeros.baseAddress
+                for row in rows {
+                    ck_layer_norm(source + row * width, gain, shift, epsilon, target + row * width, width)
+                }
+            }
+        }
+    }
+}

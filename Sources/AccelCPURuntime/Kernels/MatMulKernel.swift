@@ -1,0 +1,52 @@
+import AccelPrograms
+import AccelTensors
+import CAccelKernels
+
+/// Matrix products over batches.
+struct MatMulKernel: Kernel {
+    static let operators: [any Operator.Type] = [MatMul.self]
+    private let left: OperandMemory
+    private let right: OperandMemory
+    private let target: OperandMemory
+    /// The batches of both operands, broadcast to the output's; a row is a matrix.
+    private let leftBatches: StridedRows
+    private let rightBatches: StridedRows
+    private let (rows, depth, columns): (Int, Int, Int)
+
+    init?(_ call: PreparedCall) {
+        guard call.inputs.count == 2, (call.inputs + call.outputs).allSatisfy({ $0.contiguousFloats != nil }) else {
+            return nil
+        }
+        (left, right, target) = (call.inputs[0], call.inputs[1], call.outputs[0])
+        let extents = target.shape.dimensions
+        let batch = extents.dropLast(2)
+        (rows, columns) = (extents[extents.count - 2], extents[extents.count - 1])
+        depth = left.shape.dimensions[left.shape.rank - 1]
+        func batches(_ operand: OperandMemory) -> StridedRows {
+            var layout = StridedLayout(shape: operand.shape)
+                .expanded(to: Shape(batch + operand.shape.dimensions.suffix(2)))
+            layout.shape.dimensions.removeLast()
+            layout.strides.removeLast()
+            layout.shape.dimensions[batch.count] = 1
+            return StridedRows(layout)
+        }
+        leftBatches = batches(left)
+        rightBatches = batches(right)
+    }
+
+    func run(on workers: Workers) {
+        let width = WeightPanels.width
+        let panels = (columns + width - 1) / width
+        workers.forEach(leftBatches.count * panels, scratchFloats: depth * width) { piece, panel in
+            guard let a = left.contiguousFloats, let b = right.contiguousFloats, let c = target.contiguousFloats else {
+                return
+            }
+            let (batch, column) = (piece / panels, piece % panels * width)
+            let count = min(width, columns - column)
+            ck_pack_panel_transposed(b + rightBatches.start(of: batch) + column, columns, count, depth, panel)
+            ck_gemm_panel(
+                a + leftBatches.start(of: batch), depth, rows, depth, panel, nil,
+                c + batch * rows * columns + column, columns, count)
+        }
+    }
+}

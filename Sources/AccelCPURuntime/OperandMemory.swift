@@ -1,0 +1,118 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// An operand and where it lies while its function runs.
+struct OperandMemory: @unchecked Sendable {
+    // Pieces of work on other threads read inputs, and each writes its own part of an output; no output overlaps an input.
+    enum Place {
+        /// Element 0 of the layout's storage. The executor that made it keeps it.
+        case memory(UnsafeMutableRawPointer)
+        /// Decoded as it is read.
+        case weight(CompressedTensor)
+    }
+    let operand: Operand
+    let place: Place
+
+    var layout: StridedLayout { operand.layout }
+    var shape: Shape { operand.layout.shape }
+
+    /// The first element of a float32 operand in memory; nil for a weight.
+    var floats: UnsafeMutablePointer<Float>? {
+        guard case .memory(let start) = place, operand.elementType == .float32 else { return nil }
+        return start.assumingMemoryBound(to: Float.self) + layout.offset
+    }
+
+    /// The same when the elements follow each other without gaps.
+    var contiguousFloats: UnsafeMutablePointer<Float>? { layout.isContiguous ? floats : nil }
+}
+
+// MARK: - Whole tensors
+
+extension OperandMemory {
+    /// A copy of the elements, row-major.
+    func tensor() -> HostTensor {
+        switch place {
+        case .weight(let weight): HostTensor(weight.floats(), shape)
+        case .memory(let start):
+            switch operand.elementType {
+            case .float32: HostTensor(elements(from: start, as: Float.self), shape)
+            case .int64: HostTensor(elements(from: start, as: Int64.self), shape)
+            default: HostTensor(elements(from: start, as: UInt8.self).map { $0 != 0 }, shape)
+            }
+        }
+    }
+
+    /// A copy of the elements as a named tensor.
+    func stored(name: String) -> StoredTensor { tensor().stored(name: name) }
+
+    /// Writes elements of the operand's own type and shape; a weight stays as it is.
+    func write(_ tensor: HostTensor) {
+        guard case .memory(let start) = place else { return }
+        switch tensor.elements {
+        case .float32(let floats): scatter(floats, to: start)
+        case .int64(let integers): scatter(integers, to: start)
+        case .bool(let flags): scatter(flags.map { $0 ? 1 : 0 as UInt8 }, to: start)
+        }
+    }
+
+    private func elements<Element: BitwiseCopyable>(
+        from start: UnsafeMutableRawPointer, as type: Element.Type
+    ) -> [Element] {
+        let source = start.assumingMemoryBound(to: Element.self)
+        let rows = StridedRows(layout)
+        return [Element](unsafeUninitializedCapacity: shape.count) { target, count in
+            count = shape.count
+            var next = 0
+            for row in 0..<rows.count {
+                let place = rows.start(of: row)
+                for column in 0..<rows.width {
+                    target.initializeElement(at: next, to: source[place + column * rows.step])
+                    next += 1
+                }
+            }
+        }
+    }
+
+    private func scatter<Element: BitwiseCopyable>(_ values: [Element], to start: UnsafeMutableRawPointer) {
+        let target = start.assumingMemoryBound(to: Element.self)
+        let rows = StridedRows(layout)
+        for row in 0..<rows.count {
+            let place = rows.start(of: row)
+            for column in 0..<rows.width { target[place + column * rows.step] = values[row * rows.width + column] }
+        }
+    }
+}
+
+/// A layout as rows along its last axis, in row-major order.
+struct StridedRows {
+    let count: Int
+    /// Elements in a row.
+    let width: Int
+    /// From one element of a row to the next.
+    let step: Int
+    private let offset: Int
+    /// Extent and stride of the outer axes, the innermost first.
+    private let axes: [(extent: Int, stride: Int)]
+
+    init(_ layout: StridedLayout) {
+        let extents = layout.shape.dimensions
+        width = extents.last ?? 1
+        step = layout.strides.last ?? 1
+        offset = layout.offset
+        axes = zip(extents.dropLast(), layout.strides.dropLast()).map { ($0, $1) }.reversed()
+        // Rows without elements could be any number.
+        count = width == 0 ? 0 : extents.dropLast().reduce(1, *)
+    }
+
+    /// The element at which a row starts.
+    func start(of row: Int) -> Int {
+        var (rest, start) = (row, offset)
+        for (extent, stride) in axes where extent > 1 {
+            start += rest % extent * stride
+            rest /= extent
+        }
+        return start
+    }
+}

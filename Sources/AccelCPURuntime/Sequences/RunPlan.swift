@@ -1,0 +1,134 @@
+import AccelByteIO
+public import AccelPrograms
+public import AccelTensors
+
+/// What to run on the tensors of one file: one function; a function once for each number at the end of the tensors'
+/// names (`frame.0`, `frame.1`), so that its states go from step to step; or a decoder on a sequence of tokens, in blocks
+/// and then one by one (`DecodingPlan`), and on further tokens, each the likeliest after those before it.
+///
+///     let plan = try RunPlan(package.program, FunctionInputs(file.tensors, file: path), generating: 20)
+///     let result = try plan.run(in: Session(package.program))
+public struct RunPlan: Sendable {
+    public let steps: [RunStep]
+    /// How many tokens to generate after them.
+    public let generated: Int
+    /// How many times a function runs.
+    public var runs: Int { steps.count + max(generated - 1, 0) }
+    /// Takes generated tokens.
+    private let feed: TokenFeed?
+
+    /// - Parameters:
+    ///   - function: the name of the function to run, of a decoder that of the first block's; where it is left out, what
+    ///     the tensors fit.
+    ///   - generated: how many tokens a decoder is to generate.
+    /// - Throws: `RequestError` when the tensors fit no function and no sequence of runs: expected and found.
+    public init(
+        _ program: CompiledProgram, _ inputs: FunctionInputs, function: String? = nil, generating generated: Int = 0
+    ) throws {
+        let index = try function.map { try FunctionInputs.index(of: $0, in: program.functions) }
+        self.generated = generated
+        if generated == 0, let steps = try Self.calls(program, inputs, index) {
+            (self.steps, feed) = (steps, nil)
+        } else if let plan = DecodingPlan(program, inputs.tensors) {
+            (steps, feed) = try plan.longestSteps(first: index, generating: generated, file: inputs.file)
+        } else {
+            // They fit nothing, or there is nothing to go on from.
+            if generated == 0 { _ = try inputs.choosing(from: program.functions, named: function) }
+            throw RequestError(
+                "\(inputs.file): no function of the package takes blocks of tokens that are in the file, "
+                    + "together with their place in a cache")
+        }
+    }
+
+    /// One run of the function that the tensors fit, or one for each number at the end of their names.
+    private static func calls(_ program: CompiledProgram, _ inputs: FunctionInputs, _ index: Int?) throws -> [RunStep]?
+    {
+        let candidates = index.map { [$0] } ?? Array(program.functions.indices)
+        func first(fitting inputs: [FunctionInputs]) -> Int? {
+            candidates.first { index in
+                inputs.allSatisfy { (try? $0.checked(for: program.functions[index])) != nil }
+            }
+        }
+        if let fitting = first(fitting: [inputs]) { return [try step(fitting, program, inputs)] }
+        guard let numbered = inputs.numbered, !numbered.isEmpty, let fitting = first(fitting: numbered.map(\.inputs))
+        else { return nil }
+        return try numbered.map { number, inputs in
+            var step = try step(fitting, program, inputs)
+            step.suffix = ".\(number)"
+            return step
+        }
+    }
+
+    private static func step(_ index: Int, _ program: CompiledProgram, _ inputs: FunctionInputs) throws -> RunStep {
+        let (given, states) = try inputs.checked(for: program.functions[index])
+        var step = RunStep(function: index, inputs: given)
+        step.states = states
+        return step
+    }
+
+    /// What a run of a plan made.
+    public struct Result: Sendable {
+        /// Of outputs with a row for each token, the rows of all blocks; of numbered steps each, with the number.
+        public var outputs: [StoredTensor] = []
+        /// I64[batch, generated]; nil when there are none.
+        public var generated: StoredTensor?
+        /// The functions that ran, in order, and for how long.
+        public var runs: [(function: Int, places: Range<Int>?, duration: Duration)] = []
+        public init() {}
+    }
+
+    /// Runs all steps, from the states that the session has.
+    /// - Parameters:
+    ///   - keepsOutputs: without them, only generated tokens come back.
+    ///   - progress: called after each run with its number.
+    /// - Throws: as `Executor.run` does.
+    public func run(
+        in session: Session, keepsOutputs: Bool = true, progress: (Int) -> Void = { _ in }
+    ) throws -> Result {
+        var result = Result()
+        var joined = JoinedOutputs()
+        var made: [String: StoredTensor] = [:]
+        let clock = ContinuousClock()
+        func run(_ step: RunStep) throws {
+            let start = clock.now
+            let outputs = try session.run(step, carrying: made)
+            result.runs.append((step.function, step.places, clock.now - start))
+            for output in outputs { made[output.name] = output }
+            if keepsOutputs { joined.add(outputs, of: step, session.program.functions[step.function].interface) }
+            progress(result.runs.count)
+        }
+        for step in steps { try run(step) }
+        var chosen: [[Int64]] = []
+        for number in 0..<generated {
+            guard let feed, let place = result.runs.last?.places?.upperBound else { break }
+            let next = try likeliest(feed.logits.flatMap { made[$0] })
+            chosen.append(next)
+            if number < generated - 1 { try run(feed.step(next, at: place)) }
+        }
+        result.outputs = joined.tensors
+        if let rows = chosen.first?.count {
+            result.generated = StoredTensor(
+                name: "generated", integers: (0..<rows).flatMap { row in chosen.map { $0[row] } },
+                shape: [rows, chosen.count])
+        }
+        return result
+    }
+
+    /// For each row the token whose logit is largest at the block's last place; of equal ones the first.
+    private func likeliest(_ logits: StoredTensor?) throws -> [Int64] {
+        guard let logits, logits.shape.rank == 3, logits.shape.count > 0 else {
+            throw RequestError(
+                "to generate tokens, the decoder needs an output of logits F32[batch, tokens, vocabulary]")
+        }
+        let floats = logits.floats()
+        let (rows, count, width) = (
+            logits.shape.dimensions[0], logits.shape.dimensions[1], logits.shape.dimensions[2]
+        )
+        return (0..<rows).map { row in
+            let start = ((row + 1) * count - 1) * width
+            var best = 0
+            for token in 1..<max(width, 1) where floats[start + token] > floats[start + best] { best = token }
+            return Int64(best)
+        }
+    }
+}

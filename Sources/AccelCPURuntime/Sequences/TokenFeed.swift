@@ -1,0 +1,68 @@
+import AccelPrograms
+import AccelTensors
+
+/// A decoder function that takes blocks of a sequence's tokens and writes what it makes of them into a cache.
+struct TokenFeed: Sendable {
+    /// In the program.
+    let function: Int
+    /// Tokens in a block.
+    let length: Int
+    /// Places of the cache.
+    let room: Int
+    let states: Set<CompiledFunction.State>
+    /// The input that takes the tokens: I64[batch, length].
+    let tokens: String
+    /// The input that takes the place of a block's first token: I64 of one element.
+    let position: String
+    private let positionShape: Shape
+    /// The output that scores the next token; nil where there is none.
+    let logits: String?
+    /// Further inputs, the same for each block.
+    let held: [String: StoredTensor]
+
+    /// Nil when the function takes no blocks of tokens, or has an input that `tensors` do not hold.
+    init?(_ index: Int, _ function: CompiledFunction, _ tensors: [String: StoredTensor]) {
+        guard let tokens = function.input(.tokens), let place = function.input(.position), place.shape.count == 1,
+            let room = function.cacheLength, let given = tensors[tokens.name], given.elementType == .int64,
+            given.shape.rank == 2, given.shape.dimensions[0] == tokens.shape.dimensions[0]
+        else { return nil }
+        var held: [String: StoredTensor] = [:]
+        for port in function.inputs where port.name != tokens.name && port.name != place.name {
+            guard let given = tensors[port.name], given.elementType == port.elementType, given.shape == port.shape
+            else { return nil }
+            held[port.name] = given
+        }
+        self.function = index
+        length = tokens.shape.dimensions[1]
+        self.room = room
+        states = Set(function.states)
+        self.tokens = tokens.name
+        (position, positionShape) = (place.name, place.shape)
+        self.held = held
+        logits = function.output(.logits)?.name
+    }
+
+    /// - Parameters:
+    ///   - block: the tokens of the block, row by row.
+    ///   - place: that of its first token.
+    func step(_ block: [Int64], at place: Int) -> RunStep {
+        var inputs = held
+        let rows = block.count / max(length, 1)
+        inputs[tokens] = StoredTensor(name: tokens, integers: block, shape: [rows, length])
+        inputs[position] = StoredTensor(name: position, integers: [Int64(place)], shape: positionShape)
+        var step = RunStep(function: function, inputs: inputs)
+        step.places = place..<place + length
+        return step
+    }
+}
+
+extension CompiledFunction {
+    /// How many positions its caches hold, the least of all; nil where it has none.
+    fileprivate var cacheLength: Int? {
+        states.compactMap { state in
+            let role = interface.role(of: state.name, .state)
+            guard role.kind == .keyValueCache, let axis = role.integer("axis") else { return nil }
+            return state.shape.dimensions[axis]
+        }.min()
+    }
+}

@@ -1,0 +1,180 @@
+import AccelByteIO
+public import AccelPrograms
+public import AccelTensors
+
+/// The states of a program's functions, such as a key/value cache: what one run leaves for the next. Functions that have
+/// a state of the same name, type and shape share it, so a prefill function fills the cache that a step function reads.
+///
+///     let states = try StateMemory(program)
+///     let executors = try program.functions.indices.map { try Executor(program, function: $0, states: states) }
+///     let branch = states.copy()          // after some runs
+///     try states.restore(branch)          // goes on from there once more
+///     states.reset()                      // starts again
+///
+/// A run that fails leaves states as it found them. Executors that share a memory must not run at the same time, nor may
+/// it be changed while one runs.
+public final class StateMemory: Sendable {
+    private let slots: Locked<[StateSlot]>
+
+    /// The states of all functions, each once; sorted by name, and where functions differ in a shape, by that.
+    public let states: [CompiledFunction.State]
+
+    /// - Throws: `FormatError` when functions that share a state do not agree on its initial value, or when one is too
+    ///   large.
+    public convenience init(_ program: CompiledProgram) throws {
+        try self.init(program.functions)
+    }
+
+    init(_ functions: [CompiledFunction]) throws {
+        var known: [CompiledFunction.Port: CompiledFunction.State] = [:]
+        for function in functions {
+            for state in function.states {
+                _ = try state.port.byteCount(in: function.name)
+                if let other = known[state.port], other.initial != state.initial {
+                    throw FormatError(
+                        file: function.name,
+                        reason: "state \"\(state.name)\" starts as \(state.initial), but elsewhere as \(other.initial)")
+                }
+                known[state.port] = state
+            }
+        }
+        states = known.values.sorted {
+            $0.name == $1.name
+                ? $0.shape.dimensions.lexicographicallyPrecedes($1.shape.dimensions) : $0.name < $1.name
+        }
+        // All at once, though each is taken when it is needed.
+        try MachineMemory.require(
+            MachineMemory.sum(try states.map { try $0.port.byteCount(in: $0.name) }), for: "the state of the functions")
+        slots = Locked(states.map { StateSlot(state: $0) })
+    }
+
+    /// The memory of a state, for whatever runs on it.
+    /// - Throws: `RequestError` when there is no such state here.
+    func buffer(of state: CompiledFunction.State) throws -> ByteBuffer {
+        try slots.withLock { slots in
+            guard let index = slots.firstIndex(where: { $0.state == state }) else {
+                throw RequestError(
+                    "there is no state \"\(state.name)\" of type \(state.typeText): the states are another program's")
+            }
+            return try slots[index].memory()
+        }
+    }
+
+    /// Gives all states their initial values again.
+    public func reset() {
+        slots.withLock { slots in
+            for slot in slots { slot.reset() }
+        }
+    }
+
+    /// A copy of all states that something has run on or set, called as they are, in the order of `states`. The others
+    /// have their initial values. `restore` takes it back; a safetensors file can hold it.
+    public func copy() -> [StoredTensor] {
+        slots.withLock { $0.compactMap { $0.copy() } }
+    }
+
+    /// What a state holds; nil when there is no such state here.
+    public func value(of state: CompiledFunction.State) -> StoredTensor? {
+        slots.withLock { slots in
+            guard let index = slots.firstIndex(where: { $0.state == state }) else { return nil }
+            return slots[index].copy() ?? state.initialValue
+        }
+    }
+
+    /// Gives states the values of a copy. States that it does not name get their initial values.
+    /// - Throws: `RequestError` for one that there is no state like; then nothing has changed.
+    public func restore(_ copy: [StoredTensor]) throws {
+        try set(copy, resetsOthers: true)
+    }
+
+    /// Gives some states values. Those that it does not name stay as they are.
+    /// - Parameter values: called as states are, each of the state's type and shape.
+    /// - Throws: `RequestError` for one that there is no state like; then nothing has changed.
+    public func set(_ values: [StoredTensor]) throws {
+        try set(values, resetsOthers: false)
+    }
+
+    private func set(_ values: [StoredTensor], resetsOthers: Bool) throws {
+        try slots.withLock { slots in
+            let places = try values.map { value in
+                guard let place = slots.firstIndex(where: { $0.isLike(value) }) else { throw unknown(value) }
+                return place
+            }
+            let buffers = try places.map { try slots[$0].memory() }
+            if resetsOthers {
+                for slot in slots { slot.reset() }
+            }
+            for (buffer, value) in zip(buffers, values) {
+                value.bytes.withBytes { buffer.bytes.copyMemory(from: $0) }
+            }
+        }
+    }
+
+    private func unknown(_ value: StoredTensor) -> RequestError {
+        let alike = states.filter { $0.name == value.name }.map(\.typeText)
+        let found = "\(value.elementType.rawValue)\(value.shape)"
+        guard alike.isEmpty else {
+            return RequestError("state \"\(value.name)\": expected \(alike.joined(separator: " or ")), found \(found)")
+        }
+        let names = Set(states.map(\.name)).sorted()
+        let hint = nearestName(to: value.name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+        let has = names.isEmpty ? "none" : names.joined(separator: ", ")
+        return RequestError("there is no state \"\(value.name)\"\(hint) (there is: \(has))")
+    }
+}
+
+/// A state, and its memory once something needs it.
+private struct StateSlot {
+    let state: CompiledFunction.State
+    private var buffer: ByteBuffer?
+
+    init(state: CompiledFunction.State) { self.state = state }
+
+    func isLike(_ tensor: StoredTensor) -> Bool {
+        state.name == tensor.name && state.elementType == tensor.elementType && state.shape == tensor.shape
+    }
+
+    /// Its memory, with the initial value when it is new.
+    mutating func memory() throws -> ByteBuffer {
+        if let buffer { return buffer }
+        let new = try ByteBuffer(
+            allocating: state.port.byteCount(in: "state"), for: "state \"\(state.name)\"")
+        buffer = new
+        if state.initial != 0 { reset() }
+        return new
+    }
+
+    func reset() {
+        guard let buffer else { return }
+        guard state.initial != 0 else {
+            _ = buffer.bytes.initializeMemory(as: UInt8.self, repeating: 0)
+            return
+        }
+        state.initialValue.bytes.withBytes { buffer.bytes.copyMemory(from: $0) }
+    }
+
+    func copy() -> StoredTensor? {
+        buffer.map { buffer in
+            StoredTensor(
+                name: state.name, elementType: state.elementType, shape: state.shape,
+                bytes: ByteView(Array(UnsafeRawBufferPointer(buffer.bytes))))
+        }
+    }
+}
+
+extension CompiledFunction.State {
+    /// What it holds before the first run.
+    var initialValue: StoredTensor {
+        HostTensor(initial, filling: TensorType(elementType, shape: shape)).stored(name: name)
+    }
+}
+
+extension CompiledFunction.Port {
+    /// - Throws: `FormatError` when it overflows.
+    func byteCount(in function: String) throws -> Int {
+        guard let count = shape.checkedCount,
+            case let (bytes, overflow) = count.multipliedReportingOverflow(by: elementType.byteCount), !overflow
+        else { throw FormatError(file: function, reason: "\"\(name)\" is too large") }
+        return bytes
+    }
+}

@@ -1,0 +1,53 @@
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// One way to store a weight, and what it costs.
+struct BudgetCandidate: Sendable {
+    let codec: any WeightCodec
+    let bytes: Int
+    /// What storing this weight alone so adds to the error of the outputs.
+    var error: Double
+}
+
+/// The ways that a budget chooses from for each weight.
+enum BudgetSchemes {
+    static let all = [
+        "palette:bits=2,group=16,entries=float16", "palette:bits=3,entries=float16",
+        "palette:bits=3,group=16,entries=float16", "palette:bits=4,entries=float16",
+        "palette:bits=4,group=16,entries=float16", "int4:block=32", "palette:bits=6,group=16,entries=float16",
+        "int8", "float16",
+    ]
+
+    /// All that a weight can be stored as, the smallest first.
+    static func codecs(for source: StoredTensor) throws -> [(codec: any WeightCodec, bytes: Int)] {
+        try all.map { try Codecs.codec($0) }
+            .filter { $0.objection(elementType: source.elementType, shape: source.shape) == nil }
+            .map { codec in
+                let sections = codec.sections(elementType: source.elementType, shape: source.shape)
+                return (codec, sections.reduce(0) { $0 + $1.byteCount })
+            }
+            .sorted { $0.bytes < $1.bytes }
+    }
+}
+
+extension [BudgetCandidate] {
+    /// Those on the lower convex hull of error over bytes, the smallest first: each next one takes less error for its
+    /// bytes than the one before.
+    var hull: [BudgetCandidate] {
+        var hull: [BudgetCandidate] = []
+        for candidate in sorted(by: { ($0.bytes, $0.error) < ($1.bytes, $1.error) }) {
+            if let last = hull.last, candidate.error >= last.error { continue }
+            while hull.count > 1 {
+                let (first, middle) = (hull[hull.count - 2], hull[hull.count - 1])
+                let near = (first.error - middle.error) * Double(candidate.bytes - middle.bytes)
+                let far = (middle.error - candidate.error) * Double(middle.bytes - first.bytes)
+                guard far >= near else { break }
+                hull.removeLast()
+            }
+            if let last = hull.last, last.bytes == candidate.bytes { hull.removeLast() }
+            hull.append(candidate)
+        }
+        return hull
+    }
+}

@@ -1,0 +1,206 @@
+import AccelByteIO
+public import AccelPrograms
+import AccelTensors
+public import AccelWeightCompression
+import Foundation
+
+/// What a choice of schemes is to reach.
+public enum BudgetGoal: Sendable {
+    /// At most so many bytes for the weights that are chosen.
+    case bytes(Int)
+    /// At most so many bits a weight, on average over those that are chosen.
+    case bits(Double)
+    /// The fewest bytes with outputs over the samples of at least so many dB.
+    case sqnr(Double)
+}
+
+/// A scheme for each weight, and what it was measured to give.
+public struct BudgetPlan: Sendable {
+    /// By the weight's name.
+    public let codecs: [String: any WeightCodec]
+    public let bytes: Int
+    public let bits: Double
+    /// SQNR in dB of the outputs over the samples, all weights stored so.
+    public let sqnr: Double
+    /// The weights' inputs, for those whose stored form depends on them.
+    public let statistics: [String: ActivationStatistics]
+    /// One scheme served all weights better than any mixture.
+    public let isUniform: Bool
+}
+
+/// Bytes against error for the best choices there are.
+public struct ParetoPoint: Sendable {
+    public let bytes: Int
+    public let bits: Double
+    /// In dB; from errors of weights one by one, or of all together where it was measured.
+    public let sqnr: Double
+    public let isMeasured: Bool
+}
+
+/// Chooses a scheme for each weight: what each costs the outputs is measured weight by weight, then those steps are
+/// taken that gain most for their bytes. All together is measured with gptq, and so is one scheme for all: the better
+/// of them is the plan.
+public struct BudgetSolver {
+    private let samples: [CalibrationSamples]
+    /// Those to choose for.
+    private let weights: [PlannedWeight]
+    /// Those whose scheme is given, but whose codes depend on their inputs.
+    private let pinned: [PlannedWeight]
+    /// Those that stay as they are stored.
+    private let stored: [CompressedTensor]
+    private let threads: Int
+    /// Positions over which single weights are measured.
+    private static let positions = 512
+
+    public init(
+        _ samples: [CalibrationSamples], weights: [PlannedWeight], pinned: [PlannedWeight] = [],
+        stored: [CompressedTensor], threads: Int
+    ) {
+        (self.samples, self.weights, self.pinned, self.stored, self.threads) = (
+            samples, weights, pinned, stored, threads
+        )
+    }
+
+    private var count: Int { weights.reduce(0) { $0 + $1.source.shape.count } }
+    private func bits(_ bytes: Int) -> Double { Double(bytes) * 8 / Double(max(count, 1)) }
+    private func decibels(_ error: Double) -> Double { error > 0 ? -10 * log10(error) : .infinity }
+
+    /// - Throws: `RequestError` when no choice reaches the goal.
+    public func solve(_ goal: BudgetGoal) throws -> (plan: BudgetPlan, front: [ParetoPoint]) {
+        let hulls = try IsolatedErrors(samples: samples, weights: weights, threads: threads)
+            .candidates(over: Self.positions).map(\.hull)
+        let path = BudgetPath(hulls)
+        var front = path.points.map {
+            ParetoPoint(bytes: $0.bytes, bits: bits($0.bytes), sqnr: decibels($0.error), isMeasured: false)
+        }
+        var measured: [BudgetPlan] = []
+        let judges = try samples.map { try JointError($0, threads: threads) }
+        func measure(_ choice: [Int]) throws -> BudgetPlan {
+            let codecs = zip(weights, zip(hulls, choice)).map { ($0.source.name, $1.0[$1.1].codec) }
+            measured.append(try joint(Dictionary(uniqueKeysWithValues: codecs), isUniform: false, judges))
+            return measured[measured.count - 1]
+        }
+        let room: Int
+        switch goal {
+        case .bytes(let bytes): room = bytes
+        case .bits(let bits): room = Int(bits * Double(count) / 8)
+        case .sqnr(let wanted):
+            // Errors add up, so that the sum tells where to look; each measurement moves the aim by what it was off.
+            var (low, high) = (0, path.points.count - 1)
+            var best: BudgetPlan?
+            while low <= high, measured.count < 8 {
+                let middle = (low + high) / 2
+                let plan = try measure(path.points[middle].choice)
+                if plan.sqnr >= wanted {
+                    best = plan
+                    high = middle - 1
+                } else {
+                    low = middle + 1
+                }
+            }
+            guard let best else {
+                throw RequestError(
+                    "no choice of schemes was found that gives \(wanted) dB over the samples; the best had "
+                        + "\(measured.map(\.sqnr).max() ?? 0)")
+            }
+            room = best.bytes
+        }
+        guard let smallest = path.points.first, smallest.bytes <= room else {
+            throw RequestError(
+                "the weights take at least \(path.points.first?.bytes ?? 0) bytes (\(bits(path.points.first?.bytes ?? 0)) bits "
+                    + "each); the target leaves \(room)")
+        }
+        if case .sqnr = goal {
+        } else if let last = BudgetPath(hulls, room: room).points.last {
+            _ = try measure(last.choice)
+        }
+        if let uniform = try uniform(room: room) { measured.append(try joint(uniform, isUniform: true, judges)) }
+        let fitting = measured.filter { $0.bytes <= room }
+        guard let best = fitting.max(by: { ($0.sqnr, -$0.bytes) < ($1.sqnr, -$1.bytes) }) else {
+            throw RequestError("no choice of schemes fits into \(room) bytes")
+        }
+        front += measured.map { ParetoPoint(bytes: $0.bytes, bits: $0.bits, sqnr: $0.sqnr, isMeasured: true) }
+        return (best, front)
+    }
+
+    /// The largest single scheme that fits, for all weights; nil when none does.
+    private func uniform(room: Int) throws -> [String: any WeightCodec]? {
+        var best: (bytes: Int, codecs: [String: any WeightCodec])?
+        for scheme in BudgetSchemes.all {
+            let codec = try Codecs.codec(scheme)
+            var (bytes, codecs) = (0, [String: any WeightCodec]())
+            for weight in weights {
+                let fits = try BudgetSchemes.codecs(for: weight.source)
+                guard let own = fits.first(where: { $0.codec.values == codec.values }) ?? fits.last else { continue }
+                bytes += own.bytes
+                codecs[weight.source.name] = own.codec
+            }
+            if bytes <= room, bytes > best?.bytes ?? -1 { best = (bytes, codecs) }
+        }
+        return best?.codecs
+    }
+
+    /// All weights stored as chosen, those that samples reach by gptq, one after the other; and the outputs then.
+    private func joint(
+        _ codecs: [String: any WeightCodec], isUniform: Bool, _ judges: [JointError]
+    ) throws -> BudgetPlan {
+        let reached = samples.reduce(into: Set<String>()) { $0.formUnion($1.part.multipliedWeights) }
+        var chosen: [String: any WeightCodec] = [:]
+        for (name, codec) in codecs { chosen[name] = codec.using(reached.contains(name) ? .gptq : .nearest) }
+        func planned(_ weight: PlannedWeight, _ codec: any WeightCodec) -> PlannedWeight {
+            PlannedWeight(
+                source: weight.source, readers: weight.readers, choice: Recipe.Choice(codec: codec, reason: nil))
+        }
+        let plan =
+            weights.compactMap { weight in chosen[weight.source.name].map { planned(weight, $0) } }
+            + pinned.map { planned($0, reached.contains($0.source.name) ? $0.choice.codec : $0.choice.codec.dataFree) }
+        let free = plan.filter { $0.choice.codec.method == .nearest }
+        let others = try Parallel.map(free.count, threads: threads) {
+            try CompressedTensor.compressing(free[$0].source, with: free[$0].choice.codec, threads: 1).tensor
+        }
+        let results = try SequentialCompression(samples, threads: threads).run(plan, stored: stored + others) {
+            weight, statistics in
+            try CompressedTensor.compressing(
+                weight.source, with: weight.choice.codec, judgedBy: statistics, threads: threads)
+        }
+        for (name, result) in results where result.tensor.codec.method == .nearest {
+            chosen[name] = chosen[name]?.dataFree
+        }
+        let told = results.filter { $0.value.tensor.codec.method != .nearest }
+        // What no sample gets to after all is stored without statistics.
+        let missing = plan.filter { $0.choice.codec.method != .nearest && results[$0.source.name] == nil }
+        for weight in missing where codecs[weight.source.name] != nil {
+            chosen[weight.source.name] = weight.choice.codec.dataFree
+        }
+        let rest = try missing.map {
+            try CompressedTensor.compressing($0.source, with: $0.choice.codec.dataFree, threads: threads).tensor
+        }
+        let all = stored + others + rest + results.values.map(\.tensor)
+        let error = try judges.reduce(0) { try $0 + $1.error(with: all) } / Double(max(judges.count, 1))
+        let names = Set(codecs.keys)
+        let bytes = all.filter { names.contains($0.name) }.reduce(0) { $0 + $1.byteCount }
+        return BudgetPlan(
+            codecs: chosen, bytes: bytes, bits: bits(bytes), sqnr: decibels(error),
+            statistics: told.mapValues(\.statistics), isUniform: isUniform)
+    }
+}
+
+/// What all samples of a part give with weights stored in some way, against what they give with the weights as they are.
+private final class JointError {
+    private let run: SampleRun
+    private let reference: [[StoredTensor]]
+
+    init(_ samples: CalibrationSamples, threads: Int) throws {
+        run = try SampleRun(samples, threads: threads)
+        try run.run(from: nil, to: nil)
+        reference = run.outputs()
+    }
+
+    /// - Parameter weights: all that are not as they are.
+    func error(with weights: [CompressedTensor]) throws -> Double {
+        for tensor in weights { try run.replace(tensor) }
+        try run.restart()
+        try run.run(from: nil, to: nil)
+        return run.error(of: run.outputs(), from: reference)
+    }
+}

@@ -1,0 +1,115 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// What storing one weight alone in some way does to the outputs, all other weights as they are.
+struct IsolatedErrors {
+    let samples: [CalibrationSamples]
+    let weights: [PlannedWeight]
+    let threads: Int
+    /// A way whose own error is less than this share of the coarsest way's is not run: the outputs' errors are in proportion
+    /// to so small ones, as those of the finest way that is run tell.
+    private static let leastShare = 0.01
+
+    /// Ways to store each weight, in the order of `weights`, with the errors measured over some of the samples. The run
+    /// goes on from the inputs of the changed weight, which are found once for all ways.
+    func candidates(over positions: Int) throws -> [[BudgetCandidate]] {
+        var found: [String: [BudgetCandidate]] = [:]
+        let byName = Dictionary(weights.map { ($0.source.name, $0.source) }) { first, _ in first }
+        for part in samples {
+            let run = try SampleRun(part.thinned(to: positions), threads: threads)
+            try run.run(from: nil, to: nil)
+            let reference = run.outputs()
+            try run.restart()
+            try run.run(from: nil, to: run.weights.isEmpty ? nil : 0)
+            var shared: ActivationStatistics?
+            for (index, name) in run.weights.enumerated() {
+                if !run.sharesInput(withWeightBefore: index) { shared = nil }
+                if let source = byName[name], found[name] == nil {
+                    shared = shared ?? run.statistics(of: index)
+                    let snapshot = run.snapshot()
+                    found[name] = try measured(source, shared, in: run) { tensor in
+                        try run.replace(tensor)
+                        try run.run(from: index, to: nil)
+                        let error = run.error(of: run.outputs(), from: reference)
+                        run.restore(snapshot)
+                        return error
+                    }
+                }
+                if index + 1 < run.weights.count { try run.run(from: index, to: index + 1) }
+            }
+            for weight in weights where found[weight.source.name] == nil && part.part.reads(weight.source.name) {
+                found[weight.source.name] = try measured(weight.source, nil, in: run) { tensor in
+                    try run.replace(tensor)
+                    try run.restart()
+                    try run.run(from: nil, to: nil)
+                    return run.error(of: run.outputs(), from: reference)
+                }
+            }
+        }
+        return try weights.map { weight in
+            if let known = found[weight.source.name] { return known }
+            // Not in what the samples run through: as it is.
+            guard let last = try BudgetSchemes.codecs(for: weight.source).last else { return [] }
+            return [BudgetCandidate(codec: last.codec, bytes: last.bytes, error: 0)]
+        }
+    }
+
+    /// Only ways on the hull by the weights' own errors, each as important as its input is large, are worth a run, and of
+    /// those not the finest.
+    private func measured(
+        _ source: StoredTensor, _ statistics: ActivationStatistics?, in run: SampleRun,
+        _ error: (CompressedTensor) throws -> Double
+    ) throws -> [BudgetCandidate] {
+        let codecs = try BudgetSchemes.codecs(for: source).map { codec, bytes in
+            (codec: codec.using(statistics == nil ? .nearest : .weighted), bytes: bytes)
+        }
+        let original = source.floats()
+        let importance = statistics?.meanSquares ?? [Float](repeating: 1, count: source.shape.columns)
+        let made = try Parallel.map(codecs.count, threads: threads) { index in
+            let (codec, bytes) = codecs[index]
+            let tensor = try CompressedTensor.compressing(source, with: codec, given: statistics, threads: 1).tensor
+            let error = Self.error(of: tensor.floats(), from: original, importance)
+            return (tensor: tensor, candidate: BudgetCandidate(codec: codec, bytes: bytes, error: error))
+        }
+        let worth = Set(made.map(\.candidate).hull.map { $0.codec.specification })
+        let tried = made.filter { worth.contains($0.candidate.codec.specification) }
+        defer { try? run.replace(Self.exact(source)) }
+        let largest = tried.map(\.candidate.error).max() ?? 0
+        // From the coarsest on: what the error of the outputs was for one of the weight.
+        var ratio = 1.0
+        return try tried.map { tensor, candidate in
+            var candidate = candidate
+            if candidate.error >= largest * Self.leastShare {
+                let own = candidate.error
+                candidate.error = try error(tensor)
+                ratio = own > 0 ? candidate.error / own : 1
+            } else {
+                candidate.error *= ratio
+            }
+            return candidate
+        }
+    }
+
+    /// The sum of squared errors, each as important as its column.
+    private static func error(of stored: [Float], from original: [Float], _ importance: [Float]) -> Double {
+        let columns = max(importance.count, 1)
+        var sum = 0.0
+        for start in stride(from: 0, to: original.count, by: columns) {
+            for column in 0..<min(columns, original.count - start) {
+                let difference = stored[start + column] - original[start + column]
+                sum += Double(difference * difference) * Double(importance[column])
+            }
+        }
+        return sum
+    }
+
+    private static func exact(_ source: StoredTensor) throws -> CompressedTensor {
+        try CompressedTensor.compressing(source, with: Codecs.codec("stored"), threads: 1).tensor
+    }
+}
+
+extension Program {
+    fileprivate func reads(_ weight: String) -> Bool { constants.contains { $0.isWeight && $0.name == weight } }
+}

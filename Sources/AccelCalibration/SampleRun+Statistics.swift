@@ -1,0 +1,99 @@
+import AccelByteIO
+import AccelCPURuntime
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+extension SampleRun {
+    /// The statistics of what a weight is about to be multiplied with; nil where no vector was seen.
+    /// - Parameter original: a run of the same samples at the same weight, with all weights as they were; nil: this is one.
+    func statistics(of weight: Int, besides original: SampleRun? = nil) -> ActivationStatistics? {
+        let columns = columns(of: weight)
+        guard columns > 0 else { return nil }
+        // Of fewer samples, one vector of so many is held out.
+        let share = CalibrationSamples.heldOutShare
+        let sums = MomentSums(columns: columns, hasDrift: original != nil)
+        var seen = 0
+        for (chunk, executor) in executors.enumerated() {
+            let call = calls[chunk][weight]
+            let function = executor.function
+            // A mask of another length than the input, as after a convolution, tells nothing of its positions.
+            let shape = function.calls[call].inputs[0].shape
+            let mask = shape.dimensions.dropLast().reduce(1, *) == counts[chunk]?.count ? counts[chunk] : nil
+            let places = function.calls[call].places
+            let perSample = max(1, places / max(samples[chunk].count, 1))
+            let others = original?.vectors(of: weight, chunk: chunk, columns: columns)
+            var index = 0
+            others.withPointer { others in
+                executor.forEachVector(ofCall: call) { vector, place in
+                    defer { index += 1 }
+                    guard mask?[place] ?? true else { return }
+                    let part = sampleCount < share ? seen : samples[chunk].lowerBound + place / perSample
+                    seen += 1
+                    let other = others.map { $0 + index * columns }
+                    if part % share == share - 1 {
+                        sums.hold(vector, original: other)
+                    } else {
+                        sums.add(vector, original: other, threads: threads)
+                    }
+                }
+            }
+        }
+        return sums.statistics(threads: threads)
+    }
+
+    /// Of the weight seen as a matrix; 0 without samples.
+    private func columns(of weight: Int) -> Int {
+        executors.first.map { $0.function.calls[calls[0][weight]].inputs[1].shape.columns } ?? 0
+    }
+
+    /// What finding the statistics of some weights takes at one time, in bytes.
+    /// - Parameter original: as `statistics` takes it.
+    /// - Returns: what stays until all are found, and the most that comes to it on the way.
+    func statisticsBytes(
+        of isWanted: (String) -> Bool, besides original: SampleRun?
+    ) -> (kept: Int, passing: Int) {
+        let hasDrift = original != nil
+        var (kept, passing) = (0, 0)
+        for index in weights.indices where isWanted(weights[index]) {
+            let columns = columns(of: index)
+            if !sharesInput(withWeightBefore: index) {
+                kept = MachineMemory.sum([kept, CalibrationMemory.statistics(columns: columns, hasDrift: hasDrift)])
+            }
+            let vectors = executors.indices.map { chunk in
+                executors[chunk].function.calls[calls[chunk][index]].places * columns * MemoryLayout<Float>.stride
+            }
+            let sums = CalibrationMemory.sums(columns: columns, hasDrift: hasDrift)
+            let factor = CalibrationMemory.factor(columns: columns, hasDrift: hasDrift)
+            passing = max(passing, MachineMemory.sum([sums, hasDrift ? vectors.max() ?? 0 : 0]), factor)
+        }
+        return (kept, passing)
+    }
+
+    /// All vectors of a chunk, in the order in which they are seen.
+    private func vectors(of weight: Int, chunk: Int, columns: Int) -> [Float] {
+        var vectors: [Float] = []
+        let call = calls[chunk][weight]
+        vectors.reserveCapacity(executors[chunk].function.calls[call].places * columns)
+        executors[chunk].forEachVector(ofCall: call) { vector, _ in
+            vectors.append(contentsOf: UnsafeBufferPointer(start: vector, count: columns))
+        }
+        return vectors
+    }
+}
+
+extension [Float]? {
+    fileprivate func withPointer(_ body: (UnsafePointer<Float>?) -> Void) {
+        guard let self else { return body(nil) }
+        self.withUnsafeBufferPointer { body($0.baseAddress) }
+    }
+}
+
+extension KernelCall {
+    /// How many vectors of one group a linear operator or a convolution multiplies its rows with, all samples together.
+    fileprivate var places: Int {
+        let extents = (outputs.first ?? inputs[0]).shape.dimensions
+        return operation is Linear
+            ? extents.dropLast().reduce(1, *) : extents.count > 1 ? extents[0] * extents[2...].reduce(1, *) : 1
+    }
+}

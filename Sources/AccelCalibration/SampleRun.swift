@@ -1,0 +1,144 @@
+import AccelByteIO
+import AccelCPURuntime
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// All samples of a part under way at once: each chunk has an executor of its own, and all come to a weight before any
+/// goes past it. So a weight's inputs are seen for all samples while only what is live at one place is in memory, and
+/// the weight can change before any sample is multiplied with it.
+final class SampleRun {
+    /// The weights that vectors are multiplied with, in the order in which the model gets to them. One may come again.
+    let weights: [String]
+    let executors: [Executor]
+    /// By chunk, the calls of `weights`.
+    let calls: [[Int]]
+    let counts: [[Bool]?]
+    let samples: [Range<Int>]
+    let sampleCount: Int
+    private let inputs: [[String: StoredTensor]]
+    let threads: Int
+    /// By the weight's index in the program of all chunks.
+    private let weightNames: [String]
+
+    /// Of all samples at once.
+    let arenaBytes: Int
+
+    /// - Parameter held: bytes that are in memory meanwhile.
+    /// - Throws: `RequestError` (unavailable) when the samples do not fit beside them.
+    init(_ samples: CalibrationSamples, besides held: Int = 0, threads: Int) throws {
+        self.threads = threads
+        // All chunks read one copy of the weights.
+        let functions = try samples.chunks.map { try samples.part.freezing($0.bindings) }
+        let program = try Recipe(default: Codecs.codec("stored")).compressing(functions, threads: threads).compiled()
+        arenaBytes = MachineMemory.sum(program.functions.map(\.arenaBytes))
+        try MachineMemory.require(
+            MachineMemory.sum([arenaBytes, held]),
+            for: "calibration with \(samples.count) samples of \(samples.part.name)")
+        let each = max(1, threads / max(functions.count, 1))
+        let executors = try functions.indices.map { try Executor(program, function: $0, threads: each) }
+        self.executors = executors
+        weightNames = program.weights.map(\.name)
+        let calls = executors.map { executor in
+            executor.function.calls.indices.filter { executor.function.calls[$0].multipliedWeight != nil }
+        }
+        let sequences = zip(executors, calls).map { executor, calls in
+            calls.compactMap { executor.function.calls[$0].multipliedWeight.map { program.weights[$0].name } }
+        }
+        self.calls = calls
+        let weights = sequences.first ?? []
+        self.weights = weights
+        counts = samples.chunks.map(\.counts)
+        self.samples = samples.chunks.map(\.samples)
+        sampleCount = samples.count
+        inputs = samples.chunks.map { chunk in
+            Dictionary(uniqueKeysWithValues: chunk.inputs.map { ($0.key, $0.value.stored(name: $0.key)) })
+        }
+        guard sequences.allSatisfy({ $0 == weights }) else {
+            throw RequestError(
+                "samples of different lengths take different ways through the model; give them one length")
+        }
+        try restart()
+    }
+
+    /// Runs all samples from weight `start` (nil: from the beginning) up to weight `end` (nil: to the end).
+    func run(from start: Int?, to end: Int?) throws {
+        nonisolated(unsafe) let executors = executors
+        let calls = calls
+        try Parallel.forEach(executors.count, threads: threads) { chunk in
+            let first = start.map { calls[chunk][$0] } ?? 0
+            let last = end.map { calls[chunk][$0] } ?? executors[chunk].function.calls.count
+            for call in first..<last { try executors[chunk].step(call) }
+        }
+    }
+
+    /// Whether a weight is multiplied with the very vectors that the one before it was.
+    func sharesInput(withWeightBefore weight: Int) -> Bool {
+        guard weight > 0, let function = executors.first?.function else { return false }
+        let (before, now) = (calls[0][weight - 1], calls[0][weight])
+        let operand = function.calls[now].inputs[0]
+        guard function.calls[before].operation is Linear, function.calls[now].operation is Linear,
+            function.calls[before].inputs[0] == operand
+        else { return false }
+        return !function.calls[before..<now].flatMap(\.outputs).contains { $0.overlaps(operand) }
+    }
+
+    /// Gives all samples their inputs again, for another run from the beginning.
+    func restart() throws {
+        for (executor, inputs) in zip(executors, inputs) { try executor.start(with: inputs) }
+    }
+
+    /// What is in memory where the samples are. Not the states of a decoder.
+    func snapshot() -> [ArenaSnapshot] { executors.map { $0.snapshot() } }
+    func restore(_ snapshots: [ArenaSnapshot]) {
+        for (executor, snapshot) in zip(executors, snapshots) { executor.restore(snapshot) }
+    }
+
+    /// The outputs after a run to the end, by chunk.
+    func outputs() -> [[StoredTensor]] { executors.map(\.results) }
+
+    /// How far outputs are from those of a reference run: the sum over the float outputs of squared error by energy.
+    /// Positions that a mask hides do not count.
+    func error(of outputs: [[StoredTensor]], from reference: [[StoredTensor]]) -> Double {
+        var sums: [String: (error: Double, energy: Double)] = [:]
+        for (chunk, (found, wanted)) in zip(outputs, reference).enumerated() {
+            for (output, exact) in zip(found, wanted) where exact.elementType == .float32 {
+                let (values, targets) = (output.floats(), exact.floats())
+                let extents = exact.shape.dimensions
+                var mask = counts[chunk]
+                let places = extents.count > 2 ? extents[0] * extents[1] : 0
+                if mask?.count != places { mask = nil }
+                let width = max(1, targets.count / max(places, 1))
+                var (error, energy) = sums[exact.name] ?? (0, 0)
+                for index in targets.indices where mask?[index / width] ?? true {
+                    let difference = Double(values[index]) - Double(targets[index])
+                    error += difference * difference
+                    energy += Double(targets[index]) * Double(targets[index])
+                }
+                sums[exact.name] = (error, energy)
+            }
+        }
+        return sums.sorted { $0.key < $1.key }.reduce(0) { $0 + $1.value.error / max($1.value.energy, 1e-30) }
+            / Double(max(sums.count, 1))
+    }
+
+    func reads(_ name: String) -> Bool { weightNames.contains(name) }
+
+    /// From now on all samples are multiplied with `tensor`, in place of the weight of its name.
+    func replace(_ tensor: CompressedTensor) throws {
+        guard let index = weightNames.firstIndex(of: tensor.name) else { return }
+        for executor in executors { try executor.replace(weight: index, by: tensor) }
+    }
+}
+
+extension Operand {
+    /// Whether both may have a byte in common.
+    fileprivate func overlaps(_ other: Operand) -> Bool {
+        guard case .arena(let start) = storage, case .arena(let otherStart) = other.storage else {
+            return storage == other.storage
+        }
+        return start < otherStart + other.extent && otherStart < start + extent
+    }
+
+    private var extent: Int { ((layout.lastElement ?? 0) + 1) * elementType.byteCount }
+}

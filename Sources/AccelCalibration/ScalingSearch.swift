@@ -1,0 +1,188 @@
+public import AccelPrograms
+import AccelTensors
+public import AccelWeightCompression
+import Foundation
+
+/// Finds what to multiply the columns of weights with method=awq by, and what makes their inputs to divide by: columns with
+/// large inputs get finer steps (AWQ, Lin et al. 2023). Factors are powers of two, so that nothing but the rounding of codes
+/// changes. A site is scaled only where the outputs of its readers get nearer for vectors that were held out, and all sites
+/// or none: only where the outputs of the model do.
+public struct ScalingSearch {
+    /// Exponents are about the logarithm of the inputs' sizes, times one of these.
+    private static let strengths = [0.25, 0.5, 0.75, 1]
+    /// Wider factors cost other columns more than they gain.
+    private static let exponents = -4.0...4.0
+    /// The errors of the readers' outputs, and of the model's, have to be below this share of those without: other samples
+    /// than these gain less.
+    private static let leastGain = 0.9
+    /// About so many positions tell what the model's outputs gain.
+    private static let judgedPositions = 4096
+    private let plan: [String: PlannedWeight]
+    /// By each reader's name, the site.
+    private let sites: [String: ScalingSite]
+    private let threads: Int
+    private let unscaled: ScaledWeights
+    private var decided: Set<ScalingSite> = []
+    /// What has been found so far.
+    public private(set) var found: ScaledWeights
+    /// By name, why weights with method=awq are not scaled.
+    public private(set) var reasons: [String: String]
+
+    /// - Parameters:
+    ///   - parts: all that read the weights.
+    ///   - plan: how each weight is to be stored.
+    public init(_ parts: [Program], plan: [PlannedWeight], threads: Int) {
+        let plan = Dictionary(plan.map { ($0.source.name, $0) }) { first, _ in first }
+        unscaled = ScaledWeights(of: parts)
+        found = unscaled
+        let wanted = plan.filter { $0.value.choice.codec.method == .awq }
+        let fitting = found.sites.filter { $0.readers.allSatisfy { wanted[$0] != nil } }
+        sites = Dictionary(fitting.flatMap { site in site.readers.map { ($0, site) } }) { first, _ in first }
+        reasons = wanted.mapValues { _ in ScaledWeights.Obstacle.noSite.rawValue }
+        self.plan = plan
+        self.threads = threads
+    }
+
+    /// Looks for scalings by what samples tell of the inputs of the readers, all weights as they were.
+    /// - Parameter memory: what is known there is not found by a run.
+    public mutating func run(_ samples: [CalibrationSamples], memory: (any StatisticsMemory)? = nil) throws {
+        for part in samples where !part.part.multipliedWeights.isDisjoint(with: sites.keys) {
+            let walk = try StatisticsWalk(part, memory: memory, threads: threads)
+            for (index, name) in walk.weights.enumerated() {
+                guard let site = sites[name], !decided.contains(site), let statistics = try walk.statistics(of: index)
+                else { continue }
+                try decide(site, by: statistics)
+            }
+        }
+        guard !found.scalings.isEmpty else { return }
+        let (plain, scaled) = (try error(of: unscaled, over: samples), try error(of: found, over: samples))
+        if scaled >= plain * Self.leastGain {
+            for name in sites.keys where found.scalings[name]?.columns.isEmpty == false {
+                reasons[name] = ScaledWeights.Obstacle.nothingGained.rawValue
+            }
+            found = unscaled
+        }
+    }
+
+    /// The error of what the model gives with all weights with method=awq stored without statistics.
+    private func error(of weights: ScaledWeights, over samples: [CalibrationSamples]) throws -> Double {
+        let stored = try plan.values.filter { $0.choice.codec.method == .awq }.map { weight in
+            try CompressedTensor.compressing(
+                weights.tensors[weight.source.name] ?? weight.source, with: weight.choice.codec.dataFree,
+                threads: threads
+            ).tensor
+        }
+        return try samples.reduce(0) { sum, part in
+            let part = part.thinned(to: Self.judgedPositions)
+            let exact = try SampleRun(part, threads: threads)
+            try exact.run(from: nil, to: nil)
+            let run = try SampleRun(part.replacing(weights.tensors), besides: exact.arenaBytes, threads: threads)
+            for tensor in stored { try run.replace(tensor) }
+            try run.run(from: nil, to: nil)
+            return sum + run.error(of: run.outputs(), from: exact.outputs())
+        }
+    }
+
+    /// Looks for scalings by what is known of the inputs of weights.
+    public mutating func run(given statistics: [String: ActivationStatistics]) throws {
+        for (name, site) in sites.sorted(by: { $0.key < $1.key }) where !decided.contains(site) {
+            if let statistics = statistics[name] { try decide(site, by: statistics) }
+        }
+    }
+
+    private mutating func decide(_ site: ScalingSite, by statistics: ActivationStatistics) throws {
+        guard statistics.columns == site.channels else { return }
+        decided.insert(site)
+        for name in site.readers { reasons[name] = ScaledWeights.Obstacle.nothingGained.rawValue }
+        let readers = site.readers.compactMap { plan[$0] }
+        let plain = try readers.map { try Judged($0, statistics, threads: threads) }
+        var best: (exponents: [Int], judged: [Judged])?
+        for exponents in Self.candidates(statistics) {
+            let scaled = statistics.scaled(by: exponents.map { -$0 })
+            let judged = try readers.compactMap { weight in
+                try weight.source.scaled(by: ChannelScaling(columns: exponents)).map {
+                    try Judged(weight, as: $0, scaled, threads: threads)
+                }
+            }
+            guard judged.count == readers.count else { continue }
+            if Self.share(judged, of: best?.judged ?? plain, \.mean) < 1 { best = (exponents, judged) }
+        }
+        guard let best, Self.share(best.judged, of: plain, \.heldOut) < Self.leastGain,
+            try keepsProducers(of: site, best.exponents)
+        else { return }
+        if found.scale(site, by: best.exponents) {
+            for name in site.readers { reasons[name] = nil }
+        }
+    }
+
+    /// What weaker and stronger scalings there are, each once.
+    private static func candidates(_ statistics: ActivationStatistics) -> [[Int]] {
+        let squares = statistics.meanSquares.map(Double.init)
+        let mean = squares.reduce(0, +) / Double(max(squares.count, 1))
+        guard mean > 0 else { return [] }
+        let logarithms = squares.map { log2(max($0 / mean, 1e-8)) / 2 }
+        let middle = logarithms.reduce(0, +) / Double(logarithms.count)
+        return strengths.reduce(into: []) { found, strength in
+            let made = logarithms.map {
+                Int(min(max((($0 - middle) * strength).rounded(), exponents.lowerBound), exponents.upperBound))
+            }
+            if made.contains(where: { $0 != 0 }), !found.contains(made) { found.append(made) }
+        }
+    }
+
+    /// Errors as shares of others, averaged over the readers.
+    private static func share(_ errors: [Judged], of others: [Judged], _ kind: KeyPath<Judged, Double>) -> Double {
+        let shares = zip(errors, others).map { error, other in
+            other[keyPath: kind] > 0 ? error[keyPath: kind] / other[keyPath: kind] : 1
+        }
+        return shares.reduce(0, +) / Double(max(shares.count, 1))
+    }
+
+    /// Whether what makes the channels is stored with its rows scaled as it is without, but for their scales: not by a
+    /// scheme whose rows share a table.
+    private func keepsProducers(of site: ScalingSite, _ exponents: [Int]) throws -> Bool {
+        for (name, scaling) in site.scalings(exponents) where !scaling.rows.isEmpty {
+            guard let weight = plan[name], let scaled = weight.source.scaled(by: scaling) else { return false }
+            let codec = weight.choice.codec.dataFree
+            let plain = try CompressedTensor.compressing(weight.source, with: codec, threads: threads).tensor
+            let made = try CompressedTensor.compressing(scaled, with: codec, threads: threads).tensor
+            guard made.equals(plain, scaledBy: scaling) else { return false }
+        }
+        return true
+    }
+}
+
+/// The errors of a reader's outputs when it is stored without statistics.
+private struct Judged {
+    let mean: Double
+    let heldOut: Double
+
+    /// - Parameter source: the weight, scaled; nil: as it is.
+    init(
+        _ weight: PlannedWeight, as source: StoredTensor? = nil, _ statistics: ActivationStatistics, threads: Int
+    ) throws {
+        let source = source ?? weight.source
+        let stored = try CompressedTensor.compressing(source, with: weight.choice.codec.dataFree, threads: threads)
+            .tensor
+        mean = try statistics.meanError(of: stored, from: source, threads: threads)
+        heldOut =
+            statistics.heldOut.vectors.isEmpty
+            ? mean : try statistics.heldOutError(of: stored, from: source, threads: threads)
+    }
+}
+
+extension CompressedTensor {
+    /// Whether it decodes to what another tensor of its shape does with its rows multiplied.
+    fileprivate func equals(_ other: CompressedTensor, scaledBy scaling: ChannelScaling) -> Bool {
+        var (own, wanted) = ([Float](repeating: 0, count: shape.columns), [Float](repeating: 0, count: shape.columns))
+        for row in 0..<shape.rows {
+            own.withUnsafeMutableBufferPointer { codec.decode(row..<row + 1, of: self, into: $0) }
+            wanted.withUnsafeMutableBufferPointer {
+                other.codec.decode(row..<row + 1, of: other, into: $0)
+                scaling.apply(to: $0, rows: row..<row + 1)
+            }
+            guard own == wanted else { return false }
+        }
+        return true
+    }
+}

@@ -1,0 +1,139 @@
+public import AccelByteIO
+public import AccelTensors
+public import AccelWeightCompression
+
+/// Statistics of weights' inputs as a safetensors file: `moments.N` (float32, the lower triangle row by row) for each
+/// input, `drift.N` (columns x columns) where there is one, `held.N` and `held-drift.N` (vectors held out x columns); the
+/// metadata say how many columns (`columns.N`) and vectors (`count.N`) it has, and which one a weight reads
+/// (`input of NAME`).
+public enum StatisticsFile {
+    public static func write(_ statistics: [String: ActivationStatistics], to path: String) throws {
+        let (tensors, metadata) = contents(statistics)
+        try SafetensorsWriter.write(tensors, to: path, as: .part, metadata: metadata)
+    }
+
+    /// What `write` writes, in parts.
+    public static func parts(_ statistics: [String: ActivationStatistics]) throws -> [ByteView] {
+        let (tensors, metadata) = contents(statistics)
+        return try SafetensorsWriter.parts(tensors, metadata: metadata)
+    }
+
+    private static func contents(
+        _ statistics: [String: ActivationStatistics]
+    ) -> (tensors: [StoredTensor], metadata: [(key: String, value: String)]) {
+        var metadata: [(key: String, value: String)] = []
+        var numbers: [ObjectIdentifier: Int] = [:]
+        var tensors: [StoredTensor] = []
+        for (name, known) in statistics.sorted(by: { $0.key < $1.key }) {
+            let number = numbers[ObjectIdentifier(known)] ?? numbers.count
+            metadata.append(("input of \(name)", "\(number)"))
+            guard numbers.updateValue(number, forKey: ObjectIdentifier(known)) == nil else { continue }
+            let columns = known.columns
+            metadata += [("columns.\(number)", "\(columns)"), ("count.\(number)", "\(known.count)")]
+            let triangle = (0..<columns).flatMap { row in known.moments[row * columns...row * columns + row] }
+            tensors.append(StoredTensor(name: "moments.\(number)", floats: triangle, shape: [triangle.count]))
+            for (kind, values) in [
+                ("drift", known.drift), ("held", known.heldOut.vectors), ("held-drift", known.heldOut.drifts),
+            ] where !values.isEmpty {
+                tensors.append(
+                    StoredTensor(name: "\(kind).\(number)", floats: values, shape: [values.count / columns, columns]))
+            }
+        }
+        return (tensors, metadata.sorted { $0.key < $1.key })
+    }
+
+    /// By the weight's name.
+    /// - Throws: `FormatError` where the file is not as `write` makes it.
+    public static func read(_ path: String) throws -> [String: ActivationStatistics] {
+        try read(try SafetensorsFile(path), path: path)
+    }
+
+    /// - Parameter path: what errors call the file.
+    public static func read(_ file: SafetensorsFile, path: String) throws -> [String: ActivationStatistics] {
+        let reader = Reader(file: file, path: path)
+        for tensor in file.tensors where !reader.knows(tensor.name) {
+            throw tensor.error("statistics hold moments.N, drift.N, held.N and held-drift.N only")
+        }
+        var inputs: [Int: ActivationStatistics] = [:]
+        for tensor in file.tensors where tensor.name.hasPrefix("moments.") {
+            guard let number = Int(tensor.name.dropFirst(8)) else { continue }
+            inputs[number] = try reader.input(number, triangle: tensor)
+        }
+        var statistics: [String: ActivationStatistics] = [:]
+        for (key, _) in file.metadata where key.hasPrefix("input of ") {
+            let name = String(key.dropFirst(9))
+            guard let input = inputs[try reader.number(key, in: 0...Int.max)] else {
+                throw FormatError(file: path, place: .field("__metadata__.\(key)"), reason: "names no moments")
+            }
+            statistics[name] = input
+        }
+        return statistics
+    }
+}
+
+private struct Reader {
+    let file: SafetensorsFile
+    let path: String
+    private let metadata: [String: String]
+
+    init(file: SafetensorsFile, path: String) {
+        (self.file, self.path) = (file, path)
+        metadata = Dictionary(file.metadata.map { ($0.key, $0.value) }) { first, _ in first }
+    }
+
+    /// Whether a tensor is called as one of an input that there is.
+    func knows(_ name: String) -> Bool {
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, ["moments", "drift", "held", "held-drift"].contains(parts[0]),
+            let number = Int(parts[1]), number >= 0, "\(number)" == parts[1]
+        else { return false }
+        return file["moments.\(number)"] != nil
+    }
+
+    func number(_ key: String, in range: ClosedRange<Int>) throws -> Int {
+        guard let number = metadata[key].flatMap({ Int($0) }), range.contains(number) else {
+            throw FormatError(file: path, place: .field("__metadata__.\(key)"), reason: "is no number in \(range)")
+        }
+        return number
+    }
+
+    func input(_ number: Int, triangle: StoredTensor) throws -> ActivationStatistics {
+        let columns = try self.number("columns.\(number)", in: 1...1 << 20)
+        let count = try self.number("count.\(number)", in: 1...Int.max)
+        guard triangle.elementType == .float32, triangle.shape == [columns * (columns + 1) / 2] else {
+            throw triangle.error("is no triangle of \(columns) columns in F32")
+        }
+        let values = try finite(triangle)
+        var moments = [Float](repeating: 0, count: columns * columns)
+        var next = 0
+        for row in 0..<columns {
+            for column in 0...row {
+                moments[row * columns + column] = values[next]
+                moments[column * columns + row] = values[next]
+                next += 1
+            }
+        }
+        let drift = try lines("drift.\(number)", columns: columns, count: columns)
+        let held = try lines("held.\(number)", columns: columns)
+        let drifts = try lines("held-drift.\(number)", columns: columns, count: held.count / columns)
+        return ActivationStatistics(
+            columns: columns, count: count, moments: moments, drift: drift,
+            heldOut: HeldOutVectors(vectors: held, drifts: drifts))
+    }
+
+    /// The elements of a matrix; none where there is no such tensor.
+    private func lines(_ name: String, columns: Int, count: Int? = nil) throws -> [Float] {
+        guard let tensor = file[name] else { return [] }
+        let extents = tensor.shape.dimensions
+        guard tensor.elementType == .float32, extents.count == 2, extents[1] == columns,
+            count == nil || extents[0] == count
+        else { throw tensor.error("is no matrix of \(count.map { "\($0) x " } ?? "")\(columns) in F32") }
+        return try finite(tensor)
+    }
+
+    private func finite(_ tensor: StoredTensor) throws -> [Float] {
+        let values = tensor.floats()
+        if let bad = values.firstIndex(where: { !$0.isFinite }) { throw tensor.error("is not finite", index: bad) }
+        return values
+    }
+}

@@ -1,0 +1,91 @@
+import AccelByteIO
+import AccelPrograms
+
+extension CoreMLExporter {
+    func report(
+        _ byteCount: Int, _ model: CoreMLModel, _ weights: WeightLowering, _ counts: LoweringCounts
+    ) -> ExportReport {
+        let outcomes = weights.outcomes.sorted { $0.key < $1.key }
+        let (bytes, count) = outcomes.reduce((0, 0)) { ($0.0 + $1.value.byteCount, $0.1 + $1.value.count) }
+        let bits = count == 0 ? 0 : Double(bytes * 8) / Double(count)
+        var forms: [String: Int] = [:]
+        for outcome in outcomes { forms[outcome.value.form, default: 0] += 1 }
+        let fallbacks = outcomes.compactMap { name, outcome in outcome.fallback.map { (name, $0) } }
+        var lines = [
+            "functions: \(model.interfaces.map(\.function).joined(separator: ", "))",
+            "weights: " + forms.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "),
+            "operators: \(Self.list(counts.native))",
+        ]
+        if !counts.decomposed.isEmpty { lines.append("decomposed: \(Self.list(counts.decomposed))") }
+        if !counts.precise.isEmpty { lines.append("in float32: \(Self.list(counts.precise))") }
+        for (name, parts) in counts.joined.sorted(by: { $0.key < $1.key }) {
+            lines.append("in parts: \(name) as \(parts.joined(separator: ", "))")
+        }
+        lines += model.interfaces.flatMap(\.shapesInWords)
+        if choices.layout == .ane { lines += model.program.functions.flatMap(Self.neuralEngine) }
+        let warnings =
+            fallbacks.map { "weight \"\($0)\" is written as plain numbers: \($1)" }
+            + weights.clamped.sorted().map { "table \"\($0)\": what exceeds float16 became 30000 or -30000" }
+        return ExportReport(
+            byteCount: byteCount, bitsPerWeight: bits, lines: lines, warnings: warnings,
+            json: [
+                "specification_version": .integer(Int64(model.specificationVersion)),
+                "functions": .array(model.interfaces.map { .string($0.function) }),
+                "operators": Self.json(counts.native),
+                "decomposed": Self.json(counts.decomposed),
+                "float32": Self.json(counts.precise),
+                "parts": .object(
+                    counts.joined.sorted { $0.key < $1.key }.map {
+                        .init($0.key, .array($0.value.map { .string($0) }))
+                    }),
+                "neural_engine": .array(choices.layout == .ane ? model.program.functions.map(Self.obstacles) : []),
+                "weights": .array(
+                    outcomes.map { name, outcome in
+                        .object(
+                            [
+                                .init("name", .string(name)), .init("form", .string(outcome.form)),
+                                .init("bytes", .integer(Int64(outcome.byteCount))),
+                                .init("bits_per_weight", .number(outcome.bitsPerWeight)),
+                            ] + (outcome.fallback.map { [.init("fallback", .string($0))] } ?? []))
+                    }),
+            ])
+    }
+
+    /// What is known to keep operations off the Neural Engine.
+    private static func neuralEngine(_ function: MILFunction) -> [String] {
+        let (count, obstacles) = NeuralEngineObstacle.all(in: function)
+        let off = obstacles.reduce(0) { $0 + $1.names.count }
+        return ["Neural Engine: nothing known keeps off \(count - off) of \(count) operations of \(function.name)"]
+            + obstacles.map { "  off it: \($0.names.count) \($0.what.operation): \($0.what.reason)" }
+    }
+
+    private static func obstacles(_ function: MILFunction) -> JSON {
+        let (count, obstacles) = NeuralEngineObstacle.all(in: function)
+        return [
+            "function": .string(function.name), "operations": .integer(Int64(count)),
+            "off": .array(
+                obstacles.map { obstacle in
+                    [
+                        "operation": .string(obstacle.what.operation), "reason": .string(obstacle.what.reason),
+                        "values": .array(obstacle.names.map { .string($0) }),
+                    ]
+                }),
+        ]
+    }
+
+    private static func list(_ counts: [String: Int]) -> String {
+        counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.value) \($0.key)" }
+            .joined(separator: ", ")
+    }
+
+    private static func json(_ counts: [String: Int]) -> JSON {
+        .object(counts.sorted { $0.key < $1.key }.map { .init($0.key, .integer(Int64($0.value))) })
+    }
+}
+
+extension FrozenProgram {
+    /// Tables computed as far as they can be, equal nodes merged. Activations stay apart: Core ML fuses them itself.
+    func foldingTables() throws -> FrozenProgram {
+        try applying(FoldConstants.run).applying(MergeEqualNodes.run)
+    }
+}

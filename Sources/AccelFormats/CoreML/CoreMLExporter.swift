@@ -1,0 +1,131 @@
+public import AccelByteIO
+public import AccelPrograms
+
+/// Writes a Core ML package (`.mlpackage`, an ML Program), with no tool of Apple's.
+public struct CoreMLExporter: Exporter {
+    public static let name = "coreml"
+    public static let summary = "a Core ML package (.mlpackage, ML Program)"
+
+    public static let output = OutputKind.coreMLPackage
+
+    static let target = ExportOption(
+        "target", allowed: ["iOS18", "iOS16", "iOS17", "iOS26"], help: "the oldest system that has to load it")
+    static let precision = ExportOption(
+        "precision", allowed: ["float16", "float32"],
+        help: "what the model computes in; float16 keeps float32 where sums or angles need it")
+    static let layout = ExportOption(
+        "layout", allowed: ["plain", "ane"],
+        help: "ane: (batch, channels, 1, positions), as the Neural Engine wants it, and a report of what keeps off it")
+    static let fallback = ExportOption(
+        "allow-fallback", allowed: [],
+        help: "write a weight as plain numbers, and say so, where the target cannot express its form")
+    public static let version = 5
+    static let shapes = ExportOption(
+        "shapes-as", allowed: ["functions", "enumerated"],
+        help: "what several --shape become: functions (iOS 18), or one function whose inputs enumerate them")
+    public static let options = [target, precision, layout, shapes, fallback]
+
+    let choices: CoreMLOptions
+
+    public init(_ values: ExportOptionValues) throws {
+        choices = CoreMLOptions(
+            target: CoreMLTarget(rawValue: values.word(Self.target)) ?? .iOS18,
+            floatType: values.word(Self.precision) == "float32" ? .float32 : .float16,
+            layout: CoreMLOptions.Layout(rawValue: values.word(Self.layout)) ?? .plain,
+            enumeratesShapes: values.word(Self.shapes) == "enumerated",
+            allowsFallback: values.has(Self.fallback))
+        if choices.layout == .ane, choices.floatType == .float32 {
+            throw RequestError("the Neural Engine computes in float16: leave --precision out with --layout ane")
+        }
+    }
+
+    init(_ choices: CoreMLOptions) { self.choices = choices }
+
+    public func check(_ functions: [FrozenProgram], _ plan: [PlannedWeight]) throws -> [String: String] {
+        try lowered(functions, WeightLowering(asking: plan, options: choices)).weights.gaps
+    }
+
+    public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
+        let draft = try draft(of: model)
+        let encoded = draft.model.encoded
+        try CoreMLPackageWriter.write(encoded, draft.weights.blobs, to: path)
+        return report(encoded.count + draft.weights.blobs.byteCount, draft.model, draft.weights, draft.counts)
+    }
+
+    /// What `export` writes.
+    public func draft(of model: ExportedModel) throws -> CoreMLDraft {
+        let functions = model.program.functions
+        let all = try lowered(functions, WeightLowering(model.program.weights, plain: model.plain, options: choices))
+        var written = CoreMLModel(
+            specificationVersion: choices.target.specificationVersion,
+            metadata: CoreMLModel.Metadata(
+                description: "\(model.family): \(functions.map(\.functionName).joined(separator: ", "))",
+                other: model.provenance.map { MILNamed($0.key, $0.text) } + all.notes
+                    + Self.interfaceNotes(functions) + [MILNamed(Self.metadataKey, text)]),
+            interfaces: all.interfaces, program: MILProgram(functions: all.functions))
+        written.seal(try all.weights.blobs.digests())
+        return CoreMLDraft(model: written, weights: all.weights, counts: all.counts)
+    }
+
+    /// Functions in MIL, over one set of weights.
+    private struct Lowered {
+        var functions: [MILFunction] = []
+        var interfaces: [CoreMLModel.Interface] = []
+        var counts = LoweringCounts()
+        /// Metadata of outputs and weights that are in parts.
+        var notes: [MILNamed<String>] = []
+        var weights: WeightLowering
+    }
+
+    private func lowered(_ functions: [FrozenProgram], _ weights: WeightLowering) throws -> Lowered {
+        let isOne = functions.count == 1 || choices.enumeratesShapes
+        guard isOne || choices.target >= .iOS18 else {
+            throw RequestError(
+                "the model has \(functions.count) functions, and a Core ML package can have several from iOS 18 on: "
+                    + "use --target iOS18, --shapes-as enumerated, or --part and one --shape")
+        }
+        let parts = functions.map(\.program.name)
+        if isOne, let other = parts.first(where: { $0 != parts[0] }) {
+            throw RequestError(
+                "--shapes-as enumerated makes one function of the shapes of one part, but \(parts[0]) and \(other) are two: "
+                    + "add --part, or leave it out")
+        }
+        var result = Lowered(weights: weights)
+        for (index, function) in functions.enumerated() {
+            let lowering = FunctionLowering(try function.foldingTables(), weights: result.weights, options: choices)
+            let name = isOne ? "main" : Self.name(of: function, index: index, among: functions)
+            let lowered = try lowering.lowered(named: name)
+            result.weights = lowered.weights
+            result.functions.append(lowered.function)
+            result.interfaces.append(lowered.interface)
+            // Functions that are to become one have the names of the first.
+            defer { result.weights.held = [:] }
+            if isOne, index > 0 { continue }
+            result.counts.merge(lowered.counts)
+            result.notes += lowered.counts.joined.map {
+                MILNamed(CoreMLModel.partsKey(of: $0.key, in: name), $0.value.joined(separator: " "))
+            }
+            result.notes += result.weights.held.map {
+                MILNamed(CoreMLModel.rowsKey(of: $0.key, in: name), $0.value.text)
+            }
+        }
+        if isOne, functions.count > 1 {
+            let blobs = result.weights.blobs
+            let function = try ShapeMerger(result.functions) { try blobs.content(at: $0) }.merged()
+            result.interfaces = [
+                CoreMLModel.Interface(enumerating: result.interfaces, as: function, for: choices.target)
+            ]
+            result.functions = [function]
+        }
+        return result
+    }
+
+    /// A name that Core ML takes, unique among the functions.
+    private static func name(of function: FrozenProgram, index: Int, among functions: [FrozenProgram]) -> String {
+        let name = MILBuilder.identifier(function.functionName.replacing("]", with: ""))
+        let same = functions[..<index].contains {
+            MILBuilder.identifier($0.functionName.replacing("]", with: "")) == name
+        }
+        return same ? "\(name)_\(index)" : name
+    }
+}

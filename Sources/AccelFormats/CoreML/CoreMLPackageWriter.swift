@@ -1,0 +1,97 @@
+import AccelByteIO
+
+/// The folder `X.mlpackage`: a manifest, the model, and its weights.
+enum CoreMLPackageWriter {
+    private static let data = "Data/com.apple.CoreML"
+    private static let manifestName = "Manifest.json"
+    private static let weightsName = "\(data)/weights/weight.bin"
+
+    /// - Parameter path: an empty or absent folder, which the caller publishes.
+    static func write(_ model: [UInt8], _ blobs: BlobFile, to path: String) throws {
+        try Files.makeFolder("\(path)/\(data)/weights")
+        let view = ByteView(model)
+        try write(view, to: "\(path)/\(modelName)")
+        if !blobs.isEmpty { try blobs.write(to: "\(path)/\(weightsName)") }
+        try write(ByteView(Array(manifest(for: view).utf8)), to: "\(path)/\(manifestName)")
+    }
+
+    /// Where the model lies in the folder.
+    static let modelName = "Data/com.apple.CoreML/model.mlmodel"
+
+    private static func write(_ view: ByteView, to path: String) throws {
+        var file = try AtomicFile(replacing: path, as: .internal)
+        try file.write(view)
+        try file.commit()
+    }
+
+    /// Why the folder at `path` is not one that `write` has made; nil when it is. Other tools draw a manifest's identifiers, and one
+    /// that changes the model leaves them.
+    static func objection(to path: String) throws -> String? {
+        for name in try members(of: path) {
+            let isFolder = Files.kindWithoutFollowing("\(path)/\(name)") == .folder
+            let isOurs =
+                isFolder
+                ? "\(data)/weights/".hasPrefix("\(name)/") : [manifestName, modelName, weightsName].contains(name)
+            guard isOurs, isFolder || Files.kindWithoutFollowing("\(path)/\(name)") == .file else {
+                return "it holds \(name), which is no part of the export"
+            }
+        }
+        let manifest = try MappedFile(manifestName, inside: path).bytes
+        let model = try MappedFile(modelName, inside: path).bytes
+        guard manifest == ByteView(Array(self.manifest(for: model).utf8)) else {
+            return "its \(manifestName) is not what accelc writes for its model"
+        }
+        return nil
+    }
+
+    /// Files and folders below a folder.
+    private static func members(of path: String, in prefix: String = "") throws -> [String] {
+        try Files.list("\(path)/\(prefix)").flatMap { part -> [String] in
+            let name = prefix + part
+            guard Files.kindWithoutFollowing("\(path)/\(name)") == .folder else { return [name] }
+            return [name] + (try members(of: path, in: "\(name)/"))
+        }
+    }
+
+    /// The identifiers follow from the model, so that the same model makes the same bytes.
+    private static func manifest(for model: ByteView) -> String {
+        let (modelID, weightsID) = (modelIdentifier(model), identifier(SHA256.digest(of: model).bytes[16...]))
+        func item(_ name: String, _ path: String, _ description: String) -> JSON {
+            [
+                "author": "com.apple.CoreML", "description": .string(description), "name": .string(name),
+                "path": .string(path),
+            ]
+        }
+        let entries: [(String, JSON)] = [
+            (modelID, item("model.mlmodel", "com.apple.CoreML/model.mlmodel", "CoreML Model Specification")),
+            (weightsID, item("weights", "com.apple.CoreML/weights", "CoreML Model Weights")),
+        ]
+        let manifest: JSON = [
+            "fileFormatVersion": "1.0.0",
+            "itemInfoEntries": .object(entries.sorted { $0.0 < $1.0 }.map { .init($0.0, $0.1) }),
+            "rootModelIdentifier": .string(modelID),
+        ]
+        return manifest.text(pretty: true)
+    }
+
+    /// What a manifest calls the model.
+    static func modelIdentifier(_ model: ByteView) -> String { identifier(SHA256.digest(of: model).bytes[..<16]) }
+
+    /// Whether an identifier is made of content, as accelc makes them; other tools draw them.
+    static func isMade(_ identifier: String) -> Bool {
+        let parts = identifier.split(separator: "-")
+        return parts.count == 5 && parts[2].first == "8"
+    }
+
+    /// 16 bytes as a UUID of version 8 (RFC 9562): made from content.
+    private static func identifier(_ bytes: ArraySlice<UInt8>) -> String {
+        var bytes = Array(bytes)
+        bytes[6] = bytes[6] & 0x0F | 0x80
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        let digits = bytes.map { byte in
+            let text = String(byte, radix: 16, uppercase: true)
+            return text.count == 1 ? "0\(text)" : text
+        }
+        return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { digits[$0].joined() }.joined(separator: "-")
+    }
+}

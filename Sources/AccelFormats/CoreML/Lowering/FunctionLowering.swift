@@ -1,0 +1,257 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// Turns one frozen function into MIL.
+struct FunctionLowering {
+    struct Converted: Hashable {
+        let name: String
+        let type: MILDataType
+        var layout: ChannelsLayout?
+    }
+
+    private let function: FrozenProgram
+    let options: CoreMLOptions
+    var weights: WeightLowering
+    var builder: MILBuilder
+    /// What has been converted to another type or layout, or decompressed.
+    var converted: [Converted: MILOperand] = [:]
+    private var counts = LoweringCounts()
+    /// The labels of the nodes that compute with places.
+    private let places: Set<String>
+
+    init(_ function: FrozenProgram, weights: WeightLowering, options: CoreMLOptions) {
+        self.function = function
+        self.options = options
+        self.weights = weights
+        builder = MILBuilder(floatType: options.floatType)
+        places = options.floatType == .float16 ? PlaceArithmetic.nodes(of: function.program) : []
+    }
+
+    /// - Throws: `RequestError` naming the operator or tensor that the target cannot express.
+    consuming func lowered(named name: String) throws -> (
+        function: MILFunction, interface: CoreMLModel.Interface, weights: WeightLowering, counts: LoweringCounts
+    ) {
+        let program = function.program
+        var sources: [Value: LoweredValue] = [:]
+        for constant in program.constants { sources[constant.value] = .constant(constant) }
+        var inputs: [MILNamed<MILType>] = []
+        var interface = CoreMLModel.Interface(function: name, inputs: [], outputs: [])
+        // Functions share the states of one name, so that a state is called the same in each.
+        let stateNames = program.states.map { builder.unique($0.name) }
+        // What applications see of a port, as Xcode shows it.
+        func feature(_ name: String, _ type: MILTensorType, _ role: Role?) -> CoreMLModel.Feature {
+            CoreMLModel.Feature(name, type, description: role.map { "\($0)" } ?? "")
+        }
+        let outputNames = program.outputs.map { output in
+            let isTaken = stateNames.contains(MILBuilder.identifier(output.name))
+            return builder.unique(isTaken ? output.name + CoreMLModel.outputSuffix : output.name)
+        }
+        for input in program.inputs {
+            let type = MILTensorType(outside(program.type(of: input.value).elementType), extents(input.value, program))
+            let operand = MILOperand(name: builder.unique(input.name), type: type, isConstant: false)
+            inputs.append(MILNamed(operand.name, .tensor(type)))
+            interface.inputs.append(feature(operand.name, type, program.interface.inputs[input.name]))
+            sources[input.value] = .operand(operand)
+        }
+        var states: [Value: MILOperand] = [:]
+        for (state, stateName) in zip(program.states, stateNames) {
+            guard options.target >= .iOS18 else {
+                throw RequestError(
+                    "\(function.functionName) keeps the state \"\(state.name)\", which Core ML can from iOS 18 on: use --target iOS18"
+                )
+            }
+            guard state.initial == 0 else {
+                throw RequestError(
+                    "\(function.functionName): the state \"\(state.name)\" starts as \(state.initial), but Core ML's states start as zeros",
+                    status: .unavailable)
+            }
+            let type = MILTensorType(.float16, extents(state.value, program))
+            let operand = MILOperand(name: stateName, type: type, isConstant: false)
+            inputs.append(MILNamed(operand.name, .state(type)))
+            interface.states.append(feature(operand.name, type, program.interface.states[state.name]))
+            states[state.next] = operand
+            builder.label = "\(operand.name)_read"
+            sources[state.value] = .operand(builder.apply("read_state", ["input": .operand(operand)], type))
+        }
+        try lower(program, &sources, precisely: false) { value, sources, lowering in
+            guard let state = states[value] else { return }
+            let next = try lowering.operand(value, sources, as: .float16)
+            lowering.builder.perform("write_state", ["input": .operand(state), "data": .operand(next)])
+        }
+        for (output, name) in zip(program.outputs, outputNames) {
+            let type = outside(program.type(of: output.value).elementType)
+            let role = program.interface.outputs[output.name]
+            guard case .pieces(let pieces)? = sources[output.value] else {
+                let inner = try operand(output.value, sources, as: nil)
+                interface.outputs.append(feature(name, result(inner, type, named: name), role))
+                continue
+            }
+            let names = pieces.indices.map { builder.unique("\(name)_\($0)") }
+            for (piece, part) in zip(pieces, names) {
+                builder.label = part
+                interface.outputs.append(feature(part, result(builder.plain(piece), type, named: part), role))
+            }
+            counts.joined[name] = names
+        }
+        let lowered = MILFunction(
+            name: name, inputs: inputs, opset: options.target.opset, operations: builder.operations,
+            outputs: interface.outputs.map(\.name))
+        return (lowered, interface, weights, counts)
+    }
+
+    /// The operation that gives an output its name.
+    private mutating func result(_ inner: MILOperand, _ type: MILDataType, named name: String) -> MILTensorType {
+        builder.label = name
+        let operand =
+            inner.type.dataType == type
+            ? builder.apply("identity", ["x": .operand(inner)], inner.type, named: name)
+            : builder.cast(inner, to: type, named: name)
+        return operand.type
+    }
+
+    private func extents(_ value: Value, _ program: Program) -> [Int] {
+        program.type(of: value).shape?.dimensions ?? []
+    }
+
+    /// What applications pass in and out: numbers as float32, everything else as int32.
+    private func outside(_ type: ElementType) -> MILDataType { type == .float32 ? .float32 : .int32 }
+
+    private func inside(_ type: ElementType, _ float: MILDataType) -> MILDataType {
+        switch type {
+        case .float32: float
+        case .bool: .bool
+        default: .int32
+        }
+    }
+
+    /// Lowers the nodes of `program` in order; those that the table has nothing for by their decomposition.
+    private mutating func lower(
+        _ program: Program, _ sources: inout [Value: LoweredValue], precisely: Bool,
+        after: (Value, [Value: LoweredValue], inout FunctionLowering) throws -> Void = { _, _, _ in }
+    ) throws {
+        for node in program.nodes {
+            let types = node.outputs.map { program.type(of: $0) }
+            let results = try lower(node, types, node.inputs.map { sources[$0] }, program, precisely: precisely)
+            for (value, result) in zip(node.outputs, results) {
+                sources[value] = result
+                try after(value, sources, &self)
+            }
+        }
+    }
+
+    private mutating func lower(
+        _ node: Program.Node, _ types: [TensorType], _ inputs: [LoweredValue?], _ program: Program, precisely: Bool
+    ) throws -> [LoweredValue] {
+        let subject = "\(node.operation.name) \"\(node.label)\""
+        let native = Lowerings.byName[node.operation.name].flatMap { $0.since <= options.target ? $0 : nil }
+        let wantsPrecision =
+            native?.isPrecise(node.operation) ?? false
+            || native == nil && Lowerings.preciseDecompositions.contains(node.operation.name)
+        let isPrecise = precisely || places.contains(node.label) || wantsPrecision && !options.keepsHalves
+        let outer = builder.floatType
+        builder.floatType = isPrecise ? .float32 : options.floatType
+        defer { builder.floatType = outer }
+        builder.label = node.label
+        if options.layout == .ane, !isPrecise, types.count == 1, let rule = ChannelsRule.byName[node.operation.name] {
+            let call = ChannelsCall(
+                operation: options.adapted(node.operation), inputs: inputs.compactMap(\.self),
+                extents: node.inputs.map { extents($0, program) }, result: types[0].shape?.dimensions ?? [],
+                resultType: inside(types[0].elementType, builder.floatType))
+            if let result = try rule.apply(call, &self) {
+                counts.native[node.operation.name, default: 0] += 1
+                return [result]
+            }
+            builder.label = node.label
+        }
+        if let native {
+            let operands = try zip(node.inputs, inputs).map { value, source in
+                try operand(source, as: inside(program.type(of: value).elementType, builder.floatType), node.label)
+            }
+            if native.fits(node.operation, operands), types.count == 1 {
+                builder.label = node.label
+                builder.resultExtents = types[0].shape?.dimensions ?? []
+                builder.resultType = inside(types[0].elementType, builder.floatType)
+                counts.native[node.operation.name, default: 0] += 1
+                if builder.floatType != options.floatType { counts.precise[node.operation.name, default: 0] += 1 }
+                return [.operand(try native.emit(options.adapted(node.operation), operands, &builder))]
+            }
+        }
+        var parts = ProgramBuilder(name: node.label)
+        let values = node.inputs.enumerated().map { parts.input("\($0)", program.type(of: $1)) }
+        guard let made = try node.operation.decomposed(values, in: &parts) else {
+            throw RequestError(
+                "\(subject) cannot be said in Core ML for \(options.target.rawValue)"
+                    + (Lowerings.byName[node.operation.name].map { ": it can from \($0.since.rawValue) on" } ?? ""))
+        }
+        for (index, value) in made.enumerated() { parts.output("\(index)", value) }
+        let decomposition = try parts.finish()
+        var sources: [Value: LoweredValue] = [:]
+        for (input, source) in zip(decomposition.inputs, inputs) { sources[input.value] = source }
+        for constant in decomposition.constants { sources[constant.value] = .constant(constant) }
+        counts.decomposed[node.operation.name, default: 0] += 1
+        try lower(decomposition, &sources, precisely: isPrecise)
+        return decomposition.outputs.compactMap { sources[$0.value] }
+    }
+
+    private mutating func operand(_ value: Value, _ sources: [Value: LoweredValue], as type: MILDataType?) throws
+        -> MILOperand
+    {
+        try operand(sources[value], as: type, "value")
+    }
+
+    /// The operand of a type, with the axes of the program: converted, or made of a constant. No type: that of floating
+    /// point, or its own.
+    mutating func operand(_ source: LoweredValue?, as type: MILDataType?, _ label: String) throws -> MILOperand {
+        switch source {
+        case .channels(let value):
+            let key = Converted(name: "\(value.operand.name) \(value.extents)", type: value.operand.type.dataType)
+            builder.label = "\(value.operand.name)_plain"
+            let plain = converted[key] ?? builder.plain(value)
+            converted[key] = plain
+            return try operand(.operand(plain), as: type, label)
+        case .pieces(let pieces):
+            let parts = try pieces.map { try operand(.channels($0), as: type, label) }
+            builder.label = "\(label)_joined"
+            return builder.joined(parts, axis: parts[0].extents.count - 1)
+        case .operand(let operand):
+            guard let type, type != operand.type.dataType else { return operand }
+            let key = Converted(name: operand.name, type: type)
+            if let known = converted[key] { return known }
+            builder.label = "\(operand.name)_as_\(type.word)"
+            let result = builder.cast(operand, to: type)
+            converted[key] = result
+            return result
+        case .constant(let constant):
+            let element = constant.elementType
+            let type = type ?? inside(element.isFloatingPoint ? .float32 : element, options.floatType)
+            let content = try constant.isWeight ? "" : SHA256.digest(of: constant.requireTensor().bytes).description
+            let key = Converted(name: "constant \(constant.name) \(content)", type: type)
+            if let known = converted[key] { return known }
+            let result = try weights.lowered(constant, as: type, in: &builder)
+            converted[key] = result
+            return result
+        case nil:
+            throw RequestError("\(label): nothing makes an input", status: .internalFailure)
+        }
+    }
+}
+
+/// What became of a function's operators and outputs.
+public struct LoweringCounts: Equatable, Sendable {
+    /// By the operator's name: said by Core ML's own operations.
+    public internal(set) var native: [String: Int] = [:]
+    /// Said by other operators.
+    public internal(set) var decomposed: [String: Int] = [:]
+    /// Of these, computed in float32 in a float16 model.
+    public internal(set) var precise: [String: Int] = [:]
+    /// Outputs that are given in parts of their last axis: the names of the parts by the output's.
+    public internal(set) var joined: [String: [String]] = [:]
+
+    mutating func merge(_ other: LoweringCounts) {
+        native.merge(other.native, uniquingKeysWith: +)
+        decomposed.merge(other.decomposed, uniquingKeysWith: +)
+        precise.merge(other.precise, uniquingKeysWith: +)
+        joined.merge(other.joined) { first, _ in first }
+    }
+}

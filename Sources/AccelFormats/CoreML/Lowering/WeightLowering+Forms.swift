@@ -1,0 +1,91 @@
+import AccelByteIO
+import AccelTensors
+import AccelWeightCompression
+
+/// Parts of stored forms as values of a program.
+extension WeightLowering {
+    /// Codes in the order of the elements.
+    mutating func stream(
+        _ codes: PackedCodes, _ key: String, _ type: MILDataType, _ extents: [Int]
+    ) throws -> MILValue {
+        try value(key, type, extents) { codes.stream }()
+    }
+
+    mutating func numbers(
+        _ key: String, _ type: MILDataType, _ floats: [Float], _ extents: [Int]
+    ) throws -> MILValue {
+        if type == .float16, let bad = floats.firstIndex(where: { abs($0) > 65504 }) {
+            throw FormGap(
+                reason: "\(key) holds \(floats[bad]), too large for float16", alternative: "use --precision float32")
+        }
+        return try value(key, type, extents) { type == .float16 ? ByteView(floats.halfBytes) : ByteView(floats) }()
+    }
+
+    /// Integers of four or eight bits.
+    mutating func codes(
+        _ key: String, _ type: MILDataType, _ integers: [Int], _ extents: [Int]
+    ) throws -> MILValue {
+        try value(key, type, extents) {
+            let bytes = integers.map { UInt8(truncatingIfNeeded: $0) }
+            guard type.bits == 4 else { return ByteView(bytes) }
+            return ByteView(
+                stride(from: 0, to: bytes.count, by: 2).map { index in
+                    bytes[index] & 15 | (index + 1 < bytes.count ? bytes[index + 1] << 4 : 0)
+                })
+        }()
+    }
+
+    /// Of the elements of values, in a file.
+    static func byteCount(_ values: [MILValue]) -> Int {
+        values.reduce(0) { sum, value in
+            sum + ((value.type.extents ?? []).reduce(1, *) * (value.type.dataType.bits ?? 8) + 7) / 8
+        }
+    }
+}
+
+/// Scales as Core ML has them: a grid of blocks of one size, where forms have runs of the columns of a row.
+struct ScaleGrid {
+    let extents: [Int]
+    private let rows: Int
+    private let block: Int
+    private let blocksPerRow: Int
+    /// The first column of each block of a row.
+    private let starts: [Int]
+
+    init(_ place: WeightPlace, rows: Int, block: Int) throws {
+        let own = Array(place.extents.dropFirst())
+        var counts = own.map { _ in 1 }
+        // From the last axis on, a run covers whole axes, then a part of one. Where it ends within an axis, or a last one
+        // is smaller, it is cut, so that all blocks are of one size.
+        var run = min(block, max(place.columns, 1))
+        var axis = own.count - 1
+        while axis >= 0, run % max(own[axis], 1) == 0 {
+            run /= max(own[axis], 1)
+            axis -= 1
+        }
+        if axis >= 0 {
+            counts[axis] = own[axis] / greatestCommonDivisor(own[axis], run)
+            for outer in 0..<axis { counts[outer] = own[outer] }
+        }
+        self.rows = rows
+        self.block = max(block, 1)
+        blocksPerRow = max((place.columns + block - 1) / max(block, 1), 1)
+        extents = Array(([rows] + counts).prefix(place.extents.count))
+        let strides = Shape(own).strides
+        let sizes = zip(own, counts).map { $0 / max($1, 1) }
+        starts = counts.indices.reduce([0]) { starts, axis in
+            starts.flatMap { start in (0..<counts[axis]).map { start + $0 * sizes[axis] * strides[axis] } }
+        }
+        guard starts.count <= 8 * blocksPerRow else {
+            throw FormGap(
+                reason: "blocks of \(block) that run over several axes of \(place.extents) are no blocks of Core ML's",
+                alternative: "use int8 or a palette for it")
+        }
+    }
+
+    func cut<Element>(_ values: [Element]) -> [Element] {
+        (0..<rows).flatMap { row in starts.map { values[row * blocksPerRow + $0 / block] } }
+    }
+}
+
+func greatestCommonDivisor(_ a: Int, _ b: Int) -> Int { b == 0 ? a : greatestCommonDivisor(b, a % b) }

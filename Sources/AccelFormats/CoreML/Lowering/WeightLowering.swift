@@ -1,0 +1,313 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// Writes weights and tables: small ones into the program, the others into the blob file, each once for all functions.
+struct WeightLowering {
+    let tensors: [String: CompressedTensor]
+    /// Weights that are not compressed yet, where only it is asked whether they can be written.
+    private let planned: [String: PlannedWeight]
+    /// Of these, what cannot be written as it is planned, and why.
+    private(set) var gaps: [String: String] = [:]
+    /// Weights that were left plain numbers before they were compressed, and why.
+    private let plain: [String: String]
+    private var probes: [String: WeightForm?] = [:]
+    let options: CoreMLOptions
+    var blobs = BlobFile()
+    /// What became of the parts of each weight, by its name and their first row; all of it is one part at row 0.
+    private var written: [String: [Int: WeightOutcome]] = [:]
+    private(set) var clamped: Set<String> = []
+    /// What the weights of the function hold whose names do not say so: parts, and further looks at a tensor.
+    var held: [String: TensorRows] = [:]
+
+    init(_ weights: [CompressedWeight], plain: [String: String] = [:], options: CoreMLOptions) {
+        self.plain = plain
+        tensors = Dictionary(uniqueKeysWithValues: weights.map { ($0.tensor.name, $0.tensor) })
+        planned = [:]
+        self.options = options
+    }
+
+    /// To ask whether weights can be written before they are compressed; nothing can be written with it.
+    init(asking plan: [PlannedWeight], options: CoreMLOptions) {
+        tensors = [:]
+        plain = [:]
+        planned = Dictionary(plan.map { ($0.source.name, $0) }) { first, _ in first }
+        self.options = options
+    }
+
+    /// The operand for a constant of the program.
+    /// - Throws: `RequestError` naming the tensor whose form the target has no words for; `FormatError` for a weight that
+    ///   does not fit float16.
+    /// - Parameter view: nil for all of it, with its own extents.
+    mutating func lowered(
+        _ constant: Program.Constant, as type: MILDataType, _ view: ConstantView? = nil, in builder: inout MILBuilder
+    ) throws -> MILOperand {
+        let name = constant.name
+        if constant.isWeight, let plan = planned[name] { return try asked(plan, type, view, in: &builder) }
+        guard constant.isWeight, let weight = tensors[name] else {
+            return try table(constant.requireTensor(), as: type, view, in: &builder)
+        }
+        let first = view?.rows?.lowerBound ?? 0
+        var place = WeightPlace(
+            name: view?.rows.map { "\(name) \($0.lowerBound)" } ?? name,
+            extents: view?.extents ?? weight.shape.dimensions, type: type)
+        place.fallback = plain[name]
+        func note(_ place: WeightPlace, _ operand: MILOperand) {
+            written[name, default: [:]][first] = WeightOutcome(
+                form: place.form, byteCount: max(written[name]?[first]?.byteCount ?? 0, place.byteCount),
+                count: place.extents.reduce(1, *), fallback: place.fallback)
+            guard operand.name != MILBuilder.identifier(name) || view?.rows != nil else { return }
+            held[operand.name] = TensorRows(
+                tensor: name, rows: view?.rows ?? 0..<(weight.shape.dimensions.first ?? 1))
+        }
+        if type.isFloatingPoint {
+            do {
+                let operand = try compressed(form(of: weight, view?.rows), &place, in: &builder)
+                if let operand {
+                    note(place, operand)
+                    return operand
+                }
+            } catch let gap as FormGap {
+                guard options.allowsFallback else { throw refusal(of: name, weight.codec, gap) }
+                place.fallback = gap.reason
+            }
+        }
+        let operand = try dense(weight, view, place, in: &builder)
+        place.form = "const"
+        place.byteCount = place.extents.reduce(1, *) * (type.bits ?? 32) / 8
+        note(place, operand)
+        return operand
+    }
+
+    private func refusal(of name: String, _ codec: any WeightCodec, _ gap: FormGap) -> RequestError {
+        RequestError(
+            "weight \"\(name)\" as \(codec.specification) cannot be written for "
+                + "\(options.target.rawValue): \(gap.reason); \(gap.alternative), or add --allow-fallback")
+    }
+
+    /// What would become of a weight that is not compressed yet, by that of a few rows of zeros.
+    private mutating func asked(
+        _ plan: PlannedWeight, _ type: MILDataType, _ view: ConstantView?, in builder: inout MILBuilder
+    ) throws -> MILOperand {
+        let (codec, shape) = (plan.choice.codec.dataFree, plan.source.shape)
+        let extents = view?.extents ?? shape.dimensions
+        let groups = codec.values.layers.compactMap { $0.integer("group") }
+        let rows = min(shape.rows, (groups.max() ?? 1) + 1)
+        let probe = shape.rank < 2 ? shape : Shape([rows] + shape.dimensions.dropFirst())
+        let key = "\(codec.specification) \(probe)"
+        if probes[key] == nil {
+            let zeros = StoredTensor(
+                name: plan.source.name, elementType: .float32, shape: probe,
+                bytes: ByteView(ByteBuffer(count: probe.count * 4)))
+            probes[key] = .some((try? CompressedTensor.compressing(zeros, with: codec, threads: 1))?.tensor.form)
+        }
+        let result = builder.declare(plan.source.name, MILValue(MILTensorType(type, extents), .blob(offset: 0)))
+        guard type.isFloatingPoint, let known = probes[key] else { return result }
+        var place = WeightPlace(
+            name: plan.source.name, extents: shape.rank < 2 ? extents : [rows] + extents.dropFirst(), type: type)
+        var (scratch, scratchBuilder) = (self, MILBuilder(floatType: type))
+        do {
+            _ = try scratch.compressed(known, &place, in: &scratchBuilder)
+        } catch let gap as FormGap {
+            guard options.allowsFallback else { throw refusal(of: plan.source.name, codec, gap) }
+            gaps[plan.source.name] = gap.reason
+        }
+        return result
+    }
+
+    /// What became of the weights, by name.
+    var outcomes: [String: WeightOutcome] {
+        written.mapValues { parts in
+            let first = parts[0] ?? parts.values.first
+            return WeightOutcome(
+                form: first?.form ?? "const", byteCount: parts.values.reduce(0) { $0 + $1.byteCount },
+                count: parts.values.reduce(0) { $0 + $1.count }, fallback: parts.values.compactMap(\.fallback).first)
+        }
+    }
+
+    /// Rows of a constant, in as few parts as there are with `longest` rows at most, each of whole groups of its tables.
+    func parts(of constant: Program.Constant, rows: Int, atMost longest: Int) -> [Range<Int>] {
+        var unit = 1
+        if constant.isWeight, case .palette(let palette)? = tensors[constant.name]?.form,
+            palette.tables.count > 1
+        {
+            unit = palette.rowsPerTable
+        }
+        let count = (rows + longest - 1) / max(longest, 1)
+        guard count > 1, unit <= longest else { return [0..<rows] }
+        let size = min(((rows + count - 1) / count + unit - 1) / unit * unit, longest / unit * unit)
+        return stride(from: 0, to: rows, by: size).map { $0..<min($0 + size, rows) }
+    }
+
+    private func form(of weight: CompressedTensor, _ rows: Range<Int>?) -> WeightForm? {
+        guard let rows, let form = weight.form else { return weight.form }
+        return form.rows(rows, of: weight.shape.dimensions.first ?? 1)
+    }
+
+    private mutating func compressed(
+        _ form: WeightForm?, _ place: inout WeightPlace, in builder: inout MILBuilder
+    ) throws -> MILOperand? {
+        switch form {
+        case nil: throw FormGap(reason: "no operation of Core ML's holds it", alternative: "use int8 or a palette")
+        case .values: nil
+        case .affine(let affine): try self.affine(affine, &place, in: &builder)
+        case .palette(let palette): try self.palette(palette, &place, in: &builder)
+        case .vectors(let vectors): try self.vectors(vectors, &place, in: &builder)
+        case .sparse(let sparse): try self.sparse(sparse, &place, in: &builder)
+        }
+    }
+
+    /// All elements, as a constant of `place.type`.
+    private mutating func dense(
+        _ weight: CompressedTensor, _ view: ConstantView?, _ place: WeightPlace, in builder: inout MILBuilder
+    ) throws -> MILOperand {
+        guard place.type.isFloatingPoint else {
+            let stored = StoredTensor(
+                name: weight.name, elementType: weight.elementType, shape: weight.shape, bytes: weight.sections[0])
+            return try table(stored, as: place.type, view, in: &builder)
+        }
+        let stored: ElementType = place.type == .float16 ? .float16 : .float32
+        let value = value(place.name, place.type, place.extents) {
+            let all: ByteView
+            if case .values(stored, let bytes)? = weight.form {
+                all = bytes
+            } else {
+                all = try StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape)
+                    .bytes(as: stored)
+            }
+            return try view.map { try $0.part(of: all, rows: weight.shape.dimensions.first ?? 1) } ?? all
+        }
+        return builder.declare(place.name, try value())
+    }
+
+    /// A table that the tool made, or a weight of integers.
+    private mutating func table(
+        _ tensor: StoredTensor, as type: MILDataType, _ view: ConstantView?, in builder: inout MILBuilder
+    ) throws -> MILOperand {
+        let host = HostTensor(tensor)
+        let extents = view?.extents ?? tensor.shape.dimensions
+        guard type.isFloatingPoint else {
+            let content: MILValue.Content =
+                type == .bool ? .flags(host.flags) : .integers(host.integers.map(Int32.init(clamping:)))
+            return builder.declare(tensor.name, MILValue(MILTensorType(type, extents), content))
+        }
+        var floats = host.floats
+        if type == .float16 {
+            // Masks: "minus infinity" as float32 has it. Half of float16's range hides as well, and does not overflow
+            // when a score is added.
+            for index in floats.indices where abs(floats[index]) > Self.largestHalf && floats[index].isFinite {
+                // The largest float32 is nobody's value: it says that a position is hidden.
+                if abs(floats[index]) < .greatestFiniteMagnitude { clamped.insert(tensor.name) }
+                floats[index] = floats[index] < 0 ? -30000 : 30000
+            }
+        }
+        let all = ByteView(floats)
+        let content = try view.map { try $0.part(of: all, rows: tensor.shape.dimensions.first ?? 1) } ?? all
+        let key = "\(tensor.name) \(SHA256.digest(of: content))"
+        let value = value(key, type, extents) {
+            try StoredTensor(name: tensor.name, elementType: .float32, shape: Shape(extents), bytes: content)
+                .bytes(as: type == .float16 ? .float16 : .float32)
+        }
+        return builder.declare(tensor.name, try value())
+    }
+
+    private static let largestHalf: Float = 65504
+
+    /// A constant: an entry of the blob file from 10 elements on, as coremltools has it, else in the program.
+    mutating func value(
+        _ key: String, _ type: MILDataType, _ extents: [Int], _ content: @escaping () throws -> ByteView
+    ) -> () throws -> MILValue {
+        let (milType, count) = (MILTensorType(type, extents), extents.reduce(1, *))
+        if count >= 10 {
+            let offset = blobs.offset("\(key) \(type.word)", type, elements: count, content: content)
+            return { MILValue(milType, .blob(offset: offset)) }
+        }
+        return {
+            let bytes = try content().withBytes { Array($0) }
+            guard type == .float32 else { return MILValue(milType, .bytes(bytes)) }
+            let floats = bytes.withUnsafeBytes { raw in
+                (0..<count).map { raw.loadUnaligned(fromByteOffset: $0 * 4, as: Float.self) }
+            }
+            return MILValue(milType, .floats(floats))
+        }
+    }
+}
+
+/// Another look at a constant: some of its rows, under other extents.
+struct ConstantView: Hashable {
+    let extents: [Int]
+    /// nil: all of them.
+    let rows: Range<Int>?
+
+    /// The bytes of the rows.
+    func part(of all: ByteView, rows count: Int) throws -> ByteView {
+        guard let rows else { return all }
+        guard count > 0, rows.upperBound <= count else {
+            throw RequestError("a constant of \(count) rows has no rows \(rows)", status: .internalFailure)
+        }
+        let row = all.count / count
+        return all[rows.lowerBound * row..<rows.upperBound * row]
+    }
+}
+
+/// A weight on its way into the program.
+struct WeightPlace {
+    let name: String
+    let extents: [Int]
+    /// What it is when it is decompressed.
+    let type: MILDataType
+    /// What it became, e.g. `constexpr_lut_to_dense`.
+    var form = "const"
+    var byteCount = 0
+    /// Why it is not stored as the recipe says; nil when it is.
+    var fallback: String?
+
+    var rows: Int { extents.first ?? 1 }
+    var columns: Int { extents.dropFirst().reduce(1, *) }
+
+    /// The extents as the operations of iOS 16 want them.
+    var shapeValue: MILValue {
+        let bytes = extents.flatMap { extent in
+            (0..<4).map { UInt8(truncatingIfNeeded: UInt32(truncatingIfNeeded: extent) >> UInt32($0 * 8)) }
+        }
+        return MILValue(MILTensorType(.uint32, [extents.count]), .bytes(bytes))
+    }
+}
+
+/// A stored form that a target has no words for.
+struct FormGap: Error {
+    let reason: String
+    let alternative: String
+}
+
+/// What a weight became in the written file.
+public struct WeightOutcome: Equatable, Sendable {
+    /// `const`, or the operation that decompresses it.
+    public let form: String
+    public let byteCount: Int
+    public let count: Int
+    /// Why it is not stored as the recipe says; nil when it is.
+    public let fallback: String?
+
+    public var bitsPerWeight: Double { count == 0 ? 0 : Double(byteCount * 8) / Double(count) }
+}
+
+extension StoredTensor {
+    /// Its elements as float16 or float32.
+    /// - Throws: `FormatError` naming the element that is too large.
+    func bytes(as type: ElementType) throws -> ByteView {
+        let codec = try Codecs.codec(type == .float16 ? "float16" : "float32")
+        return try CompressedTensor.compressing(self, with: codec, threads: 1).tensor.sections[0]
+    }
+}
+
+extension [Float] {
+    /// Rounded to binary16, little-endian; what is too large becomes infinite.
+    var halfBytes: [UInt8] {
+        flatMap { value in
+            let bits = Half.bits(value)
+            return [UInt8(truncatingIfNeeded: bits), UInt8(truncatingIfNeeded: bits >> 8)]
+        }
+    }
+}

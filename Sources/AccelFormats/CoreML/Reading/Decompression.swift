@@ -1,0 +1,144 @@
+import AccelByteIO
+import AccelTensors
+import AccelWeightCompression
+
+/// What the constexpr operations make of stored weights. All numbers are float32 here, which holds every code and every
+/// half exactly; results of type fp16 are rounded to it as coremltools rounds them.
+enum Decompression {
+    /// Core ML's vector palettes are of a few elements; a bound on what a file can ask for.
+    static let maximumVector = 64
+
+    struct Problem: Error {
+        let reason: String
+    }
+
+    struct Elements {
+        var type: MILDataType
+        var extents: [Int]
+        var numbers: [Float]
+
+        var count: Int { numbers.count }
+    }
+
+    /// `scale * (data - offset)`, with a scale and an offset for each block.
+    static func shiftScale(_ data: Elements, scale: Elements, offset: Elements?) throws -> Elements {
+        guard let blocks = WeightBlocks(data.extents, counts: scale.extents) else {
+            throw Problem(reason: "scales \(scale.extents) do not divide the data \(data.extents)")
+        }
+        guard offset == nil || offset?.extents == scale.extents else {
+            throw Problem(reason: "offsets have other extents than the scales \(scale.extents)")
+        }
+        let isHalf = scale.type == .float16
+        var numbers = data.numbers
+        if isHalf { numbers.roundToHalf() }
+        if let offset {
+            blocks.forEachRun { run, _, block in
+                for index in run { numbers[index] -= offset.numbers[block] }
+            }
+            if isHalf { numbers.roundToHalf() }
+        }
+        blocks.forEachRun { run, _, block in
+            for index in run { numbers[index] *= scale.numbers[block] }
+        }
+        if isHalf { numbers.roundToHalf() }
+        return Elements(type: scale.type, extents: data.extents, numbers: numbers)
+    }
+
+    /// The form of iOS 16: one scale and zero point, or one for each place along an axis.
+    static func affine(_ data: Elements, scale: Elements, zero: Elements, axis: Int) throws -> Elements {
+        try shiftScale(
+            data, scale: spread(scale, over: data.extents, axis: axis),
+            offset: spread(zero, over: data.extents, axis: axis))
+    }
+
+    /// A parameter of each place along an axis, as parameters of blocks.
+    static func spread(_ parameter: Elements, over shape: [Int], axis: Int) throws -> Elements {
+        let axis = axis < 0 ? axis + shape.count : axis
+        guard shape.indices.contains(axis) else { throw Problem(reason: "there is no axis \(axis)") }
+        var (extents, numbers) = (shape.map { _ in 1 }, parameter.numbers)
+        extents[axis] = shape[axis]
+        if parameter.count == 1, parameter.extents.allSatisfy({ $0 == 1 }) {
+            numbers = [Float](repeating: numbers[0], count: extents[axis])
+        }
+        guard numbers.count == extents[axis] else {
+            throw Problem(reason: "\(parameter.extents) parameters do not fit axis \(axis) of \(shape)")
+        }
+        return Elements(type: parameter.type, extents: extents, numbers: numbers)
+    }
+
+    /// The entries of tables that indices name. A table holds 2^n vectors, each of which fills neighbours along
+    /// `vectorAxis`.
+    static func lookUp(_ indices: Elements, tables: Elements, vectorAxis: Int?) throws -> Elements {
+        let rank = indices.extents.count
+        guard tables.extents.count == rank + 2, let vector = tables.extents.last,
+            (1...maximumVector).contains(vector)
+        else {
+            throw Problem(reason: "tables \(tables.extents) do not fit indices \(indices.extents)")
+        }
+        guard let blocks = WeightBlocks(indices.extents, counts: Array(tables.extents[..<rank])) else {
+            throw Problem(reason: "tables \(tables.extents) do not divide the indices \(indices.extents)")
+        }
+        let entries = tables.extents[rank]
+        guard let bits = indices.type.bits, indices.type == MILDataType(codeBits: bits), 1 << bits == entries else {
+            throw Problem(reason: "tables of \(entries) entries do not fit indices of type \(indices.type.word)")
+        }
+        let axis = vectorAxis.map { $0 < 0 ? $0 + rank : $0 } ?? rank - 1
+        guard indices.extents.indices.contains(axis), vector == 1 || vectorAxis != nil else {
+            throw Problem(reason: "vectors of \(vector) have no axis")
+        }
+        var extents = indices.extents
+        let (count, overflow) = indices.count.multipliedReportingOverflow(by: vector)
+        guard !overflow, count < 1 << 40 else { throw Problem(reason: "too many elements") }
+        try MachineMemory.require(count * MemoryLayout<Float>.stride, for: "decompressing a palette of vectors")
+        extents[axis] *= vector
+        let strides = Shape(extents).strides
+        var numbers = [Float](repeating: 0, count: count)
+        blocks.forEachRun { run, place, block in
+            var target = 0
+            for (other, position) in place.enumerated() {
+                target += position * (other == axis ? vector : 1) * strides[other]
+            }
+            let step = strides[rank - 1] * (axis == rank - 1 ? vector : 1)
+            for (offset, index) in run.enumerated() {
+                let entry = (block * entries + Int(indices.numbers[index])) * vector
+                for part in 0..<vector {
+                    numbers[target + offset * step + part * strides[axis]] = tables.numbers[entry + part]
+                }
+            }
+        }
+        return Elements(type: tables.type, extents: extents, numbers: numbers)
+    }
+
+    /// Zeros, but for the places where `mask` is one: there the values, in order.
+    static func scatter(_ values: Elements, mask: Elements) throws -> Elements {
+        var numbers = [Float](repeating: 0, count: mask.count)
+        var next = 0
+        for index in numbers.indices where mask.numbers[index] != 0 {
+            guard next < values.count else { throw Problem(reason: "the mask has more places than \(values.count)") }
+            numbers[index] = values.numbers[next]
+            next += 1
+        }
+        guard next == values.count else {
+            throw Problem(reason: "the mask has \(next) places for \(values.count) values")
+        }
+        return Elements(type: values.type, extents: mask.extents, numbers: numbers)
+    }
+
+    /// The values of `dense` where `mask` is one, in order.
+    static func collect(_ dense: Elements, mask: Elements) -> Elements {
+        let numbers = zip(dense.numbers, mask.numbers).filter { $0.1 != 0 }.map(\.0)
+        return Elements(type: dense.type, extents: [numbers.count], numbers: numbers)
+    }
+
+    /// The first `count` codes of a stream of bits, as type `type` has them.
+    static func codes(_ bytes: UnsafeRawBufferPointer, _ type: MILDataType, count: Int) -> [Float] {
+        guard let bits = type.bits, bits <= 8, let start = bytes.baseAddress, count > 0 else { return [] }
+        var codes = [UInt8](repeating: 0, count: count)
+        codes.withUnsafeMutableBufferPointer {
+            BitPacking.unpack(start.assumingMemoryBound(to: UInt8.self), bits: bits, into: $0)
+        }
+        let limit = 1 << (bits - 1)
+        let isSigned = type == .int4 || type == .int8
+        return codes.map { Float(isSigned && Int($0) >= limit ? Int($0) - 2 * limit : Int($0)) }
+    }
+}

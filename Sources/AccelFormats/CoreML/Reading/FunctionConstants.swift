@@ -1,0 +1,298 @@
+import AccelByteIO
+import AccelTensors
+import AccelWeightCompression
+
+/// The constants of a function: plain ones as they are stored, compressed ones on demand.
+struct FunctionConstants {
+    private let package: CoreMLPackage
+    private let function: MILFunction
+    /// Operation and output that make a value.
+    private var producers: [String: (operation: Int, output: Int)] = [:]
+
+    /// Longest chain of compressed constants that feed each other.
+    private static let maximumDepth = 6
+
+    /// - Throws: `FormatError` when two operations make the same value, or when constants do not feed each other in order.
+    init(_ function: MILFunction, of package: CoreMLPackage) throws {
+        (self.function, self.package) = (function, package)
+        var depths: [String: Int] = [:]
+        for (index, operation) in function.operations.enumerated() {
+            for (output, value) in operation.outputs.enumerated() {
+                guard producers.updateValue((index, output), forKey: value.name) == nil else {
+                    throw package.error("\(function.name).\(value.name)", "two operations make this value")
+                }
+            }
+            guard operation.isConstant else { continue }
+            let inputs = operation.readNames.map { depths[$0] }
+            let depth = (inputs.compactMap(\.self).max() ?? 0) + 1
+            guard !inputs.contains(nil), depth <= Self.maximumDepth else {
+                throw package.error(
+                    "\(function.name).\(operation.outputs.first?.name ?? "")",
+                    "\(operation.type) reads what is no constant before it, or a chain of more than \(Self.maximumDepth)"
+                )
+            }
+            for output in operation.outputs { depths[output.name] = depth }
+        }
+    }
+
+    /// The constant operation that makes a value; nil for what is computed.
+    func operation(of name: String) -> MILOperation? {
+        guard let place = producers[name] else { return nil }
+        let operation = function.operations[place.operation]
+        return operation.isConstant ? operation : nil
+    }
+
+    /// The value called `name`: float32 numbers for what was compressed, else as it is stored. Nil for what is computed.
+    func tensor(_ name: String) throws -> StoredTensor? {
+        guard let operation = operation(of: name) else { return nil }
+        if operation.type == "const", let value = operation["val"] { return try stored(value, name) }
+        guard let place = producers[name] else { return nil }
+        let elements = try elements(name, before: place.operation + 1)
+        return StoredTensor(name: name, floats: elements.numbers, shape: Shape(elements.extents))
+    }
+
+    /// A constant as it is stored; codes of less than a byte as float32 numbers.
+    func stored(_ value: MILValue, _ name: String) throws -> StoredTensor {
+        let shape = Shape(value.type.extents ?? [])
+        func tensor(_ type: ElementType, _ bytes: ByteView) -> StoredTensor {
+            StoredTensor(name: name, elementType: type, shape: shape, bytes: bytes, file: package.path)
+        }
+        switch value.content {
+        case .floats(let floats): return tensor(.float32, ByteView(floats))
+        case .doubles(let doubles): return tensor(.float64, ByteView(doubles))
+        case .integers(let integers): return tensor(.int32, ByteView(integers))
+        case .longs(let longs): return tensor(.int64, ByteView(longs))
+        case .flags(let flags): return tensor(.bool, ByteView(flags.map { $0 ? 1 : 0 as UInt8 }))
+        case .words: throw package.error("\(function.name).\(name)", "is text, where numbers are expected")
+        case .bytes, .blob:
+            let bytes = try bytes(of: value, name)
+            if let type = ElementType(value.type.dataType) { return tensor(type, bytes) }
+            return StoredTensor(name: name, floats: numbers(of: value, bytes), shape: shape)
+        }
+    }
+
+    func bytes(of value: MILValue, _ name: String) throws -> ByteView {
+        guard case .blob(let offset) = value.content else {
+            if case .bytes(let bytes) = value.content { return ByteView(bytes) }
+            return ByteView([UInt8]())
+        }
+        guard let blobs = package.blobs else {
+            throw package.error("\(function.name).\(name)", "lies in weight.bin, which the package does not have")
+        }
+        let entry = try blobs.entry(at: offset)
+        let count = Shape(value.type.extents ?? []).count
+        guard entry.dataType == value.type.dataType, entry.elements == count,
+            entry.bytes.count == value.type.dataType.byteCount(of: count)
+        else {
+            throw package.error(
+                "\(function.name).\(name)",
+                "is \(value.type), but weight.bin has \(entry.elements) \(entry.dataType.word) at byte \(offset)")
+        }
+        return entry.bytes
+    }
+
+    private func numbers(of value: MILValue, _ bytes: ByteView) -> [Float] {
+        let count = Shape(value.type.extents ?? []).count
+        return bytes.withBytes { Decompression.codes($0, value.type.dataType, count: count) }
+    }
+
+    // MARK: Compressed constants
+
+    /// What an operation of those before `limit` makes.
+    private func elements(_ name: String, before limit: Int) throws -> Decompression.Elements {
+        guard let place = producers[name], place.operation < limit else {
+            throw package.error("\(function.name).\(name)", "no operation before its use makes this constant")
+        }
+        let operation = function.operations[place.operation]
+        guard operation.isConstant else {
+            throw package.error("\(function.name).\(name)", "is computed, where a constant is expected")
+        }
+        if operation.type == "const", let value = operation["val"] { return try elements(of: value, name) }
+        // Codes, numbers for them, and the result.
+        let results = MachineMemory.sum(operation.outputs.map { $0.content.tensor.decompressedBytes })
+        try MachineMemory.require(
+            MachineMemory.sum([results, results, results]),
+            for: "\(package.path): decompressing \(name)")
+        do {
+            let parameters = Parameters(constants: self, operation: operation, place: place.operation)
+            let results = try parameters.decompressed()
+            guard place.output < results.count else { throw Decompression.Problem(reason: "has too many results") }
+            let result = results[place.output]
+            guard operation.outputs[place.output].content.tensor.extents == result.extents else {
+                throw Decompression.Problem(
+                    reason: "says \(operation.outputs[place.output].content.tensor), but is \(result.extents)")
+            }
+            return result
+        } catch let problem as Decompression.Problem {
+            throw package.error("\(function.name).\(name)", "\(operation.type): \(problem.reason)")
+        }
+    }
+
+    private func elements(of value: MILValue, _ name: String) throws -> Decompression.Elements {
+        let stored = try stored(value, name)
+        return Decompression.Elements(
+            type: value.type.dataType, extents: stored.shape.dimensions, numbers: stored.floats())
+    }
+
+    /// What a compressed constant is made of; nil for one that is not compressed.
+    func parameters(of name: String) -> Parameters? {
+        guard let place = producers[name], let operation = operation(of: name), operation.type != "const" else {
+            return nil
+        }
+        return Parameters(constants: self, operation: operation, place: place.operation)
+    }
+
+    /// The parameters of a constexpr operation: attributes (iOS 16), values, or names of other constants (iOS 18).
+    struct Parameters {
+        fileprivate let constants: FunctionConstants
+        let operation: MILOperation
+        fileprivate let place: Int
+
+        func optional(_ name: String) throws -> Decompression.Elements? {
+            switch operation.binding(name) {
+            case nil: nil
+            case .name(let other)?: try constants.elements(other, before: place)
+            case .value(let value)?: try constants.elements(of: value, operation.outputs.first?.name ?? name)
+            }
+        }
+
+        func required(_ name: String) throws -> Decompression.Elements {
+            guard let elements = try optional(name) else { throw Decompression.Problem(reason: "has no \(name)") }
+            return elements
+        }
+
+        func integer(_ name: String) throws -> Int? {
+            guard let elements = try optional(name) else { return nil }
+            guard elements.count == 1, let integer = Int(exactly: elements.numbers[0]) else {
+                throw Decompression.Problem(reason: "\(name) is no integer")
+            }
+            return integer
+        }
+
+        /// Of iOS 16: a stream of bits in bytes, and the shape of what it stands for.
+        func unpacked(_ name: String, bits: Int) throws -> Decompression.Elements {
+            let extents = try required("shape").numbers.map { Int(exactly: $0) ?? -1 }
+            let packed = try required(name)
+            guard let count = Shape(extents).checkedCount, let type = MILDataType(codeBits: bits), count < 1 << 40,
+                packed.type == .uint8, packed.count == type.byteCount(of: count)
+            else { throw Decompression.Problem(reason: "\(packed.extents) bytes of \(name) do not fill \(extents)") }
+            let bytes = packed.numbers.map { UInt8($0) }
+            let used = count * bits % 8
+            guard used == 0 || (bytes.last ?? 0) >> UInt8(used) == 0 else {
+                throw Decompression.Problem(reason: "bits after the last of \(name) are not zero")
+            }
+            return Decompression.Elements(
+                type: type, extents: extents,
+                numbers: bytes.withUnsafeBytes { Decompression.codes($0, type, count: count) })
+        }
+
+        func decompressed() throws -> [Decompression.Elements] {
+            switch operation.type {
+            case "constexpr_cast":
+                var source = try required("source_val")
+                source.type = .float32
+                return [source]
+            case "constexpr_affine_dequantize":
+                return [
+                    try Decompression.affine(
+                        required("quantized_data"), scale: required("scale"), zero: required("zero_point"),
+                        axis: integer("axis") ?? 0)
+                ]
+            case "constexpr_blockwise_shift_scale":
+                return [
+                    try Decompression.shiftScale(
+                        required("data"), scale: required("scale"), offset: optional("offset"))
+                ]
+            case "constexpr_lut_to_dense":
+                guard let (indices, tables) = try table() else { throw Decompression.Problem(reason: "has no table") }
+                return [try Decompression.lookUp(indices, tables: tables, vectorAxis: integer("vector_axis"))]
+            case "constexpr_sparse_to_dense" where operation.binding("shape") != nil:
+                return [try Decompression.scatter(required("nonzero_data"), mask: unpacked("mask", bits: 1))]
+            case "constexpr_sparse_to_dense":
+                return [try Decompression.scatter(required("nonzero_data"), mask: required("mask"))]
+            case "constexpr_lut_to_sparse":
+                return try lookedUpSparse()
+            case "constexpr_sparse_blockwise_shift_scale":
+                let mask = try required("data_mask")
+                let dense = try Decompression.shiftScale(
+                    Decompression.scatter(required("nonzero_data"), mask: mask), scale: required("scale"),
+                    offset: optional("offset"))
+                return [mask, Decompression.collect(dense, mask: mask)]
+            default:
+                throw Decompression.Problem(reason: "is an operation that accelc does not read")
+            }
+        }
+
+        /// Indices, and tables for blocks of them; nil for another operation.
+        func table() throws -> (indices: Decompression.Elements, tables: Decompression.Elements)? {
+            guard operation.type == "constexpr_lut_to_dense" else { return nil }
+            var tables = try required("lut")
+            guard operation.binding("shape") != nil else { return (try required("indices"), tables) }
+            guard tables.extents.count == 1, tables.count.nonzeroBitCount == 1, tables.count <= 256 else {
+                throw Decompression.Problem(reason: "\(tables.extents) is no table")
+            }
+            let indices = try unpacked("indices", bits: tables.count.trailingZeroBitCount)
+            tables.extents = indices.extents.map { _ in 1 } + [tables.count, 1]
+            return (indices, tables)
+        }
+
+        private func lookedUpSparse() throws -> [Decompression.Elements] {
+            let (mask, tables, axis) = (
+                try required("indices_mask"), try required("lut"), try integer("vector_axis")
+            )
+            let codes = try Decompression.scatter(required("indices_nonzero_data"), mask: mask)
+            let dense = try Decompression.lookUp(codes, tables: tables, vectorAxis: axis)
+            var wide = mask
+            if let vector = tables.extents.last, vector > 1 {
+                var ones = tables
+                ones.extents = mask.extents.map { _ in 1 } + [2, vector]
+                ones.numbers = [Float](repeating: 0, count: vector) + [Float](repeating: 1, count: vector)
+                wide = try Decompression.lookUp(mask, tables: ones, vectorAxis: axis)
+                wide.type = .uint1
+            }
+            return [wide, Decompression.collect(dense, mask: wide)]
+        }
+    }
+}
+
+extension MILOperation {
+    /// Its result is known before the model runs, stored in the package.
+    var isConstant: Bool { type == "const" || type.hasPrefix("constexpr_") }
+
+    /// An attribute.
+    subscript(name: String) -> MILValue? { attributes.first { $0.name == name }?.content }
+
+    /// What a parameter with one argument is given, as an input or an attribute.
+    func binding(_ name: String) -> MILBinding? {
+        inputs.first { $0.name == name }?.content.first ?? self[name].map(MILBinding.value)
+    }
+}
+
+extension ElementType {
+    /// The type that stores such elements; nil for those of less than a byte and for text.
+    init?(_ type: MILDataType) {
+        switch type {
+        case .bool: self = .bool
+        case .float16: self = .float16
+        case .float32: self = .float32
+        case .float64: self = .float64
+        case .bfloat16: self = .bfloat16
+        case .int8: self = .int8
+        case .int16: self = .int16
+        case .int32: self = .int32
+        case .int64: self = .int64
+        case .uint8: self = .uint8
+        case .uint16: self = .uint16
+        case .uint32: self = .uint32
+        case .uint64: self = .uint64
+        default: return nil
+        }
+    }
+}
+
+extension MILTensorType {
+    /// Bytes of its elements as float32; the largest number where an extent is not known, or there are too many.
+    var decompressedBytes: Int {
+        extents.flatMap { Shape($0 + [MemoryLayout<Float>.stride]).checkedCount } ?? .max
+    }
+}

@@ -1,0 +1,82 @@
+import AccelByteIO
+public import AccelPrograms
+import AccelTensors
+
+extension CoreMLPackage {
+    /// What a function computes, in accelc's operators; fp16 results are rounded to fp16. Its ports have roles where accelc
+    /// has exported it, else they are opaque.
+    /// - Parameter function: nil for the default one.
+    /// - Parameter shapes: extents of inputs that may have several, by name; else an input's default.
+    /// - Throws: `FormatError` naming the operation for what accelc does not know or what does not fit;
+    ///   `RequestError` for a function that is not there.
+    public func program(function: String? = nil, shapes: [String: [Int]] = [:]) throws -> FrozenProgram {
+        let name = function ?? model.interfaces.first?.function ?? "main"
+        guard let found = model.program.functions.first(where: { $0.name == name }) else {
+            let names = model.program.functions.map(\.name)
+            let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+            throw RequestError("\(path) has no function \"\(name)\"\(hint) (it has: \(names.joined(separator: ", ")))")
+        }
+        let weights = found.operations.filter { $0.isConstant && $0.type != "const" }.flatMap(\.outputs)
+        try MachineMemory.require(
+            MachineMemory.sum(weights.map { $0.content.tensor.decompressedBytes }),
+            for: "\(path): decompressing the weights of \(name)")
+        return try blaming(name) {
+            var interpreter = try FunctionInterpreter(found, of: self)
+            return try FrozenProgram(
+                try declaring(try interpreter.program(shapes: shapes)), bindings: ShapeBindings())
+        }
+    }
+
+    /// Operators refuse operands that cannot be theirs as a mistake of the request. Where they and their operands come
+    /// from the package, it is the package's.
+    /// - Throws: `FormatError` in place of `ShapeError` and `OperatorError`.
+    public func blaming<Result>(_ place: String, _ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let error as ShapeError {
+            throw self.error(place, error.description)
+        } catch let error as OperatorError {
+            throw self.error(place, error.description)
+        }
+    }
+
+    /// Runs a function by the reference meaning of its operations.
+    /// - Parameter inputs: by name; their extents choose among the shapes that inputs may have.
+    /// - Parameter states: by name; what is missing starts as zeros. They hold what the next run starts with afterwards.
+    /// - Returns: the outputs by name; those that are given in parts as a whole too.
+    public func run(
+        function: String? = nil, inputs: [String: HostTensor], states: inout [String: HostTensor]
+    ) throws -> [String: HostTensor] {
+        let program = try program(function: function, shapes: inputs.mapValues(\.shape.dimensions))
+        for input in program.program.inputs {
+            let type = program.program.type(of: input.value)
+            guard let given = inputs[input.name], given.type == type else {
+                let described = model.interfaces.first { $0.function == program.program.name }?.inputs
+                let feature = described?.first { $0.name == input.name }
+                if let given = inputs[input.name], feature?.type.extents == given.shape.dimensions {
+                    throw error(input.name, "is described as \(given.type), but the function takes \(type)")
+                }
+                throw RequestError(
+                    "\(path): input \(input.name) is \(type), but "
+                        + (inputs[input.name].map { "\($0.type) is given" } ?? "nothing is given"))
+            }
+        }
+        let outputs = try program.evaluate(inputs, states: &states)
+        let named = Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }
+        return try joiningParts(of: named, in: program.program.name)
+    }
+
+    /// Outputs of a function, and besides, as a whole, those that it gives in parts.
+    public func joiningParts(
+        of outputs: [String: HostTensor], in function: String
+    ) throws -> [String: HostTensor] {
+        var named = outputs
+        for (name, parts) in model.parts(of: function) {
+            let tensors = parts.compactMap { named[$0] }
+            guard tensors.count == parts.count, let rank = tensors.first?.shape.rank, rank > 0, named[name] == nil
+            else { throw error(name, "the outputs that are its parts are not there") }
+            let concat = Concat(axis: rank - 1)
+            _ = try concat.outputTypes(tensors.map(\.type))
+            named[name] = try concat.evaluate(tensors)[0]
+        }
+        return named
+    }
+}

@@ -1,0 +1,109 @@
+import AccelPrograms
+import AccelTensors
+
+/// A computation that Core ML has and accelc's registry of operators has not: only its reference meaning, for checking.
+struct HostOperation: Operator {
+    static let name = "mil"
+    /// What it is, parameters included: equal ones mean the same.
+    let meaning: String
+    private let type: @Sendable ([TensorType]) throws -> TensorType
+    private let body: @Sendable ([HostTensor]) throws -> HostTensor
+
+    init(
+        _ meaning: String, type: @escaping @Sendable ([TensorType]) throws -> TensorType,
+        _ body: @escaping @Sendable ([HostTensor]) throws -> HostTensor
+    ) {
+        (self.meaning, self.type, self.body) = (meaning, type, body)
+    }
+    init(attributes: Attributes) throws {
+        throw OperatorError("an operation that only stands in programs of Core ML packages")
+    }
+    var attributes: Attributes { ["meaning": .word(meaning)] }
+
+    func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] { [try type(inputs)] }
+
+    func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
+        let result = try body(inputs)
+        guard result.type == (try type(inputs.map(\.type))) else {
+            throw OperatorError("\(meaning) makes \(result.type), where \(try type(inputs.map(\.type))) is due")
+        }
+        return [result]
+    }
+}
+
+extension HostOperation {
+    /// A function of each element, in float64.
+    static func mapping(_ name: String, _ function: @escaping @Sendable (Double) -> Double) -> HostOperation {
+        HostOperation(name, type: { $0[0] }) { inputs in
+            HostTensor(inputs[0].floats.map { Float(function(Double($0))) }, inputs[0].shape)
+        }
+    }
+
+    /// A function of each pair of integers, broadcasting; of booleans as 0 and 1.
+    static func zipping(
+        _ name: String, to result: ElementType = .int64,
+        _ function: @escaping @Sendable (Int64, Int64) throws -> Int64
+    ) -> HostOperation {
+        HostOperation(
+            name,
+            type: { inputs in
+                // Adding has the shape rule of every broadcast.
+                let floats = inputs.map { TensorType(.float32, $0.dimensions) }
+                return TensorType(result, try Add().outputTypes(floats)[0].dimensions)
+            },
+            { inputs in
+                let shape = try broadcastShape(inputs)
+                let (x, y) = (
+                    try inputs[0].expanded(toShape: shape).integers, try inputs[1].expanded(toShape: shape).integers
+                )
+                let integers = try zip(x, y).map { try function($0, $1) }
+                return result == .bool ? HostTensor(integers.map { $0 != 0 }, shape) : HostTensor(integers, shape)
+            })
+    }
+
+    /// Elements of the input in another arrangement: for each element of the output, the index of its source.
+    static func picking(
+        _ name: String, to extents: [Int], _ sources: @escaping @Sendable (Shape) throws -> [Int]
+    ) -> HostOperation {
+        HostOperation(name, type: { TensorType($0[0].elementType, shape: Shape(extents)) }) { inputs in
+            inputs[0].picking(try sources(inputs[0].shape), Shape(extents))
+        }
+    }
+}
+
+/// The shape that tensors broadcast to.
+func broadcastShape(_ tensors: [HostTensor]) throws -> Shape {
+    var types = tensors.map { TensorType(.float32, shape: $0.shape) }
+    var result = types.removeFirst()
+    for type in types { result = try Add().outputTypes([result, type])[0] }
+    return result.shape ?? []
+}
+
+extension HostTensor {
+    func expanded(toShape shape: Shape) throws -> HostTensor {
+        self.shape == shape ? self : try Expand(to: shape.dimensions.map(Dimension.fixed)).evaluate([self])[0]
+    }
+
+    /// The elements at `sources`, in that order.
+    func picking(_ sources: [Int], _ shape: Shape) -> HostTensor {
+        switch elements {
+        case .float32(let floats): HostTensor(sources.map { floats[$0] }, shape)
+        case .int64(let integers): HostTensor(sources.map { integers[$0] }, shape)
+        case .bool(let flags): HostTensor(sources.map { flags[$0] }, shape)
+        }
+    }
+
+    /// With the elements at `places` replaced by those of `values`.
+    func replacing(_ places: [Int], by values: HostTensor) -> HostTensor {
+        func replaced<Element>(_ old: [Element], _ new: [Element]) -> [Element] {
+            var result = old
+            for (place, value) in zip(places, new) { result[place] = value }
+            return result
+        }
+        return switch elements {
+        case .float32(let floats): HostTensor(replaced(floats, values.floats), shape)
+        case .int64(let integers): HostTensor(replaced(integers, values.integers), shape)
+        case .bool(let flags): HostTensor(replaced(flags, values.flags), shape)
+        }
+    }
+}

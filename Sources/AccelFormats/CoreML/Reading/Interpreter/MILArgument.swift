@@ -1,0 +1,185 @@
+import AccelPrograms
+import AccelTensors
+
+/// A value of a function while it is read.
+struct MILArgument {
+    enum Content {
+        /// What a model computes.
+        case computed(Value)
+        /// A number or a few that are known: shapes, axes, and what operations make of such.
+        case known(HostTensor)
+        /// A constant of the package.
+        case weight(StoredTensor)
+        case words([String])
+        /// A state, by its name.
+        case state(String)
+    }
+    var type: MILDataType
+    var content: Content
+}
+
+/// An operation of a function while it is read: its parameters, and the program that it adds to. (One value serves all
+/// operations of a function, so that the program is not copied.)
+struct MILCall {
+    var operation: MILOperation
+    var arguments: [String: [MILArgument]] = [:]
+    var builder: ProgramBuilder
+    /// What each state holds at this place.
+    var states: [String: Value] = [:]
+
+    struct Problem: Error {
+        let reason: String
+    }
+
+    /// The extents that the function declares for each output; nil while they are not known.
+    var declared: [[Int]?] { operation.outputs.map(\.content.tensor.extents) }
+
+    var resultType: MILDataType { operation.outputs.first?.content.tensor.dataType ?? .float32 }
+
+    // MARK: Parameters
+
+    func has(_ name: String) -> Bool { arguments[name] != nil }
+
+    func all(_ name: String) throws -> [MILArgument] {
+        guard let values = arguments[name], !values.isEmpty else { throw Problem(reason: "has no \(name)") }
+        return values
+    }
+
+    func one(_ name: String) throws -> MILArgument {
+        let values = try all(name)
+        guard values.count == 1 else { throw Problem(reason: "\(name): expected 1 value, found \(values.count)") }
+        return values[0]
+    }
+
+    /// A parameter that is known while the model is read; `fallback` when it is left off.
+    func known(_ name: String, _ fallback: HostTensor? = nil) throws -> HostTensor {
+        guard has(name) else {
+            guard let fallback else { throw Problem(reason: "has no \(name)") }
+            return fallback
+        }
+        // A list may be given as one vector or as several scalars.
+        let parts = try all(name).map { argument in
+            switch argument.content {
+            case .known(let tensor): tensor
+            case .weight(let stored): HostTensor(stored)
+            default: throw Problem(reason: "\(name) has to be known before the model runs")
+            }
+        }
+        guard parts.count > 1 else { return parts[0] }
+        return HostTensor(parts.flatMap(\.integers), [parts.reduce(0) { $0 + $1.shape.count }])
+    }
+
+    func integers(_ name: String, _ fallback: [Int]? = nil) throws -> [Int] {
+        if !has(name), let fallback { return fallback }
+        return try known(name).integers.map { Int($0) }
+    }
+
+    func integer(_ name: String, _ fallback: Int? = nil) throws -> Int {
+        let values = try integers(name, fallback.map { [$0] })
+        guard values.count == 1 else { throw Problem(reason: "\(name) is no single number") }
+        return values[0]
+    }
+
+    func number(_ name: String, _ fallback: Double? = nil) throws -> Double {
+        if !has(name), let fallback { return fallback }
+        let values = try known(name).floats
+        guard values.count == 1 else { throw Problem(reason: "\(name) is no single number") }
+        return Double(values[0])
+    }
+
+    func flag(_ name: String, _ fallback: Bool? = nil) throws -> Bool {
+        if !has(name), let fallback { return fallback }
+        let values = try known(name).flags
+        guard values.count == 1 else { throw Problem(reason: "\(name) is no single flag") }
+        return values[0]
+    }
+
+    func flags(_ name: String, count: Int) throws -> [Bool] {
+        guard has(name) else { return [Bool](repeating: false, count: count) }
+        let flags = try known(name).flags
+        guard flags.count == count else {
+            throw Problem(reason: "\(name): expected \(count) flags, found \(flags.count)")
+        }
+        return flags
+    }
+
+    func word(_ name: String, _ fallback: String? = nil) throws -> String {
+        if !has(name), let fallback { return fallback }
+        guard case .words(let words) = try one(name).content, words.count == 1 else {
+            throw Problem(reason: "\(name) is no word")
+        }
+        return words[0]
+    }
+
+    /// An axis as a number from 0 on.
+    func axis(_ axis: Int, rank: Int) throws -> Int {
+        let own = axis < 0 ? axis + rank : axis
+        guard (0..<rank).contains(own) else { throw Problem(reason: "there is no axis \(axis) of \(rank)") }
+        return own
+    }
+
+    // MARK: Values
+
+    func type(of argument: MILArgument) throws -> TensorType {
+        switch argument.content {
+        case .computed(let value): return builder.type(of: value)
+        case .known(let tensor): return tensor.type
+        case .weight(let stored):
+            let isFloat = stored.elementType.isFloatingPoint
+            return TensorType(isFloat ? .float32 : stored.elementType == .bool ? .bool : .int64, shape: stored.shape)
+        case .words, .state: throw Problem(reason: "expected a tensor, found text or a state")
+        }
+    }
+
+    func extents(of argument: MILArgument) throws -> [Int] { try type(of: argument).shape?.dimensions ?? [] }
+
+    func isFloat(_ argument: MILArgument) throws -> Bool { try type(of: argument).elementType == .float32 }
+
+    mutating func value(_ argument: MILArgument) throws -> Value {
+        switch argument.content {
+        case .computed(let value): return value
+        case .known(let tensor): return builder.literal(tensor, name: "known")
+        case .weight(let stored): return builder.constant(stored, isWeight: stored.elementType.isFloatingPoint)
+        case .words, .state: throw Problem(reason: "expected a tensor, found text or a state")
+        }
+    }
+
+    /// Applies an operator, or computes its result here when all is known.
+    mutating func apply(_ operation: any Operator, _ arguments: [MILArgument]) throws -> MILArgument {
+        let known = arguments.compactMap { if case .known(let tensor) = $0.content { tensor } else { nil } }
+        if known.count == arguments.count {
+            let types = try operation.outputTypes(known.map(\.type))
+            guard types.allSatisfy({ ($0.shape?.checkedCount ?? .max) <= 1 << 24 }) else {
+                throw Problem(reason: "a constant of more than 2^24 elements")
+            }
+            return MILArgument(type: resultType, content: .known(try operation.evaluate(known)[0]))
+        }
+        var values: [Value] = []
+        for argument in arguments { values.append(try value(argument)) }
+        return MILArgument(type: resultType, content: .computed(try builder.apply(operation, values)))
+    }
+
+    func scalar(_ number: Double) -> MILArgument { self.known(HostTensor([Float(number)], [])) }
+
+    func known(_ tensor: HostTensor) -> MILArgument { MILArgument(type: resultType, content: .known(tensor)) }
+
+    mutating func reshaped(_ argument: MILArgument, _ extents: [Int]) throws -> MILArgument {
+        if try self.extents(of: argument) == extents { return argument }
+        return try apply(Reshape(to: extents.map(Dimension.fixed)), [argument])
+    }
+
+    mutating func transposed(_ argument: MILArgument, _ permutation: [Int]) throws -> MILArgument {
+        permutation == Array(permutation.indices) ? argument : try apply(Transpose(permutation), [argument])
+    }
+
+    /// As float32, computed on by `body`, and integers again where it was of integers.
+    mutating func inFloats(
+        _ arguments: [MILArgument], _ body: (inout MILCall, [MILArgument]) throws -> MILArgument
+    ) throws -> MILArgument {
+        let type = try self.type(of: arguments[0]).elementType
+        if type == .float32 { return try body(&self, arguments) }
+        var floats: [MILArgument] = []
+        for argument in arguments { floats.append(try apply(Cast(to: .float32), [argument])) }
+        return try apply(Cast(to: type), [try body(&self, floats)])
+    }
+}

@@ -1,0 +1,140 @@
+import AccelPrograms
+import AccelTensors
+
+extension MILMeaning {
+    static let norms: [MILMeaning] = [
+        MILMeaning("layer_norm", layerNorm),
+        MILMeaning("instance_norm") { call in
+            let x = try call.one("x")
+            let extents = try call.extents(of: x)
+            guard extents.count >= 3, extents[1] <= 1 << 24 else {
+                throw MILCall.Problem(reason: "\(extents) has no channels and positions")
+            }
+            let gain = call.has("gamma") ? try call.one("gamma") : try call.constants(1, count: extents[1])
+            let shift = call.has("beta") ? try call.one("beta") : try call.constants(0, count: extents[1])
+            return try call.apply(InstanceNorm(epsilon: call.number("epsilon", 1e-5)), [x, gain, shift])
+        },
+        MILMeaning("batch_norm") { call in
+            let x = try call.one("x")
+            let extents = try call.extents(of: x)
+            guard extents.count >= 3 else { throw MILCall.Problem(reason: "\(extents) has no channels") }
+            func channel(_ argument: MILArgument) throws -> MILArgument {
+                try call.reshaped(argument, [extents[1]] + extents.dropFirst(2).map { _ in 1 })
+            }
+            let centred = try call.apply(Subtract(), [x, try channel(call.one("mean"))])
+            let variance = try call.apply(
+                Add(), [try channel(call.one("variance")), call.scalar(call.number("epsilon", 1e-5))])
+            var y = try call.apply(Multiply(), [centred, try call.apply(Rsqrt(), [variance])])
+            if call.has("gamma") { y = try call.apply(Multiply(), [y, try channel(call.one("gamma"))]) }
+            return call.has("beta") ? try call.apply(Add(), [y, try channel(call.one("beta"))]) : y
+        },
+        // Over the last three axes, or all of fewer.
+        MILMeaning("l2_norm") { call in
+            let x = try call.one("x")
+            let rank = try call.extents(of: x).count
+            let squares = try call.apply(Multiply(), [x, x])
+            let sum = try call.apply(Reduce(.sum, axes: Array(max(rank - 3, 0)..<rank)), [squares])
+            let shifted = try call.apply(Add(), [sum, call.scalar(call.number("epsilon", 1e-6))])
+            return try call.apply(Multiply(), [x, try call.apply(Rsqrt(), [shifted])])
+        },
+    ]
+
+    /// Over any axes: they are brought to the end and made one.
+    @Sendable private static func layerNorm(_ call: inout MILCall) throws -> MILArgument {
+        let x = try call.one("x")
+        let extents = try call.extents(of: x)
+        let rank = extents.count
+        let named = try call.integers("axes", [-1]).map { try call.axis($0, rank: rank) }
+        guard !named.isEmpty, Set(named).count == named.count, named.allSatisfy({ extents[$0] <= 1 << 24 }) else {
+            throw MILCall.Problem(reason: "axes \(named)")
+        }
+        let axes = named.sorted()
+        let order = (0..<rank).filter { !axes.contains($0) } + axes
+        let turned = order.map { extents[$0] }
+        let width = axes.reduce(1) { $0 * extents[$1] }
+        let flat = try call.reshaped(call.transposed(x, order), turned.dropLast(axes.count) + [width])
+        let gain =
+            call.has("gamma") ? try call.reshaped(call.one("gamma"), [width]) : try call.constants(1, count: width)
+        let shift = call.has("beta") ? [try call.reshaped(call.one("beta"), [width])] : []
+        let norm = try call.apply(LayerNorm(epsilon: call.number("epsilon", 1e-5)), [flat, gain] + shift)
+        let back = (0..<rank).compactMap(order.firstIndex(of:))
+        return try call.transposed(call.reshaped(norm, turned), back)
+    }
+
+    static let reductions: [MILMeaning] =
+        [
+            reduction("reduce_sum", .sum), reduction("reduce_mean", .mean), reduction("reduce_max", .max),
+            reduction("reduce_min", .max, before: HostOperation.mapping("negate") { -$0 }, after: { -$0 }),
+            reduction("reduce_sum_square", .sum, before: HostOperation.mapping("square") { $0 * $0 }),
+            reduction(
+                "reduce_l2_norm", .sum, before: HostOperation.mapping("square") { $0 * $0 }, after: { $0.squareRoot() }),
+            reduction("reduce_l1_norm", .sum, before: HostOperation.mapping("abs") { abs($0) }),
+            argument("reduce_argmax", sign: 1), argument("reduce_argmin", sign: -1),
+            MILMeaning("cumsum") { call in
+                let x = try call.one("x")
+                let axis = try call.axis(call.integer("axis", 0), rank: call.extents(of: x).count)
+                let (exclusive, reverse) = (try call.flag("exclusive", false), try call.flag("reverse", false))
+                return try call.inFloats([x]) { call, x in
+                    let start = reverse ? try call.reversed(x[0], axis) : x[0]
+                    var sum = try call.apply(CumulativeSum(axis: axis), [start])
+                    if exclusive { sum = try call.apply(Subtract(), [sum, start]) }
+                    return reverse ? try call.reversed(sum, axis) : sum
+                }
+            },
+        ]
+
+    private static func reduction(
+        _ name: String, _ kind: Reduce.Kind, before: HostOperation? = nil,
+        after: (@Sendable (Double) -> Double)? = nil
+    ) -> MILMeaning {
+        MILMeaning(name) { call in
+            let x = try call.one("x")
+            let rank = try call.extents(of: x).count
+            let axes = try call.integers("axes", Array(0..<rank)).map { try call.axis($0, rank: rank) }
+            let reduce = Reduce(kind, axes: Set(axes).sorted(), keepsAxes: try call.flag("keep_dims", false))
+            return try call.inFloats([x]) { call, x in
+                let start = try before.map { try call.apply($0, x) } ?? x[0]
+                let result = try call.apply(reduce, [start])
+                return try after.map { try call.apply(HostOperation.mapping("after \(name)", $0), [result]) } ?? result
+            }
+        }
+    }
+
+    private static func argument(_ name: String, sign: Double) -> MILMeaning {
+        MILMeaning(name) { call in
+            var x = try call.one("x")
+            let axis = try call.axis(call.integer("axis", -1), rank: call.extents(of: x).count)
+            if try !call.isFloat(x) { x = try call.apply(Cast(to: .float32), [x]) }
+            if sign < 0 { x = try call.apply(Multiply(), [x, call.scalar(-1)]) }
+            return try call.apply(ArgMax(axis: axis, keepsAxis: call.flag("keep_dims", false)), [x])
+        }
+    }
+}
+
+extension MILCall {
+    /// - Throws: `Problem` for more than any model has.
+    func constants(_ number: Float, count: Int) throws -> MILArgument {
+        guard count <= 1 << 24 else { throw Problem(reason: "\(count) channels") }
+        return known(HostTensor([Float](repeating: number, count: count), [count]))
+    }
+
+    mutating func reversed(_ x: MILArgument, _ axis: Int) throws -> MILArgument {
+        let extents = try self.extents(of: x)
+        let reverse = HostOperation.picking("reverse \(axis)", to: extents) { shape in
+            shape.places(
+                extents.indices.map { index in
+                    index == axis ? Array((0..<extents[index]).reversed()) : Array(0..<extents[index])
+                })
+        }
+        return try apply(reverse, [x])
+    }
+}
+
+extension Shape {
+    /// The indices, in row-major order, of the elements at every combination of the places along each axis.
+    func places(_ places: [[Int]]) -> [Int] {
+        zip(places, strides).reduce([0]) { starts, axis in
+            starts.flatMap { start in axis.0.map { start + $0 * axis.1 } }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import AccelPrograms
+import AccelTensors
+
+extension MILMeaning {
+    static let shapes: [MILMeaning] = [
+        MILMeaning("shape", movesOnly: true) { call in
+            let extents = try call.extents(of: call.one("x"))
+            return call.known(HostTensor(extents.map(Int64.init), [extents.count]))
+        },
+        MILMeaning("reshape", movesOnly: true) { call in
+            let x = try call.one("x")
+            let extents = try call.extents(of: x)
+            var wanted = try call.integers("shape")
+            for axis in wanted.indices where wanted[axis] == 0 && axis < extents.count { wanted[axis] = extents[axis] }
+            let known = wanted.filter { $0 != -1 }.reduce(1, { $0.multipliedReportingOverflow(by: $1).partialValue })
+            if let free = wanted.firstIndex(of: -1), known > 0 { wanted[free] = extents.reduce(1, *) / known }
+            guard wanted.allSatisfy({ $0 >= 0 }) else {
+                throw MILCall.Problem(reason: "cannot make \(wanted) of \(extents)")
+            }
+            return try call.reshaped(x, wanted)
+        },
+        MILMeaning("reshape_like", movesOnly: true) { call in
+            guard let wanted = call.declared[0] else { throw MILCall.Problem(reason: "has no known shape") }
+            return try call.reshaped(call.one("x"), wanted)
+        },
+        MILMeaning("transpose", movesOnly: true) { call in
+            let x = try call.one("x")
+            let rank = try call.extents(of: x).count
+            return try call.transposed(x, call.integers("perm").map { try call.axis($0, rank: rank) })
+        },
+        MILMeaning("expand_dims", movesOnly: true) { call in
+            let x = try call.one("x")
+            var extents = try call.extents(of: x)
+            let axes = try call.integers("axes")
+            let rank = extents.count + axes.count
+            for axis in try axes.map({ try call.axis($0, rank: rank) }).sorted() {
+                guard axis <= extents.count else { throw MILCall.Problem(reason: "there is no axis \(axis)") }
+                extents.insert(1, at: axis)
+            }
+            return try call.reshaped(x, extents)
+        },
+        MILMeaning("squeeze", movesOnly: true) { call in
+            let x = try call.one("x")
+            let extents = try call.extents(of: x)
+            let all = extents.indices.filter { extents[$0] == 1 }
+            let axes = Set(try call.integers("axes", all).map { try call.axis($0, rank: extents.count) })
+            return try call.reshaped(x, extents.indices.filter { !axes.contains($0) }.map { extents[$0] })
+        },
+        MILMeaning("concat", movesOnly: true) { call in
+            let values = try call.all("values")
+            guard try !call.flag("interleave", false) else {
+                throw MILCall.Problem(reason: "accelc does not interleave")
+            }
+            let axis = try call.axis(call.integer("axis"), rank: call.extents(of: values[0]).count)
+            return try call.apply(Concat(axis: axis), values)
+        },
+        MILMeaning("stack", movesOnly: true) { call in
+            let values = try call.all("values")
+            var extents = try call.extents(of: values[0])
+            let axis = try call.axis(call.integer("axis"), rank: extents.count + 1)
+            extents.insert(1, at: axis)
+            var parts: [MILArgument] = []
+            for value in values { parts.append(try call.reshaped(value, extents)) }
+            return try call.apply(Concat(axis: axis), parts)
+        },
+        MILMeaning(names: "split", movesOnly: true) { call in
+            let x = try call.one("x")
+            let extents = try call.extents(of: x)
+            let axis = try call.axis(call.integer("axis"), rank: extents.count)
+            var sizes = call.operation.outputs.map { _ in extents[axis] / max(call.operation.outputs.count, 1) }
+            if call.has("split_sizes") { sizes = try call.integers("split_sizes") }
+            guard sizes.count == call.operation.outputs.count,
+                sizes.allSatisfy({ (0...extents[axis]).contains($0) }), sizes.reduce(0, { $0 &+ $1 }) == extents[axis]
+            else {
+                throw MILCall.Problem(reason: "sizes \(sizes) do not split the \(extents[axis]) of axis \(axis)")
+            }
+            var (parts, start): ([MILArgument], Int) = ([], 0)
+            for size in sizes {
+                var (begin, box) = (extents.map { _ in 0 }, extents)
+                (begin[axis], box[axis]) = (start, size)
+                parts.append(try call.sliced(x, begin: begin, sizes: box))
+                start += size
+            }
+            return parts
+        },
+        MILMeaning("pad", movesOnly: true) { call in
+            let x = try call.one("x")
+            let rank = try call.extents(of: x).count
+            let amounts = try call.integers("pad")
+            guard amounts.count % 2 == 0, amounts.count <= 2 * rank else {
+                throw MILCall.Problem(reason: "a padding of \(amounts) does not fit rank \(rank)")
+            }
+            let mode = try call.word("mode", "constant")
+            guard let own = ["constant": Pad.Mode.constant, "reflect": .reflect, "replicate": .edge][mode] else {
+                throw MILCall.Problem(reason: "unknown mode \(mode)")
+            }
+            // The amounts are those of the last axes.
+            let all = [Int](repeating: 0, count: 2 * rank - amounts.count) + amounts
+            let pad = Pad(
+                own, before: (0..<rank).map { .fixed(all[2 * $0]) }, after: (0..<rank).map { .fixed(all[2 * $0 + 1]) },
+                value: try call.number("constant_val", 0))
+            return try call.inFloats([x]) { try $0.apply(pad, $1) }
+        },
+        MILMeaning("tile", movesOnly: true) { call in
+            let x = try call.one("x")
+            let (extents, reps) = (try call.extents(of: x), try call.integers("reps"))
+            guard reps.count == extents.count,
+                zip(extents, reps).allSatisfy({ (0...1 << 24).contains($1) && $0 * max($1, 1) < 1 << 48 })
+            else {
+                throw MILCall.Problem(reason: "repetitions \(reps) do not fit \(extents)")
+            }
+            return try call.apply(
+                HostOperation.picking("tile \(reps)", to: zip(extents, reps).map { $0 * $1 }) { shape in
+                    shape.places(zip(extents, reps).map { extent, count in (0..<extent * count).map { $0 % extent } })
+                }, [x])
+        },
+        MILMeaning("fill", movesOnly: true) { call in
+            try call.filled(call.integers("shape"), with: call.one("value"))
+        },
+        MILMeaning("fill_like", movesOnly: true) { call in
+            try call.filled(call.extents(of: call.one("ref_tensor")), with: call.one("value"))
+        },
+        MILMeaning("range_1d") { call in
+            let (start, end, step) = (try call.known("start"), try call.known("end"), try call.known("step"))
+            if start.elementType == .int64 {
+                guard let by = step.integers.first, by != 0, let first = start.integers.first,
+                    let last = end.integers.first,
+                    abs(Double(last) - Double(first)) < 0x1p24
+                else { throw MILCall.Problem(reason: "the range has no end") }
+                let numbers = Array(stride(from: first, to: last, by: Int64.Stride(by)))
+                return call.known(HostTensor(numbers, [numbers.count]))
+            }
+            guard let by = step.floats.first, by != 0, let first = start.floats.first, let last = end.floats.first,
+                abs((last - first) / by) < 0x1p24
+            else { throw MILCall.Problem(reason: "the range has no end") }
+            let numbers = Array(stride(from: first, to: last, by: by))
+            return call.known(HostTensor(numbers, [numbers.count]))
+        },
+        MILMeaning("band_part", movesOnly: true) { call in
+            let x = try call.one("x")
+            let (lower, upper) = (try call.integer("lower", -1), try call.integer("upper", -1))
+            let band = HostOperation("band_part \(lower) \(upper)", type: { $0[0] }) { inputs in
+                let extents = inputs[0].shape.dimensions
+                guard let columns = extents.last, extents.count >= 2 else { throw OperatorError("no matrix") }
+                let rows = extents[extents.count - 2]
+                let outside = (0..<inputs[0].shape.count).filter { index in
+                    let (row, column) = (index / columns % rows, index % columns)
+                    return (lower >= 0 && row - column > lower) || (upper >= 0 && column - row > upper)
+                }
+                return inputs[0].replacing(
+                    outside, by: HostTensor([Float](repeating: 0, count: outside.count), [outside.count]))
+            }
+            return try call.apply(band, [x])
+        },
+        MILMeaning("pixel_shuffle", movesOnly: true) { call in
+            let x = try call.one("x")
+            let (extents, factor) = (try call.extents(of: x), try call.integer("upscale_factor"))
+            guard extents.count == 4, (1...1 << 12).contains(factor), extents.allSatisfy({ $0 < 1 << 32 }),
+                extents[1] % (factor * factor) == 0
+            else {
+                throw MILCall.Problem(reason: "a factor of \(factor) does not fit \(extents)")
+            }
+            let channels = extents[1] / (factor * factor)
+            let apart = try call.reshaped(x, [extents[0], channels, factor, factor, extents[2], extents[3]])
+            return try call.reshaped(
+                call.transposed(apart, [0, 1, 4, 2, 5, 3]),
+                [extents[0], channels, extents[2] * factor, extents[3] * factor])
+        },
+    ]
+
+    static let states: [MILMeaning] = [
+        MILMeaning("read_state", movesOnly: true) { call in
+            let (name, value) = try call.state("input")
+            _ = name
+            return MILArgument(type: call.resultType, content: .computed(value))
+        },
+        MILMeaning(names: "write_state", movesOnly: true) { call in
+            let (name, _) = try call.state("input")
+            let data = try call.one("data")
+            call.states[name] = try call.value(data)
+            return []
+        },
+    ]
+}
+
+extension MILCall {
+    /// The state that a parameter names, and what it holds here.
+    func state(_ parameter: String) throws -> (name: String, value: Value) {
+        guard case .state(let name) = try one(parameter).content, let value = states[name] else {
+            throw Problem(reason: "\(parameter) is no state")
+        }
+        return (name, value)
+    }
+
+    func filled(_ extents: [Int], with value: MILArgument) throws -> MILArgument {
+        guard case .known(let number) = value.content, number.shape.count == 1,
+            let count = Shape(extents).checkedCount, count <= 1 << 24
+        else { throw Problem(reason: "cannot fill \(extents) with something that is no known number") }
+        return known(number.picking([Int](repeating: 0, count: count), Shape(extents)))
+    }
+
+    mutating func sliced(_ x: MILArgument, begin: [Int], sizes: [Int]) throws -> MILArgument {
+        try apply(Slice(begin: begin.map(Dimension.fixed), sizes: sizes.map(Dimension.fixed)), [x])
+    }
+}

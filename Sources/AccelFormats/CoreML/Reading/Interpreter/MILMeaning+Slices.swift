@@ -1,0 +1,143 @@
+import AccelPrograms
+import AccelTensors
+
+extension MILMeaning {
+    static let slices: [MILMeaning] = [
+        MILMeaning("slice_by_index", movesOnly: true) { call in
+            let x = try call.one("x")
+            let extents = try call.extents(of: x)
+            let slice = try StridedSlice(call, extents)
+            @Sendable func squeezed(_ sizes: [Int]) -> [Int] {
+                zip(sizes, slice.squeezes).compactMap { $1 ? nil : $0 }
+            }
+            guard let begin = try? call.integers("begin"), let end = try? call.integers("end") else {
+                // Only where it starts depends on the inputs: the extents are declared.
+                guard let declared = call.declared[0] else { throw MILCall.Problem(reason: "has no known shape") }
+                let operation = HostOperation(
+                    "slice \(slice)", type: { TensorType($0[0].elementType, shape: Shape(declared)) }
+                ) { inputs in
+                    let places = try slice.places(inputs[1].integers, inputs[2].integers, in: inputs[0].shape)
+                    return inputs[0].picking(
+                        inputs[0].shape.places(places.map(\.all)), Shape(squeezed(places.map(\.extent))))
+                }
+                return try call.apply(operation, [x, call.one("begin"), call.one("end")])
+            }
+            let places = try slice.places(begin.map(Int64.init), end.map(Int64.init), in: Shape(extents))
+            let sizes = places.map(\.extent)
+            if slice.strides.allSatisfy({ $0 == 1 }) {
+                return try call.reshaped(
+                    call.sliced(x, begin: places.map(\.start), sizes: sizes), squeezed(sizes))
+            }
+            let operation = HostOperation.picking("slice \(slice) \(begin) \(end)", to: squeezed(sizes)) { shape in
+                let places = try slice.places(begin.map(Int64.init), end.map(Int64.init), in: shape)
+                return shape.places(places.map(\.all))
+            }
+            return try call.apply(operation, [x])
+        },
+        MILMeaning("slice_by_size", movesOnly: true) { call in
+            let x = try call.one("x")
+            let extents = try call.extents(of: x)
+            var sizes = try call.integers("size")
+            guard sizes.count == extents.count else {
+                throw MILCall.Problem(reason: "\(sizes) does not fit \(extents)")
+            }
+            guard let begin = try? call.integers("begin") else {
+                for axis in sizes.indices where sizes[axis] == -1 { sizes[axis] = call.declared[0]?[axis] ?? -1 }
+                guard sizes.allSatisfy({ $0 >= 0 }) else { throw MILCall.Problem(reason: "has no known shape") }
+                let box = sizes
+                let operation = HostOperation(
+                    "slice of \(box)", type: { TensorType($0[0].elementType, shape: Shape(box)) }
+                ) { inputs in
+                    let places = try zip(zip(inputs[1].integers, box), extents).map { part, extent in
+                        guard part.0 >= 0, part.0 <= Int64(extent - part.1) else {
+                            throw OperatorError("\(part.1) elements from \(part.0) on lie outside of \(extent)")
+                        }
+                        return Array(Int(part.0)..<Int(part.0) + part.1)
+                    }
+                    guard places.count == extents.count else { throw OperatorError("begin has another rank") }
+                    return inputs[0].picking(inputs[0].shape.places(places), Shape(box))
+                }
+                return try call.apply(operation, [x, call.one("begin")])
+            }
+            guard begin.count == extents.count, zip(begin, extents).allSatisfy({ (-$1...$1).contains($0) }) else {
+                throw MILCall.Problem(reason: "a slice from \(begin) on does not fit \(extents)")
+            }
+            let first = zip(begin, extents).map { $0 < 0 ? $0 + $1 : $0 }
+            for axis in sizes.indices where sizes[axis] == -1 { sizes[axis] = extents[axis] - first[axis] }
+            return try call.sliced(x, begin: first, sizes: sizes)
+        },
+        MILMeaning("slice_update", movesOnly: true) { call in
+            let (x, update) = (try call.one("x"), try call.one("update"))
+            let slice = try StridedSlice(call, call.extents(of: x))
+            let operation = HostOperation("update \(slice)", type: { $0[0] }) { inputs in
+                let places = try slice.places(inputs[2].integers, inputs[3].integers, in: inputs[0].shape)
+                let targets = inputs[0].shape.places(places.map(\.all))
+                guard targets.count == inputs[1].shape.count else {
+                    throw OperatorError("\(inputs[1].shape) does not fit the slice \(places.map(\.extent))")
+                }
+                return inputs[0].replacing(targets, by: inputs[1])
+            }
+            return try call.apply(operation, [x, update, call.one("begin"), call.one("end")])
+        },
+    ]
+}
+
+/// Places along an axis, not yet listed: an extent that a file claims may be of any size.
+private struct Steps {
+    let start: Int
+    let end: Int
+    let step: Int
+
+    var all: [Int] { Array(stride(from: start, to: end, by: step)) }
+    var extent: Int {
+        let span = step > 0 ? end - start : start - end
+        return span <= 0 ? 0 : (span - 1) / abs(step) + 1
+    }
+}
+
+/// A slice as numpy writes it, `begin:end:stride` on each axis; a mask leaves `begin` or `end` off.
+private struct StridedSlice: CustomStringConvertible, Sendable {
+    let strides: [Int]
+    let beginMask: [Bool]
+    let endMask: [Bool]
+    let squeezes: [Bool]
+
+    init(_ call: MILCall, _ extents: [Int]) throws {
+        let rank = extents.count
+        strides = try call.integers("stride", extents.map { _ in 1 })
+        beginMask = try call.flags("begin_mask", count: rank)
+        endMask = try call.flags("end_mask", count: rank)
+        squeezes = try call.flags("squeeze_mask", count: rank)
+        guard strides.count == rank, strides.allSatisfy({ $0 != 0 && (-1 << 40...1 << 40).contains($0) }) else {
+            throw MILCall.Problem(reason: "strides \(strides) do not fit \(extents)")
+        }
+    }
+
+    var description: String { "\(strides) \(beginMask) \(endMask) \(squeezes)" }
+
+    /// The places along each axis.
+    func places(_ begin: [Int64], _ end: [Int64], in shape: Shape) throws -> [Steps] {
+        guard begin.count == strides.count, end.count == strides.count, shape.rank == strides.count else {
+            throw OperatorError("begin \(begin) and end \(end) do not fit \(shape)")
+        }
+        return try strides.indices.map { axis in
+            let extent = shape.dimensions[axis]
+            func place(_ number: Int64, _ low: Int, _ high: Int) -> Int {
+                let own = number < 0 ? max(number, -1 << 62) + Int64(extent) : number
+                return min(max(Int(own), low), high)
+            }
+            let forward = strides[axis] > 0
+            if squeezes[axis] {
+                let only = place(begin[axis], -1, extent)
+                guard (0..<extent).contains(only) else {
+                    throw OperatorError("element \(begin[axis]) lies outside of the \(extent) of axis \(axis)")
+                }
+                return Steps(start: only, end: only + 1, step: 1)
+            }
+            let (low, high) = forward ? (0, extent) : (-1, extent - 1)
+            let first = beginMask[axis] ? (forward ? low : high) : place(begin[axis], low, high)
+            let last = endMask[axis] ? (forward ? high : low) : place(end[axis], low, high)
+            return Steps(start: first, end: last, step: strides[axis])
+        }
+    }
+}

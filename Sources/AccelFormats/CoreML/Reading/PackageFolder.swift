@@ -1,0 +1,60 @@
+import AccelByteIO
+import AccelTensors
+
+/// The folder of an `.mlpackage`: a `Manifest.json` that lists items under `Data/`, one of which is the model.
+struct PackageFolder {
+    private let path: String
+    /// `model.mlmodel`, relative to the package.
+    private let modelName: String
+    /// Where the model's weights are, if it has any.
+    private let weightsName: String
+    /// What the manifest calls the model.
+    let identifier: String
+
+    init(_ path: String) throws {
+        let manifest = "\(path)/Manifest.json"
+        guard Files.kind(of: path) != nil else {
+            throw RequestError("there is no package at \(path)", status: .unavailable)
+        }
+        guard Files.kind(of: manifest) != nil else {
+            throw FormatError(file: path, reason: "has no Manifest.json, as every Core ML package has")
+        }
+        let text = try MappedFile("Manifest.json", inside: path).bytes
+        let document = JSONField(try JSON.parse(text, file: manifest, limits: Self.limits), file: manifest)
+        let version = try document["fileFormatVersion"].string()
+        guard version.hasPrefix("1.0.") else {
+            throw document["fileFormatVersion"].error("is \(quoted(version)); accelc reads version 1.0")
+        }
+        let root = try document["rootModelIdentifier"].string()
+        var model: String?
+        for (identifier, item) in try document["itemInfoEntries"].members() {
+            let name = try item["path"].string()
+            guard isRelativeInside(name) else {
+                throw item["path"].error("\(quoted(name)) does not lie inside of the package")
+            }
+            guard Files.kind(of: "\(path)/Data/\(name)") != nil else {
+                throw item["path"].error("there is no Data/\(name) in the package")
+            }
+            if identifier == root { model = "Data/\(name)" }
+        }
+        guard let model, let folder = Files.parentFolder(of: model) else {
+            throw document["rootModelIdentifier"].error("no item is called \(quoted(root))")
+        }
+        self.path = path
+        modelName = model
+        identifier = root
+        weightsName = "\(folder)/weights/weight.bin"
+    }
+
+    /// What a manifest may cost before it is refused.
+    private static let limits = JSON.Limits(bytes: 1 << 20, depth: 16, values: 1 << 14)
+
+    var model: MappedFile { get throws { try MappedFile(modelName, inside: path) } }
+    /// nil where there are none.
+    var weights: MappedFile? {
+        get throws {
+            Files.kindWithoutFollowing("\(path)/\(weightsName)") == nil
+                ? nil : try MappedFile(weightsName, inside: path)
+        }
+    }
+}

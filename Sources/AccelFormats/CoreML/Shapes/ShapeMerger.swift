@@ -1,0 +1,208 @@
+import AccelByteIO
+import AccelPrograms
+
+/// Functions that do the same with tensors of other extents, as one function that learns the extents when it runs.
+///
+/// The functions are of one model, frozen for several shapes, so they have the same operations in the same order. Where
+/// types differ, the merged one has an extent that is not known. Where constants differ, they follow from extents: see
+/// `constant`.
+struct ShapeMerger {
+    let functions: [MILFunction]
+    /// By function, the constants by their names.
+    let constants: [[String: MILValue]]
+    /// By function, the types of what inputs and operations make.
+    private var types: [[String: MILTensorType]] = []
+    /// By function, what the merged one calls a value that is computed.
+    private var names: [[String: String]]
+    private var taken: Set<String>
+    private var declared: [MILValue: String] = [:]
+    /// The first value and axis that has these extents in the functions.
+    private var sources: [[Int]: (value: String, axis: Int, rank: Int)] = [:]
+    /// What has these extents in the functions, as a vector of one number.
+    private var known: [[Int]: String] = [:]
+    private var operations: [MILOperation] = []
+    /// The bytes of a constant in the blob file.
+    let content: (Int) throws -> ByteView?
+
+    init(_ functions: [MILFunction], content: @escaping (Int) throws -> ByteView?) {
+        self.functions = functions
+        self.content = content
+        constants = functions.map { function in
+            function.operations.reduce(into: [:]) { known, operation in
+                if operation.type == "const", let name = operation.outputs.first?.name {
+                    known[name] = operation["val"]
+                }
+            }
+        }
+        names = functions.map { _ in [:] }
+        types = functions.map { _ in [:] }
+        taken = Set(functions.first.map { $0.operations.flatMap(\.outputs).map(\.name) + $0.outputs } ?? [])
+    }
+
+    /// - Throws: `RequestError` naming the operation that has to know the extents before the model runs.
+    consuming func merged() throws -> MILFunction {
+        guard let first = functions.first else { throw refusal("no function", "there is none") }
+        var inputs: [MILNamed<MILType>] = []
+        for (index, input) in first.inputs.enumerated() {
+            let row = functions.compactMap { $0.inputs.indices.contains(index) ? $0.inputs[index] : nil }
+            guard row.count == functions.count, row.allSatisfy({ $0.name == input.name }) else {
+                throw refusal(input.name, "is an input of some shapes only")
+            }
+            if case .state = input.content, row.contains(where: { $0.content != input.content }) {
+                throw refusal(input.name, "is a state, whose extents cannot differ")
+            }
+            inputs.append(MILNamed(input.name, try result(row)))
+        }
+        let rows = functions.map { $0.operations.filter { $0.type != "const" } }
+        for index in rows[0].indices {
+            let row = rows.compactMap { $0.indices.contains(index) ? $0[index] : nil }
+            guard row.count == rows.count, row.allSatisfy({ $0.type == row[0].type }) else {
+                throw refusal(Self.place(of: rows[0][index]), "is another operation in other shapes")
+            }
+            try merge(row)
+        }
+        guard rows.allSatisfy({ $0.count == rows[0].count }) else {
+            throw refusal(first.name, "has more operations in other shapes")
+        }
+        let outputs = try first.outputs.enumerated().map { index, output in
+            try name(functions.map { $0.outputs.indices.contains(index) ? $0.outputs[index] : "" }, output)
+        }
+        return MILFunction(
+            name: first.name, inputs: inputs, opset: first.opset, operations: operations, outputs: outputs)
+    }
+
+    func refusal(_ name: String, _ reason: String) -> RequestError {
+        RequestError(
+            "\(name): \(reason), so one function cannot have all the shapes: leave --shapes-as out, which makes a function "
+                + "of each (iOS 18), or export one shape at a time")
+    }
+
+    private static func place(of operation: MILOperation) -> String {
+        "\(operation.type) \"\(operation.outputs.first?.name ?? "")\""
+    }
+
+    /// The type of a result, with nil for the extents that differ; and its place among the sources of extents.
+    private mutating func result(_ row: [MILNamed<MILType>]) throws -> MILType {
+        let tensors = row.map(\.content.tensor)
+        guard let first = tensors.first, let name = row.first?.name,
+            tensors.allSatisfy({ $0.dataType == first.dataType && $0.rank == first.rank })
+        else { throw refusal(row.first?.name ?? "", "is \(tensors)") }
+        var merged = first
+        for axis in first.dimensions.indices {
+            let extents = tensors.compactMap { $0.dimensions[axis] }
+            if extents.allSatisfy({ $0 == first.dimensions[axis] }) { continue }
+            merged.dimensions[axis] = nil
+            if sources[extents] == nil { sources[extents] = (name, axis, first.rank) }
+        }
+        for (index, named) in row.enumerated() {
+            types[index][named.name] = tensors[index]
+            names[index][named.name] = name
+        }
+        if case .state? = row.first?.content { return .state(merged) }
+        return .tensor(merged)
+    }
+
+    /// What the merged function calls the values `row` of the functions.
+    private func name(_ row: [String], _ place: String) throws -> String {
+        let merged = row.indices.map { names[$0][row[$0]] }
+        guard let name = merged[0], merged.allSatisfy({ $0 == name }) else {
+            throw refusal(place, "reads other values in other shapes")
+        }
+        return name
+    }
+
+    private mutating func merge(_ row: [MILOperation]) throws {
+        var operation = row[0]
+        let place = Self.place(of: operation)
+        let attributes = operation.attributes.filter { $0.name != "name" }
+        guard
+            row.allSatisfy({ other in
+                other.inputs.map(\.name) == operation.inputs.map(\.name)
+                    && zip(other.inputs, operation.inputs).allSatisfy { $0.content.count == $1.content.count }
+                    && other.outputs.count == operation.outputs.count
+                    && other.attributes.filter { $0.name != "name" } == attributes
+            })
+        else { throw refusal(place, "is another operation in other shapes") }
+        for (index, input) in operation.inputs.enumerated() {
+            for binding in input.content.indices {
+                operation.inputs[index].content[binding] = try merged(
+                    row.map { $0.inputs[index].content[binding] }, DifferingConstant.Place(row, input.name, place))
+            }
+        }
+        operation.outputs = try operation.outputs.indices.map { index in
+            MILNamed(operation.outputs[index].name, try result(row.map { $0.outputs[index] }))
+        }
+        operations.append(operation)
+    }
+
+    private mutating func merged(_ row: [MILBinding], _ place: DifferingConstant.Place) throws -> MILBinding {
+        let names = row.compactMap { if case .name(let name) = $0 { name } else { nil } }
+        guard names.count == row.count else {
+            guard row.allSatisfy({ $0 == row[0] }) else { throw refusal(place.text, "has other constants in it") }
+            return row[0]
+        }
+        let values = names.indices.compactMap { constants[$0][names[$0]] }
+        if values.isEmpty { return .name(try name(names, place.text)) }
+        guard values.count == names.count else { throw refusal(place.text, "reads other values in other shapes") }
+        if values.allSatisfy({ $0 == values[0] }) { return .name(declare(values[0], names[0])) }
+        return .name(try constant(DifferingConstant(place: place, values: values, name: names[0])))
+    }
+
+    // MARK: What is added
+
+    mutating func fresh(_ text: String) -> String {
+        var (name, number) = (text, 1)
+        while !taken.insert(name).inserted {
+            number += 1
+            name = "\(text)_\(number)"
+        }
+        return name
+    }
+
+    /// A constant; equal ones once.
+    /// - Parameter name: its name in the first function; nil for one that is new.
+    mutating func declare(_ value: MILValue, _ name: String? = nil, named text: String = "shape") -> String {
+        if let known = declared[value] { return known }
+        let name = name ?? fresh(text)
+        declared[value] = name
+        operations.append(
+            MILOperation(
+                "const", outputs: [MILNamed(name, .tensor(value.type))],
+                attributes: [MILNamed("name", MILValue(name)), MILNamed("val", value)]))
+        return name
+    }
+
+    mutating func add(
+        _ type: String, _ name: String, _ result: MILTensorType, _ inputs: KeyValuePairs<String, [String]>
+    ) -> String {
+        let name = fresh(name)
+        operations.append(
+            MILOperation(
+                type, inputs: inputs.map { MILNamed($0, $1.map(MILBinding.name)) },
+                outputs: [MILNamed(name, .tensor(result))], attributes: [MILNamed("name", MILValue(name))]))
+        return name
+    }
+
+    /// The type of what an operation reads, by function.
+    func types(_ parameter: String, of row: [MILOperation]) -> [MILTensorType]? {
+        let found = row.indices.compactMap { index -> MILTensorType? in
+            guard case .name(let name)? = row[index].binding(parameter) else { return nil }
+            return types[index][name] ?? constants[index][name]?.type
+        }
+        return found.count == row.count ? found : nil
+    }
+
+    /// A vector of the one number that is `extents[i]` in function i: an extent of a value. Nil where no value has it.
+    mutating func extent(_ extents: [Int]) -> String? {
+        if let name = known[extents] { return name }
+        guard let source = sources[extents] else { return nil }
+        let shape = add(
+            "shape", "\(source.value)_shape", MILTensorType(.int32, [source.rank]), ["x": [source.value]])
+        let (begin, size) = (declare(MILValue([source.axis])), declare(MILValue([1])))
+        let name = add(
+            "slice_by_size", "\(source.value)_extent", MILTensorType(.int32, [1]),
+            ["x": [shape], "begin": [begin], "size": [size]])
+        known[extents] = name
+        return name
+    }
+}

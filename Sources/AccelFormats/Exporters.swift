@@ -1,0 +1,16 @@
+import AccelByteIO
+
+/// The registry of exporters. A new one is a folder and a line here.
+public enum Exporters {
+    public static let all: [any Exporter.Type] = [
+        CoreMLExporter.self
+    ]
+
+    /// - Throws: `RequestError` with the nearest name for an unknown format.
+    public static func named(_ name: String) throws -> any Exporter.Type {
+        if let exporter = all.first(where: { $0.name == name }) { return exporter }
+        let names = all.map { $0.name }
+        let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+        throw RequestError("there is no format \"\(name)\" (there is \(names.joined(separator: ", ")))\(hint)")
+    }
+}

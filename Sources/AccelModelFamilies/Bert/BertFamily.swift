@@ -1,0 +1,115 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// BERT and its descendants: encoders of texts that differ in names, positions, and heads.
+///
+/// Inputs: `input_ids`, `attention_mask`, and where there are segments `token_type_ids`, all I64[batch, sequence]. Outputs:
+/// of the bare model `last_hidden_state` F32[batch, sequence, width], `pooler_output` F32[batch, width] where the checkpoint
+/// has a pooler, and `sentence_embedding`; of the others `logits`.
+protocol BertFamily: ModelFamily {
+    /// The classes of the original framework, and what each gives.
+    static var classes: KeyValuePairs<String, BertHead> { get }
+    static var names: BertNames { get }
+    func configuration(_ file: JSONField) throws -> BertConfiguration
+    /// What attention adds to its scores, F32, broadcasts to [batch, heads, sequence, sequence]; nil for nothing.
+    func attentionBias(_ config: BertConfiguration, in layers: inout LayerBuilder) throws -> Value?
+}
+
+enum BertHead {
+    case model, maskedLM, sequenceClassification
+
+    var role: FunctionRole {
+        switch self {
+        case .model: .encode
+        case .maskedLM: .fillMask
+        case .sequenceClassification: .classify
+        }
+    }
+}
+
+/// What the tensors of a descendant of BERT are called.
+struct BertNames {
+    /// The head that guesses words.
+    struct Words {
+        var dense: String
+        var norm: String
+        var decoder: String
+        /// Another name for the decoder's bias: frameworks store the one bias under either, or both.
+        var otherBias: String?
+        /// nil: the configuration's.
+        var activation: (any Operator)?
+    }
+    /// The head that chooses among labels, from the first token.
+    struct Labels {
+        var dense: String
+        var activation: any Operator = Tanh()
+        var output: String
+    }
+    /// What may stand before the names of the bare model.
+    var prefix: String
+    var words: Words
+    var labels: Labels
+
+    /// What the names of tensors of the other heads begin with.
+    fileprivate func heads(otherThan head: BertHead) -> [String] {
+        var names = ["qa_outputs"]
+        if head != .maskedLM { names += [words.dense, words.norm, words.decoder] }
+        if head != .sequenceClassification { names += [labels.dense, labels.output] }
+        return names.map { "\($0.prefix { $0 != "." })." }.filter { $0 != "pooler." } + ["cls.seq_relationship."]
+    }
+}
+
+extension BertFamily {
+    static var architectures: [String] { classes.map(\.key) }
+    static var buildsSentencePooling: Bool { true }
+
+    func attentionBias(_ config: BertConfiguration, in layers: inout LayerBuilder) throws -> Value? { nil }
+
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+        let stated = try checkpoint.configuration.architecture(of: Self.classes)
+        let config = try configuration(checkpoint.configuration)
+        let pooling = try SentencePooling.read(of: checkpoint, width: config.width)
+        // Where modules.json makes it a sentence encoder, its framework loads the bare model, whatever was saved.
+        let (name, head) = pooling == nil ? stated : Self.classes[0]
+        names.prefixes = [Self.names.prefix]
+        names.explain("a default for an input, which the caller gives") { $0 == "embeddings.token_type_ids" }
+        names.explain("\(name) does not read it") { $0 == "pooler.dense.weight" || $0 == "pooler.dense.bias" }
+        let heads = Self.names.heads(otherThan: head)
+        names.explain("belongs to a head that \(name) does not have") { heads.contains(where: $0.hasPrefix) }
+
+        if head == .maskedLM {
+            names.tie(head: "\(Self.names.words.decoder).weight", words: BertGraph.words, isTied: config.tiesHead)
+        }
+        var graph = BertGraph(config: config, role: head.role, names: names)
+        let hidden = try graph.encoder { try attentionBias(config, in: &$0) }
+        switch head {
+        case .model: try graph.outputModel(hidden, pooling)
+        case .maskedLM:
+            graph.layers.builder.output(
+                "logits", try graph.words(hidden, Self.names.words), .logits(over: .vocabulary))
+        case .sequenceClassification:
+            graph.layers.builder.output(
+                "logits", try graph.labels(hidden, Self.names.labels), .logits(over: .labels))
+        }
+        names = graph.layers.names
+        return [try graph.layers.builder.finish()]
+    }
+}
+
+extension JSONField {
+    /// The class of the original framework that config.json names, and what it gives; the first where it names none.
+    /// - Throws: `RequestError` (unavailable) for one that is not among them.
+    func architecture<Meaning>(of classes: KeyValuePairs<String, Meaning>) throws -> (String, Meaning) {
+        guard self["architectures"].exists, let first = try self["architectures"].array().first else {
+            return (classes[0].key, classes[0].value)
+        }
+        let name = try first.string()
+        guard let known = classes.first(where: { $0.key == name }) else {
+            throw RequestError(
+                "\(file), field \(first.path): the architecture \"\(name)\" is not supported "
+                    + "(supported: \(classes.map(\.key).joined(separator: ", ")))", status: .unavailable)
+        }
+        return (known.key, known.value)
+    }
+}

@@ -1,0 +1,142 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// The graph of a BERT encoder, of those that differ from it in names and positions, and of their heads.
+struct BertGraph {
+    let config: BertConfiguration
+    var layers: LayerBuilder
+    /// The attention mask as it comes in.
+    let mask: Value
+    private let tokens: Value
+    private let segments: Value?
+    static let words = "embeddings.word_embeddings.weight"
+
+    init(config: BertConfiguration, role: FunctionRole, names: TensorNames) {
+        self.config = config
+        let usual = Set([min(128, config.longest), config.longest]).sorted()
+        layers = LayerBuilder(
+            builder: ProgramBuilder(
+                name: "model",
+                dimensions: [
+                    Program.FreeDimension("batch", usual: [1, 8]),
+                    Program.FreeDimension("sequence", usual: usual, maximum: config.longest),
+                ], role: role),
+            names: names)
+        let type = TensorType(.int64, ["batch", "sequence"])
+        tokens = layers.builder.input("input_ids", type, .tokens(vocabulary: config.vocabulary))
+        mask = layers.builder.input("attention_mask", type, .attentionMask(.onesCount))
+        segments =
+            config.takesSegments
+            ? layers.builder.input("token_type_ids", type, .tokenTypes(count: config.segments)) : nil
+    }
+
+    /// - Parameter bias: what attention adds to its scores.
+    /// - Returns: F32[batch, sequence, width]
+    mutating func encoder(bias: (inout LayerBuilder) throws -> Value?) throws -> Value {
+        var x = try layers.in("embeddings") { [self] in try embeddings(in: &$0) }
+        let bias = try bias(&layers)
+        let seen = try layers.in("mask") { [mask] layers in
+            let flags = try layers.apply(Cast(to: .bool), mask)
+            var additive = try layers.additiveMask(flags)
+            if let bias { additive = try layers.apply(Add(), additive, bias) }
+            let largest = try layers.apply(Reduce(.max, axes: [1]), try layers.apply(Cast(to: .float32), flags))
+            let any = try layers.apply(Reshape(to: ["batch", 1, 1]), largest)
+            return EncoderLayers.Seen(additive: additive, any: any)
+        }
+        for index in 0..<config.layers {
+            x = try config.encoder.layer("\(config.layerName).\(index)", x, seen, in: &layers)
+        }
+        return x
+    }
+
+    private func embeddings(in layers: inout LayerBuilder) throws -> Value {
+        let width = config.width
+        let words = try layers.weight(Self.words, [config.vocabulary, width])
+        let types =
+            config.segments > 0
+            ? try layers.weight("embeddings.token_type_embeddings.weight", [config.segments, width]) : nil
+        let places = try layers.weight("embeddings.position_embeddings.weight", [config.positions, width])
+        let word = try layers.in("word_embeddings") { [tokens] in try $0.apply(Gather(), words, tokens) }
+        // Where the caller gives no segments there is one, of which every token is.
+        let type = try types.map { types in
+            try layers.in("token_type_embeddings") { [segments] layers in
+                guard let segments else {
+                    return try layers.apply(Slice(begin: [0, 0], sizes: [1, .fixed(width)]), types)
+                }
+                return try layers.apply(Gather(), types, segments)
+            }
+        }
+        let place = try layers.in("position_embeddings") { try positions(places, in: &$0) }
+        let typed = try type.map { try layers.apply(Add(), word, $0) } ?? word
+        let sum = try layers.apply(Add(), typed, place)
+        let weight = try layers.weight("embeddings.LayerNorm.weight", [width])
+        let bias = try layers.weight("embeddings.LayerNorm.bias", [width])
+        return try layers.apply(LayerNorm(epsilon: config.epsilon), sum, weight, bias)
+    }
+
+    /// The rows of the table of positions: from the first on, or counted over the tokens that are not padding.
+    private func positions(_ table: Value, in layers: inout LayerBuilder) throws -> Value {
+        guard let padding = config.padding else {
+            return try layers.apply(Slice(begin: [0, 0], sizes: ["sequence", .fixed(config.width)]), table)
+        }
+        let token = layers.builder.literal(HostTensor([Int64(padding)], [1]), name: "padding_token")
+        let isText = try layers.apply(
+            Cast(to: .float32), try layers.apply(Compare(.notEqual), tokens, token))
+        let counted = try layers.apply(Multiply(), try layers.apply(CumulativeSum(axis: 1), isText), isText)
+        let place = try layers.apply(Add(), counted, layers.builder.literal(Float(padding)))
+        return try layers.apply(Gather(), table, try layers.apply(Cast(to: .int64), place))
+    }
+
+    /// The first token through a dense layer.
+    /// - Returns: F32[batch, width]
+    mutating func pooler(
+        _ hidden: Value, _ name: String = "pooler.dense", activation: any Operator = Tanh()
+    ) throws -> Value {
+        let scope = name.split(separator: ".").first.map(String.init) ?? name
+        let first = try layers.in(scope) { [config] in try $0.firstToken(hidden, width: config.width) }
+        let dense = try layers.linear(name, first, from: config.width, to: config.width)
+        return try layers.in(scope) { try $0.apply(activation, dense) }
+    }
+
+    /// F32[batch, sequence, vocabulary] through a dense layer, an activation and a norm.
+    mutating func words(_ hidden: Value, _ head: BertNames.Words) throws -> Value {
+        let width = config.width
+        let wide = try layers.linear(head.dense, hidden, from: width, to: width)
+        let scope = head.dense.split(separator: ".").dropLast().joined(separator: ".")
+        let active = try layers.in(scope.isEmpty ? head.dense : scope) { [config] in
+            try $0.apply(head.activation ?? config.activation, wide)
+        }
+        let normal = try layers.layerNorm(head.norm, active, width: width, epsilon: config.epsilon)
+        let name = layers.names.head("\(head.decoder).weight", words: Self.words, isTied: config.tiesHead)
+        let weight = try layers.weight(name, [config.vocabulary, width])
+        var bias = "\(head.decoder).bias"
+        if let otherBias = head.otherBias {
+            if layers.names.find(bias) == nil { bias = otherBias }
+            layers.names.explain("the decoder has a bias of its own") { $0 == otherBias }
+            if bias != otherBias, let own = layers.names.find(bias), let other = layers.names.find(otherBias),
+                other.isCopy(of: own)
+            {
+                layers.names.leaveOut(other, equalTo: own)
+            }
+        }
+        let offsets = try layers.weight(bias, [config.vocabulary])
+        return try layers.in(head.decoder) { try $0.apply(Linear(), normal, weight, offsets) }
+    }
+
+    /// F32[batch, labels] of the first token.
+    mutating func labels(_ hidden: Value, _ head: BertNames.Labels) throws -> Value {
+        let pooled = try pooler(hidden, head.dense, activation: head.activation)
+        return try layers.linear(head.output, pooled, from: config.width, to: config.labels)
+    }
+
+    /// The outputs of a bare model.
+    mutating func outputModel(_ hidden: Value, _ pooling: SentencePooling?) throws {
+        layers.builder.output("last_hidden_state", hidden, .hiddenStates)
+        if layers.names.find("pooler.dense.weight") != nil {
+            layers.builder.output("pooler_output", try pooler(hidden), .pooled)
+        }
+        let embedding = try (pooling ?? .mean).apply(to: hidden, mask: mask, positions: config.longest, in: &layers)
+        layers.builder.output("sentence_embedding", embedding, .embedding)
+    }
+}

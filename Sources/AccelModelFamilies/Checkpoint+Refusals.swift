@@ -1,0 +1,74 @@
+import AccelByteIO
+import AccelTensors
+
+extension Checkpoint {
+    /// Files beside the weights by which other tools know that these are not the whole model.
+    private static let sideFiles = [
+        ("hf_quant_config.json", "says that ModelOpt has quantized the weights"),
+        ("quantize_config.json", "says that GPTQ has quantized the weights"),
+        ("quant_config.json", "says that AWQ has quantized the weights"),
+        ("quanto_qmap.json", "says that quanto has quantized the weights"),
+        ("adapter_config.json", "says that an adapter (LoRA or its kin) belongs to the model"),
+    ]
+    /// Fields of config.json that say so.
+    private static let fields: Set<String> = ["quantization_config", "compression_config", "quantization"]
+
+    /// - Throws: `RequestError` (unavailable) for a checkpoint that says of itself that it is quantized, or that an adapter
+    ///   belongs to it.
+    func refuseWhatWeightsDoNotSay() throws {
+        if let path = configuration.value.flatMap({ Self.quantization(in: $0) }) {
+            try configuration.refuse([(path, true, "a checkpoint that is quantized already")])
+        }
+        for (name, meaning) in Self.sideFiles where Files.kind(of: "\(folder)/\(name)") != nil {
+            throw RequestError(
+                "\(folder)/\(name) \(meaning), which is not supported: convert the model that it was made of, or a merged "
+                    + "or dequantized one; if the file is left over from that, remove it", status: .unavailable)
+        }
+    }
+
+    /// - Throws: `RequestError` (unavailable) for a sentence encoder, where the family builds the transformer alone.
+    func refuseModules() throws {
+        guard let document = try document("modules.json") else { return }
+        let types = try document.array().map { module in
+            try module["type"].string().split(separator: ".").last.map(String.init) ?? ""
+        }
+        guard let module = types.first(where: { $0 != "Transformer" }) else { return }
+        throw RequestError(
+            "\(document.file): the module \"\(module)\" after the transformer is not supported for this model_type; to "
+                + "convert the transformer alone, convert a copy of the model without modules.json",
+            status: .unavailable)
+    }
+
+    /// - Throws: `RequestError` for a field that counts as if it were not there, although the family asks for it.
+    func refuseIgnoredFieldsThatAreRead() throws {
+        let read = configuration.pathsRead
+        guard let field = ignoredFields.first(where: read.contains) else { return }
+        throw RequestError(
+            "--ignore-config \(field): the model depends on this field of \(configuration.file), so it cannot be ignored; "
+                + "to give it another value, name another file by --config")
+    }
+
+    /// What is odd about the weights, in sentences.
+    /// - Parameter used: the names of the tensors that a program reads.
+    func remarksOnWeights(_ used: Set<String>) -> [String] {
+        let plain = tensors.filter { used.contains($0.name) && [.float8e4m3, .float8e5m2].contains($0.elementType) }
+        guard let first = plain.first else { return [] }
+        let subject = plain.count == 1 ? "1 weight is" : "\(plain.count) weights are"
+        return [
+            "\(subject) of type \(first.elementType.rawValue) without a scale, and taken as plain numbers "
+                + "(\(plain.prefix(3).map(\.name).joined(separator: ", ")))"
+        ]
+    }
+
+    /// The path of the first such field, in the configuration or in one of a model within.
+    private static func quantization(in document: JSON) -> String? {
+        guard case .object(let members) = document else { return nil }
+        for member in members where member.value != .null {
+            if fields.contains(member.key) { return member.key }
+            if member.key.contains("config"), let path = quantization(in: member.value) {
+                return "\(member.key).\(path)"
+            }
+        }
+        return nil
+    }
+}

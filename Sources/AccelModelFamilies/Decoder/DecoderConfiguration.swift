@@ -1,0 +1,115 @@
+import AccelByteIO
+import AccelPrograms
+
+/// What the decoder-only language models have in common, and where they differ. Each family reads its own fields.
+struct DecoderConfiguration {
+    /// What one layer sees and how it knows places.
+    struct Layer: Equatable {
+        /// How many places up to its own a token sees; nil for all.
+        var window: Int?
+        var rotary: RotaryEmbedding
+    }
+    /// Which linear layers have a bias.
+    struct Biases {
+        var queryKeyValue = false
+        var attentionOutput = false
+        var feedForward = false
+    }
+    let width: Int
+    let heads: Int
+    let keyHeads: Int
+    let headWidth: Int
+    let intermediate: Int
+    let vocabulary: Int
+    let positions: Int
+    let epsilon: Double
+    var activation: any Operator
+    let tiesHead: Bool
+    /// It ends with hidden states: there is no head that makes logits of them. The first of a family's classes has one.
+    let isBare: Bool
+    var layers: [Layer] = []
+    var biases = Biases()
+    /// Multiplies the products of queries and keys.
+    var attentionScale: Double
+    /// Queries and keys are normalised, head by head, before they turn.
+    var normalisesQueriesAndKeys = false
+    /// One linear layer makes queries, keys and values, and one gate and up.
+    var packsProjections = false
+    /// Gains are stored as what they are above 1.
+    var gainsStartAtOne = false
+    /// What attention and feed-forward give is normalised before it is added.
+    var normalisesResults = false
+    /// Multiplies the word embeddings.
+    var embeddingScale: Float?
+    /// Bends logits into this range.
+    var logitCap: Float?
+
+    /// What a field is where a configuration does not say, by the original framework.
+    struct Defaults {
+        var keyHeads: Int?
+        var headWidth: Int?
+        var epsilon = 1e-6
+        var activation = (field: "hidden_act", name: "silu")
+        var tiesHead = false
+        var positions = 2048
+    }
+
+    init(_ config: JSONField, of architectures: [String], defaults: Defaults = Defaults()) throws {
+        let architecture = try Self.architecture(config, among: architectures)
+        isBare = architecture != architectures.first
+        width = try config["hidden_size"].int(in: 1...1 << 16)
+        heads = try config["num_attention_heads"].int(in: 1...1 << 12)
+        let shared = config["num_key_value_heads"].value == .null ? nil : defaults.keyHeads
+        keyHeads = try config["num_key_value_heads"].int(in: 1...1 << 12, default: shared ?? heads)
+        guard heads % keyHeads == 0 else {
+            throw config["num_key_value_heads"].error("\(keyHeads) key heads do not divide \(heads) heads")
+        }
+        headWidth = try config["head_dim"].int(in: 2...1 << 12, default: defaults.headWidth ?? max(width / heads, 2))
+        intermediate = try config["intermediate_size"].int(in: 1...1 << 20)
+        vocabulary = try config["vocab_size"].int(in: 1...1 << 24)
+        positions = try config["max_position_embeddings"].int(in: 1...1 << 24, default: defaults.positions)
+        epsilon = config["rms_norm_eps"].exists ? try config["rms_norm_eps"].double() : defaults.epsilon
+        guard epsilon >= 0, epsilon < 1 else { throw config["rms_norm_eps"].error("\(epsilon) is outside of 0..<1") }
+        activation = try HiddenActivation.read(
+            config[defaults.activation.field], default: defaults.activation.name)
+        tiesHead = try config["tie_word_embeddings"].bool(default: defaults.tiesHead)
+        attentionScale = 1 / Double(headWidth).squareRoot()
+    }
+
+    /// Refuses fields by which variants of a model ask for biases that the framework's class does not have.
+    static func refuseBiases(_ config: JSONField, _ names: String...) throws {
+        try config.refuse(
+            try names.map { ($0, try config[$0].bool(default: false), "a bias in these layers of the model") })
+    }
+
+    static func layerCount(_ config: JSONField) throws -> Int { try config["num_hidden_layers"].int(in: 1...1000) }
+
+    /// The rotary embedding that all layers share.
+    func rotary(_ config: JSONField) throws -> RotaryEmbedding {
+        try rotary(RotarySource(objects: RotarySource.objects(config), config: config))
+    }
+
+    func rotary(_ source: RotarySource) throws -> RotaryEmbedding {
+        try RotaryEmbedding(source, headWidth: headWidth, positions: positions)
+    }
+
+    /// The window of sliding layers; nil when it is null.
+    static func window(_ config: JSONField, default other: Int?) throws -> Int? {
+        let field = config["sliding_window"]
+        if field.value == nil { return other }
+        return field.exists ? try field.int(in: 1...1 << 30) : nil
+    }
+
+    /// The class of the original framework that config.json names; the first of `architectures` where it names none.
+    static func architecture(_ config: JSONField, among architectures: [String]) throws -> String {
+        let field = config["architectures"]
+        guard field.exists, let first = try field.array().first else { return architectures.first ?? "" }
+        let name = try first.string()
+        guard architectures.contains(name) else {
+            throw RequestError(
+                "\(field.file), field \(first.path): the architecture \"\(name)\" is not supported "
+                    + "(supported: \(architectures.joined(separator: ", ")))", status: .unavailable)
+        }
+        return name
+    }
+}

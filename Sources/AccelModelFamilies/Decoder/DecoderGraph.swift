@@ -1,0 +1,191 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// The graph of a decoder-only language model with a key/value cache of fixed length.
+///
+/// Inputs: `input_ids` I64[batch, tokens], a block of tokens, and `position` I64[1], the place of the block's first.
+/// Output: `logits` F32[batch, tokens, vocabulary], of a bare model `last_hidden_state` F32[batch, tokens, width]. States: for layer N `k.N` and `v.N`
+/// F32[batch, key heads, cache, head width], of which places 0 up to the block's last count. Frozen with a long block it
+/// is a prefill, with one token a step; both share the states. A block of all tokens at place 0 is the full forward.
+struct DecoderGraph {
+    private let config: DecoderConfiguration
+    private var layers: LayerBuilder
+    private let position: Value
+    /// By layer.
+    private let surroundings: [Surroundings]
+
+    /// What a layer's attention has to know of places.
+    private struct Surroundings {
+        let turn: DecoderPlaces.Turn
+        let mask: Value
+    }
+
+    /// Builds the part `decoder`.
+    static func program(_ config: DecoderConfiguration, names: inout TensorNames) throws -> Program {
+        names.prefixes = ["model."]
+        names.tie(head: head, words: words, isTied: config.tiesHead && !config.isBare)
+        names.explain("rotary embeddings follow from the configuration") { name in
+            ["inv_freq", "original_inv_freq", "cos_cached", "sin_cached"].contains {
+                name == "rotary_emb.\($0)" || name.hasSuffix(".rotary_emb.\($0)")
+            }
+        }
+        names.explain("belongs to a head that the model does not have") { name in
+            ["score.", "qa_outputs.", "v_head."].contains(where: name.hasPrefix)
+        }
+        let longest = 1 << 24
+        // A prefill and a step.
+        let blocks = config.positions == 1 ? [1] : [min(config.positions, 128), 1]
+        let dimensions = [
+            Program.FreeDimension("batch", usual: [1]),
+            Program.FreeDimension(
+                "cache", usual: [min(config.positions, 2048)], maximum: longest,
+                remarks: config.layers.first?.rotary.remarks(upTo: longest) ?? []),
+            Program.FreeDimension(
+                "tokens", usual: blocks.reversed(), defaults: blocks, maximum: longest),
+        ]
+        var builder = ProgramBuilder(name: "decoder", dimensions: dimensions, role: .decode)
+        let tokens = builder.input(
+            "input_ids", TensorType(.int64, ["batch", "tokens"]), .tokens(vocabulary: config.vocabulary))
+        let position = builder.input("position", TensorType(.int64, [1]), .position)
+        var layers = LayerBuilder(builder: builder, names: names)
+        let surroundings = try layers.in("places") { layers in
+            var places = try DecoderPlaces(position: position, in: &layers)
+            return try config.layers.map { layer in
+                Surroundings(
+                    turn: try places.turn(by: layer.rotary, in: &layers),
+                    mask: try places.mask(window: layer.window, in: &layers))
+            }
+        }
+        var graph = DecoderGraph(config: config, layers: layers, position: position, surroundings: surroundings)
+        let hidden = try graph.hidden(tokens)
+        if config.isBare {
+            graph.layers.names.explain("the bare model has no head") { $0 == head }
+            graph.layers.builder.output("last_hidden_state", hidden, .hiddenStates)
+        } else {
+            graph.layers.builder.output("logits", try graph.logits(of: hidden), .logits(over: .vocabulary))
+        }
+        names = graph.layers.names
+        return try graph.layers.builder.finish()
+    }
+
+    private static let words = "embed_tokens.weight"
+    private static let head = "lm_head.weight"
+
+    private mutating func hidden(_ tokens: Value) throws -> Value {
+        let table = try layers.weight(Self.words, [config.vocabulary, config.width])
+        var x = try layers.in("embed_tokens") { [config] layers in
+            let words = try layers.apply(Gather(), table, tokens)
+            guard let scale = config.embeddingScale else { return words }
+            return try layers.apply(Multiply(), words, layers.builder.literal(scale))
+        }
+        for index in config.layers.indices { x = try layer(index, x) }
+        return try norm("norm", x, width: config.width)
+    }
+
+    private mutating func logits(of hidden: Value) throws -> Value {
+        let name = layers.names.head(Self.head, words: Self.words, isTied: config.tiesHead)
+        let head = try layers.weight(name, [config.vocabulary, config.width])
+        return try layers.in("lm_head") { [config] layers in
+            let logits = try layers.apply(Linear(), hidden, head)
+            guard let cap = config.logitCap else { return logits }
+            let bent = try layers.apply(
+                Tanh(), try layers.apply(Divide(), logits, layers.builder.literal(cap)))
+            return try layers.apply(Multiply(), bent, layers.builder.literal(cap))
+        }
+    }
+
+    private mutating func layer(_ index: Int, _ x: Value) throws -> Value {
+        let name = "layers.\(index)"
+        let (before, between) = ("\(name).input_layernorm", "\(name).post_attention_layernorm")
+        var attended = try attention(index, try norm(before, x, width: config.width))
+        if config.normalisesResults { attended = try norm(between, attended, width: config.width) }
+        let middle = try layers.in("\(name).self_attn") { try $0.apply(Add(), x, attended) }
+        let second = config.normalisesResults ? "\(name).pre_feedforward_layernorm" : between
+        var fed = try feedForward("\(name).mlp", try norm(second, middle, width: config.width))
+        if config.normalisesResults {
+            fed = try norm("\(name).post_feedforward_layernorm", fed, width: config.width)
+        }
+        return try layers.in("\(name).mlp") { try $0.apply(Add(), middle, fed) }
+    }
+
+    private mutating func norm(_ name: String, _ x: Value, width: Int) throws -> Value {
+        var gain = try layers.weight("\(name).weight", [width])
+        return try layers.in(name) { [config] layers in
+            if config.gainsStartAtOne { gain = try layers.apply(Add(), gain, layers.builder.literal(1)) }
+            return try layers.apply(RMSNorm(epsilon: config.epsilon), x, gain)
+        }
+    }
+
+    private mutating func attention(_ index: Int, _ x: Value) throws -> Value {
+        let (name, heads, width) = ("layers.\(index).self_attn", config.heads, config.headWidth)
+        var (query, key, value) = try projections(name, x)
+        if config.normalisesQueriesAndKeys {
+            query = try norm("\(name).q_norm", query, width: width)
+            key = try norm("\(name).k_norm", key, width: width)
+        }
+        let mixed = try layers.in(name) { [config, position, surroundings] layers in
+            let turn = surroundings[index].turn
+            query = try layers.apply(Rope(), query, turn.cos, turn.sin)
+            key = try layers.apply(Rope(), key, turn.cos, turn.sin)
+            let keys = try layers.cached(key, as: "k", .keys, layer: index, at: position)
+            let values = try layers.cached(value, as: "v", .values, layer: index, at: position)
+            let mixed = try layers.apply(
+                Attention(scale: config.attentionScale), query, keys, values, surroundings[index].mask)
+            return try layers.apply(
+                Reshape(to: ["batch", "tokens", .fixed(heads * width)]),
+                try layers.apply(Transpose([0, 2, 1, 3]), mixed))
+        }
+        return try layers.linear(
+            "\(name).o_proj", mixed, from: heads * width, to: config.width, isBiased: config.biases.attentionOutput)
+    }
+
+    /// Queries, keys and values, each F32[batch, its heads, tokens, head width].
+    private mutating func projections(_ name: String, _ x: Value) throws -> (Value, Value, Value) {
+        let (width, biased) = (config.headWidth, config.biases.queryKeyValue)
+        let counts = [config.heads, config.keyHeads, config.keyHeads]
+        let flat: [Value]
+        if config.packsProjections {
+            flat = try packed("\(name).qkv_proj", x, to: counts.map { $0 * width }, isBiased: biased)
+        } else {
+            flat = try zip(["q_proj", "k_proj", "v_proj"], counts).map { role, count in
+                try layers.linear("\(name).\(role)", x, from: config.width, to: count * width, isBiased: biased)
+            }
+        }
+        let split = try layers.in(name) { layers in
+            try zip(flat, counts).map { value, count in
+                let apart = try layers.apply(Reshape(to: ["batch", "tokens", .fixed(count), .fixed(width)]), value)
+                return try layers.apply(Transpose([0, 2, 1, 3]), apart)
+            }
+        }
+        return (split[0], split[1], split[2])
+    }
+
+    /// One linear layer whose results stand side by side.
+    private mutating func packed(_ name: String, _ x: Value, to widths: [Int], isBiased: Bool) throws -> [Value] {
+        let all = try layers.linear(name, x, from: config.width, to: widths.reduce(0, +), isBiased: isBiased)
+        return try layers.in(name) { layers in
+            try widths.indices.map { index in
+                let first = widths[..<index].reduce(0, +)
+                return try layers.apply(
+                    Slice(begin: [0, 0, .fixed(first)], sizes: ["batch", "tokens", .fixed(widths[index])]), all)
+            }
+        }
+    }
+
+    private mutating func feedForward(_ name: String, _ x: Value) throws -> Value {
+        let (width, inner, biased) = (config.width, config.intermediate, config.biases.feedForward)
+        let (gate, up): (Value, Value)
+        if config.packsProjections {
+            let both = try packed("\(name).gate_up_proj", x, to: [inner, inner], isBiased: biased)
+            (gate, up) = (both[0], both[1])
+        } else {
+            gate = try layers.linear("\(name).gate_proj", x, from: width, to: inner, isBiased: biased)
+            up = try layers.linear("\(name).up_proj", x, from: width, to: inner, isBiased: biased)
+        }
+        let product = try layers.in(name) { [config] layers in
+            try layers.apply(Multiply(), try layers.apply(config.activation, gate), up)
+        }
+        return try layers.linear("\(name).down_proj", product, from: inner, to: width, isBiased: biased)
+    }
+}

@@ -1,0 +1,108 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// Where the tokens of a block stand in the sequence, and what follows from it for attention.
+///
+/// The block starts at `position`; lengths are the free dimensions `tokens` and `cache`.
+struct DecoderPlaces {
+    /// F32[tokens, 1]: the places of the block's tokens.
+    private let queries: Value
+    /// F32[cache]: 0, 1, 2, ...
+    private let keys: Value
+    private var masks: [Int?: Value] = [:]
+    private var turns: [(rotary: RotaryEmbedding, turn: Turn)] = []
+
+    /// How far the pairs of a head turn at each place: F32[tokens, pairs] each.
+    struct Turn {
+        let cos: Value
+        let sin: Value
+    }
+
+    /// - Parameter position: I64[1]
+    init(position: Value, in layers: inout LayerBuilder) throws {
+        let start = try layers.apply(Cast(to: .float32), position)
+        let block = try layers.apply(
+            Reshape(to: ["tokens", 1]), try Self.count(to: "tokens", in: &layers))
+        queries = try layers.apply(Add(), block, start)
+        keys = try Self.count(to: "cache", in: &layers)
+    }
+
+    private static func ones(_ length: Dimension, in layers: inout LayerBuilder) throws -> Value {
+        let one = layers.builder.literal(HostTensor([1.0], [1]), name: "one")
+        return try layers.apply(Expand(to: [length]), one)
+    }
+
+    /// F32[length]: 0, 1, 2, ...
+    private static func count(to length: Dimension, in layers: inout LayerBuilder) throws -> Value {
+        let sums = try layers.apply(CumulativeSum(axis: 0), try ones(length, in: &layers))
+        return try layers.apply(Subtract(), sums, layers.builder.literal(1))
+    }
+
+    /// F32[tokens, cache]: 0 where a token sees a place, else the lowest float32. It sees itself and what is before it,
+    /// of that the last `window` places.
+    mutating func mask(window: Int?, in layers: inout LayerBuilder) throws -> Value {
+        if let mask = masks[window] { return mask }
+        let (zero, hidden) = (layers.builder.literal(0), layers.builder.literal(-Float.greatestFiniteMagnitude))
+        var mask = try layers.apply(
+            Select(), try layers.apply(Compare(.lessOrEqual), keys, queries), zero, hidden)
+        if let window {
+            let before = try layers.apply(Subtract(), queries, layers.builder.literal(Float(window)))
+            mask = try layers.apply(
+                Select(), try layers.apply(Compare(.greater), keys, before), mask, hidden)
+        }
+        masks[window] = mask
+        return mask
+    }
+
+    /// I64[tokens]: the places of the block's tokens.
+    func rows(in layers: inout LayerBuilder) throws -> Value {
+        try layers.apply(Cast(to: .int64), try layers.apply(Reshape(to: ["tokens"]), queries))
+    }
+
+    mutating func turn(by rotary: RotaryEmbedding, in layers: inout LayerBuilder) throws -> Turn {
+        if let known = turns.first(where: { $0.rotary == rotary }) { return known.turn }
+        let angles = try layers.apply(Multiply(), queries, try frequencies(of: rotary, in: &layers))
+        var (cos, sin) = (try layers.apply(Cos(), angles), try layers.apply(Sin(), angles))
+        if rotary.attentionFactor != 1 {
+            let factor = layers.builder.literal(Float(rotary.attentionFactor))
+            (cos, sin) = (try layers.apply(Multiply(), cos, factor), try layers.apply(Multiply(), sin, factor))
+        }
+        turns.append((rotary, Turn(cos: cos, sin: sin)))
+        return Turn(cos: cos, sin: sin)
+    }
+
+    /// F32[pairs], for the length of the cache once it is a number.
+    private func frequencies(of rotary: RotaryEmbedding, in layers: inout LayerBuilder) throws -> Value {
+        let pairs = rotary.frequencies.count
+        func table(_ floats: [Float]) -> HostTensor { HostTensor(floats, [pairs]) }
+        let plain = layers.builder.literal(table(rotary.frequencies), name: "frequencies")
+        switch rotary.growth {
+        case .none:
+            return plain
+        case .switching(let long, let original):
+            let length = try cacheLength(in: &layers)
+            let isLong = try layers.apply(Compare(.greater), length, layers.builder.literal(Float(original)))
+            return try layers.apply(
+                Select(), isLong, layers.builder.literal(table(long), name: "long_frequencies"), plain)
+        case .stretching(let factor, let original):
+            // The base grows by g^(d/(d-2)), so pair i turns slower by g^(2i/(d-2)).
+            let excess = try layers.apply(
+                Maximum(),
+                try layers.apply(Subtract(), try cacheLength(in: &layers), layers.builder.literal(Float(original))),
+                layers.builder.literal(0))
+            let growth = try layers.apply(
+                Add(), try layers.apply(Multiply(), excess, layers.builder.literal(Float(factor / Double(original)))),
+                layers.builder.literal(1))
+            let exponents = (0..<pairs).map { Float(2 * $0) / Float(2 * pairs - 2) }
+            let slower = try layers.apply(
+                Power(), growth, layers.builder.literal(table(exponents), name: "exponents"))
+            return try layers.apply(Divide(), plain, slower)
+        }
+    }
+
+    /// F32[1]
+    private func cacheLength(in layers: inout LayerBuilder) throws -> Value {
+        try layers.apply(Reduce(.sum, axes: [0]), try Self.ones("cache", in: &layers))
+    }
+}

@@ -1,0 +1,160 @@
+import AccelByteIO
+import AccelPrograms
+
+import func Foundation.log
+import func Foundation.pow
+
+/// What a configuration says of rotary position embeddings, checked: how fast each pair of elements turns.
+///
+/// Both dialects are read: `rope_parameters`, and `rope_theta` with `rope_scaling`. Every kind comes down to frequencies
+/// and a factor on cosine and sine; two kinds depend on how long sequences get, for which the cache's length stands.
+struct RotaryEmbedding: Equatable {
+    /// How the length of the cache changes the frequencies.
+    enum Growth: Equatable {
+        case none
+        /// Beyond `original` places, `long` is used in place of the frequencies.
+        case switching(to: [Float], beyond: Int)
+        /// Beyond `original` places, the base grows, by `factor` for each further `original` places.
+        case stretching(factor: Double, beyond: Int)
+    }
+    /// Radians a place, for each pair of elements that turns.
+    let frequencies: [Float]
+    let growth: Growth
+    /// Multiplies cosine and sine.
+    let attentionFactor: Double
+
+    /// The names that configurations give the kinds.
+    static let kinds = ["default", "linear", "dynamic", "llama3", "yarn", "longrope", "proportional"]
+
+    /// - Throws: `FormatError` naming the field; `RequestError` (unavailable) for a kind that is not supported.
+    init(_ source: RotarySource, headWidth: Int, positions: Int) throws {
+        let (field, name) = try source.kind()
+        let kind = source.aliases[name] ?? name
+        guard source.kinds.contains(kind) else {
+            throw RequestError(
+                "\(field.file), field \(field.path): rotary embeddings of type \(quoted(name)) are not supported "
+                    + "(supported: \(source.kinds.joined(separator: ", ")))", status: .unavailable)
+        }
+        let base = try source.base()
+        let share = try source.share(kind)
+        if kind == "proportional" {
+            self.init(try Self.proportional(headWidth: headWidth, share: share, base: base, source))
+            return
+        }
+        let width = Int(min(Double(headWidth) * share, Double(headWidth) + 1))
+        let original = try source.originalPositions(default: positions)
+        guard width >= 2, (width + 1) / 2 * 2 <= headWidth else {
+            throw source["partial_rotary_factor"].error("\(share) of heads of \(headWidth) is no even width to rotate")
+        }
+        let powers = (0..<(width + 1) / 2).map { pow(Float(base), Float(2 * $0) / Float(width)) }
+        let plain = powers.map { 1 / $0 }
+
+        switch kind {
+        case "linear":
+            let factor = Float(try source.positive("factor"))
+            self.init(plain.map { $0 / factor })
+        case "dynamic":
+            guard width > 2 else { throw field.error("\"\(name)\" cannot turn \(width) elements") }
+            self.init(plain, .stretching(factor: try source.positive("factor"), beyond: positions))
+        case "llama3":
+            self.init(try Self.llama3(plain, original: original, source))
+        case "yarn":
+            let factor = try source.positive("factor", default: Double(positions) / Double(original))
+            self.init(
+                try Self.yarn(powers, width: width, base: base, factor: factor, original: original, source),
+                attentionFactor: try Self.yarnAttention(factor, source))
+        case "longrope":
+            let long = try source.factors("long_factor", count: powers.count)
+            let short = try source.factors("short_factor", count: powers.count)
+            let factor = try source.positive("factor", default: Double(positions) / Double(original))
+            let attention = factor <= 1 || original == 1 ? 1 : (1 + log(factor) / log(Double(original))).squareRoot()
+            self.init(
+                zip(short, powers).map { 1 / ($0 * $1) },
+                .switching(to: zip(long, powers).map { 1 / ($0 * $1) }, beyond: original),
+                attentionFactor: try source.positive("attention_factor", default: attention))
+        default:
+            self.init(plain)
+        }
+    }
+
+    private init(_ frequencies: [Float], _ growth: Growth = .none, attentionFactor: Double = 1) {
+        (self.frequencies, self.growth, self.attentionFactor) = (frequencies, growth, attentionFactor)
+    }
+
+    /// The frequencies of whole heads, of which the pairs beyond a share do not turn at all.
+    private static func proportional(
+        headWidth: Int, share: Double, base: Double, _ source: RotarySource
+    ) throws -> [Float] {
+        let (pairs, factor) = (headWidth / 2, Float(try source.positive("factor", default: 1)))
+        guard headWidth % 2 == 0, share <= 1 else {
+            throw source["partial_rotary_factor"].error(
+                "\(share) of heads of \(headWidth) is no number of pairs")
+        }
+        let turning = Int((share * Double(headWidth) / 2).rounded(.down))
+        return (0..<pairs).map { $0 < turning ? 1 / pow(Float(base), Float(2 * $0) / Float(headWidth)) / factor : 0 }
+    }
+
+    /// What the length of the cache decides.
+    func remarks(upTo longest: Int) -> [Program.FreeDimension.Remark] {
+        func beyond(_ places: Int, _ text: String) -> [Program.FreeDimension.Remark] {
+            places < longest ? [.init(places + 1...longest, text)] : []
+        }
+        switch growth {
+        case .none: return []
+        case .switching(_, let original):
+            return [
+                .init(1...original, "rotary embeddings by the short factors, which are for up to \(original) places")
+            ]
+                + beyond(original, "rotary embeddings by the long factors, for more than \(original) places")
+        case .stretching(_, let original):
+            return beyond(
+                original, "rotary embeddings of a base stretched for this length, beyond \(original) places")
+        }
+    }
+
+    /// Slow pairs turn slower by the factor, fast ones do not, and those between in between.
+    private static func llama3(_ plain: [Float], original: Int, _ source: RotarySource) throws -> [Float] {
+        let factor = Float(try source.positive("factor"))
+        let (low, high) = (try source.positive("low_freq_factor"), try source.positive("high_freq_factor"))
+        guard high > low else { throw source["high_freq_factor"].error("\(high) is not above \(low)") }
+        return plain.map { frequency in
+            let wavelength = Float(2 * Double.pi) / frequency
+            if wavelength > Float(Double(original) / low) { return frequency / factor }
+            if wavelength < Float(Double(original) / high) { return frequency }
+            let smooth = (Float(original) / wavelength - Float(low)) / Float(high - low)
+            return (1 - smooth) * frequency / factor + smooth * frequency
+        }
+    }
+
+    /// Between the plain frequencies and those by the factor, by how many turns a pair makes in the original places.
+    private static func yarn(
+        _ powers: [Float], width: Int, base: Double, factor: Double, original: Int, _ source: RotarySource
+    ) throws -> [Float] {
+        guard base != 1 else { throw source["rope_theta"].error("1 turns all pairs alike") }
+        func pair(turning turns: Double) -> Double {
+            Double(width) * log(Double(original) / (turns * 2 * .pi)) / (2 * log(base))
+        }
+        var low = pair(turning: try source.positive("beta_fast", default: 32))
+        var high = pair(turning: try source.positive("beta_slow", default: 1))
+        if try source["truncate"].bool(default: true) {
+            (low, high) = (low.rounded(.down), high.rounded(.up))
+        }
+        (low, high) = (max(low, 0), min(high, Double(width - 1)))
+        if low == high { high += 0.001 }
+        return powers.enumerated().map { index, power in
+            let ramp = min(max((Float(index) - Float(low)) / Float(high - low), 0), 1)
+            let kept = 1 - ramp
+            return 1 / (Float(factor) * power) * (1 - kept) + 1 / power * kept
+        }
+    }
+
+    private static func yarnAttention(_ factor: Double, _ source: RotarySource) throws -> Double {
+        func scale(_ weight: Double) -> Double { factor <= 1 ? 1 : 0.1 * weight * log(factor) + 1 }
+        var inferred = scale(1)
+        let (one, all) = (source["mscale"], source["mscale_all_dim"])
+        if one.exists, all.exists {
+            inferred = scale(try source.positive("mscale")) / scale(try source.positive("mscale_all_dim"))
+        }
+        return try source.positive("attention_factor", default: inferred)
+    }
+}

@@ -1,0 +1,105 @@
+import AccelByteIO
+
+/// Where a configuration describes a rotary embedding, and what a family makes of it, as its class in the original
+/// framework does.
+struct RotarySource {
+    /// Where the number of positions of the first training stands, `original_max_position_embeddings`.
+    enum Original {
+        /// Beside the objects, and if not, in one.
+        case anywhere
+        case inObjects
+        /// Beside the objects, and if not, it is this number.
+        case beside(default: Int)
+    }
+    /// The objects that describe it, of which the first that has a field counts; any may be missing.
+    var objects: [JSONField]
+    /// The whole configuration.
+    let config: JSONField
+    /// What the base is called in `config`.
+    var thetaField = "rope_theta"
+    /// The base, where nothing is said.
+    var theta = 10_000.0
+    /// Kinds that stand for another.
+    var aliases: [String: String] = [:]
+    var kinds = RotaryEmbedding.kinds
+    /// The family rotates a part of each head where `partial_rotary_factor` asks for it. Others rotate whole heads.
+    var rotatesParts = false
+    var original = Original.anywhere
+
+    /// The objects that language models have in either dialect: `rope_scaling` counts before `rope_parameters`, unless it is
+    /// empty.
+    static func objects(_ config: JSONField) -> [JSONField] {
+        let (old, new) = (config["rope_scaling"], config["rope_parameters"])
+        guard old.exists, old.value != [:] else { return [new] }
+        config.disregard("rope_parameters")
+        return [old]
+    }
+
+    /// The field of the first object that has it.
+    subscript(name: String) -> JSONField {
+        // All are asked, since a field that counts for nothing is read all the same.
+        let fields = objects.map { $0[name] }
+        return fields.first { $0.exists } ?? fields.first ?? JSONField(nil, file: config.file, path: name)
+    }
+
+    func kind() throws -> (field: JSONField, name: String) {
+        let (new, old) = (self["rope_type"], self["type"])
+        let field = new.exists ? new : old
+        return (field, try field.string(default: "default"))
+    }
+
+    func base() throws -> Double {
+        let (inside, outside) = (self["rope_theta"], config[thetaField])
+        return try Self.positive(inside.exists ? inside : outside, default: theta)
+    }
+
+    /// How much of each head rotates.
+    func share(_ kind: String) throws -> Double {
+        let (inside, outside) = (self["partial_rotary_factor"], config["partial_rotary_factor"])
+        let field = inside.exists ? inside : outside
+        let share = try Self.positive(field, default: 1)
+        if rotatesParts || kind == "proportional" { return share }
+        // The framework's plain rotation does not look at it, and its other kinds fail.
+        guard kind == "default" || share == 1 else {
+            throw field.error("the model rotates whole heads, and cannot rotate \(share) of each by \"\(kind)\"")
+        }
+        return 1
+    }
+
+    func originalPositions(default other: Int) throws -> Int {
+        let name = "original_max_position_embeddings"
+        let inside = self[name]
+        switch original {
+        case .inObjects: return try inside.int(in: 1...1 << 30, default: other)
+        case .anywhere:
+            let outside = config[name]
+            return try (outside.exists ? outside : inside).int(in: 1...1 << 30, default: other)
+        case .beside(let usual):
+            let outside = config[name]
+            guard try outside.exists || inside.int(in: 1...1 << 30, default: usual) == usual else {
+                throw inside.error("the framework takes \(usual), unless \(name) stands outside too")
+            }
+            return try outside.int(in: 1...1 << 30, default: usual)
+        }
+    }
+
+    /// - Parameter other: what a missing number is; nil when it has to be there.
+    func positive(_ name: String, default other: Double? = nil) throws -> Double {
+        try Self.positive(self[name], default: other)
+    }
+
+    private static func positive(_ field: JSONField, default other: Double?) throws -> Double {
+        if let other, !field.exists { return other }
+        let number = try field.double()
+        guard number > 0, number <= 1e12 else { throw field.error("\(number) is outside of 0...1e12") }
+        return number
+    }
+
+    func factors(_ name: String, count: Int) throws -> [Float] {
+        let elements = try self[name].array()
+        guard elements.count == count else {
+            throw self[name].error("expected \(count) numbers, one a pair of elements, found \(elements.count)")
+        }
+        return try elements.map { Float(try Self.positive($0, default: nil)) }
+    }
+}

@@ -1,0 +1,48 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// Gemma language models of the first generation: llama's graph with gains stored as what they are above 1, and scaled
+/// word embeddings.
+struct Gemma: ModelFamily {
+    static let modelTypes = ["gemma"]
+    static let architectures = ["GemmaForCausalLM", "GemmaModel"]
+    static let inertFields: [InertFields] = []
+    let parts = ["decoder"]
+
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+        let file = checkpoint.configuration
+        try file.refuse([
+            (
+                "use_bidirectional_attention", try file["use_bidirectional_attention"].bool(default: false),
+                "attention to what comes after"
+            )
+        ])
+        let defaults = DecoderConfiguration.Defaults(
+            keyHeads: 16, headWidth: 256, activation: ("hidden_act", Self.activation), tiesHead: true, positions: 8192)
+        var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)
+        config.activation = try Self.activation(file)
+        config.gainsStartAtOne = true
+        config.embeddingScale = Float(Double(config.width).squareRoot())
+        let biased = try file["attention_bias"].bool(default: false)
+        config.biases.queryKeyValue = biased
+        config.biases.attentionOutput = biased
+        let layer = DecoderConfiguration.Layer(window: nil, rotary: try config.rotary(file))
+        config.layers = Array(repeating: layer, count: try DecoderConfiguration.layerCount(file))
+        return [try DecoderGraph.program(config, names: &names)]
+    }
+
+    private static let activation = "gelu_pytorch_tanh"
+
+    /// The released configurations say `gelu` and mean the one by tanh. Some versions of the framework read
+    /// `hidden_activation` instead, and without it take the one by tanh.
+    private static func activation(_ file: JSONField) throws -> any Operator {
+        let (field, other) = (file["hidden_act"], file["hidden_activation"])
+        let isEarly = try field.string(default: activation) == "gelu"
+        let chosen = try HiddenActivation.read(isEarly ? JSONField(nil, file: file.file) : field, default: activation)
+        guard try HiddenActivation.read(other, default: activation).isSame(as: chosen) || !other.exists else {
+            throw other.error("differs from hidden_act, which the framework reads instead from version 5 on")
+        }
+        return chosen
+    }
+}

@@ -1,0 +1,72 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// Gemma 3 language models: gains stored as what they are above 1, results normalised before they are added, scaled word
+/// embeddings, and rotary embeddings of their own in layers with a sliding window.
+struct Gemma3Text: ModelFamily {
+    static let modelTypes = ["gemma3_text"]
+    static let architectures = ["Gemma3ForCausalLM", "Gemma3TextModel"]
+    static let inertFields = [
+        InertFields("says how layer_types came to be, which are stored beside it", ["_sliding_window_pattern"])
+    ]
+    let parts = ["decoder"]
+
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+        let file = checkpoint.configuration
+        let defaults = DecoderConfiguration.Defaults(
+            keyHeads: 4, headWidth: 256, activation: ("hidden_activation", "gelu_pytorch_tanh"), tiesHead: true,
+            positions: 131_072)
+        var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)
+        for (field, isAsked) in [
+            ("use_bidirectional_attention", try file["use_bidirectional_attention"].bool(default: false)),
+            ("attn_logit_softcapping", file["attn_logit_softcapping"].exists),
+        ] where isAsked {
+            throw RequestError("\(file.file), field \(field): only null or false is supported", status: .unavailable)
+        }
+        config.gainsStartAtOne = true
+        config.normalisesQueriesAndKeys = true
+        config.normalisesResults = true
+        config.embeddingScale = Float(Double(config.width).squareRoot())
+        let scalar = file["query_pre_attn_scalar"]
+        let divisor = scalar.exists ? try scalar.double() : 256
+        guard divisor > 0, divisor <= 1e12 else { throw scalar.error("\(divisor) is outside of 0...1e12") }
+        config.attentionScale = 1 / divisor.squareRoot()
+        if file["final_logit_softcapping"].exists {
+            let cap = try file["final_logit_softcapping"].double()
+            guard cap > 0, cap <= 1e12 else {
+                throw file["final_logit_softcapping"].error("\(cap) is outside of 0...1e12")
+            }
+            config.logitCap = Float(cap)
+        }
+        let biased = try file["attention_bias"].bool(default: false)
+        config.biases.queryKeyValue = biased
+        config.biases.attentionOutput = biased
+        config.layers = try layers(file, config)
+        return [try DecoderGraph.program(config, names: &names)]
+    }
+
+    private func layers(_ file: JSONField, _ config: DecoderConfiguration) throws -> [DecoderConfiguration.Layer] {
+        // The fields of rope_scaling count before those that layers with all tokens have in rope_parameters.
+        let (scaling, parameters) = (file["rope_scaling"], file["rope_parameters"])
+        let full = [scaling, parameters["full_attention"]]
+        if scaling["type"].exists, !full.contains(where: { $0["rope_type"].exists }) {
+            throw scaling["type"].error("frameworks before version 5 read this, later ones rope_type: rename it")
+        }
+        let global = try config.rotary(
+            RotarySource(objects: full, config: file, theta: 1_000_000, original: .inObjects))
+        let local = try config.rotary(
+            RotarySource(
+                objects: [parameters["sliding_attention"]], config: file, thetaField: "rope_local_base_freq",
+                original: .inObjects))
+        let every = try file["sliding_window_pattern"].int(in: 1...1000, default: 6)
+        let window = try DecoderConfiguration.window(file, default: 4096)
+        let sliding = try file.slidingLayers(try DecoderConfiguration.layerCount(file)) { ($0 + 1) % every != 0 }
+        guard window != nil || !sliding.contains(true) else {
+            throw file["sliding_window"].error("is missing, but layers of sliding_attention want one")
+        }
+        return sliding.map {
+            DecoderConfiguration.Layer(window: $0 ? window : nil, rotary: $0 ? local : global)
+        }
+    }
+}

@@ -1,0 +1,22 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// Mistral language models: llama's graph, with a sliding window in every layer where the configuration has one.
+struct Mistral: ModelFamily {
+    static let modelTypes = ["mistral"]
+    static let architectures = ["MistralForCausalLM", "MistralModel"]
+    static let inertFields: [InertFields] = []
+    let parts = ["decoder"]
+
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+        let file = checkpoint.configuration
+        let defaults = DecoderConfiguration.Defaults(keyHeads: 8, positions: 4096 * 32)
+        var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)
+        try DecoderConfiguration.refuseBiases(file, "attention_bias", "mlp_bias")
+        let layer = DecoderConfiguration.Layer(
+            window: try DecoderConfiguration.window(file, default: 4096), rotary: try config.rotary(file))
+        config.layers = Array(repeating: layer, count: try DecoderConfiguration.layerCount(file))
+        return [try DecoderGraph.program(config, names: &names)]
+    }
+}

@@ -1,0 +1,31 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// Phi-3 language models: llama's graph with packed projections, perhaps a sliding window, and rotary embeddings whose
+/// factors (short or long) follow from the length of the cache.
+struct Phi3: ModelFamily {
+    static let modelTypes = ["phi3"]
+    static let architectures = ["Phi3ForCausalLM", "Phi3Model"]
+    static let inertFields: [InertFields] = []
+    let parts = ["decoder"]
+
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+        let file = checkpoint.configuration
+        let defaults = DecoderConfiguration.Defaults(epsilon: 1e-5, positions: 4096)
+        var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)
+        config.packsProjections = true
+        try DecoderConfiguration.refuseBiases(file, "attention_bias", "mlp_bias", "lm_head_bias")
+        for name in ["full_attn_mod", "interpolate_factor"] where try file[name].double(default: 1) != 1 {
+            throw file[name].error("only 1 is supported")
+        }
+        let rotary = try config.rotary(
+            RotarySource(
+                objects: RotarySource.objects(file), config: file, aliases: ["su": "longrope", "yarn": "longrope"],
+                kinds: ["default", "longrope"], rotatesParts: true, original: .beside(default: 4096)))
+        let layer = DecoderConfiguration.Layer(
+            window: try DecoderConfiguration.window(file, default: nil), rotary: rotary)
+        config.layers = Array(repeating: layer, count: try DecoderConfiguration.layerCount(file))
+        return [try DecoderGraph.program(config, names: &names)]
+    }
+}

@@ -1,0 +1,23 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// Qwen 2 and 2.5 language models: llama's graph with biases on queries, keys and values.
+struct Qwen2: ModelFamily {
+    static let modelTypes = ["qwen2"]
+    static let architectures = ["Qwen2ForCausalLM", "Qwen2Model"]
+    static let inertFields = [
+        InertFields("queries, keys and values have biases whatever it says", ["attention_bias"])
+    ]
+    let parts = ["decoder"]
+
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+        let file = checkpoint.configuration
+        let defaults = DecoderConfiguration.Defaults(keyHeads: 32, positions: 32768)
+        var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)
+        config.biases.queryKeyValue = true
+        try DecoderConfiguration.refuseBiases(file, "mlp_bias")
+        config.layers = try QwenLayers.read(file, rotary: try config.rotary(file))
+        return [try DecoderGraph.program(config, names: &names)]
+    }
+}

@@ -1,0 +1,24 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// Qwen 3 language models: llama's graph with queries and keys normalised head by head.
+struct Qwen3: ModelFamily {
+    static let modelTypes = ["qwen3"]
+    static let architectures = ["Qwen3ForCausalLM", "Qwen3Model"]
+    static let inertFields: [InertFields] = []
+    let parts = ["decoder"]
+
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+        let file = checkpoint.configuration
+        let defaults = DecoderConfiguration.Defaults(keyHeads: 32, headWidth: 128, positions: 32768)
+        var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)
+        config.normalisesQueriesAndKeys = true
+        let biased = try file["attention_bias"].bool(default: false)
+        config.biases.queryKeyValue = biased
+        config.biases.attentionOutput = biased
+        try DecoderConfiguration.refuseBiases(file, "mlp_bias")
+        config.layers = try QwenLayers.read(file, rotary: try config.rotary(file))
+        return [try DecoderGraph.program(config, names: &names)]
+    }
+}

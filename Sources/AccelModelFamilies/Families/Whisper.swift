@@ -1,0 +1,100 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// Whisper speech recognition, in three parts that meet in states.
+///
+/// - `encoder`: `input_features` F32[batch, mels, frames] -> `last_hidden_state` F32[batch, (frames+1)/2, width]. Models
+///   are made for windows of twice `max_source_positions` frames; a shorter one is another model than the original.
+/// - `cross_kv`: `encoder_hidden_states`, as the encoder gives them -> for each layer of the decoder `cross_k.N` and
+///   `cross_v.N` F32[batch, heads, (frames+1)/2, head width]: once a window, as outputs and as states.
+/// - `decoder`: `decoder_input_ids` I64[batch, tokens], a block of tokens, and `position` I64[1], the place of its first
+///   -> `logits` F32[batch, tokens, vocabulary], or of a bare model `last_hidden_state`. Its states are `cross_k.N` and
+///   `cross_v.N`, which it reads, and `self_k.N` and `self_v.N` F32[batch, heads, cache, head width], to which it writes
+///   the block.
+struct Whisper: ModelFamily {
+    static let modelTypes = ["whisper"]
+    static let architectures = ["WhisperForConditionalGeneration", "WhisperModel"]
+    static let inertFields: [InertFields] =
+        .masking + [
+            InertFields("belongs to classifiers of audio", ["use_weighted_layer_sum", "classifier_proj_size"]),
+            InertFields("belongs to the times of words", ["median_filter_width", "alignment_heads"]),
+            InertFields("stored, and used by no class", ["scale_embedding"]),
+        ]
+    let parts = ["encoder", "cross_kv", "decoder"]
+
+    func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
+        let config = try WhisperConfiguration(checkpoint.configuration, of: Self.architectures)
+        names.prefixes = ["model."]
+        for part in ["encoder", "decoder"] where !parts.contains(part) {
+            names.explain("only the part \(part) reads it") {
+                $0.hasPrefix("\(part).") || part == "decoder" && $0 == "proj_out.weight"
+            }
+        }
+        if config.isBare { names.explain("the bare model has no head") { $0 == "proj_out.weight" } }
+        if !parts.contains("cross_kv") {
+            names.explain("only the part cross_kv reads it") {
+                $0.contains(".encoder_attn.k_proj.") || $0.contains(".encoder_attn.v_proj.")
+            }
+        }
+        return try parts.map { part in
+            var graph = WhisperGraph(config: config, part: part, names: names)
+            switch part {
+            case "encoder": try graph.encoder()
+            case "cross_kv": try graph.crossKeysAndValues()
+            default: try graph.decoder()
+            }
+            names = graph.layers.names
+            return try graph.layers.builder.finish()
+        }
+    }
+}
+
+/// What the Whisper family reads of a config.json, checked.
+struct WhisperConfiguration {
+    struct Stack {
+        let layers: Int
+        let heads: Int
+        let intermediate: Int
+    }
+    let width: Int
+    let encoder: Stack
+    let decoder: Stack
+    let mels: Int
+    let vocabulary: Int
+    let sourcePositions: Int
+    let targetPositions: Int
+    let activation: any Operator
+    let tiesHead: Bool
+    /// The decoder ends with hidden states.
+    let isBare: Bool
+
+    init(_ config: JSONField, of architectures: [String]) throws {
+        let architecture = try DecoderConfiguration.architecture(config, among: architectures)
+        isBare = architecture != architectures.first
+        let width = try config["d_model"].int(in: 1...1 << 16)
+        func stack(_ name: String) throws -> Stack {
+            let heads = try config["\(name)_attention_heads"].int(in: 1...1 << 12)
+            guard width % heads == 0 else {
+                throw config["\(name)_attention_heads"].error("\(heads) heads do not divide d_model \(width)")
+            }
+            return Stack(
+                layers: try config["\(name)_layers"].int(in: 1...1000), heads: heads,
+                intermediate: try config["\(name)_ffn_dim"].int(in: 1...1 << 20))
+        }
+        self.width = width
+        (encoder, decoder) = (try stack("encoder"), try stack("decoder"))
+        mels = try config["num_mel_bins"].int(in: 1...1 << 12, default: 80)
+        vocabulary = try config["vocab_size"].int(in: 1...1 << 24)
+        sourcePositions = try config["max_source_positions"].int(in: 1...1 << 20, default: 1500)
+        targetPositions = try config["max_target_positions"].int(in: 1...1 << 20, default: 448)
+        for (name, field) in [
+            ("hidden_size", "d_model"), ("num_hidden_layers", "encoder_layers"),
+            ("num_attention_heads", "encoder_attention_heads"), ("num_key_value_heads", "encoder_attention_heads"),
+        ] {
+            try config.requireEqual(name, to: field)
+        }
+        activation = try HiddenActivation.read(config["activation_function"], default: "gelu")
+        tiesHead = try config["tie_word_embeddings"].bool(default: true)
+    }
+}

@@ -1,0 +1,178 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// The graphs of Whisper's parts.
+struct WhisperGraph {
+    private let config: WhisperConfiguration
+    var layers: LayerBuilder
+    /// How many states the encoder makes of its frames.
+    private static let source = (Dimension("frames") - 1) / 2 + 1
+    private static let epsilon = 1e-5
+    private static let halves: [(letter: String, half: Role.AttentionHalf)] = [("k", .keys), ("v", .values)]
+    private static let words = "decoder.embed_tokens.weight"
+    private static let head = "proj_out.weight"
+
+    init(config: WhisperConfiguration, part: String, names: TensorNames) {
+        let frames = 2 * config.sourcePositions
+        let shorter = Program.FreeDimension.Remark(
+            1...frames - 1,
+            "a window shorter than the \(frames) frames that the model was made for: another model than the original")
+        var dimensions = [
+            Program.FreeDimension("batch", usual: [1]),
+            Program.FreeDimension("frames", usual: [frames], maximum: frames, remarks: [shorter]),
+        ]
+        if part == "decoder" {
+            let places = config.targetPositions
+            // A prefill and a step.
+            let blocks = places == 1 ? [1] : [min(4, places), 1]
+            dimensions += [
+                Program.FreeDimension("cache", usual: [places], maximum: places),
+                Program.FreeDimension("tokens", usual: blocks.reversed(), defaults: blocks, maximum: places),
+            ]
+        }
+        let role: FunctionRole =
+            switch part {
+            case "encoder": .encode
+            case "cross_kv": .crossKeysAndValues
+            default: .decode
+            }
+        self.config = config
+        layers = LayerBuilder(builder: ProgramBuilder(name: part, dimensions: dimensions, role: role), names: names)
+    }
+
+    mutating func encoder() throws {
+        let (width, stack) = (config.width, config.encoder)
+        let features = layers.builder.input(
+            "input_features", TensorType(.float32, ["batch", .fixed(config.mels), "frames"]),
+            .melFeatures(Role.MelParameters(bands: config.mels, rate: 16_000, window: 400, hop: 160)))
+        var x = features
+        for (name, inputs, stride) in [("encoder.conv1", config.mels, 1), ("encoder.conv2", width, 2)] {
+            let window = Window(stride: stride, padding: 1)
+            let sums = try layers.conv(name, x, from: inputs, to: width, kernel: 3, window)
+            x = try layers.in(name) { [config] in try $0.apply(config.activation, sums) }
+        }
+        let places = try layers.weight("encoder.embed_positions.weight", [config.sourcePositions, width])
+        x = try layers.in("encoder.embed_positions") { layers in
+            let row = try layers.apply(Slice(begin: [0, 0], sizes: [Self.source, .fixed(width)]), places)
+            return try layers.apply(Add(), try layers.turned(x), row)
+        }
+        for index in 0..<stack.layers {
+            let name = "encoder.layers.\(index)"
+            x = try residual("\(name).self_attn", x) { graph, normal in
+                let query = try graph.heads("\(name).self_attn.q_proj", normal, stack.heads)
+                let key = try graph.heads("\(name).self_attn.k_proj", normal, stack.heads, isBiased: false)
+                let value = try graph.heads("\(name).self_attn.v_proj", normal, stack.heads)
+                return try graph.attend("\(name).self_attn", [query, key, value], stack.heads)
+            }
+            x = try feedForward(name, x, stack.intermediate)
+        }
+        layers.builder.output(
+            "last_hidden_state", try layers.layerNorm("encoder.layer_norm", x, width: width, epsilon: Self.epsilon),
+            .hiddenStates)
+    }
+
+    mutating func crossKeysAndValues() throws {
+        let hidden = layers.builder.input(
+            "encoder_hidden_states", TensorType(.float32, ["batch", Self.source, .fixed(config.width)]),
+            .hiddenStates, from: ("encoder", "last_hidden_state"))
+        for index in 0..<config.decoder.layers {
+            let name = "decoder.layers.\(index).encoder_attn"
+            for (letter, half) in Self.halves {
+                let made = try heads(
+                    "\(name).\(letter)_proj", hidden, config.decoder.heads, isBiased: half == .values)
+                let (state, role) = ("cross_\(letter).\(index)", Role.crossAttention(half, layer: index))
+                _ = layers.builder.state(state, layers.builder.type(of: made), role)
+                layers.builder.update(state, to: made)
+                layers.builder.output(state, made, role)
+            }
+        }
+    }
+
+    mutating func decoder() throws {
+        let (width, stack) = (config.width, config.decoder)
+        let tokens = layers.builder.input(
+            "decoder_input_ids", TensorType(.int64, ["batch", "tokens"]), .tokens(vocabulary: config.vocabulary))
+        let position = layers.builder.input("position", TensorType(.int64, [1]), .position)
+        let (rows, mask) = try layers.in("places") { layers in
+            var places = try DecoderPlaces(position: position, in: &layers)
+            return (try places.rows(in: &layers), try places.mask(window: nil, in: &layers))
+        }
+        layers.names.tie(head: Self.head, words: Self.words, isTied: config.tiesHead && !config.isBare)
+        let words = try layers.weight(Self.words, [config.vocabulary, width])
+        let places = try layers.weight("decoder.embed_positions.weight", [config.targetPositions, width])
+        var x = try layers.in("decoder.embed_tokens") { try $0.apply(Gather(), words, tokens) }
+        x = try layers.in("decoder.embed_positions") { try $0.apply(Add(), x, try $0.apply(Gather(), places, rows)) }
+        for index in 0..<stack.layers {
+            let name = "decoder.layers.\(index)"
+            x = try residual("\(name).self_attn", x) { graph, normal in
+                let query = try graph.heads("\(name).self_attn.q_proj", normal, stack.heads)
+                let key = try graph.heads("\(name).self_attn.k_proj", normal, stack.heads, isBiased: false)
+                let value = try graph.heads("\(name).self_attn.v_proj", normal, stack.heads)
+                let caches = try graph.layers.in("\(name).self_attn") { layers in
+                    try zip([key, value], Self.halves).map { block, part in
+                        try layers.cached(block, as: "self_\(part.letter)", part.half, layer: index, at: position)
+                    }
+                }
+                return try graph.attend("\(name).self_attn", [query] + caches + [mask], stack.heads)
+            }
+            x = try residual("\(name).encoder_attn", x) { graph, normal in
+                let query = try graph.heads("\(name).encoder_attn.q_proj", normal, stack.heads)
+                let type = TensorType(
+                    .float32, ["batch", .fixed(stack.heads), Self.source, .fixed(width / stack.heads)])
+                let seen = Self.halves.map { letter, half in
+                    graph.layers.builder.state("cross_\(letter).\(index)", type, .crossAttention(half, layer: index))
+                }
+                return try graph.attend("\(name).encoder_attn", [query] + seen, stack.heads)
+            }
+            x = try feedForward(name, x, stack.intermediate)
+        }
+        let normal = try layers.layerNorm("decoder.layer_norm", x, width: width, epsilon: Self.epsilon)
+        if config.isBare { return layers.builder.output("last_hidden_state", normal, .hiddenStates) }
+        let head = layers.names.head(Self.head, words: Self.words, isTied: config.tiesHead)
+        let weight = try layers.weight(head, [config.vocabulary, width])
+        layers.builder.output(
+            "logits", try layers.in("proj_out") { try $0.apply(Linear(), normal, weight) }, .logits(over: .vocabulary))
+    }
+
+    /// x and what `body` makes of its normal, added. The norm is called `NAME_layer_norm`.
+    private mutating func residual(
+        _ name: String, _ x: Value, _ body: (inout WhisperGraph, Value) throws -> Value
+    ) throws -> Value {
+        let normal = try layers.layerNorm("\(name)_layer_norm", x, width: config.width, epsilon: Self.epsilon)
+        let made = try body(&self, normal)
+        return try layers.in(name) { try $0.apply(Add(), x, made) }
+    }
+
+    private mutating func feedForward(_ name: String, _ x: Value, _ inner: Int) throws -> Value {
+        let (width, activation) = (config.width, config.activation)
+        return try residual("\(name).final", x) { graph, normal in
+            let wide = try graph.layers.linear("\(name).fc1", normal, from: width, to: inner)
+            let active = try graph.layers.in("\(name).fc1") { try $0.apply(activation, wide) }
+            return try graph.layers.linear("\(name).fc2", active, from: inner, to: width)
+        }
+    }
+
+    /// F32[batch, heads, length, head width] of x F32[batch, length, width].
+    private mutating func heads(_ name: String, _ x: Value, _ count: Int, isBiased: Bool = true) throws -> Value {
+        let width = config.width
+        let flat = try layers.linear(name, x, from: width, to: width, isBiased: isBiased)
+        return try layers.in(name) { layers in
+            let length = layers.builder.type(of: flat).dimensions[1]
+            let apart = try layers.apply(Reshape(to: ["batch", length, .fixed(count), .fixed(width / count)]), flat)
+            return try layers.apply(Transpose([0, 2, 1, 3]), apart)
+        }
+    }
+
+    private mutating func attend(_ name: String, _ operands: [Value], _ heads: Int) throws -> Value {
+        let width = config.width
+        let mixed = try layers.in(name) { layers in
+            let scale = 1 / Double(width / heads).squareRoot()
+            let mixed = try layers.builder.apply(Attention(scale: scale), operands)
+            let length = layers.builder.type(of: mixed).dimensions[2]
+            return try layers.apply(
+                Reshape(to: ["batch", length, .fixed(width)]), try layers.apply(Transpose([0, 2, 1, 3]), mixed))
+        }
+        return try layers.linear("\(name).out_proj", mixed, from: width, to: width)
+    }
+}

@@ -1,0 +1,45 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// A program builder that applies layers by the names of their parameters in a checkpoint.
+struct LayerBuilder {
+    var builder: ProgramBuilder
+    var names: TensorNames
+
+    mutating func apply(_ operation: any Operator, _ inputs: Value...) throws -> Value {
+        try builder.apply(operation, inputs)
+    }
+
+    mutating func weight(_ name: String, _ shape: Shape) throws -> Value {
+        builder.constant(try names.take(name, shape), isWeight: true)
+    }
+
+    /// `NAME.weight` [outputs, inputs] and, where it is biased, `NAME.bias` [outputs].
+    mutating func linear(
+        _ name: String, _ x: Value, from inputs: Int, to outputs: Int, isBiased: Bool = true
+    ) throws -> Value {
+        var operands = [x, try weight("\(name).weight", [outputs, inputs])]
+        if isBiased { operands.append(try weight("\(name).bias", [outputs])) }
+        return try builder.in(name) { try $0.apply(Linear(), operands) }
+    }
+
+    /// `NAME.weight` [width] and `NAME.bias` [width].
+    mutating func layerNorm(_ name: String, _ x: Value, width: Int, epsilon: Double) throws -> Value {
+        let weight = try weight("\(name).weight", [width])
+        let bias = try self.weight("\(name).bias", [width])
+        return try builder.in(name) { try $0.apply(LayerNorm(epsilon: epsilon), [x, weight, bias]) }
+    }
+
+    /// Runs `body` with `name` as one more part of the labels of what it applies.
+    mutating func `in`<Result>(_ name: String, _ body: (inout LayerBuilder) throws -> Result) rethrows -> Result {
+        try builder.in(name) { inner in
+            var copy = LayerBuilder(builder: inner, names: names)
+            defer {
+                inner = copy.builder
+                names = copy.names
+            }
+            return try body(&copy)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+extension SentencePooling {
+    /// - Parameter hidden: F32[batch, sequence, width]
+    /// - Parameter mask: I64[batch, sequence]
+    /// - Parameter positions: the largest sequence.
+    /// - Returns: F32[batch, width times the number of modes]
+    func apply(to hidden: Value, mask: Value, positions: Int, in layers: inout LayerBuilder) throws -> Value {
+        try layers.in("sentence") { layers in
+            let tokens = try PooledTokens(hidden: hidden, mask: mask, positions: positions, in: &layers)
+            let vectors = try modes.map { try tokens.pooled($0, in: &layers) }
+            let joined = vectors.count == 1 ? vectors[0] : try layers.builder.apply(Concat(axis: 1), vectors)
+            return normalises ? try layers.apply(L2Norm(), joined) : joined
+        }
+    }
+}
+
+/// The hidden states of a batch of sentences, and which of them count.
+private struct PooledTokens {
+    let hidden: Value
+    let positions: Int
+    /// F32[sequence, 1]: 0, 1, 2, ...
+    let places: Value
+    /// F32[batch, sequence, 1]
+    let weights: Value
+
+    init(hidden: Value, mask: Value, positions: Int, in layers: inout LayerBuilder) throws {
+        (self.hidden, self.positions) = (hidden, positions)
+        let table = HostTensor((0..<positions).map(Float.init), [positions, 1])
+        places = try layers.apply(
+            Slice(begin: [0, 0], sizes: ["sequence", 1]), layers.builder.literal(table, name: "positions"))
+        let numbers = try layers.apply(Cast(to: .float32), mask)
+        weights = try layers.apply(Reshape(to: ["batch", "sequence", 1]), numbers)
+    }
+
+    func pooled(_ mode: SentencePooling.Mode, in layers: inout LayerBuilder) throws -> Value {
+        let sum = Reduce(.sum, axes: [1], keepsAxes: false)
+        switch mode {
+        case .mean:
+            return try mean(weights, in: &layers) { $1 }
+        case .meanSqrtLength:
+            return try mean(weights, in: &layers) { try $0.apply(Sqrt(), $1) }
+        case .weightedMean:
+            // Weights 1, 2, 3, ... from the first token that counts.
+            let first = try layers.apply(
+                Select(), try extreme(last: false, in: &layers), places, layers.builder.literal(0))
+            let begin = try layers.apply(Reduce(.sum, axes: [1]), first)
+            let rank = try layers.apply(
+                Add(), try layers.apply(Subtract(), places, begin), layers.builder.literal(1))
+            return try mean(try layers.apply(Multiply(), weights, rank), in: &layers) { $1 }
+        case .max:
+            let counts = try layers.apply(Cast(to: .bool), weights)
+            let lowest = layers.builder.literal(-Float.greatestFiniteMagnitude)
+            let shown = try layers.apply(Select(), counts, hidden, lowest)
+            return try layers.apply(Reduce(.max, axes: [1], keepsAxes: false), shown)
+        case .cls:
+            let chosen = try layers.apply(
+                Select(), try extreme(last: false, in: &layers), hidden, layers.builder.literal(0))
+            return try layers.apply(sum, chosen)
+        case .lastToken:
+            let weighted = try layers.apply(Multiply(), hidden, weights)
+            let chosen = try layers.apply(
+                Select(), try extreme(last: true, in: &layers), weighted, layers.builder.literal(0))
+            return try layers.apply(sum, chosen)
+        }
+    }
+
+    /// The sum of hidden states by `weights`, over a function of the weights' sum.
+    private func mean(
+        _ weights: Value, in layers: inout LayerBuilder, _ denominator: (inout LayerBuilder, Value) throws -> Value
+    ) throws -> Value {
+        let sum = Reduce(.sum, axes: [1], keepsAxes: false)
+        let total = try layers.apply(sum, try layers.apply(Multiply(), hidden, weights))
+        let count = try layers.apply(Maximum(), try layers.apply(sum, weights), layers.builder.literal(1e-9))
+        return try layers.apply(Divide(), total, try denominator(&layers, count))
+    }
+
+    /// BOOL[batch, sequence, 1]: true for the first (or last) token that counts; the first where none does.
+    private func extreme(last: Bool, in layers: inout LayerBuilder) throws -> Value {
+        let counts = try layers.apply(Cast(to: .float32), try layers.apply(Cast(to: .bool), weights))
+        let order = try layers.apply(
+            Multiply(), places, layers.builder.literal(last ? 1 : -1))
+        // Tokens that count score above all that do not; no two score alike.
+        let score = try layers.apply(
+            Add(), try layers.apply(Multiply(), counts, layers.builder.literal(Float(2 * positions))), order)
+        return try layers.apply(Compare(.equal), score, try layers.apply(Reduce(.max, axes: [1]), score))
+    }
+}

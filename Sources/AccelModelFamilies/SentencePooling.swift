@@ -1,0 +1,104 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// How a sentence encoder makes one vector of the last hidden states: the modules that modules.json lists after the
+/// transformer.
+struct SentencePooling {
+    enum Mode: String, CaseIterable {
+        case cls, max, mean
+        case meanSqrtLength = "mean_sqrt_len_tokens"
+        case weightedMean = "weightedmean"
+        case lastToken = "lasttoken"
+
+        /// The flag that stands for it in older files.
+        var flag: String {
+            switch self {
+            case .cls: "pooling_mode_cls_token"
+            case .max: "pooling_mode_max_tokens"
+            case .mean: "pooling_mode_mean_tokens"
+            case .meanSqrtLength: "pooling_mode_mean_sqrt_len_tokens"
+            case .weightedMean: "pooling_mode_weightedmean_tokens"
+            case .lastToken: "pooling_mode_lasttoken"
+            }
+        }
+    }
+    /// Side by side in the result.
+    var modes: [Mode]
+    var normalises: Bool
+    /// The width of the hidden states that the file promises.
+    var width: (number: Int, field: JSONField)?
+
+    /// What is customary where nothing says otherwise: the mean over the tokens seen, of length 1.
+    static let mean = SentencePooling(modes: [.mean], normalises: true, width: nil)
+
+    private init(modes: [Mode], normalises: Bool, width: (number: Int, field: JSONField)?) {
+        self.modes = modes
+        self.normalises = normalises
+        self.width = width
+    }
+
+    /// Reads modules.json and what it refers to; nil when the checkpoint has none.
+    /// - Throws: `FormatError`; `RequestError` (unavailable) for a module that is not supported.
+    init?(of checkpoint: Checkpoint) throws {
+        guard let document = try checkpoint.document("modules.json")?.recording() else { return nil }
+        var modes: [Mode]?
+        (normalises, width) = (false, nil)
+        for (index, module) in try document.array().enumerated() {
+            module.disregard("idx", "name", "path")
+            let type = try module["type"].string().split(separator: ".").last.map(String.init) ?? ""
+            switch (type, modes) {
+            case ("Transformer", nil) where index == 0:
+                // Its configuration and weights are those that were read: the model folder's.
+                guard try !module["path"].exists || [".", ""].contains(module["path"].string()) else {
+                    throw RequestError(
+                        "\(document.file), field \(module["path"].path): a transformer in a folder of its own is not "
+                            + "supported; move its files into the model's folder and give it the path \"\"",
+                        status: .unavailable)
+                }
+            case ("Pooling", nil) where index > 0:
+                let path = "\(try module["path"].string())/config.json"
+                guard let config = try checkpoint.document(path)?.recording() else {
+                    throw module["path"].error("the model has no file \(path)")
+                }
+                modes = try Self.modes(config)
+                for key in ["word_embedding_dimension", "embedding_dimension"] where config[key].exists {
+                    width = (try config[key].int(in: 1...1 << 20), config[key])
+                }
+                try config.refuseUnread([]) { "if it does not, remove it or pass --ignore-config \(path):\($0)" }
+            case ("Normalize", .some):
+                normalises = true
+                // It says nothing that counts here, and is passed through.
+                if module["path"].exists { _ = try checkpoint.document("\(try module["path"].string())/config.json") }
+            default:
+                throw RequestError(
+                    "\(document.file), field \(module["type"].path): a module \"\(type)\" at this place is not supported "
+                        + "(supported: a Transformer, then a Pooling, then perhaps a Normalize)", status: .unavailable)
+            }
+        }
+        try document.refuseUnread([]) { "if it does not, remove it or pass --ignore-config modules.json:\($0)" }
+        guard let modes else { throw FormatError(file: document.file, reason: "lists no Pooling module") }
+        self.modes = modes
+    }
+
+    private static func modes(_ config: JSONField) throws -> [Mode] {
+        try config.refuse([
+            ("include_prompt", try !config["include_prompt"].bool(default: true), "pooling without the prompt's tokens")
+        ])
+        let field = config["pooling_mode"]
+        let active = try Mode.allCases.filter { try config[$0.flag].bool(default: false) }
+        guard field.exists else { return active.isEmpty ? [.mean] : active }
+        var names = [field]
+        if case .array? = field.value { names = try field.array() }
+        let modes = try names.map { name in
+            guard let mode = Mode(rawValue: try name.string()) else {
+                throw RequestError(
+                    "\(name.file), field \(name.path): the pooling mode \"\(try name.string())\" is not supported "
+                        + "(supported: \(Mode.allCases.map(\.rawValue).joined(separator: ", ")))", status: .unavailable)
+            }
+            return mode
+        }
+        guard !modes.isEmpty else { throw field.error("names no pooling mode") }
+        return modes
+    }
+}

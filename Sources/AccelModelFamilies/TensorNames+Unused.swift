@@ -1,0 +1,127 @@
+import AccelByteIO
+import AccelTensors
+import AccelWeightCompression
+
+/// Tensors of a checkpoint that may stay out of every function because the user says so.
+struct IgnoredTensors {
+    private let globs: [(text: String, glob: Glob)]
+
+    /// - Throws: `RequestError` for a pattern that is none.
+    init(_ patterns: [String]) throws {
+        globs = try patterns.map { text in
+            guard let glob = Glob(text) else { throw RequestError("\(quoted(text)) is no pattern of tensor names") }
+            return (text, glob)
+        }
+    }
+
+    /// The pattern that a name fits.
+    func pattern(for name: String) -> String? { globs.first { $0.glob.matches(name) }?.text }
+
+    /// The patterns that one of `names` and more fit, and those that none fits.
+    func sorted(by names: [String]) -> (fitting: [String], idle: [String]) {
+        let fits = globs.map { names.contains(where: $0.glob.matches) }
+        let texts = globs.map(\.text)
+        return (zip(texts, fits).filter(\.1).map(\.0), zip(texts, fits).filter { !$0.1 }.map(\.0))
+    }
+}
+
+extension TensorNames {
+    /// What is to be done with a tensor that nothing has taken.
+    enum Verdict {
+        /// It may stay out, for this reason.
+        case explained(String)
+        /// The checkpoint means something else than the graph without it.
+        case refused(Refusal)
+    }
+    /// Why a tensor must not stay out. The worse comes first.
+    enum Refusal: Hashable, Comparable {
+        /// It changes what other tensors mean.
+        case companion(kind: String, advice: String)
+        /// The graph reads the weight of the same module, and has no such addition.
+        case bias
+        case unknown
+
+        var reason: String {
+            switch self {
+            case .companion(let kind, _): "it belongs to \(kind), which are not supported"
+            case .bias: "the weight beside it is read, but the configuration has no such bias"
+            case .unknown: "the architecture has no tensor of this name"
+            }
+        }
+
+        var advice: String {
+            switch self {
+            case .companion(_, let advice): advice
+            case .bias: "put right the field of config.json that says which layers have a bias"
+            case .unknown: "see that config.json is the one of these weights"
+            }
+        }
+    }
+
+    /// - Parameter name: a tensor of the checkpoint that nothing has taken.
+    func verdict(on name: String) -> Verdict {
+        if let original = origins.copies.first(where: { $0.value.contains(name) })?.key {
+            return .explained("equal to \(original), which is used in its place")
+        }
+        let companion = CompanionTensors.match(name)
+        if let companion, reads(companion.owner) {
+            return .refused(.companion(kind: companion.kind.name, advice: companion.kind.advice))
+        }
+        if name.hasSuffix(".bias"), reads(String(name.dropLast(".bias".count))) { return .refused(.bias) }
+        if let reason = explanation(of: name) { return .explained(reason) }
+        guard let companion else { return .refused(.unknown) }
+        return .refused(.companion(kind: companion.kind.name, advice: companion.kind.advice))
+    }
+
+    /// Whether the functions read a tensor, or the weight of a module.
+    private func reads(_ owner: String) -> Bool {
+        ["", ".weight", ".weight_v", ".parametrizations.weight.original1"].contains { used.contains(owner + $0) }
+    }
+
+    /// The tensors that nothing has taken, each with the reason; those that must not stay out are in `refused` too.
+    func account(ignoring ignored: IgnoredTensors) -> (
+        unused: [FamilyModel.UnusedTensor], refused: [(name: String, refusal: Refusal)]
+    ) {
+        var unused: [FamilyModel.UnusedTensor] = []
+        var refused: [(name: String, refusal: Refusal)] = []
+        for name in checkpoint.tensors.map(\.name) where !used.contains(name) {
+            switch (verdict(on: name), ignored.pattern(for: name)) {
+            case (_, let pattern?):
+                unused.append(.init(name: name, reason: "left out by --ignore-tensor \(pattern)", isAskedFor: true))
+            case (.explained(let reason), nil): unused.append(.init(name: name, reason: reason))
+            case (.refused(let refusal), nil):
+                unused.append(.init(name: name, reason: "\(refusal.reason): convert refuses it"))
+                refused.append((name, refusal))
+            }
+        }
+        return (unused, refused)
+    }
+
+    /// The error for tensors that must not stay out, by the worst reason that there is.
+    func error(for refused: [(name: String, refusal: Refusal)]) -> RequestError? {
+        guard let worst = refused.map(\.refusal).min() else { return nil }
+        let names = refused.filter { $0.refusal == worst }.map(\.name)
+        let more = names.count == 1 ? "" : " and \(names.count - 1) more"
+        return RequestError(
+            "\(checkpoint.folder): no function reads the tensor \"\(names[0])\"\(more): \(worst.reason); \(worst.advice) "
+                + "(or, if the model is right without, leave it out by --ignore-tensor \"\(names[0])\")",
+            status: .unavailable)
+    }
+
+    /// The refusal of a checkpoint in which a weight is missing, or of another shape or type, because it is quantized.
+    /// - Parameter error: about that weight.
+    func refusal(insteadOf error: FormatError) -> RequestError? {
+        guard case .tensor(let weight, _)? = error.place else { return nil }
+        func module(of name: String) -> String {
+            name.hasSuffix(".weight") ? String(name.dropLast(".weight".count)) : name
+        }
+        let wanted = module(of: weight)
+        for name in checkpoint.tensors.map(\.name) {
+            guard let (kind, owner) = CompanionTensors.match(name), !owner.isEmpty,
+                ".\(module(of: owner))".hasSuffix(".\(wanted)")
+            else { continue }
+            return self.error(for: [(name, .companion(kind: kind.name, advice: kind.advice))])
+        }
+        return nil
+    }
+}

@@ -1,0 +1,79 @@
+public import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+extension AcceleratorPackage {
+    /// Reads every byte of the package against its digest, and refuses what the manifest does not list, or lists wrongly.
+    /// - Parameters:
+    ///   - includesReport: false where a new parity report is about to replace the one that is there.
+    ///   - progress: gets the name of each file before it is read.
+    /// - Throws: `FormatError` naming the first file, in the order of their names, that is wrong.
+    public func check(includesReport: Bool = true, progress: (_ file: String) -> Void = { _ in }) throws {
+        let listed = Set(manifest.files.map(\.name) + [PackageFormat.manifestName, PackageFormat.reportName])
+        for name in try files.names() where !listed.contains(name) {
+            throw FormatError(file: files.describe(name), reason: "the manifest does not list this file; remove it")
+        }
+        for file in manifest.files {
+            progress(file.name)
+            if let index = manifest.blobs.firstIndex(of: file) {
+                try checkBlob(index)
+            } else {
+                _ = try Self.checkedContent(of: file.name, manifest, files)
+            }
+        }
+        try checkClaims()
+        if includesReport { _ = try report }
+    }
+
+    /// Reads the sections of a blob against their digests, and the padding between them.
+    private func checkBlob(_ index: Int) throws {
+        let file = files.describe(manifest.blobs[index].name)
+        let blob = blobs[index]
+        let sections = sections.filter { $0.blob == index }
+        let contents = sections.map { blob[$0.offset..<$0.offset + $0.byteCount] }
+        let digests = try TreeDigest.digests(of: contents, threads: Parallel.processorCount)
+        for (content, (section, found)) in zip(contents, zip(sections, digests)) where found != section.digest {
+            let weight = graph.tensors.first { $0.sections.contains { Place($0) == Place(content) } }
+            throw FormatError(
+                file: file, place: weight.map { .tensor($0.name, index: nil) } ?? .offset(UInt64(section.offset)),
+                reason: "expected the digest \(section.digest), found \(found): its bytes were changed")
+        }
+        let ends = sections.map { $0.offset + $0.byteCount }
+        for (end, next) in zip(ends, sections.map(\.offset).dropFirst() + [blob.count]) {
+            let padding = blob[end..<next].withBytes { $0.firstIndex { $0 != 0 } }
+            guard let padding else { continue }
+            throw FormatError(
+                file: file, place: .offset(UInt64(end + padding)), reason: "expected a zero between two sections")
+        }
+    }
+}
+
+/// The last parity report of a package, kept beside it and bound to its digest.
+extension AcceleratorPackage {
+    /// The report, nil when there is none. It is not part of the package digest.
+    /// - Throws: `FormatError` when it is the report of another package.
+    public var report: JSON? {
+        get throws {
+            guard try files.names().contains(PackageFormat.reportName) else { return nil }
+            let report = try PackageReport(files)
+            guard report.package == digest else {
+                throw report.document["package"].error(
+                    "this report is of the package \(report.package), not of \(digest); run verify again")
+            }
+            return report.document["report"].value
+        }
+    }
+
+    /// Keeps a report in the package's folder, in place of the one before.
+    /// - Throws: `RequestError` for a zip archive, or a folder that cannot be written.
+    public func store(report: JSON) throws {
+        guard files is PackageFolder else {
+            throw RequestError("\(path) is an archive, in which no report can be kept; write it to a file of its own")
+        }
+        let document: JSON = ["package": .string(digest.description), "report": report]
+        var file = try AtomicFile(replacing: files.describe(PackageFormat.reportName), as: .packageReport)
+        try file.write(SealedDocument.text(of: document))
+        try file.commit()
+    }
+}

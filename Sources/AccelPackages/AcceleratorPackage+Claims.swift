@@ -1,0 +1,68 @@
+import AccelByteIO
+import AccelPrograms
+import AccelWeightCompression
+
+extension AcceleratorPackage {
+    /// Compares what the manifest says of the package with the package's own files. Whatever version wrote them, the counts
+    /// and features are those of the files, and a format version that this tool knows has no members that it passes over.
+    /// - Throws: `FormatError` naming the first field that is wrong.
+    func checkClaims() throws {
+        let (contents, name) = (try contents, PackageFormat.manifestName)
+        func fail(_ field: String, _ reason: String) -> FormatError {
+            FormatError(file: files.describe(name), place: .field(field), reason: reason)
+        }
+        guard manifest.coverage == CoverageSummary(contents.coverage, unused: contents.unusedTensors.count) else {
+            throw fail("coverage", "does not count what \(PackageFormat.sourceMapName) lists")
+        }
+        let isKnown = manifest.minor <= PackageFormat.minor
+        let (required, optional) = contents.features(hasBlobs: !manifest.blobs.isEmpty)
+        for (kind, found, wanted) in [
+            ("required", manifest.requiredFeatures, required), ("optional", manifest.optionalFeatures, optional),
+        ] {
+            let found = isKnown ? found : found.filter { PackageFormat.Feature(rawValue: $0) != nil }
+            guard found != wanted.map(\.rawValue) else { continue }
+            throw fail("features.\(kind)", "is \(found), but the package has \(wanted.map(\.rawValue))")
+        }
+        guard isKnown else { return }
+        let map = SourceMap.text(contents, sections: contents.coverage.map { _ in [] })
+        for (name, text) in [(name, manifest.text), (PackageFormat.sourceMapName, map)] {
+            let found = try JSON.parse(files.content(name), file: name, limits: SourceMap.limits)
+            let known = try JSON.parse(ByteView(Array(text.utf8)), file: name, limits: SourceMap.limits)
+            guard let member = found.member(missingIn: known) else { continue }
+            throw FormatError(
+                file: files.describe(name), place: .field(member),
+                reason: "is not a member of this format \(manifest.major).\(manifest.minor)")
+        }
+    }
+}
+
+extension PackageContents {
+    /// The features that a package of these contents has.
+    func features(hasBlobs: Bool) -> (required: [PackageFormat.Feature], optional: [PackageFormat.Feature]) {
+        let isScaled = coverage.contains { $0.scaling != nil }
+        return (
+            [.graph] + (hasBlobs ? [.weightBlobs] : []),
+            [.sourceMap] + (assets.isEmpty ? [] : [.assets]) + (isScaled ? [.scaledChannels] : [])
+                + (hasOrigins ? [.origins] : [])
+        )
+    }
+}
+
+extension JSON {
+    /// The path of the first member, of an object anywhere in this value, that `other` lacks.
+    fileprivate func member(missingIn other: JSON) -> String? {
+        switch (self, other) {
+        case (.object(let members), .object):
+            for member in members {
+                guard let value = other[member.key] else { return member.key }
+                if let path = member.value.member(missingIn: value) { return "\(member.key).\(path)" }
+            }
+        case (.array(let elements), .array(let others)):
+            for (index, (element, value)) in zip(elements, others).enumerated() {
+                if let path = element.member(missingIn: value) { return "\(index).\(path)" }
+            }
+        default: break
+        }
+        return nil
+    }
+}

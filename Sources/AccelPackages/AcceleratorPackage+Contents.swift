@@ -1,0 +1,42 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+extension AcceleratorPackage {
+    /// All that the package was made of. Its tensors are views into the package.
+    /// - Throws: `FormatError` for a source map or an asset that was changed.
+    public var contents: PackageContents {
+        get throws {
+            let map = try sourceMap()
+            return PackageContents(
+                graph: graph, coverage: map.coverage, unusedTensors: map.unusedTensors,
+                keptTensors: map.keptTensors, provenance: manifest.provenance,
+                assets: try manifest.assetNames.compactMap(asset))
+        }
+    }
+
+    /// The files of this package that are not, byte for byte, those of a package of `contents`; sorted by name. No bytes of
+    /// weights are read where `contents` has this package's own tensors.
+    public func files(differingFrom contents: PackageContents) throws -> [String] {
+        let own = Dictionary(
+            sections.map { (Place(blobs[$0.blob][$0.offset..<$0.offset + $0.byteCount]), $0.digest) }
+        ) { first, _ in first }
+        var layout = BlobLayout()
+        let indices = contents.storedSections.map { content in
+            layout.place(byteCount: content.count, digest: own[Place(content)] ?? TreeDigest.digest(of: content)).index
+        }
+        let documents = try PackageDocuments(contents, layout: layout, indices: indices)
+        func file(_ name: String, _ content: ByteView) -> Manifest.File {
+            Manifest.File(name: name, byteCount: content.count, digest: TreeDigest.digest(of: content))
+        }
+        let wanted =
+            layout.files + documents.tables.map { file($0.name, $0.content) }
+            + contents.assets.map { file("\(PackageFormat.assetsFolder)/\($0.name)", $0.content) }
+        let names = Set(manifest.files.map(\.name) + wanted.map(\.name))
+        let differing = names.filter { name in manifest.file(name) != wanted.first { $0.name == name } }
+        let text = ByteView(Array(documents.manifest(wanted).text.utf8))
+        let isSame = try files.content(PackageFormat.manifestName) == text
+        return (differing + (isSame ? [] : [PackageFormat.manifestName])).sorted()
+    }
+}

@@ -1,0 +1,91 @@
+import AccelByteIO
+public import AccelTensors
+import AccelWeightCompression
+import CAccelKernels
+
+extension AcceleratorPackage {
+    /// Writes the weights as a runtime sees them, as the tensors of the checkpoint that they were made of, to a safetensors
+    /// file. Rows are decoded and written block by block, so memory does not grow with the model; only a weight that is stored
+    /// as lengths and directions is decoded whole.
+    /// - Parameter elementType: float32 or float16.
+    /// - Returns: the names of the tensors that were written.
+    /// - Throws: `RequestError` for another element type, `FormatError` for a value that float16 cannot hold.
+    @discardableResult
+    public func decompress(
+        to path: String, as elementType: ElementType, progress: (_ tensor: String) -> Void = { _ in }
+    ) throws -> [String] {
+        guard elementType == .float32 || elementType == .float16 else {
+            throw RequestError("weights are decompressed to float32 or float16, not to \(elementType.rawValue)")
+        }
+        let map = try sourceMap()
+        let originals = map.originals
+        var output = DecompressedFile(
+            writer: try SafetensorsWriter(
+                replacing: path, as: .weights,
+                entries: originals.map {
+                    SafetensorsWriter.Entry(name: $0.name, elementType: elementType, shape: $0.shape)
+                }), elementType: elementType, package: self.path)
+        for entry in map.coverage {
+            progress(entry.tensor.name)
+            if let derivation = entry.derivation, derivation.rule == .weightNorm {
+                let (weight, sources) = (entry.tensor, derivation.sources)
+                var floats: [Float] = []
+                try entry.decode { rows, _ in floats += rows }
+                let (lengths, directions) = WeightNorm.factors(
+                    of: floats, shape: weight.shape, lengthShape: sources[0].shape)
+                try output.append(lengths, of: sources[0].name)
+                try output.append(directions, of: sources[1].name)
+            } else {
+                // The elements of a reshaped tensor stay in their order.
+                for name in [entry.derivation?.sources[0].name ?? entry.tensor.name] + entry.copies {
+                    try entry.decode { rows, start in try output.append(rows, of: name, from: start) }
+                }
+            }
+        }
+        for tensor in map.keptTensors { try output.append(tensor.floats(), of: tensor.name) }
+        try output.finish()
+        return originals.map(\.name)
+    }
+}
+
+/// A safetensors file of decompressed tensors.
+private struct DecompressedFile: ~Copyable {
+    var writer: SafetensorsWriter
+    let elementType: ElementType
+    /// For errors.
+    let package: String
+
+    mutating func append(_ floats: [Float], of name: String, from start: Int = 0) throws {
+        if elementType == .float32 {
+            try floats.withUnsafeBytes { try writer.append($0) }
+            return
+        }
+        if let index = floats.firstIndex(where: { !($0.magnitude < 65520) }) {
+            throw FormatError(
+                file: package, place: .tensor(name, index: start + index),
+                reason: "\(floats[index]) is beyond float16's largest number, 65504; decompress to float32")
+        }
+        var halves = [UInt16](repeating: 0, count: floats.count)
+        ck_f32_to_f16(floats, &halves, floats.count)
+        try halves.withUnsafeBytes { try writer.append($0) }
+    }
+
+    consuming func finish() throws { try writer.finish() }
+}
+
+extension CoverageEntry {
+    /// Hands the tensor to `body` in blocks of rows, as float32, and with them the index of the first element.
+    fileprivate func decode(_ body: (_ floats: [Float], _ start: Int) throws -> Void) throws {
+        let columns = max(tensor.shape.columns, 1)
+        let rowsAtOnce = max(1, (1 << 18) / columns)
+        for start in stride(from: 0, to: tensor.shape.columns == 0 ? 0 : tensor.shape.rows, by: rowsAtOnce) {
+            let rows = start..<min(start + rowsAtOnce, tensor.shape.rows)
+            var floats = [Float](repeating: 0, count: rows.count * columns)
+            floats.withUnsafeMutableBufferPointer {
+                tensor.codec.decode(rows, of: tensor, into: $0)
+                scaling?.inverse.apply(to: $0, rows: rows)
+            }
+            try body(floats, start * columns)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import AccelByteIO
+import AccelTensors
+import AccelWeightCompression
+
+/// Writes weights-NNNN.bin one section after the other; equal sections once. Only digests stay in memory.
+struct BlobWriter: ~Copyable {
+    private static let groupBytes = 16 << 20
+    private let folder: String
+    private(set) var layout: BlobLayout
+    private var current: AtomicFile?
+    private var blobCount = 0
+    /// Sections that are views into the blobs, by where they are mapped. The views keep the places from other uses.
+    private var mapped: [Place: (index: Int, view: ByteView)] = [:]
+
+    init(folder: String, maximumBytes: Int = PackageFormat.maximumBlobBytes) {
+        self.folder = folder
+        layout = BlobLayout(maximumBytes: maximumBytes)
+    }
+
+    /// The index of the section that holds each of these contents; those that are not there already are written now.
+    mutating func indices(of contents: [ByteView]) throws -> [Int] {
+        let known = contents.map { mapped[Place($0)]?.index }
+        let groups = Self.groups(zip(contents, known).filter { $1 == nil }.map(\.0))
+        let threads = Parallel.processorCount
+        var written: [Int] = []
+        var digests = try TreeDigest.digests(of: groups.first ?? [], threads: threads)
+        for (group, next) in zip(groups, groups.dropFirst() + [[]]) {
+            // The disk and the processor have work at the same time.
+            digests = try Parallel.alongside(threads: threads) {
+                try TreeDigest.digests(of: next, threads: threads)
+            } _: {
+                for (content, digest) in zip(group, digests) { written.append(try write(content, digest)) }
+            }.1
+        }
+        var rest = written[...]
+        return known.map { $0 ?? rest.removeFirst() }
+    }
+
+    /// Contents that are hashed together, since many are hashed faster than one by one.
+    private static func groups(_ contents: [ByteView]) -> [[ByteView]] {
+        var groups: [[ByteView]] = []
+        var room = 0
+        for content in contents {
+            if room <= 0 {
+                groups.append([])
+                room = groupBytes
+            }
+            groups[groups.count - 1].append(content)
+            room -= content.count
+        }
+        return groups
+    }
+
+    private mutating func write(_ content: ByteView, _ digest: Digest) throws -> Int {
+        let (index, isNew) = layout.place(byteCount: content.count, digest: digest)
+        guard isNew else { return index }
+        if layout.sections[index].blob == blobCount {
+            try finishBlob()
+            current = try AtomicFile(
+                replacing: "\(folder)/\(PackageFormat.blobName(blobCount))", as: .internal, isSynced: false,
+                isLarge: true)
+            blobCount += 1
+        }
+        try current?.write(content)
+        try current?.pad(to: PackageFormat.sectionAlignment)
+        return index
+    }
+
+    /// Writes the sections of tensors now.
+    /// - Returns: the tensors as they lie in the blobs, so that their memory can be let go.
+    mutating func keep(_ tensors: [CompressedTensor]) throws -> [CompressedTensor] {
+        var indices = try indices(of: tensors.flatMap(\.sections))[...]
+        var maps: [Int: ByteView] = [:]
+        return try tensors.map { tensor in
+            let views = try indices.prefix(tensor.sections.count).map { index in
+                let section = layout.sections[index]
+                let map = try maps[section.blob] ?? content(ofBlob: section.blob)
+                maps[section.blob] = map
+                let view = map[section.offset..<section.offset + section.byteCount]
+                mapped[Place(view)] = (index, view)
+                return view
+            }
+            indices = indices.dropFirst(tensor.sections.count)
+            return try CompressedTensor(
+                name: tensor.name, elementType: tensor.elementType, shape: tensor.shape, codec: tensor.codec,
+                sections: views)
+        }
+    }
+
+    private mutating func content(ofBlob index: Int) throws -> ByteView {
+        if index == blobCount - 1, let content = try current?.mapped() { return content }
+        return try MappedFile("\(folder)/\(PackageFormat.blobName(index))").bytes
+    }
+
+    /// Call once after the last section.
+    mutating func finishBlob() throws {
+        guard let file = current.take() else { return }
+        try file.commit()
+    }
+}
+
+/// Where bytes are in memory.
+struct Place: Hashable {
+    let start: UInt
+    let count: Int
+    init(_ bytes: ByteView) {
+        start = bytes.withBytes { UInt(bitPattern: $0.baseAddress) }
+        count = bytes.count
+    }
+}

@@ -1,0 +1,148 @@
+import AccelByteIO
+
+/// A record of the cache, for people.
+public struct CacheEntry: Equatable, Sendable {
+    public var record: CacheRecord
+    /// Nanoseconds since 1970, to the hour.
+    public var lastUse: Int64
+    /// Of all its blobs; equal blobs count once for each record.
+    public var byteCount: Int { record.files.reduce(0) { $0 + $1.byteCount } }
+}
+
+extension Cache {
+    /// The sound records, the most recently used first.
+    public var entries: [CacheEntry] {
+        guard readingObjection == nil else { return [] }
+        return folder.survey(.records).digests.compactMap { key in
+            guard let record = try? folder.record(key), let identity = Files.identity(of: folder.recordPath(key)) else {
+                return nil
+            }
+            return CacheEntry(record: record, lastUse: identity.modifiedNanoseconds)
+        }.sorted { ($1.lastUse, $0.record.key.digest) < ($0.lastUse, $1.record.key.digest) }
+    }
+
+    /// The one record whose key starts with these hexadecimal digits; nil when there is none, or more than one.
+    public func entry(_ prefix: String) -> CacheEntry? {
+        let found = entries.filter { $0.record.key.digest.description.hasPrefix(prefix) }
+        return found.count == 1 ? found[0] : nil
+    }
+}
+
+/// Why a conversion finds its result in the cache, or does not.
+public struct CacheExplanation: Sendable {
+    /// A field of the key that differs; empty where a side does not have it.
+    public struct Difference: Equatable, Sendable, CustomStringConvertible {
+        public var field: String
+        public var earlier: String
+        public var now: String
+
+        public var description: String {
+            switch (earlier, now) {
+            case ("", let now): "\(field): not there before, \(now) now"
+            case (let earlier, ""): "\(field): \(earlier) before, not there now"
+            case (let earlier, let now): "\(field): \(earlier) before, \(now) now"
+            }
+        }
+    }
+    public let key: CacheKey
+    /// nil: it is a hit.
+    public let miss: CacheMiss?
+    /// The record whose key is most like this one; nil for a hit, or when there is none of its kind.
+    public let nearest: CacheRecord?
+    /// What tells the key from the nearest one's, the first field first.
+    public let differences: [Difference]
+
+    public var text: String {
+        let name = "\(key.kind.rawValue) \(key.digest)"
+        guard let miss else { return "\(name): hit\n" }
+        var lines = ["\(name): miss, because \(miss.reason)"]
+        if let nearest {
+            lines.append("the nearest earlier \(key.kind.rawValue) is \(nearest.key.digest) of \(nearest.model):")
+            lines += differences.map { "  \($0)" }
+        } else if miss.reason == .noRecord {
+            lines.append("there is no earlier \(key.kind.rawValue) to compare it with")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+extension Cache {
+    /// Why `key` hits or misses, down to the fields in which it differs from the nearest earlier key.
+    public func explain(_ key: CacheKey) -> CacheExplanation {
+        let outcome: CacheMiss? =
+            switch key.kind {
+            case .package: package(for: key).failure
+            case .tensor, .export, .statistics: contentMiss(for: key)
+            }
+        guard let outcome else { return CacheExplanation(key: key, miss: nil, nearest: nil, differences: []) }
+        let others = entries.map(\.record).filter { $0.key.kind == key.kind && $0.key != key }
+        // The first of the least different ones is the most recent.
+        let nearest = others.map { ($0, $0.key.differences(from: key)) }.min { $0.1.count < $1.1.count }
+        return CacheExplanation(
+            key: key, miss: outcome, nearest: nearest?.0, differences: nearest?.1 ?? [])
+    }
+
+    private func contentMiss(for key: CacheKey) -> CacheMiss? {
+        do throws(CacheMiss) {
+            if let objection = readingObjection { throw objection }
+            for file in try folder.record(key.digest).files { _ = try folder.verifiedBlob(file) }
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension CacheKey {
+    /// The fields that tell another key from this one, in the order of that key. Of a field that is a JSON document in both it
+    /// is the first place within that differs.
+    public func differences(from now: CacheKey) -> [CacheExplanation.Difference] {
+        let old = Dictionary(fields.map { ($0.name, $0.value) }) { first, _ in first }
+        let new = Dictionary(now.fields.map { ($0.name, $0.value) }) { first, _ in first }
+        let gone = fields.map(\.name).filter { new[$0] == nil }
+        return (now.fields.map(\.name) + gone).filter { old[$0] != new[$0] }.map { name in
+            func document(_ text: String?) -> JSON? {
+                text.flatMap { $0.hasPrefix("{") ? try? JSON.parse(ByteView(Array($0.utf8)), file: name) : nil }
+            }
+            if let old = document(old[name]), let new = document(new[name]),
+                let place = Self.firstDifference(old, new, at: name)
+            {
+                return place
+            }
+            return CacheExplanation.Difference(field: name, earlier: old[name] ?? "", now: new[name] ?? "")
+        }
+    }
+
+    private static func firstDifference(_ old: JSON, _ new: JSON, at place: String) -> CacheExplanation.Difference? {
+        if old == new { return nil }
+        switch (old, new) {
+        case (.object(let left), .object(let right)):
+            for name in left.map(\.key) + right.map(\.key) {
+                let (a, b) = (left.first { $0.key == name }?.value, right.first { $0.key == name }?.value)
+                if a == b { continue }
+                guard let a, let b else {
+                    return .init(field: "\(place).\(name)", earlier: a?.text() ?? "", now: b?.text() ?? "")
+                }
+                return firstDifference(a, b, at: "\(place).\(name)")
+            }
+        case (.array(let left), .array(let right)):
+            for index in 0..<max(left.count, right.count) {
+                let (a, b) = (left.dropFirst(index).first, right.dropFirst(index).first)
+                if a == b { continue }
+                guard let a, let b else {
+                    return .init(field: "\(place)[\(index)]", earlier: a?.text() ?? "", now: b?.text() ?? "")
+                }
+                return firstDifference(a, b, at: "\(place)[\(index)]")
+            }
+        default: break
+        }
+        return .init(field: place, earlier: old.text(), now: new.text())
+    }
+}
+
+extension Result {
+    package var failure: Failure? {
+        guard case .failure(let failure) = self else { return nil }
+        return failure
+    }
+}

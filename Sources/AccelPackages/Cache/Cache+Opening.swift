@@ -1,0 +1,85 @@
+public import AccelByteIO
+
+/// A package that lies in the cache, to be opened where it is. Clean-ups leave it alone while this value lives.
+public final class CachedPackage: Sendable {
+    public let path: String
+    public let package: AcceleratorPackage
+    /// Has the lease.
+    private let cache: Cache
+
+    init(_ path: String, in cache: Cache) throws {
+        self.path = path
+        package = try AcceleratorPackage(at: path)
+        self.cache = cache
+    }
+}
+
+extension Cache {
+    /// Opens a package from an earlier conversion in place: its files have no other copies, where the file system has links.
+    /// - Parameter key: as `cache get` and `cache list` print it.
+    /// - Throws: `RequestError` when the cache cannot be written.
+    public func open(_ key: Digest) throws -> Result<CachedPackage, CacheMiss> {
+        if let miss = obtained(key).failure { return .failure(miss) }
+        // What a clean-up has just removed may have been stored again: it must not be in the middle of it.
+        return try FileLock.guarding(folder.gatePath, exclusively: false) {
+            lease(key)
+            do {
+                return .success(try opened(try package(for: key).get()))
+            } catch let miss as CacheMiss {
+                return .failure(miss)
+            }
+        }
+    }
+
+    private func opened(_ record: CacheRecord) throws -> CachedPackage {
+        let path = folder.packagePath(record.key.digest)
+        noteUse(of: record.key.digest)
+        if Files.kindWithoutFollowing(path) == .folder {
+            if record.files.allSatisfy({ isSound($0, in: path) }), let opened = try? CachedPackage(path, in: self) {
+                return opened
+            }
+            try folder.removePackage(path)
+            guard Files.kindWithoutFollowing(path) == nil else {
+                throw CacheMiss(.unusable("\(path) holds files that accelc has not made; move them away"))
+            }
+        }
+        for file in record.files { _ = try folder.verifiedBlob(file) }
+        try folder.link(record.files, into: path)
+        return try CachedPackage(path, in: self)
+    }
+
+    /// Opens it for whoever is told its path: clean-ups leave it alone for an hour.
+    public func openLasting(_ key: Digest) throws -> Result<CachedPackage, CacheMiss> {
+        let opened = try open(key)
+        if case .success = opened { try CacheLease.leave(key, in: folder) }
+        return opened
+    }
+
+    private func isSound(_ file: CacheRecord.File, in path: String) -> Bool {
+        let path = "\(path)/\(file.path)"
+        guard let content = try? folder.opened(path) else { return false }
+        return content.bytes.count == file.byteCount && folder.isSound(content, file.digest)
+    }
+}
+
+extension CacheFolder {
+    /// Makes a folder of blobs under their files' names. One that is there already stays.
+    func link(_ files: [CacheRecord.File], into path: String) throws {
+        let partial = "\(Files.parentFolder(of: path) ?? root)/\(CacheNames.partial())"
+        do {
+            for file in files {
+                let name = "\(partial)/\(file.path)"
+                try makeParent(of: name)
+                let blob = blobPath(file.digest)
+                try keepingNotes(of: [file]) {
+                    try Files.copy(blob, to: name, mode: 0o444, mayLink: mayLink(blob), isSynced: false)
+                }
+            }
+            try Files.rename(partial, to: path)
+        } catch {
+            try? Files.removeTree(partial)
+            // Another process may have been faster with the same.
+            guard Files.kindWithoutFollowing(path) == .folder else { throw error }
+        }
+    }
+}

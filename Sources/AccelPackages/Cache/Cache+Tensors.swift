@@ -1,0 +1,91 @@
+import AccelByteIO
+public import AccelTensors
+public import AccelWeightCompression
+
+extension Cache {
+    /// A compressed tensor from an earlier conversion, as a view into the cache; its bytes are verified.
+    /// - Parameter source: gives the result its name.
+    public func tensor(
+        for key: CacheKey, source: StoredTensor, codec: any WeightCodec
+    ) -> Result<(tensor: CompressedTensor, distortion: Distortion), CacheMiss> {
+        do throws(CacheMiss) {
+            if let objection = readingObjection { throw objection }
+            lease(key.digest)
+            let record = try folder.record(key.digest)
+            guard let distortion = record.distortion, let file = record.files.first else {
+                throw CacheMiss(.malformedRecord("it is not that of a tensor"))
+            }
+            let content = try folder.verifiedBlob(file)
+            guard let codec = try? codec.settled(for: source) else {
+                throw CacheMiss(.malformedRecord("its source cannot be stored so"))
+            }
+            let tensor = try CompressedTensor.joined(
+                content, name: source.name, elementType: source.elementType, shape: source.shape, codec: codec)
+            noteUse(of: key.digest)
+            return .success((tensor, distortion))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Keeps a compressed tensor.
+    /// - Returns: the same tensor as a view into the cache, so that its memory can be let go; nil when the cache cannot
+    ///   be written.
+    public func store(
+        _ tensor: CompressedTensor, _ distortion: Distortion, for key: CacheKey, model: String
+    ) -> CompressedTensor? {
+        guard [distortion.squaredError, distortion.energy, distortion.maximumError].allSatisfy(\.isFinite) else {
+            return nil
+        }
+        return writing { folder in
+            lease(key.digest)
+            var file = try folder.putBlob(tensor.joinedParts)
+            file.path = "sections"
+            let record = CacheRecord(key: key, files: [file], model: model, distortion: distortion)
+            try folder.putRecord(record)
+            remote?.add(record)
+            return try tensor.replacingSections(by: try folder.blob(file))
+        }
+    }
+}
+
+/// A compressed tensor as one file: its sections, each padded to a multiple of 64 bytes. The codec knows their sizes.
+extension CompressedTensor {
+    var joinedParts: [ByteView] {
+        sections.flatMap { section in
+            let rest = section.count % PackageFormat.sectionAlignment
+            return rest == 0
+                ? [section] : [section, ByteView(ByteBuffer(count: PackageFormat.sectionAlignment - rest))]
+        }
+    }
+
+    /// The same tensor with its bytes in `content`, which has what `joinedParts` gives.
+    func replacingSections(by content: ByteView) throws(CacheMiss) -> CompressedTensor {
+        try Self.joined(content, name: name, elementType: elementType, shape: shape, codec: codec)
+    }
+
+    /// - Throws: a miss when the bytes are not those of such a tensor.
+    static func joined(
+        _ content: ByteView, name: String, elementType: ElementType, shape: Shape, codec: any WeightCodec
+    ) throws(CacheMiss) -> CompressedTensor {
+        var offset = 0
+        var sections: [ByteView] = []
+        for layout in codec.sections(elementType: elementType, shape: shape) {
+            guard layout.byteCount <= content.count - offset else {
+                throw CacheMiss(.malformedRecord("its content is too short for the codec"))
+            }
+            sections.append(content[offset..<offset + layout.byteCount])
+            let rest = layout.byteCount % PackageFormat.sectionAlignment
+            offset += layout.byteCount + (rest == 0 ? 0 : PackageFormat.sectionAlignment - rest)
+        }
+        guard offset == content.count else {
+            throw CacheMiss(.malformedRecord("its content is too long for the codec"))
+        }
+        do {
+            return try CompressedTensor(
+                name: name, elementType: elementType, shape: shape, codec: codec, sections: sections)
+        } catch {
+            throw CacheMiss(.malformedRecord("\(error)"))
+        }
+    }
+}

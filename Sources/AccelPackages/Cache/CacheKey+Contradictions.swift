@@ -1,0 +1,89 @@
+import AccelByteIO
+
+/// What a result says of itself, compared with the key that it is stored under. All of these are parts of both; of a package made
+/// with a target the recipe is not, for it holds what was chosen.
+extension CacheKey {
+    private func value(_ name: String) -> String? { fields.first { $0.name == name }?.value }
+
+    /// Returns what a package's manifest says against its being the result; nil when nothing does.
+    func contradiction(with manifest: Manifest) -> String? {
+        let provenance = manifest.provenance
+        let claims = [
+            ("tool version", provenance.toolVersion), ("numerics version", "\(provenance.numericsVersion)"),
+            ("shapes", manifest.functions.map(\.name).joined(separator: " ")),
+        ]
+        if let found = contradiction(claims) { return found }
+        if value("option target") == nil, let found = contradiction(recipe: provenance.recipe) { return found }
+        let found = Self.fields(of: provenance.sources)
+        return Self.difference(sources, found)
+    }
+
+    /// Returns what an export says against its being the result; nil when nothing does.
+    /// - Parameter provenance: `accelc.*`, as exporters write it.
+    public func contradiction(withExport provenance: [String: String]) -> String? {
+        if let package = value("package") { return contradiction([("package", package, provenance["accelc.package"])]) }
+        let claims = [
+            ("tool version", value("tool version"), provenance["accelc.version"]),
+            ("shapes", value("shapes"), provenance["accelc.shapes"]),
+        ]
+        if let found = contradiction(claims) { return found }
+        // Weights that the format cannot express have rules of their own, before those that were asked for.
+        let recipe = try? JSON.parse(ByteView(Array((provenance["accelc.recipe"] ?? "").utf8)), file: "recipe")
+        if let found = contradiction(recipe: recipe ?? .null, ignoringFirstRules: true) { return found }
+        let prefix = "accelc.source."
+        let found = provenance.filter { $0.key.hasPrefix(prefix) }.sorted { $0.key < $1.key }.map {
+            Field("source \($0.key.dropFirst(prefix.count))", $0.value)
+        }
+        // An export has the digests alone.
+        let wanted = sources.map { Field($0.name, String($0.value.suffix(64))) }
+        return Self.difference(wanted, found)
+    }
+
+    private var sources: [Field] { fields.filter { $0.name.hasPrefix("source ") } }
+
+    private func contradiction(_ claims: [(name: String, found: String)]) -> String? {
+        contradiction(claims.map { ($0.name, value($0.name), $0.found) })
+    }
+
+    private func contradiction(_ claims: [(name: String, wanted: String?, found: String?)]) -> String? {
+        claims.first { $0.wanted != $0.found }.map { claim in
+            "\(claim.name) \(claim.found ?? "of nothing") instead of \(claim.wanted ?? "nothing")"
+        }
+    }
+
+    private func contradiction(recipe found: JSON, ignoringFirstRules: Bool = false) -> String? {
+        let text = value("recipe") ?? ""
+        guard var wanted = try? JSON.parse(ByteView(Array(text.utf8)), file: "recipe") else { return "no recipe" }
+        var found = found
+        if ignoringFirstRules {
+            let rules = wanted.rules
+            wanted.rules = []
+            let isSuffix = found.rules.count >= rules.count && Array(found.rules.suffix(rules.count)) == rules
+            if isSuffix { found.rules = [] }
+        }
+        return wanted == found ? nil : "the recipe \(found.text()) instead of \(text)"
+    }
+
+    private static func difference(_ wanted: [Field], _ found: [Field]) -> String? {
+        guard Set(wanted) != Set(found) else { return nil }
+        let name = Set(wanted).symmetricDifference(found).map(\.name).min() ?? "source"
+        func text(_ fields: [Field]) -> String { fields.first { $0.name == name }?.value ?? "nothing" }
+        return "\(name): \(text(found)) instead of \(text(wanted))"
+    }
+}
+
+extension JSON {
+    /// The member `rules` of an object.
+    fileprivate var rules: [JSON] {
+        get {
+            guard case .object(let members) = self,
+                case .array(let rules)? = members.first(where: { $0.key == "rules" })?.value
+            else { return [] }
+            return rules
+        }
+        set {
+            guard case .object(let members) = self else { return }
+            self = .object(members.map { $0.key == "rules" ? JSON.Member("rules", .array(newValue)) : $0 })
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import AccelByteIO
+
+extension Cache {
+    /// Something in the cache that is not as it should be.
+    public struct Damage: Equatable, Sendable {
+        public var path: String
+        public var reason: String
+    }
+
+    /// Reads every byte of the cache.
+    /// - Parameters:
+    ///   - repairing: puts what is damaged into quarantine, so that it is computed again.
+    ///   - exports: what reads the origin of exports of a format; nil for an unknown one, whose exports are not looked into.
+    /// - Returns: what is damaged, sorted by path; records that name a missing blob too.
+    public func check(
+        repairing: Bool = false, exports: (_ format: String) -> ExportProvenance? = { _ in nil },
+        progress: (_ path: String) -> Void = { _ in }
+    ) throws -> [Damage] {
+        try requireUsable()
+        var damage: [Damage] = []
+        for path in folder.survey(.memos).entries + folder.survey(.verified).entries {
+            if case .failure(let reason) = content(path) { damage.append(Damage(path: path, reason: reason)) }
+        }
+        for digest in folder.survey(.blobs).digests {
+            let path = folder.blobPath(digest)
+            progress(path)
+            let content: ByteView
+            switch self.content(path) {
+            case .success(nil): continue
+            case .success(let found?): content = found
+            case .failure(let reason):
+                damage.append(Damage(path: path, reason: reason))
+                continue
+            }
+            if SHA256.digest(of: content) != digest {
+                damage.append(Damage(path: path, reason: "its bytes do not have the digest that is its name"))
+            }
+        }
+        let broken = Set(damage.map(\.path))
+        if repairing {
+            for item in damage { folder.quarantine(item.path, reason: item.reason) }
+        }
+        for key in folder.survey(.records).digests {
+            let path = folder.recordPath(key)
+            do throws(CacheMiss) {
+                let record = try folder.record(key)
+                for file in record.files where repairing || !broken.contains(folder.blobPath(file.digest)) {
+                    _ = try folder.blob(file)
+                }
+                if record.files.contains(where: { broken.contains(folder.blobPath($0.digest)) }) { continue }
+                if let reason = contradiction(in: record, exports) { throw CacheMiss(.wrongResult(reason)) }
+            } catch  where Files.kindWithoutFollowing(path) != nil {
+                damage.append(Damage(path: path, reason: "\(error.reason)"))
+                if repairing { folder.quarantine(path, reason: "\(error.reason)") }
+            } catch {}
+        }
+        for key in folder.survey(.packages).digests {
+            let path = folder.packagePath(key)
+            guard let record = try? folder.record(key), !record.files.allSatisfy({ isWhole($0, in: path) }) else {
+                continue
+            }
+            damage.append(Damage(path: path, reason: "a file in it is not the one that the record names"))
+            // The contents that it is made of have been looked at: it is put together again.
+            if repairing { try folder.removePackage(path) }
+        }
+        return damage.sorted { $0.path < $1.path }
+    }
+
+    /// Returns what a whole result says against its being what the key asks for, every byte compared with what names it inside; nil when
+    /// nothing does.
+    private func contradiction(in record: CacheRecord, _ exports: (String) -> ExportProvenance?) -> String? {
+        switch record.key.kind {
+        case .tensor, .statistics: return nil
+        case .export:
+            let format = record.key.fields.first { $0.name == "export format" }?.value ?? ""
+            guard let provenance = exports(String(format.prefix { $0 != " " })) else { return nil }
+            return folder.contradiction(ofExport: record, provenance)
+        case .package:
+            do {
+                try folder.openedPackage(record).check()
+                return nil
+            } catch let error as CacheMiss {
+                return "\(error.reason)"
+            } catch {
+                return "\(error)"
+            }
+        }
+    }
+
+    private enum Found {
+        /// nil: a clean-up has just removed it.
+        case success(ByteView?)
+        case failure(String)
+    }
+
+    private func content(_ path: String) -> Found {
+        do throws(CacheMiss) {
+            if let content = try folder.opened(path)?.bytes { return .success(content) }
+            return Files.kindWithoutFollowing(path) == nil ? .success(nil) : .failure("cannot be read")
+        } catch {
+            return .failure("\(error.reason)")
+        }
+    }
+
+    private func isWhole(_ file: CacheRecord.File, in path: String) -> Bool {
+        guard let content = (try? folder.opened("\(path)/\(file.path)"))?.bytes else { return false }
+        return content.count == file.byteCount && SHA256.digest(of: content) == file.digest
+    }
+
+    /// What lies in the cache's folder and is not the cache's, sorted: it is never touched.
+    public var foreign: [String] { readingObjection == nil ? folder.foreign : [] }
+
+    /// Removes everything of this layout but what is foreign; other layouts belong to other versions, and stay.
+    /// - Throws: `RequestError` for a folder that is no cache.
+    public func clear() throws {
+        try requireUsable()
+        try folder.removeAll()
+        state.withLock { $0.isPrepared = false }
+    }
+
+    /// - Throws: `RequestError` for a folder that is no cache, or is another's. That there is none is no error.
+    public func requireUsable() throws {
+        if let objection = readingObjection {
+            throw RequestError("\(root) is not used as a cache: \(objection.reason)", status: .unavailable)
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import AccelByteIO
+
+/// What makes a folder a cache: our `CACHEDIR.TAG` and `v1/format.json`. The tag is made first and the format last, both synced; so
+/// what a process that was killed has left, or a power cut, is a cache that is not finished, and can be told from anything else.
+extension CacheFolder {
+    enum Standing: Equatable {
+        case absent
+        case cache
+        /// Nothing but what this tool makes, or an empty folder: it may become a cache.
+        case unfinished
+        /// Somebody else's, and why.
+        case foreign(String)
+    }
+
+    var standing: Standing {
+        switch Files.kind(of: root) {
+        case nil: return .absent
+        case .folder?: break
+        case let kind?: return .foreign("there is \(kind) of that name")
+        }
+        if isTagged, minimumReader != nil, Files.kindWithoutFollowing(top) == .folder { return .cache }
+        guard let stranger = (isTagged ? foreignInTop : foreign).first else { return .unfinished }
+        return .foreign(
+            "accelc has not made this folder, or not all of it (\(stranger)): name an empty or a new one by --cache or $ACCELC_CACHE"
+        )
+    }
+
+    /// Whether the folder says that it is a cache of accelc's.
+    var isTagged: Bool { holds(tagPath, Self.tagText) }
+
+    /// Why this tool must not use what is there; nil when it may.
+    func objection() -> String? {
+        if case .foreign(let reason) = standing { return reason }
+        if let minimum = minimumReader, minimum > 1 {
+            return "\(formatPath) asks for a newer accelc; the cache is left alone"
+        }
+        return trustsOthers ? nil : distrust
+    }
+
+    /// Why others may decide what is in the cache; nil when they may not.
+    private var distrust: String? {
+        let advice =
+            "give --trust-shared-cache, or set ACCELC_TRUST_SHARED_CACHE=1, where they are trusted with what models hold"
+        for path in [root, top] {
+            guard let access = Files.access(of: path), let reason = Self.distrust(of: access) else { continue }
+            if access.owner != Files.user { return "\(path) \(reason): name another folder, or \(advice)" }
+            // What is in it by now stays theirs when the folder is closed.
+            return "\(path) \(reason): \(advice); else empty it by \"accelc cache clear\" with that option, and run "
+                + "\"chmod go-w \(root)\""
+        }
+        return nil
+    }
+
+    /// Takes a cache of one's own out of others' reach: what an earlier version made is as open as its umask was.
+    func close() {
+        guard !trustsOthers, let access = Files.access(of: top), access.owner == Files.user else { return }
+        if access.mode & 0o077 != 0 { Files.setMode(0o700, of: top) }
+    }
+
+    /// Makes what tells this tool, people and backup programs what this folder is.
+    func prepare() throws {
+        if standing == .cache {
+            // Killed before the last file of an earlier version's order.
+            if !foreignInRoot.contains(readmePath) { try write(Self.readmeText, to: readmePath) }
+            return
+        }
+        if let objection = objection() { throw RequestError(objection, status: .unavailable) }
+        if let parent = Files.parentFolder(of: root) { try Files.makeFolder(parent) }
+        try makeFolder(root)
+        try write(Self.tagText, to: tagPath)
+        try write(Self.readmeText, to: readmePath)
+        try makeFolder(top)
+        if minimumReader == nil { try write(Self.formatText, to: formatPath) }
+    }
+
+    private func write(_ text: String, to path: String) throws {
+        guard !holds(path, text) else { return }
+        var file = try AtomicFile(replacing: path, as: .internal)
+        try file.write(text)
+        try file.commit()
+    }
+
+    private var tagPath: String { "\(root)/CACHEDIR.TAG" }
+    private var readmePath: String { "\(root)/README" }
+    var formatPath: String { "\(top)/format.json" }
+
+    private static let formatText = #"{"layout":\#(layout),"min_reader":1}"# + "\n"
+    private static let tagText = """
+        Signature: 8a477f597d28d172789f06886806bc55
+        # This file marks a cache folder of accelc: see https://bford.info/cachedir/
+
+        """
+    private static let readmeText = """
+        accelc keeps here what conversions can use again. All of it can be removed at any time, best with
+        `accelc cache clear`; `accelc cache gc` removes what has not been used for long. \(layoutName)/ is the layout
+        of this version: cas/ holds contents by their SHA-256, ac/ says which conversion had which contents.
+
+        """
+
+    /// The files in the cache's folder, by name, and what tells whether one is ours. A power cut may have emptied one that an earlier
+    /// version wrote, or left zeros of it.
+    var marks: [String: (isOurs: (String) -> Bool, text: String)] {
+        func isOurs(_ text: String) -> (String) -> Bool {
+            { path in
+                self.holds(path, text)
+                    || (try? MappedFile(path).bytes.withBytes { $0.count < 4096 && $0.allSatisfy { $0 == 0 } }) == true
+            }
+        }
+        return [
+            "CACHEDIR.TAG": (isOurs(Self.tagText), Self.tagText), "README": (isOurs(Self.readmeText), Self.readmeText),
+        ]
+    }
+
+    private func holds(_ path: String, _ text: String) -> Bool {
+        guard Files.kindWithoutFollowing(path) == .file, let content = try? MappedFile(path).bytes else { return false }
+        return content.withBytes { $0.elementsEqual(text.utf8) }
+    }
+
+    /// The oldest version that may read the layout; nil where nothing says so: a power cut may have emptied the file.
+    private var minimumReader: Int? {
+        guard Files.kindWithoutFollowing(formatPath) == .file else { return nil }
+        return try? JSONField(JSON.read(formatPath), file: formatPath)["min_reader"].int()
+    }
+
+    /// Whether a folder is that of another version.
+    static func isLayout(_ number: Int, at path: String) -> Bool {
+        guard Files.kindWithoutFollowing(path) == .folder else { return false }
+        let format = "\(path)/format.json"
+        return (try? JSONField(JSON.read(format), file: format)["layout"].int()) == number
+    }
+}

@@ -1,0 +1,84 @@
+import AccelByteIO
+
+/// Removes what the cache has made, and nothing else.
+extension CacheFolder {
+    /// The names of a package's files, as far as anything says what they are.
+    private func fileNames(inPackage path: String) -> Set<String> {
+        var names: Set<String> = [
+            PackageFormat.manifestName, PackageFormat.graphName, PackageFormat.weightsName, PackageFormat.sourceMapName,
+            PackageFormat.earlierProgramName,
+            PackageFormat.reportName,
+        ]
+        if let bytes = try? MappedFile("\(path)/\(PackageFormat.manifestName)").bytes,
+            let manifest = try? Manifest(bytes, file: PackageFormat.manifestName)
+        {
+            names.formUnion(manifest.files.map(\.name))
+        }
+        if let key = Digest(hexadecimal: Files.name(of: path)), let record = try? record(key) {
+            names.formUnion(record.files.map(\.path))
+        }
+        return names
+    }
+
+    /// What lies in a package's folder: its own files and folders, by path, and what is not the package's. Links are not followed.
+    private func contents(ofPackage path: String) -> (files: [String], folders: [String], foreign: [String]) {
+        let own = fileNames(inPackage: path)
+        let folders = Set(
+            own.flatMap { name in name.indices.filter { name[$0] == "/" }.map { String(name[..<$0]) } })
+        var found = (files: [String](), folders: [path], foreign: [String]())
+        func look(_ prefix: String) {
+            for part in (try? Files.list("\(path)/\(prefix)")) ?? [] {
+                let name = prefix + part
+                let member = "\(path)/\(name)"
+                switch Files.kindWithoutFollowing(member) {
+                case .folder? where folders.contains(name):
+                    found.folders.append(member)
+                    look(name + "/")
+                case .file? where own.contains(name): found.files.append(member)
+                case nil: break
+                case _?: found.foreign.append(member)
+                }
+            }
+        }
+        look("")
+        return found
+    }
+
+    /// The files in a package's folder that are not the package's.
+    func foreignFiles(inPackage path: String) -> [String] { contents(ofPackage: path).foreign }
+
+    /// Removes a package's files, the manifest first, and the folders that are empty then.
+    func removePackage(_ path: String) throws {
+        guard Files.kindWithoutFollowing(path) == .folder else { return }
+        let contents = contents(ofPackage: path)
+        let manifest = "\(path)/\(PackageFormat.manifestName)"
+        for file in contents.files.filter({ $0 == manifest }) + contents.files { try Files.removeTree(file) }
+        // The deepest first.
+        for folder in contents.folders.reversed() { Files.removeEmptyFolder(folder) }
+    }
+
+    /// Removes one entry of a survey.
+    func remove(_ path: String, from place: Place) throws {
+        switch place {
+        case .packages: try removePackage(path)
+        case .quarantine where Files.kindWithoutFollowing(path) == .folder: try removePackage(path)
+        default: try Files.removeTree(path)
+        }
+    }
+
+    /// Removes everything, but for what is foreign and the folders that hold it.
+    func removeAll() throws {
+        for place in Place.allCases {
+            let survey = survey(place)
+            for path in survey.entries { try remove(path, from: place) }
+            for path in survey.partials { try Files.removeTree(path) }
+            for folder in survey.inner + [path(place)] { Files.removeEmptyFolder(folder) }
+        }
+        for path in topFiles where path != formatPath { try Files.removeTree(path) }
+        // What is foreign stays in a folder that says what it is.
+        if try Files.kindWithoutFollowing(top) == .folder && Files.list(top) == [Files.name(of: formatPath)] {
+            try Files.removeTree(formatPath)
+        }
+        Files.removeEmptyFolder(top)
+    }
+}

@@ -1,0 +1,143 @@
+import AccelByteIO
+
+extension CacheFolder {
+    /// The folders of the layout. Records come first: who clears a cache removes them before what they name.
+    enum Place: String, CaseIterable {
+        case records = "ac", packages, blobs = "cas", memos = "memo", verified, locks = "lock", leases = "lease", work =
+            "tmp"
+        case quarantine
+
+        /// What the folders in it are called; nil where there are none.
+        fileprivate var isInner: ((String) -> Bool)? {
+            switch self {
+            case .records, .packages, .blobs, .memos, .locks: CacheNames.isShard
+            case .verified: CacheNames.isBoot
+            case .leases, .work, .quarantine: nil
+            }
+        }
+    }
+
+    /// What lies in a folder of the layout, by name and kind.
+    struct Survey {
+        /// With a digest as their name, sorted.
+        var digests: [Digest] = []
+        /// The paths of these, and of leases, of what is in quarantine, and of what is in tmp.
+        var entries: [String] = []
+        /// What killed processes have left half-made.
+        var partials: [String] = []
+        /// The folders in it.
+        var inner: [String] = []
+        /// What this tool has not made.
+        var foreign: [String] = []
+    }
+
+    func path(_ place: Place) -> String { "\(top)/\(place.rawValue)" }
+
+    func survey(_ place: Place) -> Survey {
+        var survey = Survey()
+        let folder = path(place)
+        guard let kind = Files.kindWithoutFollowing(folder) else { return survey }
+        guard kind == .folder else { return Survey(foreign: [folder]) }
+        guard let isInner = place.isInner else {
+            look(at: folder, place, "", &survey)
+            return survey
+        }
+        for name in (try? Files.list(folder)) ?? [] {
+            let path = "\(folder)/\(name)"
+            if isInner(name), Files.kindWithoutFollowing(path) == .folder {
+                survey.inner.append(path)
+                look(at: path, place, name, &survey)
+            } else if Files.kindWithoutFollowing(path) != nil {
+                survey.foreign.append(path)
+            }
+        }
+        return survey
+    }
+
+    private func look(at folder: String, _ place: Place, _ inner: String, _ survey: inout Survey) {
+        for name in (try? Files.list(folder)) ?? [] {
+            let path = "\(folder)/\(name)"
+            switch kind(of: name, at: path, place, inner) {
+            case .entry?:
+                if let digest = Digest(hexadecimal: name) { survey.digests.append(digest) }
+                survey.entries.append(path)
+            case .partial?: survey.partials.append(path)
+            // Gone since.
+            case nil where Files.kindWithoutFollowing(path) == nil: break
+            case nil: survey.foreign.append(path)
+            }
+        }
+    }
+
+    private enum NameKind { case entry, partial }
+
+    /// nil: it is foreign.
+    private func kind(of name: String, at path: String, _ place: Place, _ inner: String) -> NameKind? {
+        let kind = Files.kindWithoutFollowing(path)
+        switch place {
+        case .records, .blobs, .memos, .locks, .packages:
+            let expected: Files.Kind = place == .packages ? .folder : .file
+            guard kind == expected else { return nil }
+            if Digest(hexadecimal: name) != nil, name.hasPrefix(inner) { return .entry }
+            return CacheNames.isPartial(name, of: CacheNames.isStartOfDigest) ? .partial : nil
+        case .verified:
+            guard kind == .file else { return nil }
+            if Digest(hexadecimal: name) != nil { return .entry }
+            return CacheNames.isPartial(name, of: CacheNames.isStartOfDigest) ? .partial : nil
+        case .leases:
+            guard kind == .file else { return nil }
+            if CacheNames.isRandom(name) { return .entry }
+            return CacheNames.isLockTrial(name) || CacheNames.isPartial(name, of: CacheNames.isRandom) ? .partial : nil
+        case .work: return (kind == .file || kind == .folder) && CacheNames.isWork(name) ? .entry : nil
+        case .quarantine:
+            guard kind == .file || kind == .folder && !name.hasSuffix(".json") else { return nil }
+            if CacheNames.isQuarantined(name) { return .entry }
+            let isPartial = CacheNames.isPartial(name, of: CacheNames.isStartOfQuarantined)
+            return kind == .file && isPartial ? .partial : nil
+        }
+    }
+
+    /// Everything in the cache's folder that this tool has not made, sorted. Folders of other versions are theirs.
+    var foreign: [String] { (foreignInRoot + foreignInTop).sorted() }
+
+    var foreignInRoot: [String] {
+        names(in: root).filter { name in
+            let path = "\(root)/\(name)"
+            if name == Self.layoutName { return false }
+            if let number = Int(name.dropFirst()), name == "v\(number)" { return !Self.isLayout(number, at: path) }
+            guard let kind = Files.kindWithoutFollowing(path) else { return false }
+            guard kind == .file else { return true }
+            if let (isOurs, _) = marks[name] { return !isOurs(path) }
+            return !CacheNames.isPartial(name) { marks[String($0)] != nil }
+        }.map { "\(root)/\($0)" }
+    }
+
+    var foreignInTop: [String] {
+        guard let kind = Files.kindWithoutFollowing(top) else { return [] }
+        guard kind == .folder else { return [top] }
+        let places = Set(Place.allCases.map(\.rawValue))
+        let here = names(in: top).filter { !places.contains($0) && !isTopFile($0) }.map { "\(top)/\($0)" }
+            .filter { Files.kindWithoutFollowing($0) != nil }
+        return here
+            + Place.allCases.flatMap { place in
+                let survey = survey(place)
+                return survey.foreign + (place == .packages ? survey.entries.flatMap(foreignFiles(inPackage:)) : [])
+            }
+    }
+
+    /// The files in the folder of the layout itself, half-made ones too.
+    var topFiles: [String] { names(in: top).filter(isTopFile).map { "\(top)/\($0)" } }
+    /// What killed processes have left beside the marks.
+    var partialMarks: [String] {
+        names(in: root).filter { CacheNames.isPartial($0) { marks[String($0)] != nil } }.map { "\(root)/\($0)" }
+            .filter { Files.kindWithoutFollowing($0) == .file }
+    }
+
+    private func isTopFile(_ name: String) -> Bool {
+        let isKnown = ["format.json", "gate", "tidied"].contains
+        return Files.kindWithoutFollowing("\(top)/\(name)") == .file
+            && (isKnown(name) || CacheNames.isPartial(name) { isKnown(String($0)) })
+    }
+
+    private func names(in folder: String) -> [String] { (try? Files.list(folder)) ?? [] }
+}

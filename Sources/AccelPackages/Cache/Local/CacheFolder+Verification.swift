@@ -1,0 +1,109 @@
+import AccelByteIO
+
+extension CacheFolder {
+    /// Maps a blob of the right size. Its bytes are not read.
+    func blob(_ file: CacheRecord.File) throws(CacheMiss) -> ByteView { try mappedBlob(file).bytes }
+
+    private func mappedBlob(_ file: CacheRecord.File) throws(CacheMiss) -> MappedFile {
+        guard let content = try opened(blobPath(file.digest)) else { throw CacheMiss(.missingBlob(file.digest)) }
+        guard content.bytes.count == file.byteCount else {
+            throw CacheMiss(.wrongSize(file.digest, expected: file.byteCount, found: content.bytes.count))
+        }
+        return content
+    }
+
+    /// Maps a blob and compares its bytes with its name; a large one once a day, unless it has changed.
+    /// A blob that has changed goes into quarantine.
+    func verifiedBlob(_ file: CacheRecord.File) throws(CacheMiss) -> ByteView {
+        let content = try mappedBlob(file)
+        guard isSound(content, file.digest) else {
+            quarantine(content.path, reason: "its bytes do not have the digest that is its name")
+            throw CacheMiss(.wrongBytes(file.digest))
+        }
+        return content.bytes
+    }
+
+    /// Whether a file's bytes have a digest: computed, or known from an earlier time.
+    func isSound(_ file: MappedFile, _ digest: Digest) -> Bool {
+        let isLarge = file.bytes.count > Self.alwaysVerifiedBytes && file.access.isOurs
+        if isLarge, note(of: file.identity)?.digest == digest { return true }
+        let settled = isLarge ? SettledFile(file.path) : nil
+        guard SHA256.digest(of: file.bytes) == digest else { return false }
+        if let settled, settled.identity.inode == file.identity.inode, settled.isUnchanged {
+            keep(VerificationNote(digest: digest, identity: settled.identity))
+        }
+        return true
+    }
+
+    /// Notes that the file at a path has just been written by this process, with these bytes.
+    func noteVerified(_ path: String, _ digest: Digest) {
+        guard isOurs(path), let identity = Files.identity(of: path) else { return }
+        keep(VerificationNote(digest: digest, identity: identity))
+    }
+
+    /// Runs something that gives files other names or takes some away, and changes nothing else of them: that sets their time of
+    /// change, after which their notes would not count. Somebody else's write sets the time of modification as well.
+    @discardableResult
+    func keepingNotes<Result>(of files: [CacheRecord.File], _ body: () throws -> Result) rethrows -> Result {
+        let notes = notes(of: files)
+        defer { restore(notes) }
+        return try body()
+    }
+
+    /// The notes that count now, by the paths of their blobs.
+    func notes(of files: [CacheRecord.File]) -> [(path: String, note: VerificationNote)] {
+        files.filter { $0.byteCount > Self.alwaysVerifiedBytes }.compactMap { file in
+            Files.identity(of: blobPath(file.digest)).flatMap(note).map { (blobPath(file.digest), $0) }
+        }
+    }
+
+    /// Lets notes count for files of which nothing but the time of change is another.
+    func restore(_ notes: [(path: String, note: VerificationNote)]) {
+        for (path, note) in notes {
+            var note = note
+            guard let identity = Files.identity(of: path), identity != note.identity else { continue }
+            note.identity.changedNanoseconds = identity.changedNanoseconds
+            if note.identity == identity { keep(note) }
+        }
+    }
+
+    /// Whether nobody else may write to a file: a note says nothing of it otherwise, and no other name for it is handed out.
+    func isOurs(_ path: String) -> Bool { Files.access(of: path)?.isOurs == true }
+
+    /// Blobs up to this size are verified at each use.
+    static let alwaysVerifiedBytes = 1 << 20
+
+    private func note(of identity: FileIdentity) -> VerificationNote? {
+        guard let path = notePath(identity), let bytes = (try? opened(path))?.bytes,
+            let note = VerificationNote(bytes), note.identity == identity, note.counts
+        else { return nil }
+        return note
+    }
+
+    /// Of all names of a file, and of no other file.
+    private func notePath(_ identity: FileIdentity) -> String? {
+        let name = SHA256.digest(of: "\(identity.device) \(identity.inode)")
+        return Files.bootIdentifier.map { "\(path(.verified))/\($0)/\(name)" }
+    }
+
+    /// A note that cannot be written costs a verification later.
+    func keep(_ note: VerificationNote) {
+        guard let path = notePath(note.identity) else { return }
+        try? makeParent(of: path)
+        guard var file = try? AtomicFile(replacing: path, as: .internal, isSynced: false) else { return }
+        guard (try? file.write(note.text)) != nil else { return }
+        try? file.commit()
+    }
+
+    /// Takes a damaged record or content out of use, and says why beside it.
+    func quarantine(_ path: String, reason: String) {
+        try? makeFolder(quarantinePath)
+        guard let digest = Digest(hexadecimal: Files.name(of: path)) else { return }
+        let target = "\(quarantinePath)/\(CacheNames.quarantined(digest))"
+        guard (try? Files.rename(path, to: target)) != nil else { return }
+        let document: JSON = ["file": .string(path), "reason": .string(reason)]
+        guard var note = try? AtomicFile(replacing: "\(target).json", as: .internal, isSynced: false) else { return }
+        guard (try? note.write(document.text() + "\n")) != nil else { return }
+        try? note.commit()
+    }
+}

@@ -1,0 +1,198 @@
+import AccelByteIO
+public import AccelTensors
+
+/// What a model's files and tensors hold, by their digests. Files that have not changed since they were last read are
+/// not read again to look something up.
+///
+/// Weights are mapped: what is there when they are hashed need not be there when they are used. So whatever is kept under a
+/// digest is made of a `copy`, whose very bytes have that digest; and `requireUnchanged` hashes again what was used otherwise.
+public final class ModelDigests: Sendable {
+    private let reader: ModelFiles
+    private let files: [ModelFiles.Source]
+    /// By file, of what is in memory of its own.
+    private let contents: [Digest]
+    private let cache: Cache?
+    private let threads: Int
+    private let state: Locked<State>
+
+    private struct State {
+        /// `TreeDigest` of the bytes at a place within a map. (A name would not do: what a model family makes of tensors may be
+        /// called like one.)
+        var known: [Place: Digest] = [:]
+        /// Places of which a copy had the digest.
+        var confirmed: Set<Place> = []
+    }
+
+    /// - Parameter cache: where digests are remembered; nil: nothing is hashed before it is asked for.
+    /// - Throws: `RequestError` when a file cannot be read or changes while it is read.
+    public init(_ checkpoint: Checkpoint, cache: Cache?, threads: Int) throws {
+        reader = checkpoint.reader
+        files = reader.sources
+        contents = files.map { TreeDigest.digest(of: $0.content) }
+        self.cache = cache
+        self.threads = threads
+        state = Locked(State())
+        if cache != nil {
+            for index in files.indices where !files[index].tensors.isEmpty { try remember(index) }
+            try requireSameFiles()
+        }
+    }
+
+    /// Takes the digests of a file's tensors from an earlier run, or computes them.
+    private func remember(_ index: Int) throws {
+        let file = files[index]
+        let places = file.tensors.map { Place($0.bytes) }
+        if let identity = file.identity, let memo = cache?.memo(identity, tensors: places.count),
+            memo.file == digest(ofFile: index, memo.tensors)
+        {
+            return state.withLock { state in
+                for (place, digest) in zip(places, memo.tensors) { state.known[place] = digest }
+            }
+        }
+        let settled = SettledFile(file.path)
+        let read = cache?.now ?? 0
+        try hash(file.tensors)
+        let digests = file.tensors.map(digest)
+        if let settled, settled.identity == file.identity, settled.isUnchanged {
+            cache?.store(
+                DigestMemo(
+                    identity: settled.identity, read: read, file: digest(ofFile: index, digests), tensors: digests))
+        }
+    }
+
+    private func hash(_ tensors: [StoredTensor]) throws {
+        let digests = try TreeDigest.digests(of: tensors.map(\.bytes), threads: threads)
+        state.withLock { state in
+            for (tensor, digest) in zip(tensors, digests) { state.known[Place(tensor.bytes)] = digest }
+        }
+    }
+
+    /// Hashes the tensors of the files that are not hashed yet.
+    /// - Parameter later: those that will be, as copies.
+    public func complete(except later: [StoredTensor] = []) throws {
+        let later = Set(later.map { Place($0.bytes) })
+        try hash(
+            state.withLock { state in
+                files.flatMap(\.tensors).filter {
+                    let place = Place($0.bytes)
+                    return state.known[place] == nil && !later.contains(place)
+                }
+            })
+    }
+
+    /// Every file of the model, for provenance and key.
+    public var sources: [Provenance.Source] {
+        files.enumerated().map { index, file in
+            Provenance.Source(
+                name: file.name, byteCount: file.byteCount, digest: digest(ofFile: index, file.tensors.map(digest)))
+        }.sorted { $0.name < $1.name }
+    }
+
+    /// As in `Provenance.Source`.
+    private func digest(ofFile index: Int, _ tensors: [Digest]) -> Digest {
+        tensors.isEmpty ? contents[index] : TreeDigest.combining([contents[index]] + tensors)
+    }
+
+    /// `TreeDigest` of a tensor's bytes, as they were when it was first asked for.
+    func digest(of tensor: StoredTensor) -> Digest {
+        let place = Place(tensor.bytes)
+        if let known = state.withLock({ $0.known[place] }) { return known }
+        let digest = TreeDigest.digest(of: tensor.bytes)
+        guard isMapped(place) else { return digest }
+        return state.withLock { state in
+            let known = state.known[place] ?? digest
+            state.known[place] = known
+            return known
+        }
+    }
+
+    /// Whether a place lies within a map of the model's. Maps stay where they are while this value lives; other memory does not,
+    /// but nobody else writes to it.
+    private func isMapped(_ place: Place) -> Bool {
+        files.contains { file in
+            guard let first = file.tensors.first, let last = file.tensors.last else { return false }
+            let (start, end) = (Place(first.bytes).start, Place(last.bytes))
+            return place.start >= start && place.start < end.start + UInt(end.count)
+        }
+    }
+
+    /// A tensor with its bytes in memory of its own. They have the digest that is known of it.
+    /// - Throws: `RequestError` when they do not: the file has changed.
+    func copy(of tensor: StoredTensor, threads: Int) throws -> StoredTensor {
+        let place = Place(tensor.bytes)
+        guard isMapped(place), !tensor.bytes.isEmpty else { return tensor }
+        let copy = try ByteBuffer(allocating: tensor.bytes.count, for: tensor.name)
+        let step = TreeDigest.batch * TreeDigest.chunkBytes
+        let starts = Array(stride(from: 0, to: tensor.bytes.count, by: step))
+        let chunks = try Parallel.map(starts.count, threads: threads) { index in
+            let range = starts[index]..<min(starts[index] + step, tensor.bytes.count)
+            // Hashed while it is near.
+            tensor.bytes[range].withBytes {
+                UnsafeMutableRawBufferPointer(rebasing: copy.bytes[range]).copyMemory(from: $0)
+            }
+            return SHA256.digests(of: TreeDigest.chunks(of: ByteView(copy)[range]))
+        }
+        let digest = TreeDigest.combining(chunks.flatMap { $0 })
+        let known = state.withLock { state in
+            let known = state.known[place] ?? digest
+            state.known[place] = known
+            if known == digest { state.confirmed.insert(place) }
+            return known
+        }
+        guard known == digest else { throw changed(tensor) }
+        return StoredTensor(
+            name: tensor.name, elementType: tensor.elementType, shape: tensor.shape, bytes: ByteView(copy),
+            file: tensor.file)
+    }
+
+    /// Whether what is made of a tensor may be kept under its digest: it was made of a copy, or is in no file.
+    func isConfirmed(_ tensor: StoredTensor) -> Bool {
+        let place = Place(tensor.bytes)
+        return !isMapped(place) || state.withLock { $0.confirmed.contains(place) }
+    }
+
+    /// Notes that a result was found under a tensor's digest: nothing was made of its bytes.
+    func noteFound(_ tensor: StoredTensor) {
+        let place = Place(tensor.bytes)
+        if isMapped(place) { state.withLock { _ = $0.confirmed.insert(place) } }
+    }
+
+    /// Checks that the files are those whose digests are known. Call it before a result of all of them is kept.
+    /// - Parameters:
+    ///   - used: the names of the tensors that were used. Those that were used otherwise than as copies are hashed again.
+    ///   - isReadInPlace: so were all of them, as in a run over samples.
+    /// - Throws: `RequestError` when a file is not the one any more that was read.
+    public func requireUnchanged(used: Set<String> = [], isReadInPlace: Bool = false) throws {
+        try requireSameFiles()
+        let (known, confirmed) = state.withLock { ($0.known, $0.confirmed) }
+        let again = files.flatMap(\.tensors).filter { tensor in
+            let place = Place(tensor.bytes)
+            return used.contains(tensor.name) && known[place] != nil
+                && (isReadInPlace || !confirmed.contains(place))
+        }
+        let digests = try TreeDigest.digests(of: again.map(\.bytes), threads: threads)
+        for (tensor, digest) in zip(again, digests) where digest != known[Place(tensor.bytes)] {
+            throw changed(tensor)
+        }
+    }
+
+    private func requireSameFiles() throws {
+        for file in files {
+            guard let identity = file.identity, Files.identity(of: file.path) != identity else { continue }
+            throw Self.changed(file.path)
+        }
+        if let late = reader.sources.first(where: { source in !files.contains { $0.name == source.name } }) {
+            throw RequestError("\(late.path) was opened after the key was made", status: .internalFailure)
+        }
+    }
+
+    /// What is remembered of the file is wrong where it still has the same times: it was written to through a map.
+    private func changed(_ tensor: StoredTensor) -> RequestError {
+        if let identity = files.first(where: { $0.path == tensor.file })?.identity { cache?.forgetMemo(identity) }
+        return Self.changed(tensor.file)
+    }
+
+    private static func changed(_ path: String) -> RequestError {
+        RequestError("\(path) changed while it was being read; run again once it is whole", status: .corrupt)
+    }
+}

@@ -1,0 +1,182 @@
+import AccelByteIO
+import Foundation
+
+/// A cache server: plain GET, HEAD and PUT of `URL/ac/KEY` (a record, as an `ActionResult`) and `URL/cas/SHA256` (a content),
+/// as bazel-remote has it, and as any WebDAV folder does. What comes from it is compared with its digest before the local
+/// cache takes it; records are trusted to name the right contents. A server that does not answer is not asked again.
+public final class RemoteCache: Sendable {
+    /// Without what the address says of the user.
+    public let name: String
+    private let url: String
+    public let isReadOnly: Bool
+    private let curl: CurlBatch
+    private let warn: @Sendable (String) -> Void
+    private let state = Locked(State())
+
+    private struct State {
+        var isBroken = false
+        /// Records that are to be sent.
+        var pending: [CacheRecord] = []
+    }
+
+    /// - Parameters:
+    ///   - authorization: the header's value, e.g. `Bearer ...`; never shown.
+    ///   - warn: gets a sentence when the server is given up, once.
+    /// - Throws: `RequestError` for something that is no such address.
+    public init(
+        url: String, isReadOnly: Bool = false, authorization: String? = nil,
+        warn: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws {
+        let isPlain = url.unicodeScalars.allSatisfy { $0.value > 32 && $0.value != 127 && $0 != "\"" && $0 != "\\" }
+        guard isPlain, let parts = URLComponents(string: url), ["http", "https"].contains(parts.scheme),
+            let host = parts.host, !host.isEmpty, parts.query == nil, parts.fragment == nil
+        else {
+            throw RequestError(
+                "\"\(url)\" is no address of a cache server; it looks like https://cache.example.org/accelc")
+        }
+        if let authorization, authorization.unicodeScalars.contains(where: { $0.value < 32 }) {
+            throw RequestError("the authorization for the cache server is not one line of text")
+        }
+        name = "\(parts.scheme ?? "")://\(host)\(parts.port.map { ":\($0)" } ?? "")\(Files.trimmingSlashes(parts.path))"
+        self.url = Files.trimmingSlashes(url)
+        self.isReadOnly = isReadOnly
+        curl = CurlBatch(authorization: authorization, timeouts: CurlBatch.Timeouts())
+        self.warn = warn
+    }
+
+    /// Brings records and what they name into the local cache. Those that are not there, or not whole, are left out.
+    func fetch(_ keys: [Digest], into cache: Cache) {
+        guard !keys.isEmpty, !isBroken else { return }
+        cache.writing { folder in
+            let folder = try folder.scratch()
+            let scratch = folder.path
+            let records = received(keys, scratch)
+            let missing = Dictionary(
+                records.flatMap(\.files).filter { !cache.folder.has($0) }.map { ($0.digest, $0) }
+            ) { first, _ in first }.values.sorted { $0.digest < $1.digest }
+            let requests = missing.map {
+                CurlBatch.Request(
+                    url: "\(url)/cas/\($0.digest)", method: .get(into: "\(scratch)/\($0.digest)", limit: $0.byteCount))
+            }
+            guard cache.folder.hasRoom(for: missing) else { return }
+            for (file, isThere) in zip(missing, answers(requests)) where isThere {
+                try cache.folder.adopt("\(scratch)/\(file.digest)", as: file)
+            }
+            for record in records where record.files.allSatisfy(cache.folder.has) {
+                cache.lease(record.key.digest)
+                try cache.folder.putRecord(record)
+            }
+            withExtendedLifetime(folder) {}
+        }
+    }
+
+    private static let maximumRecordBytes = 1 << 20
+
+    private func received(_ keys: [Digest], _ scratch: String) -> [CacheRecord] {
+        let requests = keys.map {
+            CurlBatch.Request(
+                url: "\(url)/ac/\($0)", method: .get(into: "\(scratch)/\($0)", limit: Self.maximumRecordBytes))
+        }
+        return zip(keys, answers(requests)).compactMap { key, isThere in
+            guard isThere, let bytes = try? MappedFile("\(scratch)/\(key)").bytes,
+                let record = try? CacheRecord(message: bytes, file: "\(url)/ac/\(key)"), record.key.digest == key
+            else { return nil }
+            return record
+        }
+    }
+
+    /// Notes a record that is to be sent.
+    func add(_ record: CacheRecord) {
+        if !isReadOnly { state.withLock { $0.pending.append(record) } }
+    }
+
+    /// Sends what has been noted: contents that the server does not have, then the records whose contents it has.
+    func send(from folder: CacheFolder) {
+        let records = state.withLock { state in
+            defer { state.pending = [] }
+            return state.pending
+        }
+        guard !records.isEmpty, !isBroken else { return }
+        let digests = Set(records.flatMap(\.files).map(\.digest)).sorted()
+        let heads = answers(digests.map { .init(url: "\(url)/cas/\($0)", method: .head) })
+        let missing = zip(digests, heads).filter { !$0.1 }.map(\.0)
+        let puts = answers(missing.map { .init(url: "\(url)/cas/\($0)", method: .put(from: folder.blobPath($0))) })
+        let failed = Set(zip(missing, puts).filter { !$0.1 }.map(\.0))
+        let whole = records.filter { $0.files.allSatisfy { !failed.contains($0.digest) } }
+        guard let folder = try? folder.scratch() else { return }
+        let scratch = folder.path
+        let messages = whole.compactMap { record -> CurlBatch.Request? in
+            let path = "\(scratch)/\(record.key.digest)"
+            guard var file = try? AtomicFile(replacing: path, as: .internal, isSynced: false),
+                (try? file.write(record.message)) != nil,
+                (try? file.commit()) != nil
+            else { return nil }
+            return .init(url: "\(url)/ac/\(record.key.digest)", method: .put(from: path))
+        }
+        _ = withExtendedLifetime(folder) { answers(messages) }
+    }
+
+    private var isBroken: Bool { state.withLock(\.isBroken) }
+
+    /// Does requests, and gives the server up when it fails.
+    /// - Returns: for each whether it was answered with success.
+    private func answers(_ requests: [CurlBatch.Request]) -> [Bool] {
+        guard !isBroken else { return requests.map { _ in false } }
+        guard let outcomes = curl.run(requests) else {
+            giveUp("there is no curl program to reach it with")
+            return requests.map { _ in false }
+        }
+        let failures = outcomes.compactMap(Self.failure)
+        if let failure = failures.first { giveUp(failure) }
+        return outcomes.map { if case .status(200..<300) = $0 { true } else { false } }
+    }
+
+    /// Why an outcome says that the server is not to be asked again; nil where it does not.
+    private static func failure(_ outcome: CurlBatch.Outcome) -> String? {
+        switch outcome {
+        case .status(401), .status(403): "it refuses access"
+        case .status(let status) where status >= 500: "it answers with status \(status)"
+        // Too much, or not all, of one content: that one is missed.
+        case .failed(18), .failed(23), .failed(63), .status: nil
+        case .failed(6), .failed(7): "there is no connection to it"
+        case .failed(28): "it is too slow"
+        case .failed(let code): "curl ends with code \(code)"
+        }
+    }
+
+    private func giveUp(_ reason: String) {
+        let isFirst = state.withLock { state in
+            defer { state.isBroken = true }
+            return !state.isBroken
+        }
+        if isFirst { warn("the cache server \(name) is not used any more: \(reason)") }
+    }
+}
+
+extension CacheFolder {
+    /// An empty folder for files that are about to become blobs; it goes with the value.
+    func scratch() throws -> TemporaryFolder {
+        try makeFolder(workPath)
+        return try TemporaryFolder(beside: "\(workPath)/\(CacheNames.random())", mode: 0o700)
+    }
+
+    /// Whether contents fit the disk, with the usual space left: their sizes are what a server says.
+    func hasRoom(for files: [CacheRecord.File]) -> Bool {
+        var room = (Files.freeBytes(at: root) ?? .max) - Cache.usualFreeBytes
+        for file in files {
+            guard file.byteCount <= room else { return false }
+            room -= file.byteCount
+        }
+        return true
+    }
+
+    /// Whether there is a blob of this size.
+    func has(_ file: CacheRecord.File) -> Bool { (try? blob(file)) != nil }
+
+    /// Makes a file the blob that it is said to be; one that is not is left where it is.
+    func adopt(_ path: String, as file: CacheRecord.File) throws {
+        let content = try MappedFile(path).bytes
+        guard content.count == file.byteCount, SHA256.digest(of: content) == file.digest else { return }
+        try putFile(path, as: file, mayLink: true)
+    }
+}

@@ -1,0 +1,195 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// Reads one function of graph.bin. Every value is made before it is read, since a node can name only those before it.
+struct FunctionDecoder {
+    let constants: [GraphConstant]
+    /// Of the constants that are tables.
+    let tables: [StoredTensor?]
+    let operators: [String]
+    let versions: [String: Int]
+    let file: String
+
+    private var name = ""
+    /// Of all values so far, by `Value.id`.
+    private var types: [TensorType] = []
+    /// Inputs and states come first, with their numbers in the file.
+    private var portCount = 0
+    /// The constants that something reads, by their indices.
+    private var read: [Int: Value] = [:]
+    private var results: [Value] = []
+    private var labels: Set<String> = []
+
+    init(
+        constants: [GraphConstant], tables: [StoredTensor?], operators: [String], versions: [String: Int], file: String
+    ) {
+        (self.constants, self.tables, self.operators) = (constants, tables, operators)
+        (self.versions, self.file) = (versions, file)
+    }
+
+    /// - Parameter used: how many of the operators nodes have named so far: their order is that of their first use.
+    mutating func decode(_ reader: inout TableReader, operatorsInUse used: inout Int) throws -> FrozenProgram {
+        let part = try reader.string("part")
+        let bindings = try Self.bindings(&reader)
+        name = bindings.numbers.isEmpty ? part : "\(part)[\(bindings)]"
+        let inputs = try reader.list("inputs", minimumBytes: 3) {
+            Program.Input(name: try $0.string("input"), value: try port(&$0))
+        }
+        let states = try reader.list("states", minimumBytes: 11) { reader in
+            (name: try reader.string("state"), value: try port(&reader), initial: try reader.double())
+        }
+        try requireNames(inputs.map(\.name), states.map(\.name))
+        for state in states where !types[state.value.id].elementType.holds(state.initial) {
+            throw fail(
+                "state \"\(state.name)\" is to start as \(state.initial), which "
+                    + "\(types[state.value.id].elementType.rawValue) does not hold")
+        }
+        portCount = types.count
+        let nodes = try reader.list("nodes", minimumBytes: 4) { try node(&$0, operatorsInUse: &used) }
+        let outputs = try reader.list("outputs", minimumBytes: 2) {
+            Program.Output(name: try $0.string("output"), value: try value(&$0))
+        }
+        guard Set(outputs.map(\.name)).count == outputs.count else { throw fail("two outputs have the same name") }
+        let updated = try states.map { state in
+            let next = try value(&reader)
+            guard types[next.id] == types[state.value.id] else {
+                throw fail("state \"\(state.name)\" is \(types[state.value.id]), but becomes \(types[next.id])")
+            }
+            return Program.State(name: state.name, value: state.value, next: next, initial: state.initial)
+        }
+        let program = Program(
+            name: part, dimensions: [], inputs: inputs, constants: readConstants, nodes: nodes, outputs: outputs,
+            states: updated, types: types)
+        // Inputs, attributes and constants have numbers only, and so have the results that shape rules make of them.
+        return FrozenProgram(frozen: program, bindings: bindings)
+    }
+
+    private func fail(_ reason: String) -> FormatError {
+        FormatError(file: file, reason: "function \"\(name)\": \(reason)")
+    }
+
+    private static func bindings(_ reader: inout TableReader) throws -> ShapeBindings {
+        var numbers: [String: Int] = [:]
+        var last: String?
+        for _ in 0..<(try reader.count("shapes", minimumBytes: 2)) {
+            let start = reader.position
+            let dimension = try reader.string("dimension")
+            guard last.map({ $0 < dimension }) ?? true else {
+                throw reader.error("the dimensions are not sorted by name, or \(dimension) is bound twice", at: start)
+            }
+            last = dimension
+            numbers[dimension] = try reader.integer("dimension \(dimension)", atMost: 1 << 40)
+        }
+        return ShapeBindings(numbers)
+    }
+
+    private mutating func port(_ reader: inout TableReader) throws -> Value {
+        let start = reader.position
+        let (elementType, shape) = try reader.type()
+        guard elementType.valueType == elementType else {
+            throw reader.error("a value is \(elementType.rawValue); values are F32, I64 or BOOL", at: start)
+        }
+        return made(TensorType(elementType, shape: shape))
+    }
+
+    private mutating func made(_ type: TensorType) -> Value {
+        types.append(type)
+        return Value(id: types.count - 1)
+    }
+
+    private func requireNames(_ inputs: [String], _ states: [String]) throws {
+        let names = Set(inputs)
+        guard names.count == inputs.count, Set(states).count == states.count else {
+            throw fail("two inputs or states have the same name")
+        }
+        for state in states where names.contains(state) { throw fail("state \"\(state)\" is called as an input is") }
+    }
+
+    private mutating func value(_ reader: inout TableReader) throws -> Value {
+        let number = try reader.integer("value", atMost: portCount + constants.count + results.count - 1)
+        if number < portCount { return Value(id: number) }
+        let index = number - portCount
+        guard index < constants.count else { return results[index - constants.count] }
+        if let value = read[index] { return value }
+        let value = made(TensorType(constants[index].elementType.valueType, shape: constants[index].shape))
+        read[index] = value
+        return value
+    }
+
+    /// The indices of the constants that something reads.
+    var constantsRead: some Sequence<Int> { read.keys }
+
+    /// The same as constants of the program, in the order of the graph's.
+    private var readConstants: [Program.Constant] {
+        read.sorted { $0.key < $1.key }.map { index, value in
+            let constant = constants[index]
+            return Program.Constant(
+                name: constant.name, elementType: constant.elementType, shape: constant.shape,
+                isWeight: constant.isWeight, value: value, tensor: tables[index])
+        }
+    }
+
+    private mutating func node(_ reader: inout TableReader, operatorsInUse used: inout Int) throws -> Program.Node {
+        let start = reader.position
+        let index = try reader.integer("operator", atMost: min(operators.count - 1, used))
+        used = max(used, index + 1)
+        let (name, label) = (operators[index], try reader.string("label"))
+        let subject = "\(name) \"\(label)\""
+        guard labels.insert(label).inserted else { throw fail("two nodes have the label \"\(label)\"") }
+        let attributes = try Self.attributes(&reader)
+        let inputs = try reader.list("inputs of a node") { try value(&$0) }
+        do {
+            let operation = try Operators.make(name, attributes)
+            guard operation.attributes == attributes || versions[name] != Operators.version(of: name) else {
+                throw OperatorError("has attributes that it does not take")
+            }
+            let made = try operation.checkedOutputTypes(inputs.map { types[$0.id] })
+            guard !made.isEmpty, made.allSatisfy({ $0.elementType.valueType == $0.elementType }) else {
+                throw OperatorError("makes \(made); values are F32, I64 or BOOL")
+            }
+            let outputs = made.map { self.made($0) }
+            results += outputs
+            return Program.Node(label: label, operation: operation, inputs: inputs, outputs: outputs)
+        } catch let error as OperatorError {
+            throw reader.error("function \"\(self.name)\": \(subject): \(error.description)", at: start)
+        }
+    }
+
+    private static func attributes(_ reader: inout TableReader) throws -> Attributes {
+        var attributes = Attributes()
+        var last: String?
+        for _ in 0..<(try reader.count("attributes", minimumBytes: 2)) {
+            let start = reader.position
+            let name = try reader.string("attribute")
+            guard last.map({ $0 < name }) ?? true else {
+                throw reader.error("the attributes are not sorted by name, or \(name) is given twice", at: start)
+            }
+            last = name
+            attributes[name] = try attribute(&reader)
+        }
+        return attributes
+    }
+
+    private static func attribute(_ reader: inout TableReader) throws -> AttributeValue {
+        switch try reader.byte("kind of attribute", atMost: 5) {
+        case 0: .integer(try reader.signed("integer"))
+        case 1: .number(try reader.double())
+        case 2: .word(try reader.string("word"))
+        case 3: .flag(try reader.byte("flag", atMost: 1) == 1)
+        case 4: .integers(try reader.list("integers") { try $0.signed("integer") })
+        default: .dimensions(try reader.list("dimensions") { .fixed(try $0.signed("dimension")) })
+        }
+    }
+}
+
+extension ElementType {
+    /// Whether a value of a program of this type can be the number.
+    func holds(_ number: Double) -> Bool {
+        switch self {
+        case .bool: number == 0 || number == 1
+        case .int64: Int64(exactly: number) != nil
+        default: number.isFinite && Double(Float(number)) == number
+        }
+    }
+}

@@ -1,0 +1,134 @@
+public import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// What differs between two packages.
+public struct PackageDiff: Equatable, Sendable {
+    /// One thing that differs. An empty side does not have it.
+    public struct Difference: Equatable, Sendable {
+        public enum Subject: String, Sendable, CaseIterable {
+            case function, weight, provenance, asset, format
+        }
+        public var subject: Subject
+        /// The function's, tensor's, or file's name; the field of the provenance.
+        public var name: String
+        public var left: String
+        public var right: String
+    }
+
+    /// By subject, then by name. Empty: the packages have equal digests or differ in nothing that matters.
+    public var differences: [Difference] = []
+
+    /// - Throws: `FormatError` when a source map is damaged.
+    public init(_ left: AcceleratorPackage, _ right: AcceleratorPackage) throws {
+        guard left.digest != right.digest else { return }
+        compare(.function, try Self.functions(left), try Self.functions(right))
+        compare(.weight, try Self.weights(left), try Self.weights(right))
+        compare(.provenance, Self.provenance(left), Self.provenance(right))
+        compare(.asset, Self.assets(left), Self.assets(right))
+        compare(.format, Self.format(left), Self.format(right))
+    }
+
+    private mutating func compare(
+        _ subject: Difference.Subject, _ left: [String: String], _ right: [String: String]
+    ) {
+        for name in Set(left.keys).union(right.keys).sorted() where left[name] != right[name] {
+            differences.append(
+                Difference(subject: subject, name: name, left: left[name] ?? "", right: right[name] ?? ""))
+        }
+    }
+
+    /// A line each: subject, name, and both sides.
+    public var text: String {
+        if differences.isEmpty { return "the packages are the same\n" }
+        return differences.map { difference in
+            let sides =
+                switch (difference.left, difference.right) {
+                case (let left, ""): "only on the left: \(left)"
+                case ("", let right): "only on the right: \(right)"
+                case (let left, let right): "\(left) -> \(right)"
+                }
+            return "\(difference.subject.rawValue) \(difference.name): \(sides)\n"
+        }.joined()
+    }
+
+    public var json: JSON {
+        .array(
+            differences.map {
+                [
+                    "subject": .string($0.subject.rawValue), "name": .string($0.name), "left": .string($0.left),
+                    "right": .string($0.right),
+                ]
+            })
+    }
+
+    private static func functions(_ package: AcceleratorPackage) throws -> [String: String] {
+        func list(_ ports: [CompiledFunction.Port]) -> String {
+            ports.map { "\($0.name) \($0.elementType.rawValue)\($0.shape)" }.joined(separator: ", ")
+        }
+        return try Dictionary(
+            package.graph.functions.map { function in
+                let interface = ByteView(Array(function.program.interface.json.text().utf8))
+                let digest = short(SHA256.digest(of: try GraphEncoder.encode(alone: function)))
+                return (
+                    function.functionName,
+                    "(\(list(function.inputs))) -> (\(list(function.outputs))), \(function.program.nodes.count) nodes, "
+                        + "\(digest), interface \(short(SHA256.digest(of: interface)))"
+                )
+            }
+        ) { first, _ in first }
+    }
+
+    private static func weights(_ package: AcceleratorPackage) throws -> [String: String] {
+        let stored = try package.coverage.map { entry in
+            let tensor = entry.tensor
+            let digest = short(SHA256.digest(of: ByteView(tensor.sections.flatMap { SHA256.digest(of: $0).bytes })))
+            let bits = (tensor.bitsPerWeight * 1000).rounded() / 1000
+            return (
+                tensor.name,
+                "\(tensor.elementType.rawValue)\(tensor.shape) as \(tensor.codec.specification), \(bits) bits, \(digest)"
+                    + entry.origins.map { ", \($0.key) \($0.value.text())" }.joined()
+            )
+        }
+        let unused = try package.unusedTensors.map { ($0.name, "unused: \($0.reason)") }
+        return Dictionary(stored + unused) { first, _ in first }
+    }
+
+    private static func provenance(_ package: AcceleratorPackage) -> [String: String] {
+        let provenance = package.manifest.provenance
+        var fields = [
+            "family": provenance.family,
+            "family version": "\(provenance.familyVersion)",
+            "passes": provenance.passVersions.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+                .joined(separator: ", "),
+            "parts": provenance.parts.joined(separator: " "),
+            "recipe": provenance.recipe.text(),
+            "shapes": provenance.shapes.joined(separator: " "),
+            "remarks": provenance.remarks.joined(separator: "; "),
+            "ignored tensors": provenance.ignoredTensors.joined(separator: "; "),
+            "tool version": provenance.toolVersion,
+            "numerics version": "\(provenance.numericsVersion)",
+        ]
+        for source in provenance.sources {
+            fields["source \(source.name)"] = "\(source.byteCount) bytes, \(short(source.digest))"
+        }
+        return fields
+    }
+
+    private static func assets(_ package: AcceleratorPackage) -> [String: String] {
+        let files = package.manifest.files.filter { $0.name.hasPrefix(PackageFormat.assetsFolder + "/") }
+        return Dictionary(files.map { ($0.name, "\($0.byteCount) bytes, \(short($0.digest))") }) { first, _ in first }
+    }
+
+    private static func format(_ package: AcceleratorPackage) -> [String: String] {
+        let manifest = package.manifest
+        return [
+            "version": "\(manifest.major).\(manifest.minor)",
+            "required features": manifest.requiredFeatures.joined(separator: " "),
+            "optional features": manifest.optionalFeatures.joined(separator: " "),
+        ]
+    }
+
+    private static func short(_ digest: Digest) -> String { String(digest.description.prefix(16)) }
+}

@@ -1,0 +1,113 @@
+public import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// Writes packages. Weights go to disk section by section, so memory does not grow with the model.
+public struct PackageWriter: ~Copyable {
+    private let folder: String
+    private let contents: PackageContents
+    private var blobs: BlobWriter
+    private var files: [Manifest.File] = []
+
+    /// Writes the package `path` as a folder, whole or not at all. The same contents give the same bytes.
+    /// - Parameter beforeCommit: gets the folder with the finished package, e.g. to keep it in a cache.
+    /// - Returns: the package digest.
+    /// - Throws: `RequestError` for contents that do not make a package, or a place that cannot be written.
+    @discardableResult
+    public static func write(
+        _ contents: PackageContents, to path: String, beforeCommit: (_ folder: String) throws -> Void = { _ in }
+    ) throws -> Digest {
+        let draft = try PackageDraft(replacing: path)
+        let digest = try draft.write(contents)
+        try beforeCommit(draft.folder)
+        try draft.commit()
+        return digest
+    }
+
+    /// Writes the package as one zip archive. The weights lie in it as in the folder, so that it can be mapped.
+    /// - Returns: the package digest.
+    @discardableResult
+    public static func archive(
+        _ contents: PackageContents, to path: String, beforeCommit: (_ folder: String) throws -> Void = { _ in }
+    ) throws -> Digest {
+        try OutputKind.packageArchive.requireReplaceable(path)
+        let draft = try PackageDraft(beside: path)
+        let digest = try draft.write(contents)
+        try beforeCommit(draft.folder)
+        try archive(packageAt: draft.folder, to: path)
+        return digest
+    }
+
+    /// Puts the files of a package folder into one zip archive. Equal packages give equal archives.
+    public static func archive(packageAt folder: String, to path: String) throws {
+        let package = try AcceleratorPackage(at: folder)
+        var archive = try ZipWriter(replacing: path, as: .packageArchive)
+        for name in [PackageFormat.manifestName] + package.manifest.files.map(\.name) {
+            // What is mapped in place is stored as it is; a page's alignment keeps sections aligned.
+            let isMapped = name.hasSuffix(".bin")
+            try archive.append(
+                name, try package.files.content(name), compressed: !isMapped,
+                alignment: isMapped ? PackageFormat.pageBytes : 1)
+        }
+        try archive.commit()
+    }
+
+    /// Writes the files of a package into the empty folder `folder`, not synced.
+    /// - Parameter maximumBlobBytes: for tests.
+    static func write(
+        _ contents: PackageContents, into folder: String, maximumBlobBytes: Int = PackageFormat.maximumBlobBytes
+    ) throws -> Digest {
+        try write(contents, into: folder, blobs: BlobWriter(folder: folder, maximumBytes: maximumBlobBytes))
+    }
+
+    /// The same, where weights have been written already.
+    static func write(_ contents: PackageContents, into folder: String, blobs: consuming BlobWriter) throws -> Digest {
+        var writer = PackageWriter(folder: folder, contents: contents, blobs: blobs)
+        return try writer.write()
+    }
+
+    private init(folder: String, contents: PackageContents, blobs: consuming BlobWriter) {
+        self.folder = folder
+        self.contents = contents
+        self.blobs = blobs
+    }
+
+    private mutating func write() throws -> Digest {
+        try contents.graph.functions.requireAgreement(file: "the graph")
+        // No reader could open what cannot be planned.
+        _ = try contents.graph.planned()
+        let indices = try blobs.indices(of: contents.storedSections)
+        try blobs.finishBlob()
+        let documents = try PackageDocuments(contents, layout: blobs.layout, indices: indices)
+        files += blobs.layout.files
+        for table in documents.tables { try write(table.content, to: table.name) }
+        for asset in contents.assets {
+            let name = "\(PackageFormat.assetsFolder)/\(asset.name)"
+            guard PackageFormat.isSafeName(name) else {
+                throw RequestError("the asset \"\(asset.name)\" has a name that cannot stand in a package; rename it")
+            }
+            try Files.makeFolder(Files.parentFolder(of: "\(folder)/\(name)") ?? folder)
+            try write(asset.content, to: name)
+        }
+        return try write(documents.manifest(files))
+    }
+
+    private mutating func write(_ content: ByteView, to name: String) throws {
+        var file = try AtomicFile(replacing: "\(folder)/\(name)", as: .internal, isSynced: false)
+        try file.write(content)
+        try file.commit()
+        files.append(
+            Manifest.File(name: name, byteCount: content.count, digest: TreeDigest.digest(of: content)))
+    }
+
+    private func write(_ manifest: Manifest) throws -> Digest {
+        let text = manifest.text
+        var file = try AtomicFile(
+            replacing: "\(folder)/\(PackageFormat.manifestName)", as: .internal, isSynced: false)
+        try file.write(text)
+        try file.commit()
+        // Reading it back finds what cannot be read: two assets of one name, a shape that is too large.
+        return try Manifest(ByteView(Array(text.utf8)), file: PackageFormat.manifestName).digest
+    }
+}

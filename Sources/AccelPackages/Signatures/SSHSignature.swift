@@ -1,0 +1,72 @@
+public import AccelByteIO
+
+/// A signature as `ssh-keygen -Y sign` writes it (OpenSSH's PROTOCOL.sshsig): what it says of itself. Whether it is true, and
+/// whose key it is, `ssh-keygen` tells.
+public struct SSHSignature: Equatable, Sendable {
+    /// What signatures of packages are for; one that is for anything else is refused.
+    public static let namespace = "accelc-package@v1"
+
+    public let namespace: String
+    /// e.g. `ssh-ed25519`
+    public let keyType: String
+
+    private static let begin = "-----BEGIN SSH SIGNATURE-----"
+    private static let end = "-----END SSH SIGNATURE-----"
+    /// A signature by an RSA key of 16 kilobits has less than a quarter of this.
+    private static let maximumBytes = 1 << 16
+
+    /// - Throws: `FormatError` for anything but one signature.
+    public init(_ armored: ByteView, file: String) throws {
+        func refused(_ reason: String) -> FormatError { FormatError(file: file, reason: reason) }
+        guard armored.count <= Self.maximumBytes,
+            let text = armored.withBytes({ String(validating: $0, as: UTF8.self) })
+        else { throw refused("is no SSH signature: expected at most \(Self.maximumBytes) bytes of text") }
+        let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+        guard lines.first == Self.begin[...], let last = lines.firstIndex(of: Self.end[...]),
+            lines[(last + 1)...].allSatisfy(\.isEmpty)
+        else { throw refused("is no SSH signature: expected \(Self.begin) ... \(Self.end)") }
+        guard let bytes = Base64.bytes(of: lines[1..<last].joined()) else {
+            throw refused("is no SSH signature: its content is not base64")
+        }
+
+        var reader = SSHReader(ByteReader(ByteView(bytes), file: file))
+        guard try reader.bytes(6) == ByteView(Array("SSHSIG".utf8)) else {
+            throw refused("is no SSH signature: it does not begin with SSHSIG")
+        }
+        let version = try reader.number()
+        guard version == 1 else { throw refused("is an SSH signature of version \(version), expected 1") }
+        var key = SSHReader(ByteReader(try reader.string(), file: file))
+        keyType = try key.text()
+        namespace = try reader.text()
+        _ = try reader.string()  // reserved
+        let hash = try reader.text()
+        guard hash == "sha512" || hash == "sha256" else {
+            throw refused("is a signature of the unknown hash \(quoted(hash))")
+        }
+        guard try !reader.string().isEmpty, reader.isAtEnd else {
+            throw refused("is no SSH signature: there is something behind it, or it is empty")
+        }
+        guard namespace == Self.namespace else {
+            throw refused(
+                "is a signature for \(quoted(namespace)), and not for \(quoted(Self.namespace)): it says nothing of a package"
+            )
+        }
+    }
+
+    private func quoted(_ text: String) -> String { "\"\(text.prefix(80))\"" }
+}
+
+/// SSH's numbers and strings: big-endian, with their length before them.
+private struct SSHReader {
+    private var reader: ByteReader
+    init(_ reader: ByteReader) { self.reader = reader }
+
+    var isAtEnd: Bool { reader.isAtEnd }
+    mutating func bytes(_ count: Int) throws -> ByteView { try reader.bytes(count) }
+    mutating func number() throws -> UInt32 { try reader.integer(UInt32.self).byteSwapped }
+    mutating func string() throws -> ByteView { try reader.bytes(Int(try number())) }
+    mutating func text() throws -> String {
+        let count = Int(try number())
+        return try reader.text(count)
+    }
+}

@@ -1,0 +1,114 @@
+public import AccelTensors
+
+/// Where ports of one kind of role may stand, and what they look like. A new kind is a line in `RoleRule.all`.
+public struct RoleRule: Sendable {
+    /// What a port is.
+    public enum Side: String, Sendable {
+        case input, output, state
+    }
+    /// What a parameter is.
+    public enum ParameterKind: Sendable {
+        case integer
+        case numbers
+        /// One of these, or any where there are none.
+        case word([String])
+    }
+
+    public let kind: RoleKind
+    public let sides: Set<Side>
+    public let elementType: ElementType
+    /// How many axes the tensor may have.
+    public let ranks: ClosedRange<Int>
+    /// Sorted by name.
+    public let parameters: [(name: String, kind: ParameterKind, isRequired: Bool)]
+    /// The axis that has an element for each position of a sequence; nil where there is none.
+    public let positionAxis: Int?
+
+    private init(
+        _ kind: RoleKind, _ sides: Set<Side>, _ type: ElementType, _ ranks: ClosedRange<Int>, positions: Int? = nil,
+        _ parameters: [String: ParameterKind] = [:], optional: [String: ParameterKind] = [:]
+    ) {
+        self.kind = kind
+        self.sides = sides
+        elementType = type
+        self.ranks = ranks
+        positionAxis = positions
+        self.parameters =
+            (parameters.map { ($0.key, $0.value, true) } + optional.map { ($0.key, $0.value, false) })
+            .sorted { $0.0 < $1.0 }
+    }
+
+    /// Every kind but `opaque`, which fits any port.
+    public static let all: [RoleRule] = [
+        RoleRule(.tokens, [.input], .int64, 2...2, positions: 1, ["vocabulary": .integer]),
+        RoleRule(.position, [.input], .int64, 1...1),
+        RoleRule(
+            .attentionMask, [.input], .int64, 2...2, positions: 1,
+            ["convention": .word([Role.MaskConvention.onesCount.rawValue])]),
+        RoleRule(.tokenTypes, [.input], .int64, 2...2, positions: 1, ["count": .integer]),
+        RoleRule(.pixels, [.input], .float32, 4...4, optional: ["mean": .numbers, "deviation": .numbers]),
+        RoleRule(.audio, [.input, .output], .float32, 2...3, ["rate": .integer]),
+        RoleRule(
+            .melFeatures, [.input], .float32, 3...3,
+            ["bands": .integer, "rate": .integer, "window": .integer, "hop": .integer]),
+        RoleRule(.noise, [.input], .float32, 1...8, ["distribution": .word(["normal", "uniform"])]),
+        RoleRule(.codes, [.input], .int64, 2...2, ["count": .integer]),
+        RoleRule(.validLength, [.input], .int64, 1...1, ["input": .word([]), "axis": .integer]),
+        RoleRule(.style, [.input], .float32, 2...2),
+        RoleRule(.pitch, [.input], .float32, 2...2),
+        RoleRule(.energy, [.input], .float32, 2...2),
+        RoleRule(
+            .logits, [.output], .float32, 2...3, positions: 1, ["over": .word(["vocabulary", "labels", "texts"])]),
+        RoleRule(.hiddenStates, [.input, .output], .float32, 3...3, positions: 1),
+        RoleRule(.pooled, [.output], .float32, 2...2),
+        RoleRule(.embedding, [.output], .float32, 2...2),
+        RoleRule(.probabilities, [.output], .float32, 1...8),
+        RoleRule(.spectrum, [.input, .output], .float32, 3...3),
+        RoleRule(.features, [.input, .output], .float32, 3...3),
+        RoleRule(
+            .keyValueCache, [.state], .float32, 4...4,
+            ["half": .word(["keys", "values"]), "layer": .integer, "axis": .integer]),
+        RoleRule(
+            .crossAttention, [.state, .output], .float32, 4...4,
+            ["half": .word(["keys", "values"]), "layer": .integer, "axis": .integer]),
+        RoleRule(.recurrent, [.state], .float32, 1...8),
+    ]
+    private static let byKind = Dictionary(uniqueKeysWithValues: all.map { ($0.kind, $0) })
+
+    /// nil for `opaque` and for kinds that this version does not know.
+    public static func rule(for kind: RoleKind) -> RoleRule? { byKind[kind] }
+
+    /// Why a role does not go with a port; nil where it does.
+    /// - Parameter type: with free dimensions or numbers.
+    func unsupportedReason(_ role: Role, _ side: Side, _ type: TensorType) -> String? {
+        guard sides.contains(side) else {
+            let words = sides.map { "\($0.rawValue)s" }.sorted().joined(separator: " and ")
+            return "the role \(kind.rawValue) is for \(words)"
+        }
+        guard type.elementType == elementType, ranks.contains(type.rank) else {
+            let axes = ranks.count == 1 ? "\(ranks.lowerBound)" : "\(ranks.lowerBound) to \(ranks.upperBound)"
+            return "the role \(kind.rawValue) takes \(elementType.rawValue) of \(axes) axes, but the port is \(type)"
+        }
+        for (name, kind, isRequired) in parameters {
+            guard let parameter = role.parameters[name] else {
+                if isRequired { return "the role \(self.kind.rawValue) has no \(name)" }
+                continue
+            }
+            let fits =
+                switch (parameter, kind) {
+                case (.integer(let integer), .integer): integer >= 0
+                case (.numbers, .numbers): true
+                case (.word(let word), .word(let words)): words.isEmpty || words.contains(word)
+                default: false
+                }
+            guard fits else { return "the role \(self.kind.rawValue) has the \(name) \(parameter), which is none" }
+        }
+        if let axis = role.integer("axis"), side == .state, axis >= type.rank {
+            return "the role \(kind.rawValue) counts positions on axis \(axis), but the port is \(type)"
+        }
+        let names = Set(parameters.map(\.name))
+        return role.parameters.keys.sorted().first { !names.contains($0) }.map {
+            "the role \(kind.rawValue) has no parameter \($0)"
+        }
+    }
+}

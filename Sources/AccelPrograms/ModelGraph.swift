@@ -1,0 +1,110 @@
+import AccelByteIO
+import AccelTensors
+public import AccelWeightCompression
+
+/// A model's functions after the passes, and the tensors that their constants name: what a package holds.
+///
+/// It says nothing of memory or kernels: those are planned when it is to run.
+public struct ModelGraph: Sendable {
+    /// Each constant names one of `tensors`, of its type and shape; all of these are read.
+    public var functions: [FrozenProgram]
+    /// The weights by name, then the tables in the order of their first use. Names are unique.
+    public var tensors: [CompressedTensor]
+
+    public init(functions: [FrozenProgram], tensors: [CompressedTensor]) {
+        self.functions = functions
+        self.tensors = tensors
+    }
+
+    /// The graph that a program was planned of.
+    public init(of program: CompiledProgram) { self.init(functions: program.graph, tensors: program.weights) }
+
+    /// The same for those who write other formats: its weights as they are encoded. Its tables are among the constants.
+    public var compressed: CompressedProgram {
+        let names = weightNames
+        return CompressedProgram(
+            functions: functions,
+            weights: tensors.filter { names.contains($0.name) }.map {
+                CompressedWeight(tensor: $0, distortion: Distortion(), readers: [])
+            })
+    }
+
+    /// The names of the constants that are weights of the checkpoint.
+    public var weightNames: Set<String> {
+        Set(functions.flatMap { $0.program.constants.filter(\.isWeight).map(\.name) })
+    }
+}
+
+extension CompressedProgram {
+    /// Runs the passes, and gives each table that the tool made a name of its own among all functions.
+    public func graph() throws -> ModelGraph {
+        var tensors = GraphTensors(weights.map(\.tensor))
+        let functions = try self.functions.map { function in
+            try function.optimized().renamingConstants { try tensors.name(of: $0) }
+        }
+        let read = Set(functions.flatMap { $0.program.constants.map(\.name) })
+        return ModelGraph(functions: functions, tensors: tensors.tensors.filter { read.contains($0.name) })
+    }
+
+    /// The graph with an execution plan.
+    public func compiled() throws -> CompiledProgram { try graph().planned() }
+}
+
+extension ModelGraph {
+    /// Decides for each function where its values lie, and orders its kernel calls. Takes time linear in the nodes, and in the
+    /// pairs of values that are needed at the same time.
+    /// - Throws: `RequestError` (unavailable) for a function whose values need more memory than a plan may have.
+    public func planned() throws -> CompiledProgram {
+        let indices = Dictionary(tensors.enumerated().map { ($1.name, $0) }) { first, _ in first }
+        let functions = try functions.map { function in
+            var compiler = FunctionCompiler(function)
+            return try compiler.compiled(with: indices)
+        }
+        return CompiledProgram(of: self, functions: functions)
+    }
+}
+
+/// The tensors of a graph while its functions are gathered: the weights, and the tables that functions bring along, equal
+/// ones once.
+private struct GraphTensors {
+    private(set) var tensors: [CompressedTensor]
+    private let weightCount: Int
+    private var indexByName: [String: Int]
+
+    init(_ tensors: [CompressedTensor]) {
+        self.tensors = tensors
+        weightCount = tensors.count
+        indexByName = Dictionary(uniqueKeysWithValues: tensors.enumerated().map { ($1.name, $0) })
+    }
+
+    mutating func name(of constant: Program.Constant) throws -> String {
+        if constant.isWeight, indexByName[constant.name] != nil { return constant.name }
+        let source = try constant.requireTensor()
+        var name = source.name
+        var number = 1
+        while let index = indexByName[name] {
+            let isTable = index >= weightCount
+            if isTable, tensors[index].shape == source.shape, tensors[index].sections == [source.bytes] { return name }
+            number += 1
+            name = "\(source.name)#\(number)"
+        }
+        let tensor = try CompressedTensor(
+            name: name, elementType: source.elementType, shape: source.shape, codec: try Codecs.codec("stored"),
+            sections: [source.bytes], file: source.file)
+        indexByName[name] = tensors.count
+        tensors.append(tensor)
+        return name
+    }
+}
+
+extension FrozenProgram {
+    fileprivate func renamingConstants(_ name: (Program.Constant) throws -> String) rethrows -> FrozenProgram {
+        let constants = try program.constants.map { constant in
+            let name = try name(constant)
+            return Program.Constant(
+                name: name, elementType: constant.elementType, shape: constant.shape, isWeight: constant.isWeight,
+                value: constant.value, tensor: constant.tensor?.renamed(name))
+        }
+        return FrozenProgram(frozen: program.with(constants: constants), bindings: bindings, remarks: remarks)
+    }
+}

@@ -1,0 +1,28 @@
+import AccelByteIO
+
+/// The registry of operators. A new operator is a file in `Operators/` and a line here.
+public enum Operators {
+    public static let all: [any Operator.Type] = [
+        Add.self, ArgMax.self, Atan2.self, Attention.self, Cast.self, Compare.self, Concat.self, Conv.self,
+        ConvTranspose.self, Copy.self, Cos.self, CumulativeSum.self, Divide.self, Erf.self, Exp.self, Expand.self,
+        Floor.self, Gather.self, Gelu.self, GroupNorm.self, InstanceNorm.self, L2Norm.self, LSTMCell.self,
+        LayerNorm.self, LeakyRelu.self, Linear.self, Log.self, MatMul.self, Maximum.self, Minimum.self, Modulo.self,
+        Multiply.self, Negate.self, Pad.self, Power.self, RMSNorm.self, Reduce.self, Relu.self, Reshape.self,
+        Resize.self, Rope.self, Rsqrt.self, Select.self, Sigmoid.self, Silu.self, Sin.self, Slice.self, Snake.self,
+        Softmax.self, Sqrt.self, Subtract.self, Tanh.self, Transpose.self, UpdateSlice.self,
+    ]
+
+    static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+
+    /// The version of an operator; nil for a name that is not registered.
+    public static func version(of name: String) -> Int? { byName[name]?.version }
+
+    /// - Throws: `OperatorError` for a name that is not registered or attributes that do not fit.
+    public static func make(_ name: String, _ attributes: Attributes) throws -> any Operator {
+        guard let type = byName[name] else {
+            let hint = nearestName(to: name, among: byName.keys.sorted()).map { "; did you mean \($0)?" } ?? ""
+            throw OperatorError("there is no operator \"\(name)\"\(hint)")
+        }
+        return try type.init(attributes: attributes)
+    }
+}

@@ -1,0 +1,105 @@
+public import AccelTensors
+
+/// Scaled dot-product attention: `softmax(scale * q k^T + mask) v`.
+///
+/// Inputs: q F32[batch, heads, S, width], k F32[batch, kvHeads, T, width], v F32[batch, kvHeads, T, valueWidth], and
+/// optionally an additive mask that broadcasts to F32[batch, heads, S, T]. Output: F32[batch, heads, S, valueWidth].
+/// `kvHeads` divides `heads`; head h reads key and value head `h / (heads / kvHeads)`.
+///
+/// Scores with their mask are rounded to float32 before the softmax: a large finite mask swallows them, so that a row
+/// that is masked everywhere weighs all keys alike.
+public struct Attention: Operator {
+    public static let name = "attention"
+    public static let readsStrided = true
+    public static let writesStrided = true
+    public var scale: Double
+
+    public init(scale: Double) { self.scale = scale }
+    public init(attributes: Attributes) throws { scale = try attributes.number("scale") }
+    public var attributes: Attributes { ["scale": .number(scale)] }
+
+    public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
+        try inputs.require(3...4)
+        let (q, k, v) = (inputs[0], inputs[1], inputs[2])
+        for (input, what) in zip(inputs, ["q", "k", "v"]) { try input.require(rank: 4...4, what) }
+        try requireEqual(k.dimensions[0], q.dimensions[0], "batch of k")
+        try requireEqual(k.dimensions[3], q.dimensions[3], "width of k")
+        for (axis, what) in ["batch", "heads", "length"].enumerated() {
+            try requireEqual(v.dimensions[axis], k.dimensions[axis], "\(what) of v")
+        }
+        guard let heads = q.dimensions[1].value, let groups = k.dimensions[1].value, groups > 0, heads % groups == 0
+        else { throw OperatorError("\(q.dimensions[1]) heads do not share \(k.dimensions[1]) key heads evenly") }
+        if inputs.count == 4 {
+            let scores = q.dimensions[..<3] + [k.dimensions[2]]
+            guard try broadcast([inputs[3].dimensions, Array(scores)]) == Array(scores) else {
+                throw OperatorError("mask \(inputs[3]) does not broadcast to \(TensorType(.float32, Array(scores)))")
+            }
+        }
+        return [TensorType(.float32, q.dimensions[..<3] + [v.dimensions[3]])]
+    }
+
+    public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
+        let (q, k) = (inputs[0].floats, inputs[1].floats)
+        let (heads, rows, width) = (
+            inputs[0].shape.dimensions[1], inputs[0].shape.dimensions[2], inputs[0].shape.dimensions[3]
+        )
+        let (keyHeads, keys) = (inputs[1].shape.dimensions[1], inputs[1].shape.dimensions[2])
+        let shape = Shape(inputs[0].shape.dimensions[..<3] + [inputs[2].shape.dimensions[3]])
+        let valueWidth = shape.dimensions[3]
+        let v = try inputs[2].transposed([0, 1, 3, 2]).floats
+        let maskLayout =
+            inputs.count == 4
+            ? StridedLayout(shape: inputs[3].shape).expanded(to: Shape(shape.dimensions[..<3] + [keys])) : nil
+        let mask = inputs.count == 4 ? inputs[3].floats : []
+        let result = Reference.rows(shape.count / max(valueWidth, 1), width: valueWidth) { row, result in
+            let (batch, head) = (row / (rows * heads), row / rows % heads)
+            let group = batch * keyHeads + head / (heads / keyHeads)
+            var scores = q.withUnsafeBufferPointer { q in
+                k.withUnsafeBufferPointer { k in
+                    (0..<keys).map { key in
+                        Float(scale * Reference.dot(q, row * width, k, (group * keys + key) * width, width))
+                    }
+                }
+            }
+            if let strides = maskLayout?.strides {
+                let start = batch * strides[0] + head * strides[1] + row % rows * strides[2]
+                for key in 0..<keys { scores[key] += mask[start + key * strides[3]] }
+            }
+            let weights = Softmax.weights(scores)
+            for column in 0..<valueWidth {
+                let start = (group * valueWidth + column) * keys
+                var sum = 0.0
+                for key in 0..<keys { sum += weights[key] * Double(v[start + key]) }
+                result[column] = Float(sum)
+            }
+        }
+        return [HostTensor(result, shape)]
+    }
+
+    public func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]? {
+        let heads = builder.type(of: inputs[0]).dimensions[1]
+        let keys = try Self.repeating(inputs[1], to: heads, in: &builder)
+        let values = try Self.repeating(inputs[2], to: heads, in: &builder)
+        let turned = try builder.apply(Transpose([0, 1, 3, 2]), [keys])
+        let products = try builder.apply(MatMul(), [inputs[0], turned])
+        var scores = try builder.apply(Multiply(), [products, builder.literal(Float(scale))])
+        if inputs.count == 4 { scores = try builder.apply(Add(), [scores, inputs[3]]) }
+        return [try builder.apply(MatMul(), [try builder.apply(Softmax(), [scores]), values])]
+    }
+
+    /// Key or value heads, each repeated until there are `heads`.
+    private static func repeating(_ value: Value, to heads: Dimension, in builder: inout ProgramBuilder) throws -> Value
+    {
+        let extents = builder.type(of: value).dimensions
+        guard let own = extents[1].value, let all = heads.value, own > 0, all != own else { return value }
+        let apart = try builder.apply(Reshape(to: [extents[0], extents[1], 1, extents[2], extents[3]]), [value])
+        let repeated = try builder.apply(
+            Expand(to: [extents[0], extents[1], .fixed(all / own), extents[2], extents[3]]), [apart])
+        return try builder.apply(Reshape(to: [extents[0], heads, extents[2], extents[3]]), [repeated])
+    }
+
+    public func multiplyAdds(_ inputs: [Shape]) -> Int {
+        let widths = inputs[0].dimensions[3] + inputs[2].dimensions[3]
+        return saturatingProduct(inputs[0].dimensions[..<3] + [inputs[1].dimensions[2], widths])
+    }
+}

@@ -1,0 +1,47 @@
+import AccelTensors
+
+/// Compares two tensors of one element type (F32 or I64) element by element, broadcasting. Output: BOOL.
+/// A comparison with NaN is false, except `not_equal`.
+public struct Compare: Operator {
+    public enum Relation: String, CaseIterable, Sendable {
+        case equal
+        case notEqual = "not_equal"
+        case less
+        case lessOrEqual = "less_or_equal"
+        case greater
+        case greaterOrEqual = "greater_or_equal"
+    }
+    public static let name = "compare"
+    public static let readsStrided = true
+    public var relation: Relation
+
+    public init(_ relation: Relation) { self.relation = relation }
+    public init(attributes: Attributes) throws { relation = try attributes.choice("relation", as: Relation.self) }
+    public var attributes: Attributes { ["relation": .word(relation.rawValue)] }
+
+    public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
+        let type: ElementType = inputs.first?.elementType == .int64 ? .int64 : .float32
+        try inputs.require(2...2, types: [type, type])
+        return [TensorType(.bool, try broadcast(inputs.map(\.dimensions)))]
+    }
+
+    public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
+        let shape = try broadcastShape(inputs)
+        let (x, y) = (inputs[0].expanded(to: shape), inputs[1].expanded(to: shape))
+        return switch x.elements {
+        case .int64(let integers): [HostTensor(zip(integers, y.integers).map(holds), shape)]
+        default: [HostTensor(zip(x.floats, y.floats).map(holds), shape)]
+        }
+    }
+
+    func holds<Element: Comparable>(_ x: Element, _ y: Element) -> Bool {
+        switch relation {
+        case .equal: x == y
+        case .notEqual: x != y
+        case .less: x < y
+        case .lessOrEqual: x <= y
+        case .greater: x > y
+        case .greaterOrEqual: x >= y
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import AccelTensors
+
+/// Tensors one after the other along an axis. Inputs: one or more, of one element type, equal on every other axis.
+public struct Concat: Operator {
+    public static let name = "concat"
+    public var axis: Int
+
+    public init(axis: Int) { self.axis = axis }
+    public init(attributes: Attributes) throws { axis = try attributes.integer("axis", in: 0...7) }
+    public var attributes: Attributes { ["axis": .integer(axis)] }
+
+    public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
+        guard var result = inputs.first else { throw OperatorError("expected 1 or more inputs, found 0") }
+        try inputs.require(1...inputs.count, types: inputs.map { _ in result.elementType })
+        try result.require(rank: axis + 1...8, "input 0")
+        for (index, input) in inputs.enumerated().dropFirst() {
+            try input.require(rank: result.rank...result.rank, "input \(index)")
+            for other in 0..<result.rank where other != axis {
+                try requireEqual(input.dimensions[other], result.dimensions[other], "input \(index), axis \(other)")
+            }
+            result.dimensions[axis] = result.dimensions[axis] + input.dimensions[axis]
+        }
+        return [result]
+    }
+
+    public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
+        var shape = inputs[0].shape
+        shape.dimensions[axis] = inputs.reduce(0) { $0 + $1.shape.dimensions[axis] }
+        let outer = shape.dimensions[..<axis].reduce(1, *)
+        func joined<Element>(_ parts: [[Element]]) -> [Element] {
+            let widths = parts.map { outer == 0 ? 0 : $0.count / outer }
+            return (0..<outer).flatMap { row in
+                zip(parts, widths).flatMap { part, width in part[row * width..<(row + 1) * width] }
+            }
+        }
+        return switch inputs[0].elements {
+        case .float32: [HostTensor(joined(inputs.map(\.floats)), shape)]
+        case .int64: [HostTensor(joined(inputs.map(\.integers)), shape)]
+        case .bool: [HostTensor(joined(inputs.map(\.flags)), shape)]
+        }
+    }
+}

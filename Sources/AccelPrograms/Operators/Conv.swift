@@ -1,0 +1,85 @@
+public import AccelTensors
+
+/// Convolution (as the frameworks mean it: correlation) over 1 to 3 spatial axes, with zeros around the input.
+///
+/// Inputs: x F32[batch, channels, S...], weight F32[outputs, channels / groups, K...], and optionally bias F32[outputs].
+/// Output: F32[batch, outputs, T...] with `T = (S + before + after - dilation * (K - 1) - 1) / stride + 1`.
+public struct Conv: Operator {
+    public static let name = "conv"
+    public var window: Window
+    public var groups: Int
+
+    public init(_ window: Window = Window(), groups: Int = 1) {
+        self.window = window
+        self.groups = groups
+    }
+    public init(attributes: Attributes) throws {
+        window = try Window(attributes: attributes)
+        groups = try attributes.integer("groups", in: 1...1 << 20)
+    }
+    public var attributes: Attributes {
+        var all = window.attributes
+        all["groups"] = .integer(groups)
+        return all
+    }
+
+    public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
+        try inputs.require(2...3)
+        let (x, weight) = (inputs[0], inputs[1])
+        try x.require(rank: window.axes + 2...window.axes + 2, "x")
+        try weight.require(rank: window.axes + 2...window.axes + 2, "weight")
+        let outputs = weight.dimensions[0]
+        try requireEqual(weight.dimensions[1] * .fixed(groups), x.dimensions[1], "channels of the weight")
+        guard let rows = outputs.value, rows % groups == 0 else {
+            throw OperatorError("\(outputs) output channels do not split into \(groups) groups")
+        }
+        if inputs.count == 3 {
+            try inputs[2].require(rank: 1...1, "bias")
+            try requireEqual(inputs[2].dimensions[0], outputs, "bias")
+        }
+        let extents = try (0..<window.axes).map { axis in
+            guard let kernel = weight.dimensions[axis + 2].value, kernel >= 1, kernel <= 1 << 20 else {
+                throw OperatorError("kernel axis \(axis): no convolution has \(weight.dimensions[axis + 2]) taps")
+            }
+            let span = window.span(of: kernel, on: axis)
+            let padded = x.dimensions[axis + 2] + .fixed(window.before[axis] + window.after[axis])
+            if let padded = padded.value, padded < span {
+                throw OperatorError(
+                    "spatial axis \(axis): the kernel spans \(span) elements, but the padded input has only \(padded)")
+            }
+            return (padded - .fixed(span)) / window.strides[axis] + 1
+        }
+        return [TensorType(.float32, [x.dimensions[0], outputs] + extents)]
+    }
+
+    public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
+        let shape = Shape(try outputTypes(inputs.map(\.type))[0].dimensions.compactMap(\.value))
+        let (extents, kernel) = (inputs[0].shape.dimensions, inputs[1].shape.dimensions)
+        let taps = WindowTaps(
+            inputs: Array(extents[2...]), kernel: Array(kernel[2...]), outputs: Array(shape.dimensions[2...])
+        ) { axis, output, tap in
+            output * window.strides[axis] + tap * window.dilations[axis] - window.before[axis]
+        }
+        let (batch, width) = (extents[0], kernel[1])
+        var (x, weight) = (inputs[0], inputs[1])
+        x.shape = [batch * groups, width, extents[2...].reduce(1, *)]
+        weight.shape = [kernel[0], width, kernel[2...].reduce(1, *)]
+        let sums = taps.sums(
+            try x.transposed([0, 2, 1]), try weight.transposed([0, 2, 1]),
+            bias: inputs.count == 3 ? inputs[2].floats : nil, batch: batch, groups: groups)
+        return [HostTensor(sums, shape)]
+    }
+
+    public func workBytes(_ inputs: [Shape]) -> Int {
+        let types = inputs.map { TensorType(.float32, $0.dimensions.map(Dimension.fixed)) }
+        guard let output = try? outputTypes(types)[0].shape else { return .max }
+        return WindowTaps.byteCount(
+            outputs: Array(output.dimensions[2...]), kernel: Array(inputs[1].dimensions[2...]),
+            strides: window.strides.map { _ in 1 }, copying: inputs)
+    }
+
+    public func multiplyAdds(_ inputs: [Shape]) -> Int {
+        guard let outputs = try? outputTypes(inputs.map { TensorType(.float32, shape: $0) })[0].shape else { return 0 }
+        return saturatingProduct(outputs.dimensions + inputs[1].dimensions.dropFirst())
+    }
+}

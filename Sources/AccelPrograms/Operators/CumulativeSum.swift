@@ -1,0 +1,46 @@
+import AccelTensors
+
+/// Each element with the sum of those before it on an axis added.
+public struct CumulativeSum: Operator {
+    public static let name = "cumsum"
+    public var axis: Int
+
+    public init(axis: Int) { self.axis = axis }
+    public init(attributes: Attributes) throws { axis = try attributes.integer("axis", in: 0...7) }
+    public var attributes: Attributes { ["axis": .integer(axis)] }
+
+    public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
+        try inputs.require(1...1)
+        try inputs[0].require(rank: axis + 1...8, "x")
+        return inputs
+    }
+
+    public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
+        let (shape, sections) = (inputs[0].shape, AxisSections(inputs[0].shape, axis: axis))
+        var result = inputs[0].floats
+        for outer in 0..<sections.outer {
+            for inner in 0..<sections.inner {
+                var sum = 0.0
+                for index in 0..<sections.extent {
+                    let place = (outer * sections.extent + index) * sections.inner + inner
+                    sum += Double(result[place])
+                    result[place] = Float(sum)
+                }
+            }
+        }
+        return [HostTensor(result, shape)]
+    }
+}
+
+/// A tensor as [outer, extent of an axis, inner].
+struct AxisSections {
+    let outer: Int
+    let extent: Int
+    let inner: Int
+
+    init(_ shape: Shape, axis: Int) {
+        outer = shape.dimensions[..<axis].reduce(1, *)
+        extent = shape.dimensions[axis]
+        inner = shape.dimensions[(axis + 1)...].reduce(1, *)
+    }
+}

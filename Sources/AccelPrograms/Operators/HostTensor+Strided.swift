@@ -1,0 +1,42 @@
+import AccelTensors
+
+extension HostTensor {
+    /// The elements that `layout` visits, in row-major order. The layout has to stay within the tensor.
+    func gathering(_ layout: StridedLayout) -> HostTensor {
+        if layout.offset == 0, layout.isContiguous, layout.shape.count == shape.count {
+            var same = self
+            same.shape = layout.shape
+            return same
+        }
+        return switch elements {
+        case .float32(let floats): HostTensor(layout.elements(of: floats), layout.shape)
+        case .int64(let integers): HostTensor(layout.elements(of: integers), layout.shape)
+        case .bool(let flags): HostTensor(layout.elements(of: flags), layout.shape)
+        }
+    }
+
+    /// Broadcast to `shape`, which it has to fit.
+    func expanded(to shape: Shape) -> HostTensor {
+        shape == self.shape ? self : gathering(StridedLayout(shape: self.shape).expanded(to: shape))
+    }
+
+    func transposed(_ permutation: [Int]) throws -> HostTensor { try Transpose(permutation).evaluate([self])[0] }
+}
+
+extension StridedLayout {
+    func elements<Element>(of source: [Element]) -> [Element] {
+        var result: [Element] = []
+        result.reserveCapacity(shape.count)
+        guard let width = shape.dimensions.last, let step = strides.last else { return [source[offset]] }
+        forEachRow { start in
+            for column in 0..<width { result.append(source[start + column * step]) }
+        }
+        return result
+    }
+
+    /// Calls `body` with the index of the first element of each innermost row, in row-major order.
+    func forEachRow(_ body: (Int) -> Void) {
+        guard !shape.dimensions.contains(0) else { return }
+        Shape(shape.dimensions.dropLast()).forEachOffset(from: offset, by: strides, body)
+    }
+}

@@ -1,0 +1,22 @@
+import AccelTensors
+
+/// `condition ? x : y`, element by element, broadcasting. Inputs: condition BOOL, x F32, y F32.
+public struct Select: Operator {
+    public static let name = "select"
+    public static let readsStrided = true
+    public init() {}
+    public init(attributes: Attributes) throws {}
+    public var attributes: Attributes { [:] }
+
+    public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
+        try inputs.require(3...3, types: [.bool])
+        return [TensorType(.float32, try broadcast(inputs.map(\.dimensions)))]
+    }
+
+    public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
+        let shape = try broadcastShape(inputs)
+        let operands = inputs.map { $0.expanded(to: shape) }
+        let (x, y) = (operands[1].floats, operands[2].floats)
+        return [HostTensor(operands[0].flags.enumerated().map { $1 ? x[$0] : y[$0] }, shape)]
+    }
+}

@@ -1,0 +1,25 @@
+import AccelTensors
+
+/// The axes in another order: axis i of the output is axis `permutation[i]` of the input.
+public struct Transpose: ViewOperator {
+    public static let name = "transpose"
+    public var permutation: [Int]
+
+    public init(_ permutation: [Int]) { self.permutation = permutation }
+    public init(attributes: Attributes) throws { permutation = try attributes.integers("permutation") }
+    public var attributes: Attributes { ["permutation": .integers(permutation)] }
+
+    public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
+        let input = try inputs.requireOne()
+        guard permutation.sorted() == Array(0..<input.rank) else {
+            throw OperatorError("\(permutation) is no permutation of the axes of \(input)")
+        }
+        return [TensorType(input.elementType, permutation.map { input.dimensions[$0] })]
+    }
+
+    public func view(of input: StridedLayout) -> StridedLayout? {
+        StridedLayout(
+            offset: input.offset, shape: Shape(permutation.map { input.shape.dimensions[$0] }),
+            strides: permutation.map { input.strides[$0] })
+    }
+}

@@ -1,0 +1,27 @@
+import AccelTensors
+
+/// An operator that maps each element of one float32 tensor.
+public protocol UnaryOperator: Operator {
+    /// The reference meaning, computed in float64 and rounded once.
+    func apply(_ x: Double) -> Double
+}
+
+extension UnaryOperator {
+    public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
+        try inputs.require(1...1)
+        return inputs
+    }
+    public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
+        [HostTensor(Reference.mapping(inputs[0].floats) { apply($0) }, inputs[0].shape)]
+    }
+}
+
+/// A unary operator without attributes.
+public protocol PlainUnaryOperator: UnaryOperator {
+    init()
+}
+
+extension PlainUnaryOperator {
+    public init(attributes: Attributes) throws { self.init() }
+    public var attributes: Attributes { [:] }
+}

@@ -1,0 +1,13 @@
+import AccelTensors
+
+extension Program {
+    /// The names of the weights whose rows are multiplied with vectors that samples can tell of: those of linear operators
+    /// and convolutions.
+    public var multipliedWeights: Set<String> {
+        let names = Dictionary(uniqueKeysWithValues: constants.filter(\.isWeight).map { ($0.value, $0.name) })
+        return Set(
+            nodes.filter { $0.operation is Linear || $0.operation is Conv }.compactMap { node in
+                node.inputs.count > 1 ? names[node.inputs[1]] : nil
+            })
+    }
+}

@@ -1,0 +1,77 @@
+import AccelTensors
+import CAccelKernels
+
+/// Loops that reference meanings share.
+enum Reference {
+    /// `function` of each element, in float64, rounded once.
+    static func mapping(_ x: [Float], _ function: @Sendable (Double) -> Double) -> [Float] {
+        let width = 4096
+        let whole = rows(x.count / width, width: width) { row, result in
+            for column in 0..<width { result[column] = Float(function(Double(x[row * width + column]))) }
+        }
+        return whole + x[whole.count...].map { Float(function(Double($0))) }
+    }
+
+    /// `count` rows of `width` elements, which `body` fills, in parallel.
+    static func rows(
+        _ count: Int, width: Int, _ body: @Sendable (Int, UnsafeMutableBufferPointer<Float>) -> Void
+    ) -> [Float] {
+        var result = [Float](repeating: 0, count: count * width)
+        guard !result.isEmpty else { return [] }
+        let blocks = result.count < 1 << 13 ? 1 : min(count, Parallel.processorCount * 4)
+        result.withUnsafeMutableBufferPointer { target in
+            // Each row is written by one thread only.
+            nonisolated(unsafe) let target = target
+            // The body throws nothing, so neither does the loop.
+            try? Parallel.forEach(blocks, threads: blocks == 1 ? 1 : Parallel.processorCount) { block in
+                for row in count * block / blocks..<count * (block + 1) / blocks {
+                    body(row, UnsafeMutableBufferPointer(rebasing: target[row * width..<(row + 1) * width]))
+                }
+            }
+        }
+        return result
+    }
+
+    /// `result[i * rows + r] = sum_c x[i * columns + c] * weight[r * columns + c] + bias[r]` for `count` rows of x, in
+    /// float64, rounded once.
+    static func products(
+        _ x: [Float], _ weight: [Float], bias: [Float]?, count: Int, rows: Int, columns: Int
+    ) -> [Float] {
+        var result = [Float](repeating: 0, count: count * rows)
+        let blocks = min(rows, result.count < 1 << 13 ? 1 : Parallel.processorCount * 4)
+        result.withUnsafeMutableBufferPointer { target in
+            // Each column is written by one thread only.
+            nonisolated(unsafe) let target = target
+            // The body throws nothing, so neither does the loop.
+            try? Parallel.forEach(blocks, threads: blocks == 1 ? 1 : Parallel.processorCount) { block in
+                x.withUnsafeBufferPointer { x in
+                    weight.withUnsafeBufferPointer { weight in
+                        for row in rows * block / blocks..<rows * (block + 1) / blocks {
+                            let start = bias.map { Double($0[row]) } ?? 0
+                            for index in 0..<count {
+                                let sum = dot(x, index * columns, weight, row * columns, columns)
+                                target[index * rows + row] = Float(sum + start)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        return result
+    }
+
+    /// A dot product accumulated in float64, eight sums side by side.
+    static func dot(
+        _ a: UnsafeBufferPointer<Float>, _ aStart: Int, _ b: UnsafeBufferPointer<Float>, _ bStart: Int, _ count: Int
+    ) -> Double {
+        var sums = SIMD8<Double>.zero
+        if count > 0, let a = a.baseAddress, let b = b.baseAddress {
+            withUnsafeMutableBytes(of: &sums) { sums in
+                ck_reference_dot(a + aStart, b + bStart, count, sums.assumingMemoryBound(to: Double.self).baseAddress)
+            }
+        }
+        var sum = sums.sum()
+        for index in (count & ~7)..<count { sum += Double(a[aStart + index]) * Double(b[bStart + index]) }
+        return sum
+    }
+}

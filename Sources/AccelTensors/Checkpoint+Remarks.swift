@@ -1,0 +1,31 @@
+import AccelByteIO
+
+extension Checkpoint {
+    /// Fields of config.json by which other tools run Python code of the model's.
+    private static let codeFields = ["auto_map", "custom_pipelines", "trust_remote_code"]
+
+    /// What is worth knowing of the model's files, in sentences: what they ask for that is never done, and who else may change them.
+    public var remarks: [String] {
+        let fields = Self.codeFields.filter { configuration[$0].exists && configuration[$0].value != false }
+        let code =
+            fields.isEmpty
+            ? []
+            : ["\(configuration.file) asks for code of its own (\(fields.joined(separator: ", "))), which is never run"]
+        let paths = files.map(\.path) + assets.map(\.path)
+        let unread = unreadWeightFiles.map { "\(folder)/\($0) lies beside the model's weights and is not read" }
+        return code + unread + paths.filter { Files.writableNames(of: $0) > 1 }.map(sharedFileRemark)
+    }
+
+    /// Names of files that look like further weights of the model.
+    private var unreadWeightFiles: [String] {
+        guard files.contains(where: { Files.name(of: $0.path).hasPrefix("model") }) else { return [] }
+        let read = Set(files.map { Files.name(of: $0.path) })
+        let names = (try? reader.names()) ?? []
+        return names.filter { $0.hasPrefix("model") && $0.hasSuffix(".safetensors") && !read.contains($0) }
+    }
+}
+
+/// Says that a file can be written to by another name: what was checked may then no longer be what is there.
+public func sharedFileRemark(_ path: String) -> String {
+    "\(path) has \(Files.writableNames(of: path)) names (hard links): what is written by another one changes it too"
+}

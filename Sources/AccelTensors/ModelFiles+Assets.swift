@@ -1,0 +1,28 @@
+import AccelByteIO
+
+extension ModelFiles {
+    private static let assetNames: Set<String> = [
+        "added_tokens.json", "chat_template.jinja", "chat_template.json", "config.json",
+        "config_sentence_transformers.json", "generation_config.json", "merges.txt", "modules.json", "normalizer.json",
+        "preprocessor_config.json", "processor_config.json", "sentence_bert_config.json", "special_tokens_map.json",
+        "vocab.json", "vocab.txt",
+    ]
+
+    /// Opens the files beside the weights that every package passes through: those of known names, and `config.json` of each
+    /// folder that is called as sentence-transformers calls modules, e.g. `1_Pooling`.
+    func openAssets() throws {
+        for name in try names() {
+            if Self.assetNames.contains(name) || name.hasSuffix(".model")
+                || name.hasPrefix("tokenizer") && name.hasSuffix(".json")
+            {
+                try openIfFile(name)
+            } else if name.contains(/^[0-9]+_[A-Za-z]+$/) {
+                try openIfFile("\(name)/config.json")
+            }
+        }
+    }
+
+    private func openIfFile(_ name: String) throws {
+        if Files.kind(of: path(of: name)) == .file { _ = try open(name) }
+    }
+}

@@ -1,0 +1,48 @@
+import AccelByteIO
+
+/// Finds and opens the safetensors files of a model.
+extension ModelFiles {
+    private static let single = "model.safetensors"
+    private static let index = "model.safetensors.index.json"
+
+    /// `model.safetensors`, else the shards of `model.safetensors.index.json`, else the only `*.safetensors` there is.
+    func weightFiles() throws -> [SafetensorsFile] {
+        if has(Self.single) { return [try weights(Self.single)] }
+        if has(Self.index) { return try shards(of: Self.index) }
+        let names = try names()
+        let candidates = names.filter { $0.hasSuffix(".safetensors") }
+        if candidates.count == 1 { return [try weights(candidates[0])] }
+        if candidates.count > 1 {
+            throw RequestError(
+                "\(folder) has \(candidates.count) safetensors files but neither \(Self.single) nor \(Self.index); name "
+                    + "the one to read (\(candidates.prefix(3).joined(separator: ", "))"
+                    + "\(candidates.count > 3 ? ", ..." : ""))")
+        }
+        if let pickle = names.first(where: isPickleName) {
+            throw RequestError(
+                "\(folder) has its weights in \(pickle) only, a Python pickle, which is never read; \(conversionAdvice)",
+                status: .unavailable)
+        }
+        throw RequestError("\(folder) has no safetensors file", status: .unavailable)
+    }
+
+    /// The files that one file of the folder stands for: itself, or the shards that it names.
+    func weightFiles(at path: String) throws -> [SafetensorsFile] {
+        let name = Files.name(of: path)
+        return try name.hasSuffix(".safetensors.index.json") ? shards(of: name) : [weights(name, at: path)]
+    }
+
+    /// Opens the shards that an index names and checks that index and shards agree in every tensor.
+    private func shards(of name: String) throws -> [SafetensorsFile] {
+        guard let document = try document(name, as: .index) else {
+            throw RequestError("there is no file \(path(of: name))", status: .unavailable)
+        }
+        let index = try ShardIndex(parsing: document)
+        let files = try index.shards.map { shard, field in
+            guard has(shard) else { throw field.error("the shard \(shard) is missing in \(folder)") }
+            return try weights(shard)
+        }
+        try index.check(files)
+        return files
+    }
+}

@@ -1,0 +1,134 @@
+import AccelByteIO
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Where a model is on this machine. Nothing is ever downloaded.
+enum ModelLocation {
+    /// The path of the folder or file that `model` stands for.
+    static func resolve(
+        _ model: String, environment: (String) -> String? = systemEnvironment
+    ) throws(RequestError) -> String {
+        if model.hasPrefix("hf:") {
+            return try HubCache(environment: environment).snapshot(of: HubName(String(model.dropFirst(3))))
+        }
+        if Files.kind(of: model) != nil { return model }
+        if let name = try? HubName(model), name.owner != nil {
+            do {
+                return try HubCache(environment: environment).snapshot(of: name)
+            } catch {
+                throw RequestError(
+                    "there is no file or folder \(model), and \(error.description)", status: error.exitStatus)
+            }
+        }
+        throw RequestError(
+            "there is no file or folder \(model); a model is a folder, a .safetensors file, or hf:OWNER/NAME",
+            status: .unavailable)
+    }
+}
+
+extension Checkpoint {
+    /// What is made of a model is called so where nobody names it: as the folder, as the file without `.safetensors`, or as
+    /// the repository. Nil where the model has no name, as `/` has none.
+    public static func name(of model: String) -> String? {
+        guard !model.hasPrefix("hf:"), Files.kind(of: model) != nil else {
+            let hub = try? HubName(model.hasPrefix("hf:") ? String(model.dropFirst(3)) : model)
+            return hub?.name ?? Files.name(of: model)
+        }
+        var name = Files.name(of: model)
+        if [".", ".."].contains(name) { name = Files.realPath(of: model).map { Files.name(of: $0) } ?? "" }
+        let ending = ".safetensors"
+        if name.hasSuffix(ending), name != ending { name = String(name.dropLast(ending.count)) }
+        return name.isEmpty || name == "/" ? nil : name
+    }
+}
+
+/// `OWNER/NAME[@REV]`, or `NAME[@REV]`.
+struct HubName {
+    let owner: String?
+    let name: String
+    let revision: String
+
+    init(_ text: String) throws(RequestError) {
+        let halves = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = (halves.first ?? "").split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        let revision = halves.count == 2 ? String(halves[1]) : "main"
+        guard (1...2).contains(parts.count), parts.allSatisfy(Self.isWord), isRelativeInside(revision) else {
+            throw RequestError("\"\(text)\" does not name a model; expected OWNER/NAME or OWNER/NAME@REVISION")
+        }
+        owner = parts.count == 2 ? parts[0] : nil
+        name = parts[parts.count - 1]
+        self.revision = revision
+    }
+
+    private static func isWord(_ text: String) -> Bool {
+        !["", ".", ".."].contains(text)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+    }
+}
+
+/// The cache in which Hugging Face's own tools keep what they downloaded:
+/// `models--OWNER--NAME/{refs/REV -> commit, snapshots/COMMIT/..., blobs/...}`; a snapshot's files are links to blobs.
+struct HubCache {
+    let root: String
+
+    /// HF_HUB_CACHE, else HF_HOME/hub, else the default of the Hub's own library.
+    init(environment: (String) -> String?) {
+        func variable(_ name: String) -> String? { environment(name).flatMap { $0.isEmpty ? nil : $0 } }
+        if let cache = variable("HF_HUB_CACHE") ?? variable("HUGGINGFACE_HUB_CACHE") {
+            root = cache
+        } else {
+            let home = variable("HF_HOME")
+            let caches = variable("XDG_CACHE_HOME") ?? "\(variable("HOME") ?? "~")/.cache"
+            root = "\(home ?? "\(caches)/huggingface")/hub"
+        }
+    }
+
+    func snapshot(of model: HubName) throws(RequestError) -> String {
+        let folder = "\(root)/models--" + ((model.owner.map { "\($0)--" } ?? "") + model.name)
+        let named = (model.owner.map { "\($0)/" } ?? "") + model.name
+        guard Files.kind(of: folder) == .folder else {
+            throw unavailable("\(named) is not in the local Hugging Face cache (looked for \(folder))")
+        }
+        var looked = ["\(folder)/snapshots/\(model.revision)"]
+        if Files.kind(of: looked[0]) == .folder { return looked[0] }
+        let reference = "\(folder)/refs/\(model.revision)"
+        looked.append(reference)
+        if let commit = commit(in: reference) {
+            looked.append("\(folder)/snapshots/\(commit)")
+            if Files.kind(of: looked[2]) == .folder { return looked[2] }
+        }
+        throw unavailable(
+            "revision \(model.revision) of \(named) is not in the local Hugging Face cache (looked for "
+                + "\(looked.joined(separator: ", ")))")
+    }
+
+    private func commit(in reference: String) -> String? {
+        guard let bytes = try? MappedFile(reference).bytes, bytes.count <= 256 else { return nil }
+        let text = bytes.withBytes { String(decoding: $0, as: UTF8.self) }
+        let commit = text.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? ""
+        return isRelativeInside(commit) && !commit.contains("/") ? commit : nil
+    }
+
+    private func unavailable(_ sentence: String) -> RequestError {
+        RequestError(
+            "\(sentence); download it with `hf download`, or set HF_HUB_CACHE or HF_HOME to where it is",
+            status: .unavailable)
+    }
+}
+
+func systemEnvironment(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }
+}

@@ -1,0 +1,146 @@
+public import AccelByteIO
+
+/// Writes a safetensors file: tensors must be announced (so that the header can be written) before their bytes are
+/// appended. Without `finish` no file appears.
+public struct SafetensorsWriter: ~Copyable {
+    public struct Entry: Sendable {
+        public var name: String
+        public var elementType: ElementType
+        public var shape: Shape
+        public init(name: String, elementType: ElementType, shape: Shape) {
+            self.name = name
+            self.elementType = elementType
+            self.shape = shape
+        }
+    }
+
+    private var file: AtomicFile
+    private let path: String
+    private let dataStart: Int
+    private let names: [String]
+    /// Where each entry's bytes end, from `dataStart`.
+    private let ends: [Int]
+
+    /// - Parameters:
+    ///   - kind: what the file holds, which decides what it may replace.
+    ///   - entries: in the order in which their bytes are appended. Larger element types first keeps all tensors aligned.
+    ///   - metadata: besides those of the kind.
+    /// - Throws: `RequestError` when the entries cannot be told in a header that `SafetensorsFile` reads.
+    public init(
+        replacing path: String, as kind: TensorFileKind, entries: [Entry], metadata: [(key: String, value: String)] = []
+    ) throws {
+        let header: (bytes: [UInt8], ends: [Int])
+        do {
+            header = try Self.header(of: entries, kind.metadata + metadata)
+        } catch {
+            throw RequestError("cannot write \(path): \(error.description)")
+        }
+        var file = try AtomicFile(replacing: path, as: kind.output)
+        try file.write(ByteView([UInt64(header.bytes.count).littleEndian]))
+        try file.write(ByteView(header.bytes))
+        self.path = path
+        names = entries.map(\.name)
+        ends = header.ends
+        dataStart = file.count
+        self.file = file
+    }
+
+    private static func header(
+        of entries: [Entry], _ metadata: [(key: String, value: String)]
+    ) throws(RequestError) -> (bytes: [UInt8], ends: [Int]) {
+        let limits = SafetensorsFile.Limits()
+        guard entries.count <= limits.tensors else { throw RequestError("more than \(limits.tensors) tensors") }
+        guard Set(metadata.map(\.key)).count == metadata.count else {
+            throw RequestError("a metadata key stands twice")
+        }
+        var members: [JSON.Member] = []
+        if !metadata.isEmpty {
+            members.append(
+                JSON.Member("__metadata__", .object(metadata.map { JSON.Member($0.key, .string($0.value)) })))
+        }
+        var seen = Set<String>(["__metadata__"])
+        var ends: [Int] = []
+        for entry in entries {
+            if let flaw = SafetensorsHeader.flaw(ofName: entry.name, limits) { throw RequestError(flaw) }
+            guard seen.insert(entry.name).inserted else {
+                throw RequestError("the tensor name \(quoted(entry.name)) stands twice or is reserved")
+            }
+            guard entry.shape.rank <= limits.rank else {
+                throw RequestError("tensor \(quoted(entry.name)) has more than \(limits.rank) dimensions")
+            }
+            let begin = ends.last ?? 0
+            guard let count = entry.shape.checkedCount,
+                case let (bytes, overflow) = count.multipliedReportingOverflow(by: entry.elementType.byteCount),
+                !overflow,
+                case let (end, carry) = begin.addingReportingOverflow(bytes), !carry
+            else { throw RequestError("the size of tensor \(quoted(entry.name)) overflows") }
+            ends.append(end)
+            members.append(
+                JSON.Member(
+                    entry.name,
+                    [
+                        "dtype": .string(entry.elementType.rawValue),
+                        "shape": .array(entry.shape.dimensions.map { .integer(Int64($0)) }),
+                        "data_offsets": .array([.integer(Int64(begin)), .integer(Int64(end))]),
+                    ]))
+        }
+        // Spaces after the header: the tensors' bytes start on a 64-byte boundary.
+        var header = Array(JSON.object(members).text().utf8)
+        header.append(contentsOf: repeatElement(UInt8(ascii: " "), count: (120 - header.count % 64) % 64))
+        guard header.count <= limits.headerBytes else {
+            throw RequestError("the header would have \(header.count) bytes; at most \(limits.headerBytes) are read")
+        }
+        return (header, ends)
+    }
+
+    /// The bytes of the next entry, or a part of them.
+    public mutating func append(_ bytes: UnsafeRawBufferPointer) throws {
+        guard bytes.count <= dataStart + (ends.last ?? 0) - file.count else {
+            throw RequestError(
+                "cannot write \(path): more bytes than the announced tensors have", status: .internalFailure)
+        }
+        try file.write(bytes)
+    }
+
+    /// - Throws: when the bytes appended are not those announced.
+    public consuming func finish() throws {
+        let written = file.count - dataStart
+        if let missing = ends.firstIndex(where: { $0 > written }) {
+            throw RequestError(
+                "cannot write \(path): the bytes of tensor \(quoted(names[missing])) are missing",
+                status: .internalFailure)
+        }
+        try file.commit()
+    }
+
+    /// Writes all of `tensors` in one call: larger element types first, then by name, as the reference does.
+    public static func write(
+        _ tensors: [StoredTensor], to path: String, as kind: TensorFileKind,
+        metadata: [(key: String, value: String)] = []
+    ) throws {
+        let (tensors, entries) = ordered(tensors)
+        var writer = try SafetensorsWriter(replacing: path, as: kind, entries: entries, metadata: metadata)
+        for tensor in tensors {
+            try tensor.bytes.withBytes { (bytes: UnsafeRawBufferPointer) throws in try writer.append(bytes) }
+        }
+        try writer.finish()
+    }
+
+    /// What `write` writes, in parts.
+    /// - Throws: `RequestError` when the tensors cannot be told in a header that `SafetensorsFile` reads.
+    public static func parts(
+        _ tensors: [StoredTensor], metadata: [(key: String, value: String)] = []
+    ) throws(RequestError) -> [ByteView] {
+        let (tensors, entries) = ordered(tensors)
+        let header = try header(of: entries, metadata).bytes
+        return [ByteView([UInt64(header.count).littleEndian]), ByteView(header)] + tensors.map(\.bytes)
+    }
+
+    private static func ordered(_ tensors: [StoredTensor]) -> (tensors: [StoredTensor], entries: [Entry]) {
+        let tensors = tensors.sorted {
+            $0.elementType.byteCount != $1.elementType.byteCount
+                ? $0.elementType.byteCount > $1.elementType.byteCount : $0.name < $1.name
+        }
+        return (tensors, tensors.map { Entry(name: $0.name, elementType: $0.elementType, shape: $0.shape) })
+    }
+}

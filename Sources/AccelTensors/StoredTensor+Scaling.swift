@@ -1,0 +1,57 @@
+import AccelByteIO
+import CAccelKernels
+
+extension StoredTensor {
+    /// Elements that are widened at a time.
+    private static var blockElements: Int { 1 << 16 }
+
+    /// The tensor with its rows (along the first axis) and its columns multiplied. Of at most one axis the tensor is one row.
+    /// - Returns: nil where that cannot be undone exactly: the type has no exponents to spare (it is not F32, F16 or BF16), an
+    ///   element would leave its range, or there are not as many exponents as rows or columns.
+    public func scaled(by scaling: ChannelScaling) -> StoredTensor? {
+        let rows = shape.rank < 2 ? 1 : shape.dimensions[0]
+        let columns = rows == 0 ? 0 : shape.count / rows
+        guard [.float32, .float16, .bfloat16].contains(elementType), columns > 0,
+            scaling.rows.isEmpty || scaling.rows.count == rows,
+            scaling.columns.isEmpty || scaling.columns.count == columns
+        else { return nil }
+        let buffer = ByteBuffer(count: bytes.count)
+        let made = StoredTensor(name: name, elementType: elementType, shape: shape, bytes: ByteView(buffer), file: file)
+        let back = scaling.inverse
+        let rowsAtOnce = max(1, Self.blockElements / columns)
+        let memory = UnsafeMutableBufferPointer<Float>.allocate(capacity: 2 * rowsAtOnce * columns)
+        defer { memory.deallocate() }
+        for first in stride(from: 0, to: rows, by: rowsAtOnce) {
+            let block = first..<min(first + rowsAtOnce, rows)
+            let elements = block.lowerBound * columns..<block.upperBound * columns
+            let original = UnsafeMutableBufferPointer(rebasing: memory[..<elements.count])
+            let scaled = UnsafeMutableBufferPointer(rebasing: memory[elements.count..<2 * elements.count])
+            readFloats(elements, into: original)
+            _ = scaled.update(from: original)
+            scaling.apply(to: scaled, rows: block)
+            let width = elementType.byteCount
+            elementType.store(
+                scaled, in: .init(rebasing: buffer.bytes[elements.lowerBound * width..<elements.upperBound * width]))
+            made.readFloats(elements, into: scaled)
+            back.apply(to: scaled, rows: block)
+            guard zip(original, scaled).allSatisfy({ $0.bitPattern == $1.bitPattern }) else { return nil }
+        }
+        return made
+    }
+}
+
+extension ElementType {
+    /// Stores numbers that the type, one of those that can be scaled, holds exactly.
+    fileprivate func store(_ values: UnsafeMutableBufferPointer<Float>, in target: UnsafeMutableRawBufferPointer) {
+        switch self {
+        case .float16:
+            ck_f32_to_f16(values.baseAddress, target.assumingMemoryBound(to: UInt16.self).baseAddress, values.count)
+        case .bfloat16:
+            for (index, value) in values.enumerated() {
+                target.storeBytes(of: UInt16(value.bitPattern >> 16), toByteOffset: index * 2, as: UInt16.self)
+            }
+        default:
+            target.copyMemory(from: UnsafeRawBufferPointer(values))
+        }
+    }
+}

@@ -1,0 +1,28 @@
+public import AccelByteIO
+
+extension TreeDigest {
+    /// The same digest as `digest(of:)`, computed on up to `threads` threads.
+    public static func digest(of view: ByteView, threads: Int) throws -> Digest {
+        combining(try chunkDigests(chunks(of: view), threads: threads))
+    }
+
+    /// The digests of many contents, their chunks shared out over `threads` threads.
+    public static func digests(of views: [ByteView], threads: Int) throws -> [Digest] {
+        let chunks = views.map(Self.chunks)
+        let digests = try chunkDigests(chunks.flatMap { $0 }, threads: threads)
+        var next = 0
+        return chunks.map { chunks in
+            defer { next += chunks.count }
+            return combining(digests[next..<next + chunks.count])
+        }
+    }
+
+    private static func chunkDigests(_ chunks: [ByteView], threads: Int) throws -> [Digest] {
+        // Few chunks are divided evenly, as long as there are enough of them for the fast way.
+        let step = min(batch, max(batch * 5 / 8, (chunks.count + threads - 1) / max(threads, 1)))
+        let starts = Array(stride(from: 0, to: chunks.count, by: step))
+        return try Parallel.map(starts.count, threads: threads) {
+            SHA256.digests(of: Array(chunks[starts[$0]..<min(starts[$0] + step, chunks.count)]))
+        }.flatMap { $0 }
+    }
+}

@@ -1,0 +1,127 @@
+import AccelByteIO
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The indices of one `Parallel.forEach` and who works on them.
+final class ParallelJob: @unchecked Sendable {
+    private let count: Int
+    private let next = Atomic<Int>(0)
+    private let failure = Locked<(index: Int, error: any Error)?>(nil)
+    /// Set to nil when the job is done: the closure must not outlive the call that brought it.
+    private var body: (@Sendable (Int) throws -> Void)?
+    /// Under the pool's lock: how many more helpers may join, and how many are at work.
+    var openPlaces = 0
+    var helpersAtWork = 0
+
+    init(count: Int, body: @escaping @Sendable (Int) throws -> Void) {
+        self.count = count
+        self.body = body
+    }
+
+    /// Takes indices until none is left. Not inlined: on return nothing but the job holds the closure.
+    @inline(never)
+    func work() {
+        guard let body else { return }
+        while true {
+            let index = next.add(1, ordering: .relaxed).oldValue
+            guard index < count else { return }
+            do {
+                try body(index)
+            } catch {
+                // Every index below this one has been taken already: the lowest failure is among those at work.
+                next.store(count, ordering: .relaxed)
+                failure.withLock { known in
+                    if index < known?.index ?? Int.max { known = (index, error) }
+                }
+            }
+        }
+    }
+
+    func takeFailure() -> (any Error)? { failure.withLock { $0?.error } }
+    func dropBody() { body = nil }
+}
+
+/// Threads that wait for jobs. They are made when first needed and last as long as the process.
+final class WorkerPool: @unchecked Sendable {
+    static let shared = WorkerPool()
+
+    private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    /// Signalled when a job has open places.
+    private let jobArrived = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    /// Signalled when a helper leaves a job.
+    private let helperLeft = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var jobs: [ParallelJob] = []
+    private var idleThreads = 0
+
+    private init() {
+        pthread_mutex_init(lock, nil)
+        pthread_cond_init(jobArrived, nil)
+        pthread_cond_init(helperLeft, nil)
+    }
+
+    /// Runs `job` on this thread and up to `helpers` others; returns when all of it is done.
+    /// - Parameter first: what this thread does before it joins in.
+    func run(_ job: ParallelJob, helpers: Int, after first: () -> Void = {}) {
+        pthread_mutex_lock(lock)
+        job.openPlaces = helpers
+        jobs.append(job)
+        let missing = jobs.reduce(0) { $0 + $1.openPlaces } - idleThreads
+        pthread_cond_broadcast(jobArrived)
+        pthread_mutex_unlock(lock)
+        for _ in 0..<max(0, min(missing, helpers)) { startThread() }
+
+        first()
+        job.work()
+
+        pthread_mutex_lock(lock)
+        jobs.removeAll { $0 === job }
+        while job.helpersAtWork > 0 { pthread_cond_wait(helperLeft, lock) }
+        pthread_mutex_unlock(lock)
+        job.dropBody()
+    }
+
+    /// A thread that cannot be made is no error: the job has one helper fewer.
+    private func startThread() {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        pthread_attr_setstacksize(&attributes, 8 << 20)
+        #if canImport(Darwin)
+            var thread: pthread_t?
+        #else
+            var thread = pthread_t()
+        #endif
+        _ = pthread_create(&thread, &attributes, { _ in WorkerPool.shared.help() }, nil)
+    }
+
+    private func help() -> Never {
+        pthread_mutex_lock(lock)
+        while true {
+            guard let job = jobs.first(where: { $0.openPlaces > 0 }) else {
+                idleThreads += 1
+                pthread_cond_wait(jobArrived, lock)
+                idleThreads -= 1
+                continue
+            }
+            job.openPlaces -= 1
+            job.helpersAtWork += 1
+            pthread_mutex_unlock(lock)
+            job.work()
+            pthread_mutex_lock(lock)
+            job.helpersAtWork -= 1
+            pthread_cond_broadcast(helperLeft)
+        }
+    }
+}
+
+func systemProcessorCount() -> Int {
+    max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+}

@@ -1,0 +1,123 @@
+import AccelFormats
+import AccelPrograms
+import AccelTensors
+
+/// What one run of a function of a Core ML package has left, and the comparison of it with a model's or a golden's.
+struct CoreMLComparison {
+    /// What a model gives.
+    struct Expected {
+        var outputs: [(name: String, tensor: HostTensor)]
+        var states: [String: HostTensor]
+
+        func without(_ names: Set<String>) -> Expected {
+            Expected(
+                outputs: outputs.filter { !names.contains($0.name) }, states: states.filter { !names.contains($0.key) })
+        }
+    }
+
+    let run: CoreMLRun
+    /// nil when there is only a golden.
+    let model: FrozenProgram?
+    let start: CoreMLStates
+    /// By the package's names; those that are given in parts as a whole too.
+    let outputs: [String: HostTensor]
+    let states: [String: HostTensor]
+    /// Of the golden's sample.
+    let suffix: String
+
+    /// All that the model gives: outputs and states.
+    var names: Set<String> {
+        Set((model?.program.outputs.map(\.name) ?? []) + (model?.program.states.map(\.name) ?? []))
+    }
+
+    /// The package's name for an output of the model or of a golden.
+    private func own(_ name: String) -> String? {
+        let identifier = CoreMLWeightMatcher.identifier(name)
+        if let own = outputs.keys.sorted().first(where: { CoreMLWeightMatcher.output($0) == identifier }) { return own }
+        // Converters name outputs anew; then they are told by their place.
+        let described = run.interface.outputs
+        guard let known = model?.program.outputs, known.count == described.count,
+            let place = known.firstIndex(where: { $0.name == name })
+        else { return nil }
+        return described[place].name
+    }
+
+    func add(
+        _ stage: Stage, _ reference: OutputFinding.Reference, _ expected: Expected, _ result: inout OutputStage.Result,
+        tolerance: (String) -> Tolerance
+    ) {
+        for output in expected.outputs {
+            add(stage, reference, output.name, output.tensor, isRequired: true, &result, tolerance)
+        }
+        let names = model?.program.states.map(\.name).filter { expected.states[$0] != nil } ?? []
+        addStates(stage, reference, names, expected.states, &result, tolerance)
+    }
+
+    /// Compares with a golden. What only the golden has is no failure.
+    func add(
+        _ golden: [String: HostTensor], _ result: inout OutputStage.Result, tolerance: (String) -> Tolerance
+    ) {
+        let known = names
+        let states = Set((model?.program.states.map(\.name) ?? start.names).map(CoreMLWeightMatcher.identifier))
+        func isState(_ name: String) -> Bool { states.contains(CoreMLWeightMatcher.identifier(name)) }
+        for (name, tensor) in golden.sorted(by: { $0.key < $1.key }) where !isState(name) || own(name) != nil {
+            add(.outputs, .golden, name, tensor, isRequired: known.contains(name), &result, tolerance)
+        }
+        let left = golden.keys.sorted().filter { isState($0) && own($0) == nil }
+        addStates(.outputs, .golden, left, golden, &result, tolerance)
+    }
+
+    private func add(
+        _ stage: Stage, _ reference: OutputFinding.Reference, _ name: String, _ expected: HostTensor, isRequired: Bool,
+        _ result: inout OutputStage.Result, _ tolerance: (String) -> Tolerance
+    ) {
+        guard let found = own(name).flatMap({ outputs[$0] }) else {
+            return skip(stage, name, "the package has no such output", isRequired: isRequired, &result)
+        }
+        guard found.shape == expected.shape else {
+            let reason = "the package gives \(found.shape), expected \(expected.shape)"
+            return skip(stage, name, reason, isRequired: true, &result)
+        }
+        result.outputs.append(
+            OutputFinding(
+                stage, function: run.function, name: name + suffix, model?.program.interface.outputs[name],
+                against: reference, found, expected, tolerance(name)))
+    }
+
+    private func addStates(
+        _ stage: Stage, _ reference: OutputFinding.Reference, _ names: [String], _ expected: [String: HostTensor],
+        _ result: inout OutputStage.Result, _ tolerance: (String) -> Tolerance
+    ) {
+        start.compare(states, with: expected, of: names) { name, found, wanted in
+            result.outputs.append(
+                OutputFinding(
+                    stage, function: run.function, name: name + suffix, nil, against: reference, found, wanted,
+                    tolerance(name)))
+        } skip: { name, reason in
+            skip(stage, name, reason, isRequired: true, &result)
+        }
+    }
+
+    /// Lists what the package gives and the model does not.
+    func addSurplus(_ result: inout OutputStage.Result, stage: Stage) {
+        guard let program = model?.program else { return }
+        let parts = run.package.model.parts(of: run.interface.function)
+        var known = Set(program.outputs.compactMap { own($0.name) })
+        for (whole, parts) in parts where known.contains(whole) { known.formUnion(parts) }
+        for output in run.interface.outputs where !known.contains(output.name) {
+            skip(stage, output.name, "the model has no such output", isRequired: true, &result)
+        }
+        let states = Set(program.states.map { CoreMLWeightMatcher.identifier($0.name) })
+        for name in start.names where !states.contains(CoreMLWeightMatcher.identifier(name)) {
+            skip(stage, name, "the model has no such state", isRequired: true, &result)
+        }
+    }
+
+    private func skip(
+        _ stage: Stage, _ name: String, _ reason: String, isRequired: Bool, _ result: inout OutputStage.Result
+    ) {
+        result.notCompared.append(
+            NotCompared(
+                stage: stage, name: "\(run.function) \(name)\(suffix)", reason: reason, isRequired: isRequired))
+    }
+}

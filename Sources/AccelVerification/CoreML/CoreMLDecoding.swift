@@ -1,0 +1,178 @@
+import AccelByteIO
+import AccelCPURuntime
+import AccelFormats
+import AccelPrograms
+import AccelTensors
+
+/// S3 and S4 of a Core ML package's functions that share states, on the tokens of a golden: all at once, and as a prefill
+/// with single steps after it, by the reference meaning of the package's operations and by that of the model.
+struct CoreMLDecoding {
+    struct Result {
+        var outputs: [OutputFinding] = []
+        var notCompared: [NotCompared] = []
+        /// The functions that the golden has blocks for.
+        var functions: Set<String> = []
+    }
+    let package: CoreMLPackage
+    let golden: Golden
+    let programs: [Program]
+    /// The package's weights by the model's names.
+    let stored: [String: StoredTensor]
+    let weakest: SchemeTolerance?
+
+    /// What runs of one side have left: the package, the model with the stored weights, or with its own.
+    private struct Side {
+        var states: [String: HostTensor] = [:]
+        /// All outputs so far.
+        var made: [String: HostTensor] = [:]
+        /// Those of the last block.
+        var outputs: [String: HostTensor] = [:]
+
+        mutating func run(
+            _ function: FrozenProgram, _ inputs: (_ made: [String: HostTensor]) -> [String: HostTensor],
+            joining: ([String: HostTensor]) throws -> [String: HostTensor] = { $0 },
+            constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) }
+        ) throws {
+            let results: [(name: String, tensor: HostTensor)] = try function.evaluate(
+                inputs(made), states: &states, constant: constant)
+            outputs = try joining(Dictionary(results.map { ($0.name, $0.tensor) }) { first, _ in first })
+            made.merge(outputs) { $1 }
+        }
+    }
+
+    func result(_ options: Parity.Options) throws -> Result {
+        let names = package.model.interfaces.map(\.function)
+        let functions = try names.map { try package.program(function: $0) }
+        let sequences = try package.decoding(of: functions, golden: golden)
+        let models = try package.model.interfaces.map { interface in
+            try CoreMLRun(
+                package: package, interface: interface, source: .golden(golden), stored: stored, weakest: weakest
+            ).reference(programs, [:])
+        }
+        var result = Result()
+        for sequence in sequences {
+            try compare(sequence, functions, models, names, options, &result)
+        }
+        for index in Set(sequences.joined().map(\.step.function)).sorted() {
+            result.functions.insert(names[index])
+            guard models[index] == nil, !programs.isEmpty else { continue }
+            result.notCompared.append(
+                NotCompared(
+                    stage: .outputs, name: names[index], reason: "no part of the model has its inputs",
+                    isRequired: true))
+        }
+        return result
+    }
+
+    private func compare(
+        _ sequence: [GoldenDecoding.Block], _ functions: [FrozenProgram], _ models: [FrozenProgram?],
+        _ names: [String], _ options: Parity.Options, _ result: inout Result
+    ) throws {
+        var (own, ofStored, original) = (Side(), Side(), Side())
+        for block in sequence {
+            let index = block.step.function
+            func inputs(_ made: [String: HostTensor]) -> [String: HostTensor] {
+                block.step.inputs(carrying: made) { HostTensor($0) }
+            }
+            try own.run(functions[index], inputs) { try package.joiningParts(of: $0, in: names[index]) }
+            if let model = models[index] {
+                func own(_ made: [String: HostTensor]) -> [String: HostTensor] {
+                    renamed(inputs(made), as: model.program.inputs.map(\.name))
+                }
+                if options.stages.contains(.graph) {
+                    try ofStored.run(
+                        model, own,
+                        constant: { constant in
+                            try HostTensor(stored[constant.name] ?? constant.requireTensor())
+                        })
+                }
+                if options.stages.contains(.outputs) { try original.run(model, own) }
+            }
+            let known = models[index]?.program
+            let rows = Rows(function: names[index], known: known != nil, options: options)
+            let parts = package.model.parts(of: names[index]).values.joined()
+            add(
+                rows, own.outputs.filter { !parts.contains($0.key) }, ofStored.outputs, original.outputs,
+                known?.outputs.map(\.name) ?? [], { block.name($0) }, &result)
+            guard let prefix = block.states else { continue }
+            let changed = functions[index].program.states.filter { $0.next != $0.value }.map(\.name)
+            let changes = known?.states.filter { $0.next != $0.value }.map(\.name) ?? []
+            add(
+                rows, own.states.filter { changed.contains($0.key) }, ofStored.states, original.states, changes,
+                { prefix + $0 }, &result)
+        }
+    }
+
+    /// What the comparisons of one block have in common.
+    private struct Rows {
+        let function: String
+        /// The model has the function.
+        let known: Bool
+        let options: Parity.Options
+    }
+
+    /// Compares values with the model's, and with the golden's of the name that they have there.
+    /// - Parameter names: what the model gives.
+    private func add(
+        _ rows: Rows, _ actual: [String: HostTensor], _ ofStored: [String: HostTensor],
+        _ original: [String: HostTensor], _ names: [String], _ name: (String) -> String, _ result: inout Result
+    ) {
+        let found = Dictionary(actual.map { (CoreMLWeightMatcher.output($0.key), $0.value) }) { first, _ in first }
+        let held = Dictionary(golden.outputs.map { (CoreMLWeightMatcher.identifier($0.key), $0) }) { first, _ in first }
+        let all = rows.known ? names : found.keys.sorted()
+        for own in all {
+            let (label, found) = (name(own), found[CoreMLWeightMatcher.identifier(own)])
+            let role = programs.outputRoles[own]
+            if let expected = ofStored[own] {
+                compare(rows, .graph, .storedWeights, label, role, found, expected, .halves, &result)
+            }
+            guard rows.options.stages.contains(.outputs) else { continue }
+            let lossy =
+                rows.options.budget?.tolerance(forOutput: label)
+                ?? Tolerance(
+                    sqnr: weakest?.output ?? SchemeTolerance.rounding,
+                    origin: "the default for \(weakest?.scheme ?? "float32")")
+            if let expected = held[CoreMLWeightMatcher.identifier(label)].map({ HostTensor($0.value) }) {
+                compare(rows, .outputs, .golden, label, role, found, expected, lossy, &result)
+            } else if let expected = original[own] {
+                compare(rows, .outputs, .originalWeights, label, role, found, expected, lossy, &result)
+            } else {
+                skip(rows, .outputs, label, "the golden has no such output", isRequired: false, &result)
+            }
+        }
+        guard rows.known else { return }
+        let known = Set(names.map(CoreMLWeightMatcher.identifier))
+        for own in actual.keys.sorted() where !known.contains(CoreMLWeightMatcher.output(own)) {
+            let stage: Stage = rows.options.stages.contains(.graph) ? .graph : .outputs
+            skip(rows, stage, name(own), "the model has no such output", isRequired: true, &result)
+        }
+    }
+
+    private func compare(
+        _ rows: Rows, _ stage: Stage, _ reference: OutputFinding.Reference, _ label: String, _ role: Role?,
+        _ found: HostTensor?, _ expected: HostTensor, _ tolerance: Tolerance, _ result: inout Result
+    ) {
+        guard let found else {
+            return skip(rows, stage, label, "the package has no such output", isRequired: true, &result)
+        }
+        guard found.shape == expected.shape else {
+            let reason = "the package gives \(found.shape), expected \(expected.shape)"
+            return skip(rows, stage, label, reason, isRequired: true, &result)
+        }
+        result.outputs.append(
+            OutputFinding(
+                stage, function: rows.function, name: label, role, against: reference, found, expected, tolerance))
+    }
+
+    private func skip(
+        _ rows: Rows, _ stage: Stage, _ label: String, _ reason: String, isRequired: Bool, _ result: inout Result
+    ) {
+        result.notCompared.append(
+            NotCompared(stage: stage, name: "\(rows.function) \(label)", reason: reason, isRequired: isRequired))
+    }
+
+    private func renamed(_ inputs: [String: HostTensor], as names: [String]) -> [String: HostTensor] {
+        let given = Dictionary(inputs.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
+        return names.reduce(into: [:]) { $0[$1] = given[CoreMLWeightMatcher.identifier($1)] }
+    }
+}

@@ -1,0 +1,101 @@
+import AccelByteIO
+public import AccelFormats
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// The export of a model made again as the package's metadata say, and what in the package differs from it.
+struct CoreMLRemake {
+    private(set) var finding = StructureFinding()
+    /// Whether it was made, so that nothing else has to prove what it proves.
+    private(set) var isMade = true
+    /// The limits of the model's weights whose codes it does not determine, by their names.
+    private(set) var bounds: [String: RowBound] = [:]
+    private var open: [String] { bounds.keys.sorted() }
+
+    /// Whether a weight of the package, or of the model, was compared exactly, and found the same.
+    func proves(_ weight: String) -> Bool {
+        let name = CoreMLWeightMatcher.identifier(weight)
+        return isMade && finding.differences.isEmpty
+            && !open.map(CoreMLWeightMatcher.identifier).contains { name.hasPrefix($0) || name.hasPrefix("_\($0)") }
+    }
+
+    /// - Parameter programs: the parts of the model.
+    init(of package: CoreMLPackage, from programs: [Program], threads: Int) throws {
+        do {
+            let exporter = try CoreMLExporter(of: package)
+            let functions = try Self.functions(of: package, programs)
+            let recipe = try Self.recipe(of: package)
+            var program = try recipe.compressing(functions, threads: threads)
+            for planned in recipe.plan(for: functions) where planned.choice.codec.method.isToldOfInputs {
+                bounds[planned.source.name] = try RowBound(
+                    of: planned.source, as: planned.choice.codec, threads: threads)
+            }
+            if package.note("package") != nil {
+                program = try program.graph().compressed
+            }
+            let draft = try exporter.draft(of: ExportedModel(program: program, family: "", provenance: []))
+            for difference in try package.differences(from: draft, exceptElementsOf: open) {
+                finding.add(difference.name, difference.reason)
+            }
+            let operations = package.model.program.functions.reduce(0) { $0 + $1.operations.count }
+            finding.compared = [("function", package.model.interfaces.count), ("operation", operations)]
+            if !open.isEmpty {
+                finding.remarks.append(RowBound.words(Figure.plural(open.count, "weight"), because: .calibration))
+            }
+        } catch let mismatch as Mismatch {
+            finding.add("accelc.shapes", mismatch.reason)
+        } catch let unknown as CoreMLExporter.Unknown {
+            isMade = false
+            finding.remarks.append(
+                "the package was not made again from the model, since \(unknown.reason): programs and codes are held to "
+                    + "limits, not compared exactly")
+        }
+    }
+
+    /// As frozen when the package was made.
+    private static func functions(of package: CoreMLPackage, _ programs: [Program]) throws -> [FrozenProgram] {
+        guard let texts = package.note("shapes")?.split(separator: " ") else {
+            throw CoreMLExporter.Unknown(reason: "it does not say of which parts and shapes it was made")
+        }
+        return try texts.map { text in
+            let parts = text.split(separator: "[", maxSplits: 1).map(String.init)
+            guard let part = parts.first, let program = programs.first(where: { $0.name == part }) else {
+                throw Mismatch(reason: "it was made of \(text), and the model has no such part")
+            }
+            do {
+                let bindings =
+                    try parts.count == 2 ? ShapeBindings(parsing: String(parts[1].dropLast())) : ShapeBindings()
+                return try program.freezing(bindings)
+            } catch let error as RequestError {
+                throw Mismatch(reason: "it was made of \(text), which the model cannot be: \(error)")
+            }
+        }
+    }
+
+    /// The model is not the one that the package says it was made of.
+    private struct Mismatch: Error {
+        let reason: String
+    }
+
+    fileprivate static func recipe(of package: CoreMLPackage) throws -> Recipe {
+        guard let text = package.note("recipe") else {
+            throw CoreMLExporter.Unknown(reason: "it does not say by which recipe it was made")
+        }
+        let file = "\(package.path), accelc.recipe"
+        return try Recipe(JSONField(try JSON.parse(ByteView(Array(text.utf8)), file: file), file: file))
+    }
+}
+
+extension CoreMLPackage {
+    /// Codes of weights that accelc made by calibration data need not be the nearest.
+    var dependsOnCalibration: Bool { (try? CoreMLRemake.recipe(of: self))?.wantsCalibration ?? false }
+
+    /// The parts of the model that it was made of; empty where it does not say so.
+    public var parts: Set<String> {
+        Set((note("shapes") ?? "").split(separator: " ").compactMap { $0.split(separator: "[").first.map(String.init) })
+    }
+
+    /// An entry `accelc.NAME` of the metadata.
+    func note(_ name: String) -> String? { model.metadata.other.first { $0.name == "accelc.\(name)" }?.content }
+}

@@ -1,0 +1,240 @@
+import AccelByteIO
+import AccelFormats
+import AccelPrograms
+import AccelTensors
+
+/// S3 and S4 for one function of a Core ML package on one set of inputs, of one of the shapes that it enumerates.
+struct CoreMLRun {
+    let package: CoreMLPackage
+    let interface: CoreMLModel.Interface
+    /// The place of the inputs' shapes among those that they enumerate.
+    var shape = 0
+    let source: InputSource
+    /// The package's weights by the model's names.
+    let stored: [String: StoredTensor]
+    /// Of the ways in which the package stores weights, the one that may lose most.
+    let weakest: SchemeTolerance?
+
+    /// - Returns: nil when the inputs are not of the function's names and shapes.
+    func result(_ programs: [Program], _ options: Parity.Options) throws -> OutputStage.Result? {
+        var result = OutputStage.Result()
+        let given = try tensors()
+        let model = try reference(programs, given)
+        try model?.requireMemoryForInputs()
+        let golden = source.golden?.outputs.mapValues { HostTensor($0) } ?? [:]
+        if model == nil, !programs.isEmpty || golden.isEmpty {
+            result.notCompared.append(
+                NotCompared(
+                    stage: .outputs, name: function + (source.golden?.suffix ?? ""),
+                    reason: programs.isEmpty
+                        ? "there is no model to compare with" : "no part of the model has its inputs",
+                    isRequired: !programs.isEmpty))
+            if golden.isEmpty { return result }
+        }
+        let inputs = model.map { modelInputs(of: $0, given) } ?? given
+        let named = Dictionary(inputs.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
+        guard let own = try packageInputs(named) else { return nil }
+        let start = CoreMLStates(of: interface, model: model, source: source, given: given)
+        var states = start.ofPackage
+        let actual = try package.run(function: interface.function, inputs: own, states: &states)
+        let comparison = CoreMLComparison(
+            run: self, model: model, start: start, outputs: actual, states: states, suffix: source.golden?.suffix ?? "")
+        comparison.addSurplus(&result, stage: options.stages.contains(.graph) ? .graph : .outputs)
+        func expected(_ stored: [String: StoredTensor], _ model: FrozenProgram) throws -> CoreMLComparison.Expected {
+            var states = start.ofModel
+            let outputs = try model.evaluate(inputs, states: &states) { constant in
+                try HostTensor(stored[constant.name] ?? constant.requireTensor())
+            }
+            return CoreMLComparison.Expected(outputs: outputs, states: states)
+        }
+        if let model, options.stages.contains(.graph) {
+            comparison.add(.graph, .storedWeights, try expected(stored, model), &result) { _ in computing }
+        }
+        guard options.stages.contains(.outputs) else { return result }
+        let lossy = Tolerance(
+            sqnr: weakest?.output ?? SchemeTolerance.rounding, origin: "the default for \(weakest?.scheme ?? "float32")"
+        )
+        func tolerance(_ name: String) -> Tolerance { options.budget?.tolerance(forOutput: name) ?? lossy }
+        comparison.add(golden, &result, tolerance: tolerance)
+        // What the golden does not tell, the model does.
+        if let model, !comparison.names.subtracting(golden.keys).isEmpty {
+            let rest = try expected([:], model).without(Set(golden.keys))
+            comparison.add(.outputs, .originalWeights, rest, &result, tolerance: tolerance)
+        }
+        return result
+    }
+
+    /// The function's name, with the shape where it has several.
+    var function: String {
+        guard interface.shapeCount > 1,
+            let input = interface.inputs.first(where: { $0.enumeratedShapes.count == interface.shapeCount })
+        else { return interface.function }
+        return "\(interface.function) \(Shape(input.enumeratedShapes[shape]))"
+    }
+
+    /// What arithmetic of the package's own type may lose.
+    private var computing: Tolerance {
+        let function = package.model.program.functions.first { $0.name == interface.function }
+        let isHalf = function?.operations.contains { operation in
+            !operation.type.hasPrefix("const") && operation.outputs.contains { $0.content.tensor.dataType == .float16 }
+        }
+        return isHalf ?? false ? .halves : .rounding
+    }
+
+    /// Of the file, by name; empty when inputs are drawn.
+    private func tensors() throws -> [String: HostTensor] {
+        let stored: [String: StoredTensor]
+        switch source {
+        case .seeded: return [:]
+        case .golden(let golden): stored = golden.inputs.merging(golden.outputs) { input, _ in input }
+        case .file(let path): stored = try InputMatcher(file: path).tensors
+        }
+        let sizes = stored.values.map { TensorType($0.elementType, shape: $0.shape).hostBytes }
+        try MachineMemory.require(MachineMemory.sum(sizes), for: "the inputs of \(function)")
+        return (source.golden?.inputs ?? stored).mapValues { HostTensor($0) }
+    }
+
+    /// The part of the model that takes what the function takes, with the function's extents.
+    /// - Throws: `RequestError` (unavailable) for extents that no machine has the memory for.
+    func reference(_ programs: [Program], _ given: [String: HostTensor]) throws -> FrozenProgram? {
+        // An input that takes a range goes by those that enumerate their shapes.
+        let extents: [String: [Int]?] = Dictionary(
+            interface.inputs.map { input in
+                let isFree = !input.shapeRanges.isEmpty && interface.shapeCount > 1
+                return (CoreMLWeightMatcher.identifier(input.name), isFree ? nil : input.extents(shape) ?? [])
+            }
+        ) { first, _ in first }
+        if let recorded = recorded(programs) { return recorded }
+        for program in programs {
+            let names = Set(program.inputs.map { CoreMLWeightMatcher.identifier($0.name) })
+            guard names.isSuperset(of: extents.keys), !names.isDisjoint(with: extents.keys) else { continue }
+            let shaped = try program.inputs.compactMap { input -> StoredTensor? in
+                let known = extents[CoreMLWeightMatcher.identifier(input.name)] ?? nil
+                guard let shape = given[input.name].map(\.shape.dimensions) ?? known,
+                    shape.count == program.type(of: input.value).rank
+                else { return nil }
+                return try .outline(input.name, shape)
+            }
+            let states = try interface.states.compactMap { state in
+                try program.states.first {
+                    CoreMLWeightMatcher.identifier($0.name) == CoreMLWeightMatcher.identifier(state.name)
+                }
+                .map { own in
+                    try StoredTensor.outline("out.kv_final.\(own.name)", state.type.extents ?? [])
+                }
+            }
+            guard states.count == program.states.count,
+                let bindings = try? ShapeBindings(fitting: shaped + states, to: program, file: package.path),
+                let frozen = try? program.freezing(bindings)
+            else { continue }
+            return frozen
+        }
+        return nil
+    }
+
+    /// As accelc wrote down when it exported the model: each function's part and shape.
+    private func recorded(_ programs: [Program]) -> FrozenProgram? {
+        let texts = package.model.metadata.other.first { $0.name == "accelc.shapes" }?.content.split(separator: " ")
+        guard let texts,
+            var place = package.model.interfaces.firstIndex(where: { $0.function == interface.function })
+        else { return nil }
+        if package.model.interfaces.count == 1, texts.count == interface.shapeCount { place = shape }
+        guard texts.count == max(package.model.interfaces.count, interface.shapeCount), texts.indices.contains(place)
+        else { return nil }
+        let parts = texts[place].split(separator: "[")
+        guard let program = programs.first(where: { $0.name == parts.first.map(String.init) }) else { return nil }
+        let numbers = (parts.dropFirst().first ?? "").dropLast().split(separator: ",").map { $0.split(separator: "=") }
+        let bindings = numbers.reduce(into: [String: Int]()) { bindings, pair in
+            if pair.count == 2 { bindings[String(pair[0])] = Int(pair[1]) }
+        }
+        return try? program.freezing(ShapeBindings(bindings))
+    }
+
+    /// Drawn, or those given. What the package does not take is as frameworks leave it: ones for a mask, else zeros.
+    private func modelInputs(of model: FrozenProgram, _ given: [String: HostTensor]) -> [String: HostTensor] {
+        var inputs = given
+        if case .seeded(let seed) = source { inputs = SeededInputs(seed: seed).inputs(for: model) }
+        let own = Set(interface.inputs.map { CoreMLWeightMatcher.identifier($0.name) })
+        for input in model.program.inputs {
+            let type = model.program.type(of: input.value)
+            if given[input.name] == nil, !own.contains(CoreMLWeightMatcher.identifier(input.name)) {
+                let isMask = model.program.interface.inputs[input.name]?.kind == .attentionMask
+                let fill = [Float](repeating: isMask ? 1 : 0, count: type.shape?.count ?? 0)
+                inputs[input.name] = HostTensor(fill, type.shape ?? []).converted(to: type.elementType)
+            } else {
+                inputs[input.name] = inputs[input.name]?.converted(to: type.elementType)
+            }
+        }
+        return inputs
+    }
+
+    /// As the function takes them; nil when one is missing or of another shape.
+    private func packageInputs(_ named: [String: HostTensor]) throws -> [String: HostTensor]? {
+        var inputs: [String: HostTensor] = [:]
+        for feature in interface.inputs {
+            guard let tensor = named[CoreMLWeightMatcher.identifier(feature.name)] else { return nil }
+            let shapes = feature.enumeratedShapes + [feature.type.extents].compactMap(\.self)
+            let isFlexible = !feature.shapeRanges.isEmpty && feature.shapeRanges.count == tensor.shape.rank
+            guard shapes.contains(tensor.shape.dimensions) || isFlexible else { return nil }
+            inputs[feature.name] = tensor.converted(to: feature.type.dataType.isFloatingPoint ? .float32 : .int64)
+        }
+        return inputs
+    }
+}
+
+extension StoredTensor {
+    /// A tensor that stands for its shape alone.
+    fileprivate static func outline(_ name: String, _ extents: [Int]) throws -> StoredTensor {
+        guard let count = Shape(extents).checkedCount else {
+            throw RequestError("\(name) of \(extents) has more elements than any memory holds", status: .unavailable)
+        }
+        return StoredTensor(name: name, elementType: .bool, shape: Shape(extents), bytes: try ByteView.zeros(count))
+    }
+}
+
+extension [Program] {
+    /// Of the outputs of all parts, by their names.
+    var outputRoles: [String: Role] { reduce(into: [:]) { $0.merge($1.interface.outputs) { first, _ in first } } }
+}
+
+extension HostTensor {
+    fileprivate func converted(to type: ElementType) -> HostTensor {
+        switch type {
+        case .int64: HostTensor(integers, shape)
+        case .bool: HostTensor(flags, shape)
+        default: HostTensor(floats, shape)
+        }
+    }
+}
+
+extension CoreMLModel.Interface {
+    /// How many shapes the inputs enumerate together; 1 where they do not.
+    var shapeCount: Int { max(inputs.map(\.enumeratedShapes.count).max() ?? 1, 1) }
+
+    /// Of these, those that have the extents of what a file gives; all when inputs are drawn.
+    func shapes(of source: InputSource) throws -> [Int] {
+        let given: [String: Shape]
+        switch source {
+        case .seeded: return Array(0..<shapeCount)
+        case .golden(let golden): given = golden.inputs.mapValues(\.shape)
+        case .file(let path): given = try InputMatcher(file: path).tensors.mapValues(\.shape)
+        }
+        let own = Dictionary(given.map { (CoreMLWeightMatcher.identifier($0.key), $0.value.dimensions) }) { first, _ in
+            first
+        }
+        let fitting = (0..<shapeCount).filter { shape in
+            inputs.allSatisfy { input in
+                input.enumeratedShapes.isEmpty
+                    || own[CoreMLWeightMatcher.identifier(input.name)] == input.extents(shape)
+            }
+        }
+        return [fitting.first ?? 0]
+    }
+}
+
+extension CoreMLModel.Feature {
+    /// The extents of one of its shapes; the default where it does not enumerate so many.
+    func extents(_ shape: Int) -> [Int]? {
+        enumeratedShapes.indices.contains(shape) ? enumeratedShapes[shape] : type.extents
+    }
+}

@@ -1,0 +1,26 @@
+import AccelByteIO
+import AccelFormats
+import AccelPackages
+
+extension StructureFinding {
+    private static let sourcePrefix = "accelc.source."
+
+    /// Compares the digests of the model's files that accelc wrote into a Core ML package with those of the files.
+    mutating func compareSources(of package: CoreMLPackage, with sources: [Provenance.Source]) {
+        let entries = package.model.metadata.other.filter { $0.name.hasPrefix(Self.sourcePrefix) }
+        // Other tools write none; accelc writes them beside the recipe.
+        guard !entries.isEmpty || package.note("recipe") != nil else { return }
+        let found = Dictionary(entries.map { ($0.name, $0.content) }) { first, _ in first }
+        for source in sources {
+            let name = Self.sourcePrefix + source.name
+            switch found[name] {
+            case nil: add(name, "the package was made without this file of the model")
+            case source.digest.description: break
+            case let digest?: add(name, "was \(digest), but the model's file is \(source.digest)")
+            }
+        }
+        let known = Set(sources.map { Self.sourcePrefix + $0.name })
+        for entry in entries where !known.contains(entry.name) { add(entry.name, "is no file of the model") }
+        compared.append(("source", sources.count))
+    }
+}

@@ -1,0 +1,71 @@
+import AccelFormats
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// What the states of one run start as, on either side: drawn, or those of a file; zeros where neither says. Core ML holds
+/// states in float16, so both sides start as halves.
+struct CoreMLStates {
+    /// By the package's names.
+    private(set) var ofPackage: [String: HostTensor] = [:]
+    /// By the model's names.
+    private(set) var ofModel: [String: HostTensor] = [:]
+    /// The package's.
+    let names: [String]
+
+    init(
+        of interface: CoreMLModel.Interface, model: FrozenProgram?, source: InputSource, given: [String: HostTensor]
+    ) {
+        names = interface.states.map(\.name)
+        var start: [String: HostTensor] = given
+        if case .seeded(let seed) = source, let model { start = SeededInputs(seed: seed).feed(for: model).states }
+        let named = Dictionary(start.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
+        for state in interface.states {
+            guard let tensor = named[CoreMLWeightMatcher.identifier(state.name)], tensor.elementType == .float32,
+                tensor.shape.dimensions == state.type.extents
+            else { continue }
+            var floats = tensor.floats
+            floats.roundToHalf()
+            ofPackage[state.name] = HostTensor(floats, tensor.shape)
+        }
+        for state in model?.program.states ?? [] {
+            ofModel[state.name] =
+                ofPackage.first {
+                    CoreMLWeightMatcher.identifier($0.key) == CoreMLWeightMatcher.identifier(state.name)
+                }?.value
+        }
+    }
+
+    /// Compares the states that a run leaves: the elements that either side has changed, so that what is written counts
+    /// and not what was there before.
+    /// - Parameter states: the model's names of those to compare.
+    func compare(
+        _ found: [String: HostTensor], with expected: [String: HostTensor], of states: [String],
+        _ body: (_ name: String, _ found: HostTensor, _ wanted: HostTensor) -> Void,
+        skip: (_ name: String, _ reason: String) -> Void
+    ) {
+        let own = Dictionary(names.map { (CoreMLWeightMatcher.identifier($0), $0) }) { first, _ in first }
+        for state in states {
+            guard let name = own[CoreMLWeightMatcher.identifier(state)], let wanted = expected[state] else {
+                skip(state, "the package has no such state")
+                continue
+            }
+            let begin = ofPackage[name] ?? HostTensor([Float](repeating: 0, count: wanted.shape.count), wanted.shape)
+            let found = found[name] ?? begin
+            guard found.shape == wanted.shape else {
+                skip(state, "the package has it as \(found.shape), expected \(wanted.shape)")
+                continue
+            }
+            let (before, ours, theirs) = (begin.floats, found.floats, wanted.floats)
+            let changed = before.indices.filter { ours[$0] != before[$0] || theirs[$0] != before[$0] }
+            if changed.isEmpty {
+                body(state, found, wanted)
+            } else {
+                let shape = Shape([changed.count])
+                body(
+                    state, HostTensor(changed.map { ours[$0] }, shape),
+                    HostTensor(changed.map { theirs[$0] }, shape))
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import AccelFormats
+import AccelTensors
+
+/// Which tensor of a checkpoint a weight of a Core ML package stands for: as accelc wrote down, by its name as converters
+/// write it, else by its shape and elements.
+struct CoreMLWeightMatcher {
+    struct Match {
+        let source: StoredTensor
+        /// The package holds the matrix with its axes exchanged.
+        var isTransposed = false
+        /// The rows that it is of the source; nil for all.
+        var rows: Range<Int>?
+    }
+    private let sources: [StoredTensor]
+    private let byName: [String: StoredTensor]
+
+    init(_ sources: [StoredTensor]) {
+        self.sources = sources.sorted { $0.name < $1.name }
+        byName = Dictionary(sources.map { (Self.identifier($0.name), $0) }) { first, _ in first }
+    }
+
+    /// Letters, digits and underscores of a name, in lower case.
+    static func identifier(_ name: String) -> String {
+        String(name.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
+    }
+
+    /// The same of an output, without what tells it from a state of its name.
+    static func output(_ name: String) -> String {
+        let suffix = CoreMLModel.outputSuffix
+        return identifier(name.hasSuffix(suffix) ? String(name.dropLast(suffix.count)) : name)
+    }
+
+    /// What converters put after a tensor's name.
+    private static let endings = [
+        "_to_fp16", "_to_fp32", "_palettized", "_quantized", "_sparsified", "_pcs", "_promoted", "_cast_fp16",
+    ]
+
+    /// The name of a weight without what converters add.
+    private static func base(_ name: String) -> String {
+        var name = identifier(name)
+        while let ending = endings.first(where: name.hasSuffix) { name = String(name.dropLast(ending.count)) }
+        return name
+    }
+
+    /// As the package says, which then is all that counts.
+    func bySaying(_ weight: CoreMLWeight, _ held: TensorRows) -> Match? {
+        guard let source = sources.first(where: { $0.name == held.tensor }), let count = source.shape.dimensions.first,
+            held.rows.upperBound <= count
+        else { return nil }
+        let own = [held.rows.count] + source.shape.dimensions.dropFirst()
+        guard own.filter({ $0 != 1 }) == weight.shape.dimensions.filter({ $0 != 1 }) else { return nil }
+        return Match(source: source, rows: held.rows.count == count ? nil : held.rows)
+    }
+
+    /// As the package says, else by name: the same, or the one that ends alike (`model_encoder_...` for `encoder_...`).
+    func byName(_ weight: CoreMLWeight) -> Match? {
+        if let held = weight.holds { return bySaying(weight, held) }
+        if let source = byName[Self.base(weight.name)], let match = Self.match(weight.shape, source) { return match }
+        let fitting = alike(weight).compactMap { Self.match(weight.shape, $0) }
+        return fitting.max { $0.source.name.count < $1.source.name.count }
+    }
+
+    /// The tensors whose names end as the weight's, or the other way round.
+    private func alike(_ weight: CoreMLWeight) -> [StoredTensor] {
+        let name = Self.base(weight.name)
+        return sources.filter { source in
+            let other = Self.identifier(source.name)
+            return name.hasSuffix("_\(other)") || other.hasSuffix("_\(name)")
+        }
+    }
+
+    /// Why no tensor of the model is what a weight stands for.
+    func objection(to weight: CoreMLWeight) -> String {
+        if let held = weight.holds {
+            return "\"\(held.tensor)\", of which it says it is the rows \(held.rows), has none such"
+        }
+        let named = byName[Self.base(weight.name)] ?? alike(weight).max { $0.name.count < $1.name.count }
+        if let named {
+            return "the package has it as \(weight.shape), but \"\(named.name)\" of the model is \(named.shape)"
+        }
+        return "no tensor of the model has its name, or its shape \(weight.shape) and elements like it"
+    }
+
+    /// By elements: of the tensors in `candidates` that fit in shape, the one that correlates best, if that is much.
+    func byElements(_ weight: CoreMLWeight, _ elements: [Float], excluding taken: Set<String>) -> Match? {
+        guard weight.shape.count >= 16, weight.holds == nil else { return nil }
+        var best: (match: Match, correlation: Double)?
+        for source in sources where !taken.contains(source.name) {
+            guard let plain = Self.match(weight.shape, source) else { continue }
+            let isSquare = weight.shape.rank == 2 && weight.shape.dimensions[0] == weight.shape.dimensions[1]
+            for match in [plain] + (isSquare ? [Match(source: source, isTransposed: true)] : []) {
+                let correlation = Self.correlation(elements, match, weight.shape)
+                if correlation > max(best?.correlation ?? 0, Self.leastCorrelation) { best = (match, correlation) }
+            }
+        }
+        return best?.match
+    }
+
+    /// Weights of two bits correlate by 0.9 and more with their source; those of different layers by next to nothing.
+    private static let leastCorrelation = 0.5
+
+    /// Nil when the shapes differ by more than axes of 1, or the exchange of two.
+    private static func match(_ shape: Shape, _ source: StoredTensor) -> Match? {
+        let (own, other) = (shape.dimensions.filter { $0 != 1 }, source.shape.dimensions.filter { $0 != 1 })
+        if own == other { return Match(source: source) }
+        return own.count == 2 && own == other.reversed() ? Match(source: source, isTransposed: true) : nil
+    }
+
+    /// Of up to 4,096 elements.
+    private static func correlation(_ elements: [Float], _ match: Match, _ shape: Shape) -> Double {
+        let reference = match.floats(as: shape)
+        let step = max(1, elements.count / 4096)
+        var (product, left, right) = (0.0, 0.0, 0.0)
+        for index in stride(from: 0, to: min(elements.count, reference.count), by: step) {
+            let (x, y) = (Double(elements[index]), Double(reference[index]))
+            product += x * y
+            left += x * x
+            right += y * y
+        }
+        return left > 0 && right > 0 ? product / (left * right).squareRoot() : 0
+    }
+}
+
+extension CoreMLWeightMatcher.Match {
+    /// The source's elements in the order of the package's weight of shape `shape`.
+    func floats(as shape: Shape) -> [Float] {
+        let floats = source.floats()
+        if let rows {
+            let width = source.shape.dimensions.dropFirst().reduce(1, *)
+            return Array(floats[rows.lowerBound * width..<rows.upperBound * width])
+        }
+        guard isTransposed else { return floats }
+        let extents = shape.dimensions.filter { $0 != 1 }
+        guard extents.count == 2 else { return floats }
+        let (rows, columns) = (extents[0], extents[1])
+        return (0..<rows * columns).map { floats[$0 % columns * rows + $0 / columns] }
+    }
+}

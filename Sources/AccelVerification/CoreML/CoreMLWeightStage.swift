@@ -1,0 +1,128 @@
+import AccelByteIO
+import AccelFormats
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// S1 for a Core ML package: every weight, decompressed, against the tensor of the checkpoint that it stands for. Weights
+/// that are rows of one tensor are one comparison, which all its rows have to be in.
+struct CoreMLWeightStage {
+    let package: CoreMLPackage
+    let sources: [StoredTensor]
+    let budget: Budget?
+    let threads: Int
+    /// Each code has to be the nearest: nothing else proves it.
+    var asksForNearest = false
+    /// Whether a weight of the package or of the model has been compared exactly, as what tables are computed of are.
+    var isProved: (String) -> Bool = { _ in false }
+    /// Limits of weights whose codes nothing proves, by the model's names.
+    var bounds: [String: RowBound] = [:]
+
+    struct Result {
+        var weights: [WeightFinding] = []
+        var metrics = Metrics()
+        var notCompared: [NotCompared] = []
+        /// Compressed weights whose form does not tell which code would be nearer.
+        var unproved: [String] = []
+        /// The package's elements in the checkpoint's order, by the checkpoint's name.
+        var stored: [String: StoredTensor] = [:]
+    }
+
+    func run(_ weights: [CoreMLWeight], progress: (Double) -> Void) throws -> Result {
+        var result = Result()
+        let matcher = CoreMLWeightMatcher(sources)
+        var matches = weights.map(matcher.byName)
+        var taken = Set(matches.compactMap { $0?.source.name })
+        var joined: [String: JoinedTensor] = [:]
+        for (index, weight) in weights.enumerated() {
+            progress(Double(index) / Double(weights.count))
+            // A scalar, or a vector of one number, of another name than the model's is a table of the converter's.
+            guard weight.shape.count > 1 || weight.holds != nil || matches[index] != nil else { continue }
+            let tensor = try package.tensor(of: weight)
+            let elements = tensor.floats()
+            if matches[index] == nil {
+                matches[index] = matcher.byElements(weight, elements, excluding: taken)
+                if let match = matches[index] { taken.insert(match.source.name) }
+            }
+            guard let match = matches[index] else {
+                guard !isProved(weight.name) else { continue }
+                result.notCompared.append(
+                    NotCompared(
+                        stage: .weights, name: weight.name, reason: matcher.objection(to: weight), isRequired: true))
+                continue
+            }
+            let original = match.floats(as: weight.shape)
+            let metrics = Metrics(elements, against: original)
+            result.metrics.merge(metrics)
+            let tolerance = budget?.tolerance(forWeight: match.source.name) ?? .scheme(of: weight)
+            var failure = tolerance.objection(to: metrics)
+            if asksForNearest, weight.isCompressed {
+                if let codes = try package.nearestCodes(of: weight, for: original) {
+                    let isAllowed = budget?.tolerance(forWeight: match.source.name) != nil
+                    failure = failure ?? (isAllowed ? nil : codes.objection)
+                } else {
+                    result.unproved.append(weight.name)
+                }
+            }
+            let floats = match.isTransposed ? Self.transposed(elements, match.source.shape) : elements
+            let verdict = bounds[match.source.name].map { bound in
+                let rows = match.rows ?? 0..<match.source.shape.rows
+                let sums = bound.sums(rows, stored: floats, source: match.source.floats(ofRows: rows))
+                return bound.verdict([sums], because: .calibration)
+            }
+            failure = failure ?? verdict?.objection
+            if let rows = match.rows {
+                joined[match.source.name, default: JoinedTensor(source: match.source)]
+                    .add(rows, weight, elements, metrics, tolerance, verdict)
+                continue
+            }
+            result.weights.append(
+                WeightFinding(
+                    name: match.source.name, shape: match.source.shape, codec: weight.codec,
+                    byteCount: (weight.storedBits + 7) / 8, sourceByteCount: match.source.bytes.count, isTable: false,
+                    metrics: metrics.summarized, tolerance: tolerance, bound: verdict?.finding, failure: failure))
+            result.stored[match.source.name] = StoredTensor(
+                name: match.source.name, floats: floats, shape: match.source.shape)
+        }
+        for (name, tensor) in joined.sorted(by: { $0.key < $1.key }) {
+            result.weights += [tensor.finding].compactMap(\.self)
+            if tensor.missing == nil, result.stored[name] == nil { result.stored[name] = tensor.stored }
+        }
+        for source in sources where !taken.contains(source.name) && !isProved(source.name) {
+            result.notCompared.append(
+                NotCompared(
+                    stage: .weights, name: source.name, reason: "no weight of the package stands for it",
+                    isRequired: true))
+        }
+        return result
+    }
+
+    /// Elements of a matrix [columns, rows] as one of `shape` = [rows, columns], which may have axes of 1 besides.
+    private static func transposed(_ elements: [Float], _ shape: Shape) -> [Float] {
+        let extents = shape.dimensions.filter { $0 != 1 }
+        let (rows, columns) = (extents[0], extents[1])
+        return (0..<rows * columns).map { elements[$0 % columns * rows + $0 / columns] }
+    }
+}
+
+extension CoreMLWeight {
+    /// How reports group it, e.g. `palette, 4 bits`.
+    var codec: String { form.split(separator: ",").prefix(2).joined(separator: ",") }
+}
+
+extension SchemeTolerance {
+    /// The line for a weight of a Core ML package: by the bits of its codes. What leaves elements out may lose as much as
+    /// one bit does.
+    static func line(for weight: CoreMLWeight) -> SchemeTolerance {
+        // Converters may round plain numbers before they write them in a wider type.
+        if !weight.isCompressed { return table.first { $0.scheme == "float16" } ?? table[0] }
+        return table.first { $0.bits <= min(weight.isSparse ? 0 : weight.codeBits, 8) } ?? table[0]
+    }
+}
+
+extension Tolerance {
+    fileprivate static func scheme(of weight: CoreMLWeight) -> Tolerance {
+        let line = SchemeTolerance.line(for: weight)
+        return Tolerance(sqnr: line.weight, origin: "the default for \(line.scheme)")
+    }
+}

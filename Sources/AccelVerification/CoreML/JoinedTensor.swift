@@ -1,0 +1,61 @@
+import AccelByteIO
+import AccelFormats
+import AccelTensors
+
+/// A tensor that the package has in parts.
+struct JoinedTensor {
+    let source: StoredTensor
+    private var floats: [Float]
+    private var rows: [Range<Int>] = []
+    private var metrics = Metrics()
+    private var byteCount = 0
+    private var codec = ""
+    private var tolerance: Tolerance?
+    private var bound: RowBound.Finding?
+    private var failure: String?
+
+    init(source: StoredTensor) {
+        self.source = source
+        floats = [Float](repeating: 0, count: source.shape.count)
+    }
+
+    mutating func add(
+        _ part: Range<Int>, _ weight: CoreMLWeight, _ elements: [Float], _ metrics: Metrics, _ tolerance: Tolerance,
+        _ verdict: (finding: RowBound.Finding, objection: String?)? = nil
+    ) {
+        let width = source.shape.dimensions.dropFirst().reduce(1, *)
+        floats.replaceSubrange(part.lowerBound * width..<part.upperBound * width, with: elements)
+        // A table that is also the head is there twice; its elements are stored once.
+        if !rows.contains(part) { byteCount += (weight.storedBits + 7) / 8 }
+        rows.append(part)
+        self.metrics.merge(metrics)
+        codec = weight.codec
+        self.tolerance = tolerance
+        if let finding = verdict?.finding { bound = bound?.joined(with: finding) ?? finding }
+        if let objection = tolerance.objection(to: metrics) ?? verdict?.objection {
+            failure = failure ?? "rows \(part.lowerBound) to \(part.upperBound - 1): \(objection)"
+        }
+    }
+
+    /// The first rows that are in no part.
+    var missing: Range<Int>? {
+        var end = 0
+        for part in rows.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if part.lowerBound > end { return end..<part.lowerBound }
+            end = max(end, part.upperBound)
+        }
+        let count = source.shape.dimensions.first ?? 0
+        return end < count ? end..<count : nil
+    }
+
+    var stored: StoredTensor { StoredTensor(name: source.name, floats: floats, shape: source.shape) }
+
+    var finding: WeightFinding? {
+        guard let tolerance else { return nil }
+        let gap = missing.map { "rows \($0.lowerBound) to \($0.upperBound - 1) are in no weight of the package" }
+        return WeightFinding(
+            name: source.name, shape: source.shape, codec: codec, byteCount: byteCount,
+            sourceByteCount: source.bytes.count, isTable: false, metrics: metrics.summarized, tolerance: tolerance,
+            bound: bound, failure: gap ?? failure)
+    }
+}

@@ -1,0 +1,193 @@
+import AccelByteIO
+import AccelCPURuntime
+public import AccelFormats
+import AccelPrograms
+import AccelTensors
+
+/// Runs of a Core ML package's functions with what they have to give, as a folder: `inputs.safetensors` and
+/// `expected.safetensors`, whose tensors are called `RUN.NAME`, and `runs.json`, which lists the runs. All runs of one
+/// sequence share the states, which start as zeros. A Mac or a phone makes a file of outputs of the same names, which
+/// `compare` judges.
+public struct RecordedRuns: Sendable {
+    struct Run: Sendable {
+        let function: String
+        /// Runs with the same number share states.
+        let sequence: Int
+        let inputs: [String]
+        let outputs: [String]
+        /// Of these, the ones that are logits.
+        let logits: [String]
+    }
+    private let runs: [Run]
+    /// What an output's SQNR may be at least, in dB.
+    private let sqnr: Double
+    private let expected: [String: StoredTensor]
+
+    static let (list, inputs, outputs) = ("runs.json", "inputs.safetensors", "expected.safetensors")
+
+    /// Runs every function of the package by the reference meaning of its operations, and writes what it was given and
+    /// gave. A golden of a decoder gives its blocks; else each function runs once.
+    /// - Returns: how many runs there are.
+    public static func record(_ package: CoreMLPackage, on source: InputSource, to path: String) throws -> Int {
+        let names = package.model.interfaces.map(\.function)
+        let functions = try names.map { try package.program(function: $0) }
+        var (runs, given, made): ([Run], [HostRow], [HostRow]) = ([], [], [])
+        for (number, sequence) in try sequences(package, functions, source).enumerated() {
+            var states: [String: HostTensor] = [:]
+            var before: [String: HostTensor] = [:]
+            for step in sequence {
+                let function = functions[step.function]
+                let inputs = step.inputs.merging(step.carried.compactMapValues { before[$0] }) { own, _ in own }
+                let outputs = try function.evaluate(inputs, states: &states)
+                before.merge(outputs.map { ($0.name, $0.tensor) }) { _, new in new }
+                let inputNames = inputs.keys.sorted()
+                given += inputNames.compactMap { name in inputs[name].map { ("\(runs.count).\(name)", $0) } }
+                made += outputs.map { ("\(runs.count).\($0.name)", $0.tensor) }
+                runs.append(
+                    Run(
+                        function: names[step.function], sequence: number, inputs: inputNames,
+                        outputs: outputs.map(\.name),
+                        logits: outputs.map(\.name).filter {
+                            function.program.interface.outputs[$0]?.kind == .logits
+                        }))
+            }
+        }
+        let folder = try AtomicFolder(replacing: path, as: .recordedRuns)
+        try write(given, to: "\(folder.path)/\(Self.inputs)")
+        try write(made, to: "\(folder.path)/\(Self.outputs)")
+        let members: [JSON.Member] = [
+            .init("accelc", "recorded runs"), .init("version", 1),
+            .init("model", .string(SHA256.digest(of: ByteView(package.encodedModel)).description)),
+            .init("inputs", .string(source.summary)), .init("sqnr", .number(Tolerance.halves.sqnr ?? 0)),
+            .init(
+                "runs",
+                .array(
+                    runs.map { run in
+                        [
+                            "function": .string(run.function), "sequence": .integer(Int64(run.sequence)),
+                            "inputs": .array(run.inputs.map { .string($0) }),
+                            "outputs": .array(run.outputs.map { .string($0) }),
+                            "logits": .array(run.logits.map { .string($0) }),
+                        ]
+                    })),
+        ]
+        let document = try WrittenDocument.text(
+            of: members, listing: [Self.inputs, Self.outputs], in: folder.path)
+        var file = try AtomicFile(replacing: "\(folder.path)/\(list)", as: .internal)
+        try file.write(document)
+        try file.commit()
+        try folder.commit()
+        return runs.count
+    }
+
+    private typealias HostRow = (name: String, tensor: HostTensor)
+    private struct Step {
+        var function: Int
+        var inputs: [String: HostTensor]
+        var carried: [String: String] = [:]
+    }
+
+    private static func sequences(
+        _ package: CoreMLPackage, _ functions: [FrozenProgram], _ source: InputSource
+    ) throws -> [[Step]] {
+        if let golden = source.golden, golden.isDecoding {
+            return try package.decoding(of: functions, golden: golden).map { blocks in
+                blocks.map { block in
+                    Step(
+                        function: block.step.function, inputs: block.step.inputs.mapValues { HostTensor($0) },
+                        carried: block.step.carried)
+                }
+            }
+        }
+        return try functions.enumerated().map { index, function in
+            let tensors: [String: HostTensor]
+            switch source {
+            case .seeded(let seed): tensors = SeededInputs(seed: seed).inputs(for: function)
+            case .golden(let golden): tensors = golden.inputs.mapValues { HostTensor($0) }
+            case .file(let path): tensors = try InputMatcher(file: path).tensors.mapValues { HostTensor($0) }
+            }
+            let named = Dictionary(tensors.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in
+                first
+            }
+            var inputs: [String: HostTensor] = [:]
+            for input in function.program.inputs {
+                let type = function.program.type(of: input.value)
+                guard let tensor = named[CoreMLWeightMatcher.identifier(input.name)], tensor.shape == type.shape else {
+                    throw RequestError(
+                        "\(source.summary) holds no \"\(input.name)\" \(type) for the function \(function.functionName)"
+                    )
+                }
+                inputs[input.name] =
+                    type.elementType.isFloatingPoint ? tensor : HostTensor(tensor.integers, tensor.shape)
+            }
+            return [Step(function: index, inputs: inputs)]
+        }
+    }
+
+    /// Integers as I32, which is what Core ML takes.
+    private static func write(_ rows: [HostRow], to path: String) throws {
+        var writer = try SafetensorsWriter(
+            replacing: path, as: .part,
+            entries: rows.map { row in
+                let isFloat = row.tensor.elementType.isFloatingPoint
+                return .init(name: row.name, elementType: isFloat ? .float32 : .int32, shape: row.tensor.shape)
+            })
+        for (_, tensor) in rows {
+            if tensor.elementType.isFloatingPoint {
+                try tensor.floats.withUnsafeBytes { try writer.append($0) }
+            } else {
+                try tensor.integers.map(Int32.init(clamping:)).withUnsafeBytes { try writer.append($0) }
+            }
+        }
+        try writer.finish()
+    }
+
+    /// - Throws: `FormatError` for a folder that `record` has not written.
+    public init(_ path: String) throws {
+        let file = "\(path)/\(Self.list)"
+        let document = JSONField(try JSON.read(file), file: file)
+        guard try document["version"].int() == 1 else { throw document["version"].error("is not 1") }
+        sqnr = try document["sqnr"].double()
+        runs = try document["runs"].array().map { run in
+            Run(
+                function: try run["function"].string(), sequence: try run["sequence"].int(in: 0...Int.max),
+                inputs: try run["inputs"].array().map { try $0.string() },
+                outputs: try run["outputs"].array().map { try $0.string() },
+                logits: run["logits"].exists ? try run["logits"].array().map { try $0.string() } : [])
+        }
+        let tensors = try SafetensorsFile("\(path)/\(Self.outputs)").tensors
+        expected = Dictionary(tensors.map { ($0.name, $0) }) { first, _ in first }
+    }
+
+    /// Compares outputs that were made elsewhere with those that were recorded.
+    /// - Parameter path: a safetensors file of tensors called `RUN.NAME`.
+    public func compare(_ path: String, budget: Budget?) throws -> ParityReport {
+        let found = try SafetensorsFile(path).tensors
+        let made = Dictionary(found.map { ($0.name, $0) }) { first, _ in first }
+        var report = ParityReport(
+            functions: runs.map(\.function).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }, storedBytes: 0,
+            storedElements: 0, inputs: .file(path), budget: budget)
+        report.stages = [.outputs]
+        for (number, run) in runs.enumerated() {
+            for output in run.outputs {
+                let name = "\(number).\(output)"
+                guard let wanted = expected[name], let actual = made[name], wanted.shape == actual.shape else {
+                    let reason =
+                        made[name].map { "is \($0.shape), expected \(expected[name]?.shape.description ?? "nothing")" }
+                        ?? "\(path) has no such tensor"
+                    report.notCompared.append(NotCompared(stage: .outputs, name: name, reason: reason))
+                    continue
+                }
+                report.outputs.append(
+                    OutputFinding(
+                        .outputs, function: run.function, name: name,
+                        run.logits.contains(output) ? .logits(over: .vocabulary) : nil, against: .recorded,
+                        HostTensor(actual), HostTensor(wanted),
+                        budget?.tolerance(forOutput: output)
+                            ?? Tolerance(sqnr: sqnr, origin: "what was recorded")))
+            }
+        }
+        report.checkUse(of: budget, asked: Set(Stage.allCases))
+        return report
+    }
+}

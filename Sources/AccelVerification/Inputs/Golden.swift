@@ -1,0 +1,101 @@
+import AccelByteIO
+import AccelPrograms
+public import AccelTensors
+import Foundation
+
+/// Inputs and outputs of the framework that a model comes from: a safetensors file with `in.NAME`, `out.NAME`, and
+/// perhaps `ref64.NAME` (the same forward in float64) and `labels` (the right class for each row of `logits`), and a
+/// `case.json` beside it that states the framework's noise. A file whose inputs and outputs all end in a number
+/// (`in.frame.0`, `out.prob.0`, `in.frame.1`, ...) holds that many samples.
+public struct Golden: Sendable {
+    struct Noise: Sendable {
+        var maximumError: Double
+        var referenceRMS: Double
+    }
+
+    /// The file's name without its folder, as reports show it.
+    public let name: String
+    let path: String
+    /// By the input's name.
+    public private(set) var inputs: [String: StoredTensor]
+    /// By the output's name.
+    public private(set) var outputs: [String: StoredTensor]
+    private(set) var exact: [String: StoredTensor]
+    private(set) var noise: [String: Noise]
+    /// The tensor `labels`: for each row of `logits` the right class.
+    let labels: StoredTensor?
+    /// What is left off the end of the names: empty, or the number of the sample, e.g. `.0`.
+    private(set) var suffix = ""
+
+    /// - Throws: `FormatError` for a broken file; `RequestError` (exit status 3) when it holds no `in.` or no `out.` tensor.
+    public init(_ path: String) throws {
+        self.path = path
+        name = URL(filePath: path).lastPathComponent
+        let file = try SafetensorsFile(path)
+        func tensors(_ prefix: String) -> [String: StoredTensor] {
+            let found = file.tensors.filter { $0.name.hasPrefix(prefix) }
+            return Dictionary(found.map { (String($0.name.dropFirst(prefix.count)), $0) }) { first, _ in first }
+        }
+        inputs = tensors("in.")
+        outputs = tensors("out.")
+        exact = tensors("ref64.")
+        labels = file.tensors.first { $0.name == "labels" && $0.elementType == .int64 }
+        if inputs.isEmpty || outputs.isEmpty {
+            throw RequestError(
+                "\(path) is no golden file: it holds \(inputs.isEmpty ? "no in.NAME" : "no out.NAME") tensor; "
+                    + "give inputs alone with --inputs", status: .unavailable)
+        }
+        noise = try Self.noise(beside: path)
+    }
+
+    private static func noise(beside path: String) throws -> [String: Noise] {
+        let beside = URL(filePath: path).deletingLastPathComponent().appending(path: "case.json").path
+        guard FileManager.default.fileExists(atPath: beside) else { return [:] }
+        let document = JSONField(try JSON.read(beside), file: beside)["fp32_noise"]
+        guard document.exists else { return [:] }
+        var noise: [String: Noise] = [:]
+        for (name, field) in try document.members() {
+            let (error, rms) = (field["max_abs_fp32_vs_64"], field["ref_rms"])
+            // Some cases state a bare number for an output.
+            noise[name] =
+                error.exists
+                ? Noise(maximumError: try error.double(), referenceRMS: rms.exists ? try rms.double() : 0)
+                : Noise(maximumError: try field.double(), referenceRMS: 0)
+        }
+        return noise
+    }
+
+    /// It holds the outputs of a decoder: of all tokens at once (`logits_full`), of the first ones (`prefill_logits`), of
+    /// single ones after them (`step0_logits`), and the cache after both (`kv_prefill.NAME`, `kv_final.NAME`).
+    var isDecoding: Bool { outputs.keys.contains { $0.hasSuffix("_full") || $0.hasPrefix("prefill_") } }
+
+    /// One for each sample, in the order of their numbers; the golden itself when its names have no numbers.
+    var samples: [Golden] {
+        // A number on inputs alone is part of their names (`codes.0`, `codes.1`).
+        let numbers = Set((Array(inputs.keys) + outputs.keys).map(\.sampleNumber))
+        guard suffix.isEmpty, !numbers.contains(nil) else { return [self] }
+        return numbers.compactMap(\.self).sorted().map { sample in
+            var golden = self
+            golden.suffix = ".\(sample)"
+            golden.inputs = golden.ofSample(inputs)
+            golden.outputs = golden.ofSample(outputs)
+            golden.exact = golden.ofSample(exact)
+            golden.noise = golden.ofSample(noise)
+            return golden
+        }
+    }
+
+    private func ofSample<Element>(_ all: [String: Element]) -> [String: Element] {
+        let mine = all.filter { $0.key.hasSuffix(suffix) }
+        return Dictionary(mine.map { (String($0.key.dropLast(suffix.count)), $0.value) }) { first, _ in first }
+    }
+
+    /// The limit for an output of a package that loses nothing in its weights.
+    func tolerance(for output: String) -> Tolerance? {
+        if let noise = noise[output] {
+            return .noise(noise.maximumError, rms: noise.referenceRMS, origin: "case.json")
+        }
+        guard let stored = outputs[output], let exact = exact[output], exact.shape == stored.shape else { return nil }
+        return .noise(of: stored, against: exact, origin: "ref64.\(output)")
+    }
+}

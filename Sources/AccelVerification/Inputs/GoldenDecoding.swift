@@ -1,0 +1,71 @@
+import AccelByteIO
+import AccelCPURuntime
+import AccelPrograms
+import AccelTensors
+
+/// How a decoder's functions are fed with the tokens of a golden: all at once, and as a prefill with single steps after
+/// it that share a cache.
+struct GoldenDecoding {
+    struct Block {
+        let step: RunStep
+        /// What the golden calls an output of this block.
+        let name: @Sendable (String) -> String
+        /// What the golden calls the states after it, before the state's name; nil where it holds none.
+        var states: String?
+    }
+    /// Each starts with an empty cache.
+    let sequences: [[Block]]
+
+    /// - Throws: `RequestError` with exit status 3 when no function takes the golden's blocks.
+    init(_ program: CompiledProgram, golden: Golden) throws {
+        let prefill = golden.outputs.first { $0.key.hasPrefix("prefill_") }?.value.shape.dimensions.dropFirst().first
+        let plan = DecodingPlan(program, golden.inputs)
+        let count = plan?.count ?? 0
+        var sequences: [[Block]] = []
+        if let steps = plan?.steps(inBlocksOf: [count]) {
+            sequences.append(Self.blocks(steps, program) { _, name in "\(name)_full" })
+        }
+        if let prefill, prefill > 0, prefill <= count,
+            let steps = plan?.steps(inBlocksOf: [prefill] + Array(repeating: 1, count: count - prefill))
+        {
+            var blocks = Self.blocks(steps, program) { place, name in
+                place == 0 ? "prefill_\(name)" : "step\(place - prefill)_\(name)"
+            }
+            if count > prefill { blocks[blocks.count - 1].states = "kv_final." }
+            blocks[blocks.count - 1 - (count - prefill)].states = "kv_prefill."
+            sequences.append(blocks)
+        }
+        guard !sequences.isEmpty else { throw Self.noFunction(of: program, takes: golden, prefill: prefill) }
+        self.sequences = sequences
+    }
+
+    /// - Parameter name: of an output of the block at a place.
+    private static func blocks(
+        _ steps: [RunStep], _ program: CompiledProgram, _ name: @escaping @Sendable (Int, String) -> String
+    ) -> [Block] {
+        steps.map { step in
+            guard let place = step.places?.lowerBound else {
+                let interface = program.functions[step.function].interface
+                return Block(step: step) { output in
+                    interface.role == .encode && interface.outputs[output]?.kind == .hiddenStates
+                        ? "encoder_hidden" : output
+                }
+            }
+            return Block(step: step) { name(place, $0) }
+        }
+    }
+
+    private static func noFunction(
+        of program: CompiledProgram, takes golden: Golden, prefill: Int?
+    ) -> RequestError {
+        let offered = program.functions.map {
+            "\($0.name): \($0.inputs.map(\.description).joined(separator: ", "))"
+        }
+        let held = golden.inputs.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.shape)" }
+        let wanted = prefill.map { ", in a block of \($0) and blocks of 1, or all at once" } ?? ""
+        return RequestError(
+            "no function of the package takes the tokens of \(golden.path) (\(held.joined(separator: ", "))\(wanted)); "
+                + "the package has \(offered.joined(separator: "; ")); convert with --shape-from \(golden.path)",
+            status: .unavailable)
+    }
+}

@@ -1,0 +1,113 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import Foundation
+
+/// Where the inputs of a comparison come from.
+public enum InputSource: Sendable {
+    case seeded(UInt64)
+    /// A safetensors file with `NAME` or `in.NAME` tensors.
+    case file(String)
+    case golden(Golden)
+
+    /// The default seed; it is printed with every report.
+    public static let defaultSeed: UInt64 = 1
+
+    var golden: Golden? {
+        guard case .golden(let golden) = self else { return nil }
+        return golden
+    }
+
+    /// nil: the inputs are from a file.
+    var seed: UInt64? { if case .seeded(let seed) = self { seed } else { nil } }
+
+    /// As a report names it; no folders, so that the report does not depend on where the file lies.
+    var summary: String {
+        switch self {
+        case .seeded(let seed): SeededInputs.words(seed)
+        case .file(let path): "file \(URL(filePath: path).lastPathComponent)"
+        case .golden(let golden): "golden \(golden.name)"
+        }
+    }
+}
+
+/// What a function starts a run with.
+struct FunctionFeed {
+    /// By name, all of the function's.
+    var inputs: [String: HostTensor] = [:]
+    /// By name; those that are missing start as the function says.
+    var states: [String: HostTensor] = [:]
+}
+
+/// The inputs of a run, checked against a function's ports.
+struct InputMatcher {
+    /// By name, without a prefix.
+    let tensors: [String: StoredTensor]
+    let file: String
+
+    init(golden: Golden) {
+        tensors = golden.inputs
+        file = golden.path
+    }
+
+    init(file path: String) throws {
+        file = path
+        let found = try SafetensorsFile(path).tensors.filter { !$0.name.hasPrefix("out.") }
+        tensors = Dictionary(
+            found.map { ($0.name.hasPrefix("in.") ? String($0.name.dropFirst(3)) : $0.name, $0) }
+        ) { first, _ in first }
+    }
+
+    /// The function's inputs out of the file, and what those of its states start as that the file names; nil when an input
+    /// is missing, or one is of another shape or kind of type.
+    func feed(for function: CompiledFunction) -> FunctionFeed? {
+        var feed = FunctionFeed()
+        for port in function.inputs {
+            guard let tensor = tensor(for: port) else { return nil }
+            feed.inputs[port.name] = tensor
+        }
+        for state in function.states where tensors[state.name] != nil {
+            guard let tensor = tensor(for: state.port) else { return nil }
+            feed.states[state.name] = tensor
+        }
+        return feed
+    }
+
+    private func tensor(for port: CompiledFunction.Port) -> HostTensor? {
+        guard let stored = tensors[port.name], stored.shape == port.shape else { return nil }
+        let tensor = HostTensor(stored)
+        return switch (port.elementType, tensor.elementType) {
+        case (.bool, .bool), (.int64, .int64), (.float32, .float32): tensor
+        case (.int64, .bool): HostTensor(tensor.integers, tensor.shape)
+        case (.bool, .int64): HostTensor(tensor.flags, tensor.shape)
+        default: nil
+        }
+    }
+
+    /// - Throws: `RequestError` with exit status 3 that names the shapes of both sides.
+    func functions(of program: CompiledProgram) throws -> [(function: Int, feed: FunctionFeed)] {
+        let largest = program.functions.map { function in
+            MachineMemory.sum(
+                (function.inputs + function.states.map(\.port)).filter { tensors[$0.name]?.shape == $0.shape }
+                    .map { TensorType($0.elementType, shape: $0.shape).hostBytes })
+        }
+        try MachineMemory.require(largest.max() ?? 0, for: "the inputs out of \(file)")
+        let fitting = program.functions.indices.compactMap { index in
+            feed(for: program.functions[index]).map { (function: index, feed: $0) }
+        }
+        guard fitting.isEmpty else { return fitting }
+        let offered = program.functions.map { "\($0.name): \($0.inputs.map(\.description).joined(separator: ", "))" }
+        let held = tensors.sorted { $0.key < $1.key }.map {
+            "\($0.key) \($0.value.elementType.rawValue)\($0.value.shape)"
+        }
+        throw RequestError(
+            "no function of the package takes the inputs of \(file): the file holds \(held.joined(separator: ", ")); "
+                + "the package has \(offered.joined(separator: "; ")); convert with --shape-from \(file)",
+            status: .unavailable)
+    }
+}
+
+extension CompiledFunction.Port {
+    /// e.g. `input_ids I64[1,128]`
+    var description: String { "\(name) \(elementType.rawValue)\(shape)" }
+}

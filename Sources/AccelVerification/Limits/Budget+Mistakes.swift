@@ -1,0 +1,144 @@
+import AccelByteIO
+import AccelWeightCompression
+
+/// An entry of a budget that gave no comparison its limits.
+public struct BudgetMistake: Equatable, Sendable {
+    let stage: Stage
+    /// The file and the field, e.g. `budget.json, field outputs[0].match`.
+    let place: String
+    /// What is wrong, and what may be meant.
+    let reason: String
+}
+
+extension Budget {
+    /// What a list of the budget had to choose from.
+    private struct Compared {
+        let stage: Stage
+        /// In the singular.
+        let thing: String
+        /// Of all comparisons made, and whether a budget may set the limit (integers and tables are compared exactly).
+        var names: [(name: String, isOpen: Bool)] = []
+        /// What there is to compare, but was not, and why.
+        var missing: [(name: String, reason: String)] = []
+    }
+
+    /// The entries that gave no comparison of `report` their limits: a limit that nothing is held to would pass whatever it
+    /// says.
+    /// - Parameter stages: those that were asked for.
+    func mistakes(in report: ParityReport, asked stages: Set<Stage>) -> [BudgetMistake] {
+        // A report names no folders.
+        let name = Files.name(of: file)
+        func missing(_ stages: Set<Stage>) -> [(name: String, reason: String)] {
+            report.notCompared.filter { stages.contains($0.stage) }.map { ($0.name, $0.reason) }
+        }
+        let outputRows = report.outputs.filter { $0.stage == .outputs && $0.reference != .modelAgainstGolden }
+        let outputs = Compared(
+            stage: .outputs, thing: "output",
+            names: outputRows.map { ($0.name, !$0.tolerance.isExact) }, missing: missing([.outputs]))
+        let weights = Compared(
+            stage: .weights, thing: "weight", names: report.weights.map { ($0.name, !$0.isTable) },
+            missing: missing([.weights]))
+        let calls = Compared(
+            stage: .operators, thing: "call", names: report.operators.map { ($0.label, true) },
+            missing: missing([.operators]))
+        let throughout = Compared(
+            stage: .operators, thing: "call of the model",
+            names: report.operators.filter { $0.propagated != nil }.map { ($0.label, true) },
+            missing: calls.names.map { ($0.name, "the model has no node of this name") } + calls.missing)
+
+        let patterns = operators.map(\.match)
+        func objections(
+            _ list: String, _ patterns: [Pattern], _ compared: Compared, isUsed: (Int) -> Bool
+        ) -> [BudgetMistake] {
+            guard stages.contains(compared.stage) else { return [] }
+            return patterns.indices.filter { !isUsed($0) }.map { index in
+                BudgetMistake(
+                    stage: compared.stage, place: "\(name), field \(list)[\(index)].match",
+                    reason: reason(index, patterns, list, compared))
+            }
+        }
+        func isFirst(_ index: Int, in names: [(name: String, isOpen: Bool)]) -> Bool {
+            names.contains { name in patterns.firstIndex { $0.matches(name.name) } == index }
+        }
+        let hasSize = bytes != nil || bitsPerWeight != nil
+        let sizes =
+            hasSize && report.sizes.isEmpty && stages.contains(.weights)
+            ? [BudgetMistake(stage: .weights, place: "\(name), field size", reason: "there are no stored weights here")]
+            : []
+        return sizes + allowances(in: report, name, stages)
+            + objections("outputs", self.outputs.map(\.match), outputs) { index in
+                outputRows.contains { $0.tolerance.origin == self.outputs[index].tolerance.origin }
+            }
+            + objections("weights", self.weights.map(\.match), weights) { index in
+                report.weights.contains { $0.tolerance.origin == self.weights[index].tolerance.origin }
+            }
+            + objections("operators", patterns, calls) { operators[$0].injected == nil || isFirst($0, in: calls.names) }
+            + objections("operators", patterns, throughout) { index in
+                operators[index].propagated == nil || isFirst(index, in: throughout.names)
+                    // Said once.
+                    || operators[index].injected != nil && !isFirst(index, in: calls.names)
+            }
+    }
+
+    /// The entries of `allow` that nothing needs.
+    private func allowances(in report: ParityReport, _ file: String, _ stages: Set<Stage>) -> [BudgetMistake] {
+        func unused(_ list: String, _ patterns: [Pattern], _ stage: Stage, _ names: [String]) -> [BudgetMistake] {
+            patterns.enumerated().filter { !names.contains(where: $0.element.names) }.map { index, pattern in
+                BudgetMistake(
+                    stage: stage, place: "\(file), field allow.\(list)[\(index)]",
+                    reason: "nothing called \"\(pattern.text)\" has to be allowed: leave it out")
+            }
+        }
+        let differences =
+            stages.contains(.structure)
+            ? unused("structure", allowedDifferences, .structure, report.structure?.allowed.map(\.name) ?? []) : []
+        let gaps = report.notCompared.filter(\.isAllowed).map(\.name)
+        return differences + unused("notCompared", allowedGaps, stages.max() ?? .outputs, gaps)
+    }
+
+    /// Why an entry gave nothing its limits.
+    private func reason(_ index: Int, _ patterns: [Pattern], _ list: String, _ compared: Compared) -> String {
+        let pattern = patterns[index]
+        let rule = "\"\(pattern.text)\""
+        if let name = compared.names.first(where: { $0.isOpen && pattern.matches(inAnyForm: $0.name) })?.name,
+            let earlier = patterns[..<index].firstIndex(where: { $0.matches(inAnyForm: name) })
+        {
+            return "\(rule) is never reached: \(list)[\(earlier)] comes first for \"\(name)\" and all else that it fits"
+        }
+        if let name = compared.names.first(where: { pattern.matches(inAnyForm: $0.name) })?.name {
+            return "\(rule) fits \"\(name)\", which is compared exactly: leave the rule out"
+        }
+        if let found = compared.missing.first(where: { pattern.matches(inAnyForm: $0.name) }) {
+            return "\(rule) fits \"\(found.name)\", which was not compared: \(found.reason)"
+        }
+        if compared.names.isEmpty {
+            let why = compared.missing.first.map { ": \($0.reason)" } ?? ""
+            return "no \(compared.thing) was compared that it could fit\(why)"
+        }
+        let names = compared.names.map(\.name) + compared.missing.map(\.name)
+        let hint = pattern.glob.nearest(among: names).map { "did you mean \"\($0)\"?" }
+        return "\(rule) fits no \(compared.thing); \(hint ?? "there is \(Self.list(names))")"
+    }
+
+    private static func list(_ names: [String]) -> String {
+        let names = Set(names).sorted()
+        return names.prefix(5).map { "\"\($0)\"" }.joined(separator: ", ") + (names.count > 5 ? ", ..." : "")
+    }
+}
+
+extension Budget.Pattern {
+    /// Reports call an output of the second sample `NAME.1`, and one that was not compared `FUNCTION NAME`.
+    fileprivate func matches(inAnyForm name: String) -> Bool {
+        let bare = name.split(separator: " ").last.map(String.init) ?? name
+        return [name, bare].contains { form in
+            let parts = form.split(separator: ".", omittingEmptySubsequences: false)
+            let isSample = parts.count > 1 && parts.last.flatMap { Int($0) } != nil
+            return matches(form) || isSample && matches(parts.dropLast().joined(separator: "."))
+        }
+    }
+}
+
+extension Tolerance {
+    /// Not for a budget to loosen.
+    fileprivate var isExact: Bool { maximumError == 0 && sqnr == nil && relativeL2 == nil }
+}

@@ -1,0 +1,137 @@
+public import AccelByteIO
+import AccelWeightCompression
+
+/// Limits that a project commits beside its model (schemas/budget.schema.json). Each list is searched in order, and the
+/// first entry whose glob fits a name gives its limits; they take the place of the default ones. An entry that gives no
+/// comparison its limits is a mistake: see `mistakes(in:)`.
+///
+///     {"outputs": [{"match": "*", "sqnr": 25}], "weights": [{"match": "*.query.weight", "sqnr": 18}],
+///      "operators": [{"match": "encoder.*", "injected": {"sqnr": 15}, "propagated": {"sqnr": 12}}],
+///      "size": {"bytes": 12000000, "bitsPerWeight": 4.2},
+///      "allow": {"structure": ["assets/vocab.txt"], "notCompared": []}}
+public struct Budget: Sendable {
+    struct Pattern: Sendable {
+        let text: String
+        let glob: Glob
+
+        func matches(_ name: String) -> Bool { glob.matches(name) }
+
+        /// Whether it fits a name that may have brackets in it, such as a function's.
+        func names(_ name: String) -> Bool { text == name || glob.matches(name) }
+    }
+    struct Rule: Sendable {
+        let match: Pattern
+        /// Its origin names the rule.
+        let tolerance: Tolerance
+    }
+    struct OperatorRule: Sendable {
+        let match: Pattern
+        let injected: Tolerance?
+        let propagated: Tolerance?
+    }
+
+    /// For errors.
+    let file: String
+    private(set) var outputs: [Rule] = []
+    private(set) var weights: [Rule] = []
+    private(set) var operators: [OperatorRule] = []
+    /// Bytes of all stored weights, at most.
+    private(set) var bytes: Int?
+    /// Bits a weight over all stored weights, at most.
+    private(set) var bitsPerWeight: Double?
+    /// Names of what may differ from a conversion of the model.
+    private(set) var allowedDifferences: [Pattern] = []
+    /// Names of what the model gives and nobody has to compare.
+    private(set) var allowedGaps: [Pattern] = []
+    /// The document, as a report repeats it.
+    let json: JSON
+
+    /// Reads a budget file.
+    public init(path: String) throws { try self.init(JSONField(try JSON.read(path), file: path)) }
+
+    /// - Throws: `FormatError` naming the field for an unknown one, a missing `match`, a limit that is no number, or where no
+    ///   limit is set, and nothing allowed, at all.
+    public init(_ document: JSONField) throws {
+        file = document.file
+        json = document.value ?? .null
+        try document.refuseMembers(otherThan: ["$schema", "outputs", "weights", "operators", "size", "allow"])
+        outputs = try Self.rules(document["outputs"])
+        weights = try Self.rules(document["weights"])
+        if document["operators"].exists {
+            operators = try document["operators"].array().map { field in
+                try field.refuseMembers(otherThan: ["match", "injected", "propagated"])
+                let rule = OperatorRule(
+                    match: try Self.pattern(field["match"]), injected: try Self.limits(field["injected"]),
+                    propagated: try Self.limits(field["propagated"]))
+                guard rule.injected != nil || rule.propagated != nil else {
+                    throw field.error("sets no limit; give injected or propagated")
+                }
+                return rule
+            }
+        }
+        let size = document["size"]
+        if size.exists {
+            try size.refuseMembers(otherThan: ["bytes", "bitsPerWeight"])
+            guard size["bytes"].exists || size["bitsPerWeight"].exists else {
+                throw size.error("sets no limit; give bytes or bitsPerWeight")
+            }
+            bytes = size["bytes"].exists ? try size["bytes"].int(in: 0...Int.max) : nil
+            bitsPerWeight = size["bitsPerWeight"].exists ? try size["bitsPerWeight"].double() : nil
+        }
+        let allow = document["allow"]
+        if allow.exists {
+            try allow.refuseMembers(otherThan: ["structure", "notCompared"])
+            func patterns(_ field: JSONField) throws -> [Pattern] {
+                field.exists ? try field.array().map(Self.pattern) : []
+            }
+            allowedDifferences = try patterns(allow["structure"])
+            allowedGaps = try patterns(allow["notCompared"])
+        }
+        let isEmpty =
+            outputs.isEmpty && weights.isEmpty && operators.isEmpty && !size.exists && allowedDifferences.isEmpty
+            && allowedGaps.isEmpty
+        guard !isEmpty else {
+            throw FormatError(
+                file: document.file, reason: "sets no limit; list some under outputs, weights, operators or size")
+        }
+    }
+
+    private static let figures: Set<String> = ["sqnr", "maximumError", "relativeL2"]
+
+    private static func rules(_ field: JSONField) throws -> [Rule] {
+        guard field.exists else { return [] }
+        return try field.array().map { rule in
+            try rule.refuseMembers(otherThan: figures.union(["match"]))
+            return Rule(match: try pattern(rule["match"]), tolerance: try tolerance(rule))
+        }
+    }
+
+    private static func pattern(_ field: JSONField) throws -> Pattern {
+        let text = try field.string()
+        guard let glob = Glob(text) else {
+            throw field.error("\"\(text)\" is no pattern: close its brackets, and order its ranges")
+        }
+        return Pattern(text: text, glob: glob)
+    }
+
+    private static func limits(_ field: JSONField) throws -> Tolerance? {
+        guard field.exists else { return nil }
+        try field.refuseMembers(otherThan: figures)
+        return try tolerance(field)
+    }
+
+    private static func tolerance(_ field: JSONField) throws -> Tolerance {
+        func limit(_ name: String) throws -> Double? { field[name].exists ? try field[name].double() : nil }
+        let tolerance = Tolerance(
+            sqnr: try limit("sqnr"), maximumError: try limit("maximumError"), relativeL2: try limit("relativeL2"),
+            origin: "\(field.path) of the budget")
+        guard tolerance.sqnr != nil || tolerance.maximumError != nil || tolerance.relativeL2 != nil else {
+            throw field.error("sets no limit; give sqnr, maximumError or relativeL2")
+        }
+        return tolerance
+    }
+
+    func tolerance(forOutput name: String) -> Tolerance? { outputs.first { $0.match.matches(name) }?.tolerance }
+    func tolerance(forWeight name: String) -> Tolerance? { weights.first { $0.match.matches(name) }?.tolerance }
+    func rule(forOperator label: String) -> OperatorRule? { operators.first { $0.match.matches(label) } }
+}

@@ -1,0 +1,101 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// How much a way of storing weights may lose when no budget says otherwise.
+///
+/// They do not have to find faults: that every stored code is the one that its codec had to choose is checked exactly,
+/// and that the package computes what its weights say is checked to float32 rounding, whatever the scheme. These limits
+/// only say whether the scheme is still a stand-in for the model, so they lie well under what right packages were
+/// measured to have (in dB; worst weight and worst output of all-MiniLM-L6-v2 on random tokens; small models with random
+/// weights lie above):
+///
+/// | scheme | worst weight | worst output |
+/// |---|---|---|
+/// | float32 | exact | 124.4 |
+/// | float16 | 68.4 | 57.8 |
+/// | bfloat16 | 53.4 | 40.4 |
+/// | int8, a scale a channel | 29.3 | 25.8 |
+/// | int8, one scale | 8.1 | 8.9 |
+/// | palette, 8 bits | 40.5 | 30.8 |
+/// | palette, 6 bits | 28.1 | 19.6 |
+/// | palette, 4 bits | 16.2 | 6.4 |
+/// | int4, blocks of 32 | 16.3 | 8.9 |
+/// | palette, 3, 2, 1 bits | 10.7, 6.8, 3.3 | -2.2, -5.5, -7.1 |
+///
+/// What pruning loses depends on how much is pruned, so "sparse" is a limit of its own, whatever stores the rest.
+///
+/// From 3 bits down the outputs are none of the model's any more; those limits only catch what blows up.
+public struct SchemeTolerance: Sendable {
+    /// What is stored, e.g. `4 bits`.
+    public let scheme: String
+    /// Bits a code, at least.
+    let bits: Double
+    /// SQNR of one weight in dB.
+    public let weight: Double
+    /// SQNR of an output end to end in dB.
+    public let output: Double
+
+    /// Float32 arithmetic in another order, in dB: kernels were measured at 128 and more, whole models at 118 and more.
+    public static let rounding = 100.0
+
+    /// The table, from the most bits to the least. The first line that a codec's bits reach is its limit; one of
+    /// infinite bits is found by its name only. Half precision loses more than its rounding below 6e-5; bfloat16 never does.
+    public static let table: [SchemeTolerance] = [
+        SchemeTolerance(scheme: "float32", bits: 32, weight: 140, output: rounding),
+        SchemeTolerance(scheme: "float16", bits: 16, weight: 30, output: 45),
+        SchemeTolerance(scheme: "bfloat16", bits: 16, weight: 48, output: 30),
+        SchemeTolerance(scheme: "sparse", bits: .infinity, weight: 0.3, output: -12),
+        SchemeTolerance(scheme: "int8 with one scale", bits: .infinity, weight: 2, output: 2),
+        SchemeTolerance(scheme: "8 bits", bits: 8, weight: 15, output: 15),
+        SchemeTolerance(scheme: "6 bits", bits: 6, weight: 12, output: 10),
+        SchemeTolerance(scheme: "4 bits", bits: 4, weight: 5, output: 2),
+        SchemeTolerance(scheme: "3 bits", bits: 3, weight: 3, output: -6),
+        SchemeTolerance(scheme: "2 bits", bits: 2, weight: 1.5, output: -9),
+        SchemeTolerance(scheme: "1 bit", bits: 0, weight: 0.3, output: -12),
+    ]
+
+    /// The line for a stored weight.
+    static func line(for weight: CompressedTensor) -> SchemeTolerance {
+        let layouts = weight.codec.sections(elementType: weight.elementType, shape: weight.shape)
+        let codeBytes = (layouts.first { $0.name == "codes" } ?? layouts.first)?.byteCount ?? 0
+        let codes = Double(codeBytes * 8) / Double(max(weight.shape.count, 1))
+        let isWhole = weight.codec.name == "int8" && weight.codec.values["axis"] == "tensor"
+        let isSparse = weight.codec.values.layers.contains { $0.codec == "sparse" }
+        let name = isSparse ? "sparse" : isWhole ? "int8 with one scale" : weight.codec.name
+        return table.first { $0.scheme == name } ?? table.first { codes >= $0.bits } ?? table[0]
+    }
+}
+
+extension Tolerance {
+    static func scheme(ofWeight weight: CompressedTensor) -> Tolerance {
+        let line = SchemeTolerance.line(for: weight)
+        return Tolerance(sqnr: line.weight, origin: "the default for \(line.scheme)")
+    }
+
+    /// For outputs of a function: the weakest of the schemes that lose something.
+    static func scheme(ofOutputsReading lossy: [CompressedTensor]) -> Tolerance {
+        guard let weakest = lossy.map(SchemeTolerance.line).min(by: { $0.output < $1.output }) else {
+            return .rounding
+        }
+        return Tolerance(sqnr: weakest.output, origin: "the default for weights in \(weakest.scheme)")
+    }
+
+    /// Of results that are rounded to float16 after each operation.
+    ///
+    /// Measured as the SQNR of a Core ML package's outputs, run with each fp16 result rounded, against the model in float32
+    /// with the same stored weights. All-MiniLM-L6-v2 with 128 random tokens has, over eight drawings of them, 55.1 dB at
+    /// least where all is float16 (the Neural Engine's layout, norms included), 56.2 where norms are float32; four ways of
+    /// storing the weights are between 55.8 and 57.1. Of the models of `scripts/peers/coreml_models.py`, for every target, a
+    /// Phi-3-like decoder has the least, 51.0, and the Kokoro generator 51.1. The limit leaves 6 dB, twice the noise of the
+    /// worst of them: an epsilon of 6e-5 where MiniLM has 1e-12 gives 43.3, and fails.
+    static var halves: Tolerance {
+        let line = SchemeTolerance.table.first { $0.scheme == "float16" }
+        return Tolerance(sqnr: line?.output, origin: "the default for computing in float16")
+    }
+
+    static var rounding: Tolerance {
+        Tolerance(sqnr: SchemeTolerance.rounding, origin: "float32 arithmetic in another order")
+    }
+}

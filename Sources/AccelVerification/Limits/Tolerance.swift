@@ -1,0 +1,59 @@
+public import AccelByteIO
+
+/// What a comparison has to keep to. There is no limit on cosine: it is blind to scale (a weight divided by two has a
+/// cosine of 1), so no figure but these can pass or fail a comparison.
+public struct Tolerance: Equatable, Sendable {
+    /// In dB, at least.
+    public var sqnr: Double?
+    public var maximumError: Double?
+    public var relativeL2: Double?
+    /// Where the limits come from, in words for the report.
+    public var origin: String
+
+    public init(sqnr: Double? = nil, maximumError: Double? = nil, relativeL2: Double? = nil, origin: String) {
+        self.sqnr = sqnr
+        self.maximumError = maximumError
+        self.relativeL2 = relativeL2
+        self.origin = origin
+    }
+
+    /// Bit for bit.
+    public static func exact(origin: String) -> Tolerance { Tolerance(maximumError: 0, origin: origin) }
+
+    /// What of `metrics` is beyond the limits, in words; nil when it keeps to all of them.
+    public func objection(to metrics: Metrics) -> String? {
+        if metrics.nonFiniteMismatches > 0 {
+            return "\(Figure.plural(metrics.nonFiniteMismatches, "element")) NaN or infinite on one side only"
+        }
+        if let limit = maximumError, !(metrics.maximumError <= limit) {
+            return "max abs \(Figure.small(metrics.maximumError)) > \(Figure.small(limit))"
+        }
+        if let limit = sqnr, !(metrics.sqnr >= limit) {
+            return "SQNR \(Figure.decibels(metrics.sqnr)) dB < \(Figure.decibels(limit)) dB"
+        }
+        if let limit = relativeL2, !(metrics.relativeL2 <= limit) {
+            return "relative L2 \(Figure.small(metrics.relativeL2)) > \(Figure.small(limit))"
+        }
+        return nil
+    }
+
+    /// The limits in words, e.g. `SQNR >= 100.0 dB, max abs <= 6.7e-06`.
+    public var summary: String {
+        var parts: [String] = []
+        if let sqnr { parts.append("SQNR >= \(Figure.decibels(sqnr)) dB") }
+        if let maximumError {
+            parts.append(maximumError == 0 ? "equal" : "max abs <= \(Figure.small(maximumError))")
+        }
+        if let relativeL2 { parts.append("relative L2 <= \(Figure.small(relativeL2))") }
+        return parts.joined(separator: ", ")
+    }
+
+    public var json: JSON {
+        var members: [JSON.Member] = []
+        if let sqnr { members.append(.init("sqnr", .figure(sqnr))) }
+        if let maximumError { members.append(.init("maximumError", .figure(maximumError))) }
+        if let relativeL2 { members.append(.init("relativeL2", .figure(relativeL2))) }
+        members.append(.init("origin", .string(origin)))
+        return .object(members)
+    }
+}

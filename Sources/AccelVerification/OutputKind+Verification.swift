@@ -1,0 +1,35 @@
+public import AccelByteIO
+
+extension OutputKind {
+    /// What `RecordedRuns.record` writes: three files, of which runs.json says whose they are.
+    public static let recordedRuns = OutputKind.folder("a folder of recorded runs") { path in
+        let names = [RecordedRuns.list, RecordedRuns.inputs, RecordedRuns.outputs]
+        return try foreignMember(of: path, besides: names)
+            ?? missingMark("recorded runs", in: "\(path)/\(RecordedRuns.list)")
+            ?? WrittenDocument.change(of: RecordedRuns.list, in: path)
+    }
+
+    /// A parity report as JSON.
+    public static let parityReport = OutputKind.file("a parity report") { path in
+        try missingMark("parity report", in: path)
+    }
+
+    /// A parity report as a page.
+    public static let parityPage = OutputKind.file("a parity report's page") { path in
+        let start = try MappedFile(path).bytes.withBytes { String(decoding: $0.prefix(512), as: UTF8.self) }
+        return start.contains(ParityReport.pageMark) ? nil : "it has no line \(ParityReport.pageMark)"
+    }
+
+    /// The first member of a folder that is no regular file of these names, as an objection.
+    public static func foreignMember(of folder: String, besides names: [String]) throws -> String? {
+        try Files.list(folder).first {
+            !names.contains($0) || Files.kindWithoutFollowing("\(folder)/\($0)") != .file
+        }.map { "it holds \($0), which accelc did not put there" }
+    }
+
+    /// Whether the JSON document at `path` has the member "accelc" of this value; an objection where it has not.
+    public static func missingMark(_ mark: String, in path: String) throws -> String? {
+        try JSON.read(path)["accelc"] == .string(mark)
+            ? nil : "\(path) does not say \"accelc\": \"\(mark)\""
+    }
+}

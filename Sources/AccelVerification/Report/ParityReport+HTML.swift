@@ -1,0 +1,234 @@
+import AccelByteIO
+import AccelPackages
+import AccelTensors
+
+extension ParityReport {
+    /// By this line a page is known again.
+    static let pageMark = "<meta name=\"generator\" content=\"accelc parity report\"/>"
+
+    /// The report as one page that needs nothing else: no script, no font, no picture from elsewhere.
+    public var html: String {
+        """
+        <!DOCTYPE html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8"/>
+        \(Self.pageMark)
+        <meta name="viewport" content="width=device-width, initial-scale=1"/>
+        <title>accelc parity report: \(XML.escaped(headline))</title>
+        <style>
+        \(PageStyle.text)</style>
+        </head>
+        <body>
+        <main>
+        \(banner)\(keyFigures)\(failureSection)\(stageSection)\(structureSection)\(selfTestSection)\(outputSection)\(operatorSection)\(weightSection)\(coverageSection)\(detailSection)</main>
+        </body>
+        </html>
+
+        """
+    }
+
+    private var banner: String {
+        let (name, word) =
+            switch verdict {
+            case .passed: ("passed", "passed")
+            case .failed: ("failed", "failed")
+            case .nothingCompared: ("open", "nothing compared")
+            }
+        let sentence = headline.split(separator: ":", maxSplits: 1).last.map(String.init) ?? ""
+        let digest = packageDigest.map { "<p class=\"soft\">package <code>\($0)</code></p>\n" } ?? ""
+        return """
+            <div class="verdict \(name)">
+            <h1>Parity: <span>\(word)</span></h1>
+            <p>\(XML.escaped(sentence.trimmingPrefix(" ").capitalizedFirst)).</p>
+            <p class="soft">inputs: \(XML.escaped(inputs)); functions: \(XML.escaped(functions.joined(separator: ", ")))</p>
+            \(digest)</div>
+
+            """
+    }
+
+    private var keyFigures: String {
+        var cells = [
+            (Figure.bytes(storedBytes), "stored weights"),
+            (Figure.fixed(bitsPerWeight, digits: 2), "bits per weight"),
+        ]
+        if !weights.isEmpty {
+            let all = weightMetrics
+            cells.append(("\(Figure.decibels(all.sqnr))\(all.isExact ? "" : " dB")", "SQNR of all weights"))
+        }
+        if let worst = outputs.filter({ $0.stage == .outputs }).map(\.metrics.sqnr).min() {
+            cells.append(("\(Figure.decibels(worst))\(worst.isFinite ? " dB" : "")", "SQNR of the worst output"))
+        }
+        cells.append(("\(failures.count)", "beyond their limits"))
+        cells.append(("\(notCompared.count)", "not compared"))
+        return "<div class=\"figures\">\n"
+            + cells.map { "<div><b>\(XML.escaped($0.0))</b><span>\($0.1)</span></div>\n" }.joined() + "</div>\n"
+    }
+
+    private var failureSection: String {
+        var html = ""
+        if !failures.isEmpty {
+            var table = HTMLTable("stage", "name", "what is wrong")
+            for row in failures {
+                table.add([.text("\(row.stage.code) \(row.stage.title)"), .name(row.name), .state(row.reason)])
+            }
+            html += "<h2>Beyond the limits</h2>\n" + table.html
+        }
+        if !notCompared.isEmpty {
+            var table = HTMLTable("stage", "name", "why")
+            for row in notCompared {
+                table.add([.text("\(row.stage.code) \(row.stage.title)"), .name(row.name), .text(row.reason)])
+            }
+            html +=
+                "<h2>Not compared</h2>\n<p class=\"soft\">What is listed here never counts as passed.</p>\n"
+            html += table.html
+        }
+        return html
+    }
+
+    private var stageSection: String {
+        var table = HTMLTable("stage", "compared#", "beyond their limits#", "what it shows")
+        for stage in stages {
+            table.add([
+                .text("\(stage.code) \(stage.title)"), .number(Figure.count(comparisons(in: stage))),
+                .number(Figure.count(failures(in: stage))), .text(Self.explanation(of: stage)),
+            ])
+        }
+        return "<h2>Stages</h2>\n" + table.html
+    }
+
+    private var structureSection: String {
+        guard let structure else { return "" }
+        let notes = structure.remarks + structure.allowed.map { "allowed by the budget: \($0.name): \($0.reason)" }
+        return "<h2>Structure</h2>\n<p>Compared with a second conversion of the model: "
+            + "\(XML.escaped(structure.summary)). \(Figure.plural(structure.differences.count, "difference")).</p>\n"
+            + notes.map { "<p class=\"soft\">\(XML.escaped($0))</p>\n" }.joined()
+    }
+
+    private static func explanation(of stage: Stage) -> String {
+        switch stage {
+        case .container: "every file of the package has the digest that was written"
+        case .structure: "interface, calls, wiring, files and provenance against a second conversion of the model"
+        case .weights: "stored tensors, decoded from the written bytes, against the checkpoint"
+        case .operators: "each kernel call on the reference's inputs, and its value in the real run"
+        case .graph: "whole functions against the reference meaning with the weights as stored"
+        case .outputs: "whole functions against the original model or its framework"
+        }
+    }
+
+    private var selfTestSection: String {
+        guard let selfTest else { return "" }
+        var table = HTMLTable("fault", "injected into", "must catch", "caught by", "")
+        for trial in selfTest.trials {
+            let caught = (trial.caught ?? [:]).keys.sorted().map(\.code).joined(separator: ", ")
+            table.add([
+                .text(trial.detail), .name(trial.target.isEmpty ? "the package" : trial.target),
+                .text(trial.claimed?.code ?? "none"), .text(caught),
+                trial.isFailure ? .state(trial.outcome.rawValue) : .text(trial.outcome.rawValue),
+            ])
+        }
+        return "<h2>Self test</h2>\n<p>\(XML.escaped(selfTest.headline.capitalizedFirst)). "
+            + "<span class=\"soft\">Faults are put into a copy in memory, to show that a verification would notice.</span></p>\n"
+            + "<details\(selfTest.failures.isEmpty ? "" : " open=\"open\"")><summary>Detection matrix</summary>\n\(table.html)</details>\n"
+    }
+
+    private var outputSection: String {
+        guard !outputs.isEmpty else { return "" }
+        var table = HTMLTable(
+            "output", "against", "SQNR dB#", "PSNR dB#", "max abs#", "p99.9 abs#", "rel L2#", "cosine#", "limit", "")
+        for row in outputs {
+            let metrics = row.metrics
+            table.add([
+                .name(title(of: row)), .text("\(row.stage.code) \(row.reference.rawValue)"),
+                .number(Figure.decibels(metrics.sqnr)), .number(Figure.decibels(metrics.psnr)),
+                .number(Figure.small(metrics.maximumError)), .number(Figure.small(metrics.percentile999)),
+                .number(Figure.small(metrics.relativeL2)), .number(Figure.cosine(metrics.cosine)),
+                .text("\(row.tolerance.summary) (\(row.tolerance.origin))"), .state(row.failure),
+            ])
+        }
+        let charts = outputs.filter { $0.stage == .outputs && $0.reference != .modelAgainstGolden }.prefix(4).map {
+            row in
+            HistogramChart(
+                title: "\(row.name) against \(row.reference.rawValue)", distribution: row.metrics.distribution
+            ).svg
+        }
+        return "<h2>Outputs</h2>\n" + table.html
+            + (charts.isEmpty
+                ? ""
+                : "<h2>Absolute errors of the outputs</h2>\n<p class=\"soft\">Share of elements by power of ten.</p>\n"
+                    + "<div class=\"pair\">\(charts.joined(separator: "\n"))</div>\n")
+    }
+
+    private var operatorSection: String {
+        let charts = functions.compactMap { function -> String? in
+            let rows = operators.filter { $0.function == function }
+            return rows.isEmpty ? nil : "<p><code>\(XML.escaped(function))</code></p>\n\(LayerChart(rows: rows).svg)\n"
+        }
+        guard !charts.isEmpty else { return "" }
+        return
+            "<h2>Error by layer</h2>\n<p class=\"soft\">SQNR of each call in order, higher is better.<i class=\"key i\"></i>injected: "
+            + "this call alone, on the reference's inputs<i class=\"key p\"></i>propagated: in the real run</p>\n"
+            + charts.joined()
+    }
+
+    private var weightSection: String {
+        guard !weights.isEmpty else { return "" }
+        return
+            "<h2>Size by tensor</h2>\n<p class=\"soft\"><i class=\"key s\"></i>stored<i class=\"key o\"></i>in the checkpoint</p>\n"
+            + SizeChart(rows: weights).svg + "\n<h2>Absolute errors of the weights</h2>\n<div class=\"pair\">"
+            + HistogramChart(title: "all weights", distribution: weightMetrics.distribution).svg + "</div>\n"
+            + rowBounds.map { "<p class=\"soft\">\(XML.escaped($0))</p>\n" }.joined()
+    }
+
+    private var coverageSection: String {
+        guard !coverage.isEmpty || !unused.isEmpty else { return "" }
+        var table = HTMLTable("tensor", "stored as", "bytes#", "read by", "why not as the recipe says")
+        for row in coverage {
+            table.add([
+                .name(row.name), .text(row.codec), .number(Figure.count(row.byteCount)),
+                .text(row.readers.joined(separator: ", ")), .text(row.reason ?? ""),
+            ])
+        }
+        for row in unused {
+            table.add([.name(row.name), .text("not stored"), .number("0"), .text(""), .text(row.reason)])
+        }
+        let exceptions = coverage.count { $0.reason != nil }
+        return "<h2>Coverage</h2>\n<details\(coverage.count + unused.count <= 24 ? " open=\"open\"" : "")><summary>"
+            + "\(Figure.plural(coverage.count, "tensor")) stored, \(exceptions) not as the recipe says, "
+            + "\(unused.count) unused</summary>\n\(table.html)</details>\n"
+    }
+
+    private var detailSection: String {
+        var html = ""
+        if !weights.isEmpty {
+            var table = HTMLTable("weight", "shape", "codec", "bits#", "SQNR dB#", "rel L2#", "max abs#", "limit", "")
+            for row in weights {
+                table.add([
+                    .name(row.name), .text(row.shape.description), .text(row.codec),
+                    .number(Figure.fixed(row.bitsPerWeight, digits: 2)), .number(Figure.decibels(row.metrics.sqnr)),
+                    .number(Figure.small(row.metrics.relativeL2)), .number(Figure.small(row.metrics.maximumError)),
+                    .text(row.tolerance.summary), .state(row.failure),
+                ])
+            }
+            html +=
+                "<h2>Weights</h2>\n<details><summary>\(Figure.plural(weights.count, "stored tensor"))</summary>\n\(table.html)</details>\n"
+        }
+        if !operators.isEmpty {
+            var table = HTMLTable("call", "operator", "shape", "kernel dB#", "injected dB#", "propagated dB#", "")
+            for row in operators {
+                table.add([
+                    .name(row.label), .text(row.kind), .text(row.shape.description),
+                    .number(Figure.decibels(row.kernel.sqnr)), .number(Figure.decibels(row.injected.sqnr)),
+                    .number(row.propagated.map { Figure.decibels($0.sqnr) } ?? "-"), .state(row.failure),
+                ])
+            }
+            html +=
+                "<h2>Calls</h2>\n<details><summary>\(Figure.plural(operators.count, "call"))</summary>\n\(table.html)</details>\n"
+        }
+        return html
+    }
+}
+
+extension StringProtocol {
+    fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+}

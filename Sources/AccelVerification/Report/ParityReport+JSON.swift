@@ -1,0 +1,130 @@
+public import AccelByteIO
+import AccelPackages
+import AccelTensors
+
+extension ParityReport {
+    /// The whole report, as schemas/report.schema.json says.
+    public var json: JSON {
+        [
+            "accelc": "parity report",
+            "format": ["major": 1, "minor": 2],
+            "verdict": .string(verdictName),
+            "headline": .string(headline),
+            "exitStatus": .integer(Int64(exitStatus.rawValue)),
+            "package": packageDigest.map { .string($0.description) } ?? .null,
+            "inputs": ["source": .string(inputs), "seed": seed.map { .string(String($0)) } ?? .null],
+            "functions": .array(functions.map(JSON.string)),
+            "stages": .array(
+                stages.map {
+                    [
+                        "stage": .string($0.code), "title": .string($0.title),
+                        "comparisons": .integer(Int64(comparisons(in: $0))),
+                        "failures": .integer(Int64(failures(in: $0))),
+                    ]
+                }),
+            "failures": .array(
+                failures.map {
+                    ["stage": .string($0.stage.code), "name": .string($0.name), "reason": .string($0.reason)]
+                }),
+            "notCompared": .array(
+                notCompared.map {
+                    ["stage": .string($0.stage.code), "name": .string($0.name), "reason": .string($0.reason)]
+                }),
+            "structure": structure?.json ?? .null,
+            "size": [
+                "bytes": .integer(Int64(storedBytes)), "elements": .integer(Int64(storedElements)),
+                "bitsPerWeight": .figure(bitsPerWeight),
+                "limits": .array(
+                    sizes.map {
+                        ["what": .string($0.what), "value": .figure($0.value), "limit": .figure($0.limit)]
+                    }),
+            ],
+            "budget": budget ?? .null,
+            "selfTest": selfTest?.json ?? .null,
+            "outputs": .array(outputs.map(\.json)),
+            "weights": .array(weights.map(\.json)),
+            "rowBounds": .array(rowBounds.map(JSON.string)),
+            "operators": .array(operators.map(\.json)),
+            "coverage": .array(coverage.map(\.json)),
+            "unused": .array(unused.map { ["name": .string($0.name), "reason": .string($0.reason)] }),
+        ]
+    }
+
+    private var verdictName: String {
+        switch verdict {
+        case .passed: "passed"
+        case .failed: "failed"
+        case .nothingCompared: "nothing compared"
+        }
+    }
+}
+
+extension JSON {
+    fileprivate static func shape(_ shape: Shape) -> JSON { .array(shape.dimensions.map { .integer(Int64($0)) }) }
+
+    /// `failure`, or null for what passed.
+    fileprivate static func failure(_ failure: String?) -> JSON { failure.map(JSON.string) ?? .null }
+}
+
+extension StructureFinding {
+    var json: JSON {
+        [
+            "compared": .array(
+                compared.map { ["what": .string($0.what), "count": .integer(Int64($0.count))] }),
+            "differences": .array(
+                differences.map { ["name": .string($0.name), "reason": .string($0.reason)] }),
+            "allowed": .array(allowed.map { ["name": .string($0.name), "reason": .string($0.reason)] }),
+            "remarks": .array(remarks.map(JSON.string)),
+        ]
+    }
+}
+
+extension RowBound.Finding {
+    fileprivate var json: JSON { ["reason": .string(reason.rawValue), "row": .figure(row), "tensor": .figure(tensor)] }
+}
+
+extension WeightFinding {
+    var json: JSON {
+        [
+            "name": .string(name), "shape": .shape(shape), "codec": .string(codec), "bytes": .integer(Int64(byteCount)),
+            "sourceBytes": .integer(Int64(sourceByteCount)), "bitsPerWeight": .figure(bitsPerWeight),
+            "metrics": metrics.json, "tolerance": tolerance.json, "rowBound": bound?.json ?? .null,
+            "failure": .failure(failure),
+        ]
+    }
+}
+
+extension OperatorFinding {
+    var json: JSON {
+        [
+            "function": .string(function), "label": .string(label), "operator": .string(kind), "shape": .shape(shape),
+            "kernel": kernel.json, "injected": injected.json, "propagated": propagated?.json ?? .null,
+            "failure": .failure(failure),
+        ]
+    }
+}
+
+extension OutputFinding {
+    var json: JSON {
+        [
+            "stage": .string(stage.code), "function": .string(function), "name": .string(name), "shape": .shape(shape),
+            "against": .string(reference.rawValue), "metrics": metrics.json, "tolerance": tolerance.json,
+            "failure": .failure(failure),
+            "labels": labels.map {
+                [
+                    "right": .integer(Int64($0.right)), "originalRight": .integer(Int64($0.originalRight)),
+                    "count": .integer(Int64($0.count)),
+                ]
+            } ?? .null,
+        ]
+    }
+}
+
+extension CoverageFinding {
+    var json: JSON {
+        [
+            "name": .string(name), "codec": .string(codec), "bytes": .integer(Int64(byteCount)),
+            "readers": .array(readers.map(JSON.string)), "reason": reason.map(JSON.string) ?? .null,
+        ]
+    }
+}

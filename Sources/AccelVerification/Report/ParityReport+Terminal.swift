@@ -1,0 +1,146 @@
+import AccelByteIO
+
+extension ParityReport {
+    /// The report for a person at a terminal: a table per stage, the worst lines first, the verdict last.
+    /// - Parameter width: of the terminal, in columns.
+    /// - Parameter colour: red, green and dimmed text by ANSI sequences.
+    public func terminal(width: Int = 100, colour: Bool = false) -> String {
+        let style = TerminalStyle(isOn: colour)
+        var lines = ["inputs: \(inputs)"]
+        if let packageDigest { lines.append("package: \(packageDigest.description.prefix(16))") }
+        for stage in stages { lines += [""] + section(stage, width: max(60, width), style) }
+        if !notCompared.isEmpty {
+            lines += ["", style.strong("not compared (never counted as passed)")]
+            lines += notCompared.map { "  \($0.stage.code) \($0.name): \($0.reason)" }
+        }
+        if !failures.isEmpty {
+            lines += ["", style.strong("beyond the limits")]
+            lines += failures.prefix(Self.listed).map { style.bad("  \($0.stage.code) \($0.name): \($0.reason)") }
+            if failures.count > Self.listed { lines.append("  and \(failures.count - Self.listed) more") }
+        }
+        if let selfTest {
+            lines +=
+                [""]
+                + selfTest.terminal(width: width, colour: colour).split(
+                    separator: "\n", omittingEmptySubsequences: false
+                )
+                .map(String.init).dropLast()
+        }
+        lines += ["", verdict == .passed ? style.good(headline) : style.bad(headline)]
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static let listed = 12
+
+    private func section(_ stage: Stage, width: Int, _ style: TerminalStyle) -> [String] {
+        let count = comparisons(in: stage)
+        let bad = failures(in: stage)
+        let state = count == 0 ? "not compared" : bad == 0 ? style.good("passed") : style.bad("\(bad) failed")
+        let title = style.strong("\(stage.code) \(stage.title)")
+        switch stage {
+        case .container:
+            let what = count == 0 ? "no container" : "\(Figure.plural(count, "file")) equal their digests"
+            return ["\(title): \(count == 0 ? "not compared" : style.good("passed")) (\(what))"]
+        case .structure:
+            let what = structure?.summary ?? StructureFinding().summary
+            return ["\(title): \(state) (\(what))"] + (structure?.remarks ?? []).map { "  \($0)" }
+                + (structure?.allowed ?? []).map { "  allowed by the budget: \($0.name): \($0.reason)" }
+        case .weights:
+            let what =
+                "\(Figure.plural(weights.count, "tensor")), \(Figure.bytes(storedBytes)), "
+                + "\(Figure.fixed(bitsPerWeight, digits: 2)) bits per weight"
+            return ["\(title): \(state) (\(what))"] + rowBounds.map { "  \($0)" } + codecTable.lines(width: width)
+                + worstWeights(width)
+        case .operators:
+            return ["\(title): \(state) (\(Figure.plural(operators.count, "call")))"] + worstOperators(width)
+        case .graph, .outputs:
+            let rows = outputs.filter { $0.stage == stage }
+            return ["\(title): \(state)"] + (rows.isEmpty ? [] : outputTable(rows).lines(width: width))
+                + rows.compactMap(Self.labelLine)
+        }
+    }
+
+    /// What each codec holds, loses and costs.
+    private var codecTable: TextTable {
+        var table = TextTable([
+            .init("codec"), .init("tensors", number: true), .init("bytes", number: true),
+            .init("bits/weight", number: true), .init("SQNR dB", number: true), .init("worst dB", number: true),
+        ])
+        for codec in Set(weights.map(\.codec)).sorted() {
+            let group = weights.filter { $0.codec == codec }
+            var all = Metrics()
+            for weight in group { all.merge(weight.metrics) }
+            let bytes = group.reduce(0) { $0 + $1.byteCount }
+            let worst = group.map(\.metrics.sqnr).min() ?? .infinity
+            table.add([
+                codec, Figure.count(group.count), Figure.bytes(bytes),
+                Figure.fixed(Double(bytes * 8) / Double(max(all.count, 1)), digits: 2), Figure.decibels(all.sqnr),
+                Figure.decibels(worst),
+            ])
+        }
+        return table
+    }
+
+    private func worstWeights(_ width: Int) -> [String] {
+        let worst = weights.filter { !$0.metrics.isExact }.sorted { $0.metrics.sqnr < $1.metrics.sqnr }.prefix(3)
+        guard !worst.isEmpty else { return [] }
+        var table = TextTable([
+            .init("weights that lose most"), .init("SQNR dB", number: true), .init("rel L2", number: true),
+            .init("max abs", number: true), .init("limit"),
+        ])
+        for row in worst {
+            table.add([
+                row.name, Figure.decibels(row.metrics.sqnr), Figure.small(row.metrics.relativeL2),
+                Figure.small(row.metrics.maximumError), row.tolerance.summary,
+            ])
+        }
+        return table.lines(width: width)
+    }
+
+    private func worstOperators(_ width: Int) -> [String] {
+        let worst = operators.filter { $0.kernel.sqnr.isFinite || !$0.injected.isExact }
+            .sorted { $0.injected.sqnr < $1.injected.sqnr }.prefix(6)
+        guard !worst.isEmpty else { return [] }
+        var table = TextTable([
+            .init("calls that add most (SQNR in dB)"), .init("operator"), .init("kernel", number: true),
+            .init("injected", number: true), .init("propagated", number: true),
+        ])
+        for row in worst {
+            table.add([
+                row.label, row.kind, Figure.decibels(row.kernel.sqnr), Figure.decibels(row.injected.sqnr),
+                row.propagated.map { Figure.decibels($0.sqnr) } ?? "-",
+            ])
+        }
+        return table.lines(width: width)
+    }
+
+    private static func labelLine(_ row: OutputFinding) -> String? {
+        row.labels.map {
+            "  \(row.name): \($0.right) of \($0.count) labels right, \($0.originalRight) by the golden's own output"
+        }
+    }
+
+    private func outputTable(_ rows: [OutputFinding]) -> TextTable {
+        var table = TextTable([
+            .init("output"), .init("against"), .init("SQNR dB", number: true), .init("max abs", number: true),
+            .init("rel L2", number: true), .init("cosine", number: true), .init("limit"),
+        ])
+        for row in rows {
+            table.add([
+                title(of: row), row.reference.rawValue, Figure.decibels(row.metrics.sqnr),
+                Figure.small(row.metrics.maximumError), Figure.small(row.metrics.relativeL2),
+                Figure.cosine(row.metrics.cosine), row.tolerance.summary,
+            ])
+        }
+        return table
+    }
+}
+
+/// ANSI colours, or nothing.
+struct TerminalStyle {
+    let isOn: Bool
+    func strong(_ text: String) -> String { wrap(text, "1") }
+    func good(_ text: String) -> String { wrap(text, "32") }
+    func bad(_ text: String) -> String { wrap(text, "31") }
+    private func wrap(_ text: String, _ code: String) -> String { isOn ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
+}

@@ -1,0 +1,156 @@
+import AccelByteIO
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// A mistake that a converter could make, put into a program in memory on purpose. A new fault is a type here or beside
+/// it, and a line in `Faults.swift`.
+protocol Fault: Sendable {
+    /// e.g. `swap nibbles`
+    var name: String { get }
+    /// What is done, in words for the report.
+    var detail: String { get }
+}
+
+/// A mistake in the stored bytes of a weight; the weights stage has to catch it.
+protocol WeightFault: Fault {
+    /// The weight with the mistake in it; nil where the codec or the shape leaves no room for it.
+    /// - Parameter others: the program's other weights, for mistakes that mix two of them up.
+    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]?
+}
+
+/// A mistake in the plan of a function; the operators stage has to catch it.
+protocol PlanFault: Fault {
+    /// The function with the mistake in it, once for each call that has room for it. Some may leave the outputs as they
+    /// were (the other value is the same); the first that does not is tried.
+    func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> [CompiledFunction]
+}
+
+/// A mistake in what a package is or says, apart from the codes of its weights; the structure stage has to catch it.
+protocol StructureFault: Fault {
+    /// The package with the mistake in it; nil where there is no room for it.
+    func inject(into contents: PackageContents) -> PackageContents?
+}
+
+/// A stored weight whose bytes can be changed.
+struct StoredBytes {
+    private let weight: CompressedTensor
+    var sections: [[UInt8]]
+    /// Under which name the bytes are stored.
+    var name: String
+
+    init(_ weight: CompressedTensor) {
+        self.weight = weight
+        name = weight.name
+        sections = weight.sections.map { $0.withBytes { Array($0) } }
+    }
+
+    var shape: Shape { weight.shape }
+    var codec: any WeightCodec { weight.codec }
+
+    func tensor() throws -> CompressedTensor {
+        try CompressedTensor(
+            name: name, elementType: weight.elementType, shape: weight.shape, codec: weight.codec,
+            sections: sections.map { ByteView($0) }, file: "memory")
+    }
+
+    /// Whether another weight's bytes could stand in place of these.
+    func hasLayout(of other: CompressedTensor) -> Bool { weight.hasLayout(of: other) }
+
+    func index(of section: String) -> Int? {
+        codec.sections(elementType: weight.elementType, shape: shape).firstIndex { $0.name == section }
+    }
+
+    /// The section with one entry for each element: codes, or the values themselves.
+    var elements: Int { index(of: "codes") ?? 0 }
+    /// Bytes of a row in it.
+    var rowBytes: Int { shape.rows == 0 ? 0 : sections[elements].count / shape.rows }
+    /// Bytes that move together in it: a byte of codes, or a whole value.
+    var unit: Int { index(of: "codes") == nil ? max(1, rowBytes / max(shape.columns, 1)) : 1 }
+    /// Bits of a code, to the nearest whole number.
+    var codeBits: Int { shape.columns == 0 ? 0 : (8 * rowBytes + shape.columns / 2) / shape.columns }
+
+    /// The value of an option of the codec, or of one within it.
+    func option(_ name: String) -> String? { codec.values.layers.lazy.map { $0[name] }.first { !$0.isEmpty } }
+
+    /// Whether codes next to the nearest are as right: a small mistake then makes another right weight of it, which only
+    /// the package's digests tell from the one that was meant. Faults are larger there.
+    var hasFreedom: Bool { codec.method == .gptq }
+
+    /// The type of the numbers in a section; nil when they are no floating-point numbers.
+    func numbers(in section: String) -> ElementType? {
+        switch section {
+        case "scales", "biases": option("scales") == "float16" ? .float16 : .float32
+        case "palettes": option("entries") == "float16" ? .float16 : .float32
+        case "outliers": option("values") == "float16" ? .float16 : .float32
+        case "values":
+            switch codec.values.layers.last?.codec {
+            case "float32": .float32
+            case "float16": .float16
+            case "bfloat16": .bfloat16
+            default: weight.elementType.isFloatingPoint ? weight.elementType : nil
+            }
+        default: nil
+        }
+    }
+
+    /// Multiplies numbers of a section; nil when there are no such numbers of 16 or 32 bits.
+    func scaled(_ section: String, _ range: Range<Int>, by factor: Float) -> StoredBytes? {
+        guard let index = index(of: section), let type = numbers(in: section) else { return nil }
+        var copy = self
+        for number in range {
+            let place = number * type.byteCount
+            guard place + type.byteCount <= copy.sections[index].count else { return nil }
+            let changed = copy.sections[index].withUnsafeMutableBytes { bytes -> Bool in
+                switch type {
+                case .float32:
+                    let value = Float(bitPattern: bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+                    bytes.storeBytes(of: (value * factor).bitPattern, toByteOffset: place, as: UInt32.self)
+                case .bfloat16:
+                    let bits = bytes.loadUnaligned(fromByteOffset: place, as: UInt16.self)
+                    let value = Float(bitPattern: UInt32(bits) << 16) * factor
+                    let rounded = UInt16(truncatingIfNeeded: (value.bitPattern &+ 0x8000) >> 16)
+                    bytes.storeBytes(of: rounded, toByteOffset: place, as: UInt16.self)
+                case .float16:
+                    let bits = bytes.loadUnaligned(fromByteOffset: place, as: UInt16.self)
+                    bytes.storeBytes(of: HalfBits.scaled(bits, by: factor), toByteOffset: place, as: UInt16.self)
+                default: return false
+                }
+                return true
+            }
+            guard changed else { return nil }
+        }
+        return copy
+    }
+}
+
+extension CompressedTensor {
+    /// Whether another weight's bytes could stand in place of this one's.
+    func hasLayout(of other: CompressedTensor) -> Bool {
+        other.name != name && other.shape == shape && other.elementType == elementType
+            && other.codec.specification == codec.specification
+    }
+}
+
+/// Half precision by its bits: `Float16` is not there on every platform.
+enum HalfBits {
+    /// The product, rounded to nearest in the fraction; subnormal numbers and overflow are left alone.
+    static func scaled(_ bits: UInt16, by factor: Float) -> UInt16 {
+        let exponent = Int(bits >> 10 & 0x1F)
+        guard exponent > 0, exponent < 31 else { return bits }
+        let significand = Float(1024 + Int(bits & 0x3FF)) * factor
+        var (fraction, shifted) = (significand, exponent)
+        while fraction >= 2048 {
+            fraction /= 2
+            shifted += 1
+        }
+        while fraction < 1024, shifted > 1 {
+            fraction *= 2
+            shifted -= 1
+        }
+        guard shifted < 31, fraction >= 1024 else { return bits }
+        let rounded = Int(fraction.rounded())
+        return bits & 0x8000 | UInt16(min(shifted << 10 + (rounded - 1024), 0x7BFF))
+    }
+}

@@ -1,0 +1,65 @@
+import AccelTensors
+import AccelWeightCompression
+
+/// The first block's bias is 1.1 times what it should be.
+struct ShiftedBias: WeightFault {
+    let name = "shift a bias"
+    let detail = "one block's bias times 1.1"
+
+    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
+        weight.scaled("biases", 0..<1, by: 1.1).map { [$0] }
+    }
+}
+
+/// A weight that a mask keeps, or an outlier, stands in the column beside its own.
+struct MovedWeight: WeightFault {
+    let name = "move a weight"
+    let detail = "a kept weight or an outlier stands in the column beside its own"
+
+    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
+        var copy = weight
+        if let mask = weight.index(of: "mask") {
+            for place in weight.sections[mask].indices {
+                let byte = weight.sections[mask][place]
+                guard let bit = (0..<7).first(where: { byte >> $0 & 3 == 1 }) else { continue }
+                // Not beyond the row's last column.
+                let column = place % ((weight.shape.columns + 7) / 8) * 8 + bit + 1
+                guard column < weight.shape.columns else { continue }
+                copy.sections[mask][place] ^= 3 << bit
+                return [copy]
+            }
+            return nil
+        }
+        guard let columns = weight.index(of: "columns"), weight.shape.columns > 1 else { return nil }
+        // The row's only outlier can go to any column.
+        let width = weight.shape.columns <= 1 << 16 ? 2 : 4
+        guard let starts = weight.index(of: "starts"),
+            let row = (0..<weight.shape.rows).first(where: {
+                weight.number($0 + 1, in: starts, width: 4) - weight.number($0, in: starts, width: 4) == 1
+            })
+        else { return nil }
+        let index = weight.number(row, in: starts, width: 4)
+        let column = weight.number(index, in: columns, width: width)
+        // To its neighbour in a pair of columns.
+        guard column ^ 1 < weight.shape.columns else { return nil }
+        copy.sections[columns][index * width] ^= 1
+        return [copy]
+    }
+}
+
+/// The first outlier is 1.1 times what it should be.
+struct ScaledOutlier: WeightFault {
+    let name = "scale an outlier"
+    let detail = "one outlier times 1.1"
+
+    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
+        weight.scaled("outliers", 0..<1, by: 1.1).map { [$0] }
+    }
+}
+
+extension StoredBytes {
+    /// A little-endian number of `width` bytes in a section.
+    fileprivate func number(_ index: Int, in section: Int, width: Int) -> Int {
+        (0..<width).reduce(0) { $0 | Int(sections[section][index * width + $1]) << (8 * $1) }
+    }
+}

@@ -1,0 +1,66 @@
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// A call reads another weight of the same shape.
+struct WrongWeight: PlanFault {
+    let name = "wrong weight"
+    let detail = "a call reads another weight of the same shape"
+
+    func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> [CompiledFunction] {
+        func change(_ operand: Operand) -> Operand? {
+            guard case .weight(let index) = operand.storage, weights.indices.contains(index),
+                let other = weights.indices.last(where: {
+                    $0 != index && weights[$0].shape == weights[index].shape && weights[$0].shape.count > 1
+                        && weights[$0].elementType.isFloatingPoint && weights[index].elementType.isFloatingPoint
+                })
+            else { return nil }
+            return Operand(storage: .weight(other), elementType: operand.elementType, layout: operand.layout)
+        }
+        return function.changingInputs { _, operand in change(operand) }
+    }
+}
+
+/// A call reads another intermediate value of the same shape: memory that was planned twice.
+struct WrongValue: PlanFault {
+    let name = "wrong value"
+    let detail = "a call reads another value's memory"
+
+    func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> [CompiledFunction] {
+        let earlier = function.calls.map { $0.outputs.filter { $0.elementType == .float32 } }
+        return function.changingInputs { call, operand in
+            guard case .arena = operand.storage, operand.elementType == .float32, operand.shape.count > 1 else {
+                return nil
+            }
+            return earlier[..<call].joined().last { $0.storage != operand.storage && $0.layout == operand.layout }
+        }
+    }
+}
+
+/// An activation was left off when it was fused.
+struct LostActivation: PlanFault {
+    let name = "lose an activation"
+    let detail = "a fused activation is left off"
+
+    func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> [CompiledFunction] {
+        function.calls.indices.filter { (function.calls[$0].operation as? Linear)?.activation ?? .none != .none }.map {
+            var changed = function
+            changed.calls[$0].operation = Linear()
+            return changed
+        }
+    }
+}
+
+extension CompiledFunction {
+    /// The function with one input changed, for each input that `change` has another one for.
+    fileprivate func changingInputs(_ change: (_ call: Int, Operand) -> Operand?) -> [CompiledFunction] {
+        calls.enumerated().flatMap { index, call in
+            call.inputs.enumerated().compactMap { position, operand in
+                guard let other = change(index, operand) else { return nil }
+                var changed = self
+                changed.calls[index].inputs[position] = other
+                return changed
+            }
+        }
+    }
+}

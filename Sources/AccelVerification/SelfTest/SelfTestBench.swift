@@ -1,0 +1,130 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// Where faults are tried: the program, its model, and what a right run of the first function gives.
+struct SelfTestBench {
+    private let program: CompiledProgram
+    private let model: ReferenceModel
+    private let threads: Int
+    private let stage: WeightStage
+    private let lossy: Set<String>
+    /// The function that runs: the first that the model has.
+    private let function: Int
+    private let feed: FunctionFeed
+    private let frozen: FrozenProgram
+    private let original: ReferenceValues
+    private let storedOutputs: [String: HostTensor]
+    /// What the package itself gives.
+    private let outputs: [String: HostTensor]
+    /// Places at which a mistake in the plan is tried before it counts as not applicable.
+    private static let candidates = 32
+
+    init(_ program: CompiledProgram, model: ReferenceModel, seed: UInt64, threads: Int) throws {
+        self.program = program
+        self.model = model
+        self.threads = threads
+        stage = WeightStage(program: program, model: model, budget: nil, threads: threads)
+        lossy = Set(try stage.run().weights.filter { !$0.metrics.isExact }.map(\.name))
+        guard let function = model.functions.firstIndex(where: { $0 != nil }), let frozen = model.functions[function]
+        else {
+            throw RequestError(
+                "the model has no function of the package; there is nothing to test", status: .unavailable)
+        }
+        self.function = function
+        self.frozen = frozen
+        feed = SeededInputs(seed: seed).feed(for: frozen)
+        let run = FunctionRun(
+            index: function, function: program.functions[function], feed: feed, golden: nil, frozen: frozen,
+            runner: PackageRunner(program, threads: threads), stored: StoredWeights(program.weights), lossy: lossy)
+        original = try run.originalValues(of: frozen, keeping: run.function.calls[...])
+        outputs = try run.runner.run(function, feed)
+        storedOutputs = run.lossyWeights.isEmpty ? original.outputs : try run.storedOutputs(of: frozen)
+    }
+
+    private func run(of program: CompiledProgram) -> FunctionRun {
+        FunctionRun(
+            index: function, function: program.functions[function], feed: feed, golden: nil, frozen: frozen,
+            runner: PackageRunner(program, threads: threads), stored: StoredWeights(program.weights), lossy: lossy)
+    }
+
+    /// The package as it is; what a stage objects to here is a false alarm.
+    /// - Parameter differences: those of its structure.
+    func control(_ differences: [StructureFinding.Difference]) throws -> SelfTestReport.Trial {
+        var caught: [Stage: String] = [:]
+        caught[.structure] = differences.first.map { "\($0.name): \($0.reason)" }
+        let result = try stage.run()
+        if let reason = result.misfits.first ?? result.weights.lazy.compactMap(\.failure).first {
+            caught[.weights] = reason
+        }
+        caught.merge(try runtimeObjections(to: program, operators: true)) { first, _ in first }
+        return .init(
+            fault: "none", detail: "the package as it is", target: "", claimed: nil,
+            stages: [.structure, .weights, .operators, .graph], caught: caught)
+    }
+
+    func trial(of fault: any WeightFault, on target: CompressedTensor) throws -> SelfTestReport.Trial {
+        let name = "\(target.name) (\(target.codec.specification))"
+        func trial(_ caught: [Stage: String]?) -> SelfTestReport.Trial {
+            .init(
+                fault: fault.name, detail: fault.detail, target: name, claimed: .weights, stages: [.weights, .graph],
+                caught: caught)
+        }
+        guard
+            let changed = try fault.inject(into: StoredBytes(target), others: program.weights)?.map({ try $0.tensor() }
+            ),
+            changed.contains(where: differs)
+        else { return trial(nil) }
+        var faulty = program
+        for (index, weight) in program.weights.enumerated() {
+            let name = weight.name
+            guard let other = changed.first(where: { $0.name == name || $0.name == name + ".renamed" }) else {
+                continue
+            }
+            faulty.weights[index] = other
+        }
+        let tampered = WeightStage(program: faulty, model: model, budget: nil, threads: threads)
+        var caught: [Stage: String] = [:]
+        caught[.weights] =
+            try tampered.misfits().first ?? changed.lazy.compactMap { try tampered.finding($0)?.finding.failure }.first
+        caught.merge(try runtimeObjections(to: faulty, operators: false)) { first, _ in first }
+        return trial(caught)
+    }
+
+    /// Whether a weight decodes to something else than the program's own, or has another name.
+    private func differs(_ changed: CompressedTensor) -> Bool {
+        guard let own = program.weights.first(where: { $0.name == changed.name }) else { return true }
+        return !zip(own.floats(), changed.floats()).allSatisfy { $0.bitPattern == $1.bitPattern }
+    }
+
+    func trial(of fault: any PlanFault) throws -> SelfTestReport.Trial {
+        let own = program.functions[function]
+        var caught: [Stage: String]?
+        for changed in fault.inject(into: own, weights: program.weights).prefix(Self.candidates) {
+            var faulty = program
+            faulty.functions[function] = changed
+            guard try PackageRunner(faulty, threads: threads).run(function, feed) != outputs else { continue }
+            caught = try runtimeObjections(to: faulty, operators: true)
+            break
+        }
+        return .init(
+            fault: fault.name, detail: fault.detail, target: own.name, claimed: .operators,
+            stages: [.operators, .graph],
+            caught: caught)
+    }
+
+    /// What S2 and S3 object to.
+    private func runtimeObjections(to program: CompiledProgram, operators: Bool) throws -> [Stage: String] {
+        let run = run(of: program)
+        var caught: [Stage: String] = [:]
+        if operators {
+            let findings = try OperatorStage(run: run, budget: nil).findings(against: original)
+            caught[.operators] = findings.lazy.compactMap { row in row.failure.map { "\(row.label): \($0)" } }.first
+        }
+        let stage = OutputStage(run: run, budget: nil, actual: try run.runner.run(function, feed))
+        let result = stage.graph(storedOutputs: storedOutputs)
+        caught[.graph] = result.outputs.lazy.compactMap { row in row.failure.map { "\(row.name): \($0)" } }.first
+        return caught
+    }
+}

@@ -1,0 +1,117 @@
+public import AccelByteIO
+
+/// Which faults were injected, and which stages noticed.
+public struct SelfTestReport: Sendable {
+    public struct Trial: Sendable {
+        public let fault: String
+        public let detail: String
+        /// The weight with its codec, or the function.
+        public let target: String
+        /// The stage that has to catch it; nil for the control, which none may object to.
+        public let claimed: Stage?
+        /// The stages that ran.
+        public let stages: [Stage]
+        /// What each stage objected to; nil when the fault does not apply to the target.
+        public let caught: [Stage: String]?
+
+        public enum Outcome: String, Sendable {
+            case caught
+            case missed
+            case notApplicable = "not applicable"
+            /// The control: nothing is wrong and nothing is said.
+            case quiet
+            /// The control: something is said though nothing is wrong.
+            case falseAlarm = "false alarm"
+        }
+
+        public var outcome: Outcome {
+            guard let caught else { return .notApplicable }
+            guard let claimed else { return caught.isEmpty ? .quiet : .falseAlarm }
+            return caught[claimed] == nil ? .missed : .caught
+        }
+
+        /// Missed, or a false alarm.
+        public var isFailure: Bool { outcome == .missed || outcome == .falseAlarm }
+    }
+
+    public let seed: UInt64
+    public let trials: [Trial]
+
+    /// Faults that their stage did not catch, and false alarms.
+    public var failures: [Trial] { trials.filter(\.isFailure) }
+
+    /// 1 for a fault that was not caught or a false alarm, 3 when no fault applied at all.
+    public var exitStatus: ExitStatus {
+        if !failures.isEmpty { return .exceeded }
+        return trials.contains { $0.outcome == .caught } ? .success : .unavailable
+    }
+
+    public var headline: String {
+        let caught = trials.count { $0.outcome == .caught }
+        let skipped = trials.count { $0.outcome == .notApplicable }
+        let tail = skipped == 0 ? "" : ", \(skipped) not applicable here"
+        if !failures.isEmpty {
+            return
+                "self test failed: \(Figure.plural(failures.count, "fault")) not noticed or false alarms, \(caught) caught\(tail)"
+        }
+        return "self test passed: \(Figure.plural(caught, "fault")) injected, \(caught) caught\(tail)"
+    }
+
+    /// The detection matrix for a terminal: a table for each weight or function that faults were put into. An empty cell
+    /// stands for a stage that was not run.
+    public func terminal(width: Int = 100, colour: Bool = false) -> String {
+        let style = TerminalStyle(isOn: colour)
+        var lines = [style.strong("self test: what notices which fault (inputs: seed \(seed))")]
+        for target in targets {
+            let group = trials.filter { $0.target == target }
+            let stages = Stage.allCases.filter { stage in group.contains { $0.stages.contains(stage) } }
+            var table = TextTable(
+                [.init("fault"), .init("must catch")] + stages.map { .init("\($0.code) \($0.title)") } + [
+                    .init("outcome")
+                ])
+            for trial in group {
+                table.add(
+                    [trial.fault, trial.claimed?.code ?? "none"] + stages.map { cell(trial, $0) }
+                        + [trial.outcome.rawValue])
+            }
+            if !target.isEmpty { lines.append("into \(target)") }
+            for (index, line) in table.lines(width: max(60, width)).enumerated() {
+                lines.append(index > 0 && group[index - 1].isFailure ? style.bad(line) : line)
+            }
+        }
+        lines += ["", exitStatus == .success ? style.good(headline) : style.bad(headline)]
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// In their order, each once.
+    private var targets: [String] {
+        trials.reduce(into: []) { targets, trial in
+            if !targets.contains(trial.target) { targets.append(trial.target) }
+        }
+    }
+
+    private func cell(_ trial: Trial, _ stage: Stage) -> String {
+        guard let caught = trial.caught, trial.stages.contains(stage) else { return "" }
+        return caught[stage] != nil ? "caught" : trial.claimed == stage ? "MISSED" : "-"
+    }
+
+    public var json: JSON {
+        [
+            "headline": .string(headline),
+            "exitStatus": .integer(Int64(exitStatus.rawValue)),
+            "seed": .string(String(seed)),
+            "trials": .array(
+                trials.map { trial in
+                    [
+                        "fault": .string(trial.fault), "detail": .string(trial.detail), "target": .string(trial.target),
+                        "claimed": trial.claimed.map { .string($0.code) } ?? .null,
+                        "outcome": .string(trial.outcome.rawValue),
+                        "caught": .object(
+                            (trial.caught ?? [:]).sorted { $0.key < $1.key }.map {
+                                .init($0.key.code, .string($0.value))
+                            }),
+                    ]
+                }),
+        ]
+    }
+}

@@ -1,0 +1,224 @@
+import AccelByteIO
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// An output is not given any more.
+struct DroppedOutput: StructureFault {
+    let name = "drop an output"
+    let detail = "a function no longer gives its last output"
+
+    func inject(into contents: PackageContents) -> PackageContents? {
+        contents.changingFunction { program in
+            program.outputs.isEmpty ? nil : program.with(outputs: program.outputs.dropLast())
+        }
+    }
+}
+
+/// An output's last two axes change places.
+struct TransposedOutput: StructureFault {
+    let name = "transpose an output"
+    let detail = "the last two axes of an output change places"
+
+    func inject(into contents: PackageContents) -> PackageContents? {
+        contents.changingOutput { type in
+            let rank = type.rank
+            guard rank > 1, (type.shape?.count ?? 0) > 1 else { return nil }
+            return Transpose(Array(0..<rank - 2) + [rank - 1, rank - 2])
+        }
+    }
+}
+
+/// An output has an axis more.
+struct ReshapedOutput: StructureFault {
+    let name = "reshape an output"
+    let detail = "an output has another axis, of size 1"
+
+    func inject(into contents: PackageContents) -> PackageContents? {
+        contents.changingOutput { type in type.rank < 8 ? Reshape(to: type.dimensions + [1]) : nil }
+    }
+}
+
+/// What a state is to hold for the next run is left off.
+struct LostStateWrite: StructureFault {
+    let name = "lose a state's update"
+    let detail = "a state holds for the next run what it held before"
+
+    func inject(into contents: PackageContents) -> PackageContents? {
+        contents.changingFunction { program in
+            guard let lost = program.states.firstIndex(where: { $0.next != $0.value }) else { return nil }
+            var states = program.states
+            let state = states[lost]
+            states[lost] = .init(name: state.name, value: state.value, next: state.value, initial: state.initial)
+            return program.with(states: states)
+        }
+    }
+}
+
+/// A state starts as 5 (or true).
+struct WrongStart: StructureFault {
+    let name = "start a state elsewhere"
+    let detail = "a state starts as another number"
+
+    func inject(into contents: PackageContents) -> PackageContents? {
+        guard let name = contents.graph.functions.lazy.flatMap(\.program.states).first?.name else { return nil }
+        var copy = contents
+        // Functions that share a state agree on it.
+        copy.graph.functions = contents.graph.functions.map { function in
+            function.with(
+                function.program.with(
+                    states: function.program.states.map { state in
+                        guard state.name == name else { return state }
+                        let isFlag = function.program.type(of: state.value).elementType == .bool
+                        return .init(
+                            name: name, value: state.value, next: state.next,
+                            initial: isFlag ? 1 - state.initial : state.initial + 5)
+                    }))
+        }
+        return copy
+    }
+}
+
+/// Two functions have each other's names.
+struct ExchangedNames: StructureFault {
+    let name = "exchange names"
+    let detail = "two functions are called as each other"
+
+    func inject(into contents: PackageContents) -> PackageContents? {
+        guard contents.graph.functions.count > 1 else { return nil }
+        var copy = contents
+        let (first, second) = (contents.graph.functions[0], contents.graph.functions[1])
+        func named(_ function: FrozenProgram, as other: FrozenProgram) -> FrozenProgram {
+            FrozenProgram(frozen: function.program.with(name: other.program.name), bindings: other.bindings)
+        }
+        copy.graph.functions[0] = named(first, as: second)
+        copy.graph.functions[1] = named(second, as: first)
+        return copy
+    }
+}
+
+/// A layer norm has another epsilon: too little for any figure.
+struct WrongEpsilon: StructureFault {
+    let name = "change an epsilon"
+    let detail = "a layer norm's epsilon is 3e-06 more"
+
+    func inject(into contents: PackageContents) -> PackageContents? {
+        contents.changingOperation { ($0 as? LayerNorm).map { LayerNorm(epsilon: $0.epsilon + 3e-6) } }
+    }
+}
+
+/// An RMS norm has no epsilon.
+struct LostEpsilon: StructureFault {
+    let name = "lose an epsilon"
+    let detail = "an RMS norm's epsilon is 0"
+
+    func inject(into contents: PackageContents) -> PackageContents? {
+        contents.changingOperation { ($0 as? RMSNorm).map { _ in RMSNorm(epsilon: 0) } }
+    }
+}
+
+/// A file passed through is another one.
+struct ReplacedAsset: StructureFault {
+    let name = "replace an asset"
+    let detail = "a file that is passed through has another last byte"
+
+    func inject(into contents: PackageContents) -> PackageContents? {
+        guard let asset = contents.assets.first, !asset.content.isEmpty else { return nil }
+        var bytes = asset.content.withBytes { Array($0) }
+        bytes[bytes.count - 1] ^= 1
+        var copy = contents
+        copy.assets[0].content = ByteView(bytes)
+        return copy
+    }
+}
+
+/// The package says to come of another file.
+struct ForgedSource: StructureFault {
+    let name = "forge a source"
+    let detail = "the provenance has another digest of a model's file"
+
+    func inject(into contents: PackageContents) -> PackageContents? {
+        guard let source = contents.provenance.sources.first else { return nil }
+        var copy = contents
+        copy.provenance.sources[0].digest = SHA256.digest(of: ByteView(source.digest.bytes))
+        return copy
+    }
+}
+
+/// The package says to be made by another recipe.
+struct ForgedRecipe: StructureFault {
+    let name = "forge the recipe"
+    let detail = "the provenance says that weights are stored by another scheme"
+
+    func inject(into contents: PackageContents) -> PackageContents? {
+        guard !contents.coverage.isEmpty else { return nil }
+        let isFloat = contents.coverage.contains { $0.tensor.codec.name == "float16" }
+        guard let other = try? Codecs.codec(isFloat ? "bfloat16" : "float16") else { return nil }
+        var copy = contents
+        copy.provenance.recipe = Recipe(default: other).json
+        return copy
+    }
+}
+
+/// The coverage table names another reader of a weight.
+struct ForgedReader: StructureFault {
+    let name = "forge a reader"
+    let detail = "the coverage table says that another operator reads a weight"
+
+    func inject(into contents: PackageContents) -> PackageContents? {
+        guard !contents.coverage.isEmpty else { return nil }
+        var copy = contents
+        copy.coverage[0].readers.append(Copy.name)
+        return copy
+    }
+}
+
+extension FrozenProgram {
+    fileprivate func with(_ program: Program) -> FrozenProgram {
+        FrozenProgram(frozen: program, bindings: bindings, remarks: remarks)
+    }
+}
+
+extension PackageContents {
+    /// The first function that `change` can do something to, changed; nil where there is none.
+    fileprivate func changingFunction(_ change: (Program) -> Program?) -> PackageContents? {
+        for (index, function) in graph.functions.enumerated() {
+            guard let changed = change(function.program) else { continue }
+            var copy = self
+            copy.graph.functions[index] = function.with(changed)
+            return copy
+        }
+        return nil
+    }
+
+    /// The first output that `other` has an operator for gives that operator's result.
+    fileprivate func changingOutput(_ other: (TensorType) -> (any Operator)?) -> PackageContents? {
+        changingFunction { program in
+            for (index, output) in program.outputs.enumerated() {
+                guard let operation = other(program.type(of: output.value)),
+                    let types = try? operation.checkedOutputTypes([program.type(of: output.value)])
+                else { continue }
+                let result = Value(id: program.types.count)
+                var outputs = program.outputs
+                outputs[index] = .init(name: output.name, value: result)
+                let node = Program.Node(
+                    label: "\(output.name).changed", operation: operation, inputs: [output.value], outputs: [result])
+                return program.with(nodes: program.nodes + [node], outputs: outputs, types: program.types + types)
+            }
+            return nil
+        }
+    }
+
+    fileprivate func changingOperation(_ other: (any Operator) -> (any Operator)?) -> PackageContents? {
+        changingFunction { program in
+            for (index, node) in program.nodes.enumerated() {
+                guard let changed = other(node.operation) else { continue }
+                var nodes = program.nodes
+                nodes[index] = .init(label: node.label, operation: changed, inputs: node.inputs, outputs: node.outputs)
+                return program.with(nodes: nodes)
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import AccelTensors
+import AccelWeightCompression
+
+/// The first output channel (or the first group that shares a table) comes out 1.1 times too large, or 3 times.
+struct ScaledChannel: WeightFault {
+    let name = "scale a channel"
+    let detail = "one channel's scale, table or values times 1.1 (with method=gptq: 3)"
+
+    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
+        let factor: Float = weight.hasFreedom ? 3 : 1.1
+        if let changed = weight.scaled("scales", 0..<1, by: factor) { return [changed] }
+        if let index = weight.index(of: "palettes"), let type = weight.numbers(in: "palettes") {
+            // Integer entries come after their scale.
+            let entries =
+                weight.option("entries") == "int8" ? 1 : weight.option("bits").flatMap { Int($0) }.map { 1 << $0 }
+            let all = weight.sections[index].count / type.byteCount
+            return weight.scaled("palettes", 0..<min(entries ?? all, all), by: factor).map { [$0] }
+        }
+        return weight.scaled("values", 0..<weight.shape.columns, by: factor).map { [$0] }
+    }
+}
+
+/// The two codes of each byte in the first row change places: the order that another format has.
+struct SwappedNibbles: WeightFault {
+    let name = "swap nibbles"
+    let detail = "the two 4-bit codes of each byte in a row change places"
+
+    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
+        guard let codes = weight.index(of: "codes"), weight.codeBits == 4 else { return nil }
+        var copy = weight
+        for place in 0..<weight.rowBytes {
+            let byte = copy.sections[codes][place]
+            copy.sections[codes][place] = byte << 4 | byte >> 4
+        }
+        return [copy]
+    }
+}
+
+/// The first zero point is one too high, or half the range of codes.
+struct ShiftedZeroPoint: WeightFault {
+    let name = "shift a zero point"
+    let detail = "one zero point is off by one (with method=gptq: by half the range of codes)"
+
+    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
+        guard let zeros = weight.index(of: "zeros"), let first = weight.sections[zeros].first else { return nil }
+        var copy = weight
+        // The low four bits hold a zero point of 4 bits; one of 8 bits changes by one as well.
+        let step: UInt8 = weight.hasFreedom ? 1 << UInt8(weight.codeBits - 1) : 1
+        copy.sections[zeros][0] = weight.codeBits == 4 ? first & 0xF0 | (first &+ step) & 0xF : first &+ step
+        return [copy]
+    }
+}
+
+/// The first row starts one byte (or value) late.
+struct RotatedRow: WeightFault {
+    let name = "rotate a row"
+    let detail = "a row's codes or values move on by one place"
+
+    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
+        guard weight.rowBytes > weight.unit else { return nil }
+        var copy = weight
+        let row = weight.sections[weight.elements].prefix(weight.rowBytes)
+        copy.sections[weight.elements].replaceSubrange(
+            0..<weight.rowBytes, with: Array(row.dropFirst(weight.unit)) + Array(row.prefix(weight.unit)))
+        return [copy]
+    }
+}
+
+/// A square block at the start is transposed.
+struct TransposedBlock: WeightFault {
+    let name = "transpose a group"
+    let detail = "a square block of codes or values is transposed"
+
+    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
+        let size = min(weight.shape.rows, weight.unit == 0 ? 0 : weight.rowBytes / weight.unit, 16)
+        guard size > 1 else { return nil }
+        var copy = weight
+        for row in 0..<size {
+            for column in 0..<size {
+                for byte in 0..<weight.unit {
+                    copy.sections[weight.elements][row * weight.rowBytes + column * weight.unit + byte] =
+                        weight.sections[weight.elements][column * weight.rowBytes + row * weight.unit + byte]
+                }
+            }
+        }
+        return [copy]
+    }
+}
+
+/// The last row was never written.
+struct DroppedRow: WeightFault {
+    let name = "drop a row"
+    let detail = "the last row's codes or values are zeros"
+
+    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
+        let bytes = weight.sections[weight.elements].count
+        guard weight.rowBytes > 0 else { return nil }
+        var copy = weight
+        copy.sections[weight.elements].replaceSubrange(
+            bytes - weight.rowBytes..<bytes, with: [UInt8](repeating: 0, count: weight.rowBytes))
+        return [copy]
+    }
+}
+
+/// One bit in the middle has flipped.
+struct FlippedBit: WeightFault {
+    let name = "flip a bit"
+    let detail = "the lowest bit of one code or value is the other one (with method=gptq: the highest of a code)"
+
+    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
+        let units = weight.sections[weight.elements].count / max(weight.unit, 1)
+        guard units > 0 else { return nil }
+        var copy = weight
+        let place = units / 2 * weight.unit
+        let before = 8 * (place % max(weight.rowBytes, 1))
+        let bit = weight.hasFreedom ? (0..<8).first { (before + $0 + 1) % max(weight.codeBits, 1) == 0 } ?? 0 : 0
+        copy.sections[weight.elements][place] ^= 1 << UInt8(bit)
+        return [copy]
+    }
+}
+
+/// Two weights of the same shape hold each other's bytes.
+struct SwappedWeights: WeightFault {
+    let name = "swap two weights"
+    let detail = "two weights of equal shape hold each other's bytes"
+
+    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
+        guard let other = others.first(where: weight.hasLayout).map(StoredBytes.init) else { return nil }
+        var (first, second) = (weight, other)
+        swap(&first.sections, &second.sections)
+        return [first, second]
+    }
+}
+
+/// A weight holds what another one should: a stale file, a wrong offset.
+struct StaleWeight: WeightFault {
+    let name = "stale weight"
+    let detail = "a weight holds the bytes of another one"
+
+    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
+        guard let other = others.last(where: weight.hasLayout).map(StoredBytes.init) else { return nil }
+        var copy = weight
+        copy.sections = other.sections
+        return [copy]
+    }
+}
+
+/// A weight is stored under a name that the model does not have.
+struct RenamedWeight: WeightFault {
+    let name = "rename a weight"
+    let detail = "a weight is missing under its name, and an unknown one is there"
+
+    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
+        var copy = weight
+        copy.name += ".renamed"
+        return [copy]
+    }
+}

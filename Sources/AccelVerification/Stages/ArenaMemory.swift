@@ -1,0 +1,113 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// The memory of a compiled function in a plain form: operands are read and written element by element, and every place
+/// is checked.
+struct ArenaMemory {
+    private let arena: ByteBuffer
+    private let states: [ByteBuffer]
+    let inputs: [HostTensor]
+
+    /// - Parameter values: what states start as, by name; the others start as the function says.
+    init(_ function: CompiledFunction, inputs: [HostTensor], states values: [String: HostTensor]) throws {
+        let purpose = "function \(function.name)"
+        let sizes = function.states.map { $0.shape.count * $0.elementType.byteCount }
+        try MachineMemory.require(MachineMemory.sum([function.arenaBytes] + sizes), for: purpose)
+        arena = try ByteBuffer(allocating: function.arenaBytes, for: purpose)
+        states = try sizes.map { try ByteBuffer(allocating: $0, for: purpose) }
+        self.inputs = inputs
+        for (state, buffer) in zip(function.states, states) {
+            let type = TensorType(state.elementType, shape: state.shape)
+            let value = values[state.name] ?? HostTensor(state.initial, filling: type)
+            guard value.type == type else { throw outside("state \"\(state.name)\" is to start as \(value.type)") }
+            value.stored(name: state.name).bytes.withBytes { buffer.bytes.copyMemory(from: $0) }
+        }
+    }
+
+    /// - Parameter weight: the weight of an index, whole.
+    func read(_ operand: Operand, weight: (Int) throws -> HostTensor) throws -> HostTensor {
+        switch operand.storage {
+        case .weight(let index): return try strided(weight(index), operand.layout)
+        case .input(let index):
+            guard inputs.indices.contains(index) else { throw outside("input \(index) does not exist") }
+            return try strided(inputs[index], operand.layout)
+        case .arena, .state:
+            let start = try start(of: operand)
+            switch operand.elementType {
+            case .float32: return HostTensor(gathered(operand.layout, from: start, as: Float.self), operand.shape)
+            case .int64: return HostTensor(gathered(operand.layout, from: start, as: Int64.self), operand.shape)
+            default:
+                let bytes = gathered(operand.layout, from: start, as: UInt8.self)
+                return HostTensor(bytes.map { $0 != 0 }, operand.shape)
+            }
+        }
+    }
+
+    func write(_ tensor: HostTensor, to operand: Operand) throws {
+        let start = try start(of: operand)
+        guard tensor.shape.count == operand.shape.count, tensor.elementType == operand.elementType else {
+            throw outside("a result \(tensor.type) goes to an operand \(operand.elementType.rawValue)\(operand.shape)")
+        }
+        switch tensor.elements {
+        case .float32(let floats): scatter(floats, operand.layout, to: start)
+        case .int64(let integers): scatter(integers, operand.layout, to: start)
+        case .bool(let flags): scatter(flags.map { $0 ? 1 : 0 as UInt8 }, operand.layout, to: start)
+        }
+    }
+
+    private func outside(_ reason: String) -> OperatorError { OperatorError("the plan is broken: \(reason)") }
+
+    private func start(of operand: Operand) throws -> UnsafeMutableRawPointer {
+        let (buffer, offset): (ByteBuffer, Int)
+        switch operand.storage {
+        case .arena(let place): (buffer, offset) = (arena, place)
+        case .state(let index) where states.indices.contains(index): (buffer, offset) = (states[index], 0)
+        default: throw outside("an output lies neither in the arena nor in a state")
+        }
+        guard let last = operand.layout.lastElement,
+            case let (length, overflow) = (last + 1).multipliedReportingOverflow(by: operand.elementType.byteCount),
+            !overflow, offset >= 0, length <= buffer.bytes.count, offset <= buffer.bytes.count - length,
+            let base = buffer.bytes.baseAddress
+        else { throw outside("an operand lies outside of its \(buffer.bytes.count) bytes") }
+        return base + offset
+    }
+
+    private func strided(_ tensor: HostTensor, _ layout: StridedLayout) throws -> HostTensor {
+        if layout.isContiguous, layout.offset == 0, layout.shape == tensor.shape { return tensor }
+        guard let last = layout.lastElement, last < tensor.shape.count else {
+            throw outside("an operand \(layout.shape) lies outside of its tensor \(tensor.type)")
+        }
+        func moved<Element>(_ elements: [Element]) -> [Element] { offsets(layout).map { elements[$0] } }
+        return switch tensor.elements {
+        case .float32(let floats): HostTensor(moved(floats), layout.shape)
+        case .int64(let integers): HostTensor(moved(integers), layout.shape)
+        case .bool(let flags): HostTensor(moved(flags), layout.shape)
+        }
+    }
+
+    private func gathered<Element: BitwiseCopyable>(
+        _ layout: StridedLayout, from start: UnsafeMutableRawPointer, as type: Element.Type
+    ) -> [Element] {
+        let elements = UnsafeRawPointer(start).assumingMemoryBound(to: Element.self)
+        return offsets(layout).map { elements[$0] }
+    }
+
+    private func scatter<Element: BitwiseCopyable>(
+        _ values: [Element], _ layout: StridedLayout, to start: UnsafeMutableRawPointer
+    ) {
+        let elements = start.assumingMemoryBound(to: Element.self)
+        for (value, offset) in zip(values, offsets(layout)) { elements[offset] = value }
+    }
+
+    /// Where each element lies, in row-major order.
+    private func offsets(_ layout: StridedLayout) -> [Int] {
+        let extents = layout.shape.dimensions
+        if extents.contains(0) { return [] }
+        var result = [layout.offset]
+        for (extent, stride) in zip(extents, layout.strides) {
+            result = result.flatMap { start in (0..<extent).map { start + $0 * stride } }
+        }
+        return result
+    }
+}

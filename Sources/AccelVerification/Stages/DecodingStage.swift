@@ -1,0 +1,187 @@
+import AccelByteIO
+import AccelCPURuntime
+import AccelPrograms
+import AccelTensors
+
+/// S2 to S4 of a decoder with a golden: the blocks of a `GoldenDecoding` by the package, by the reference meaning with the
+/// stored weights, and with the original ones.
+struct DecodingStage {
+    struct Result {
+        var operators: [OperatorFinding] = []
+        var outputs: [OutputFinding] = []
+        var notCompared: [NotCompared] = []
+        /// The functions that the golden has blocks for.
+        var functions: Set<Int> = []
+        /// Of these, the ones whose operators were not compared: their inputs are what another function gives.
+        var fed: Set<Int> = []
+    }
+    private let program: CompiledProgram
+    private let model: ReferenceModel?
+    private let golden: Golden
+    private let lossy: Set<String>
+    private let options: Parity.Options
+    private let stored: StoredWeights
+    private let runner: PackageRunner
+
+    init(
+        _ program: CompiledProgram, model: ReferenceModel?, golden: Golden, lossy: Set<String>, options: Parity.Options
+    ) {
+        self.program = program
+        self.model = model
+        self.golden = golden
+        self.lossy = lossy
+        self.options = options
+        stored = StoredWeights(program.weights)
+        runner = PackageRunner(program, threads: options.threads)
+    }
+
+    func run() throws -> Result {
+        let plan = try GoldenDecoding(program, golden: golden)
+        var result = Result()
+        result.functions = Set(plan.sequences.joined().map(\.step.function))
+        if options.stages.contains(.operators) { try compareOperators(plan, &result) }
+        guard !options.stages.isDisjoint(with: [.graph, .outputs]) else { return result }
+        var compared: Set<String> = []
+        for sequence in plan.sequences {
+            for row in try values(of: sequence) {
+                compare(row, &result)
+                compared.insert(row.name)
+            }
+        }
+        for name in golden.outputs.keys.sorted() where !compared.contains(name) {
+            result.notCompared.append(
+                .init(stage: .outputs, name: "out.\(name)", reason: "no block of the package gives it"))
+        }
+        return result
+    }
+
+    private func functionRun(_ block: GoldenDecoding.Block) -> FunctionRun {
+        FunctionRun(
+            index: block.step.function, function: program.functions[block.step.function],
+            feed: FunctionFeed(
+                inputs: block.step.inputs.mapValues { HostTensor($0) },
+                states: block.step.states.reduce(into: [:]) { $0[$1.name] = HostTensor($1) }),
+            golden: golden, frozen: model?.functions[block.step.function], runner: runner, stored: stored, lossy: lossy)
+    }
+
+    /// Each function once, on its first block.
+    private func compareOperators(_ plan: GoldenDecoding, _ result: inout Result) throws {
+        var seen: Set<Int> = []
+        for block in plan.sequences.joined() where seen.insert(block.step.function).inserted {
+            let run = functionRun(block)
+            guard let frozen = run.frozen else {
+                result.notCompared.append(
+                    .init(stage: .operators, name: run.function.name, reason: "there is no model to compare with"))
+                continue
+            }
+            guard block.step.carried.isEmpty else {
+                result.fed.insert(block.step.function)
+                continue
+            }
+            result.operators += try OperatorStage(run: run, budget: options.budget)
+                .findings(of: frozen, keepingUpTo: options.intermediateBytes).findings
+        }
+    }
+
+    /// One output or state as the golden calls it.
+    private struct Row {
+        let name: String
+        /// Of an output; nil for a state.
+        let role: Role?
+        let run: FunctionRun
+        /// nil: the package does not give it.
+        let actual: HostTensor?
+        var original: HostTensor?
+        var ofStored: HostTensor?
+    }
+
+    private func values(of sequence: [GoldenDecoding.Block]) throws -> [Row] {
+        let session = try Session(program, threads: options.threads)
+        var (originalStates, storedStates): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
+        var rows: [Row] = []
+        /// What all blocks so far have given, by output: the package, the original model, that with the stored weights.
+        var made: [String: StoredTensor] = [:]
+        var (originalMade, storedMade): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
+        for block in sequence {
+            let run = functionRun(block)
+            func inputs(_ made: [String: HostTensor]) -> [String: HostTensor] {
+                block.step.inputs(carrying: made) { HostTensor($0) }
+            }
+            for state in block.step.states {
+                (originalStates[state.name], storedStates[state.name]) = (HostTensor(state), HostTensor(state))
+            }
+            let actual = try session.run(block.step, carrying: made)
+            var (original, ofStored): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
+            if let frozen = run.frozen {
+                original = byName(try frozen.evaluate(inputs(originalMade), states: &originalStates))
+                if run.lossyWeights.isEmpty {
+                    (ofStored, storedStates) = (original, originalStates)
+                } else {
+                    ofStored = byName(
+                        try frozen.evaluate(inputs(storedMade), states: &storedStates, constant: run.storedValue))
+                }
+            }
+            for tensor in actual { made[tensor.name] = tensor }
+            originalMade.merge(original) { $1 }
+            storedMade.merge(ofStored) { $1 }
+            // What the model gives, whatever the package does.
+            let names = run.frozen?.program.outputs.map(\.name) ?? run.function.outputs.map(\.name)
+            rows += names.map { name in
+                Row(
+                    name: block.name(name), role: run.interface.outputs[name], run: run,
+                    actual: actual.first { $0.name == name }.map { HostTensor($0) },
+                    original: original[name], ofStored: ofStored[name])
+            }
+            guard let prefix = block.states else { continue }
+            let changed =
+                run.frozen?.program.states.filter { $0.next != $0.value }.map(\.name)
+                ?? run.function.changedStates.map(\.name)
+            rows += changed.map { name in
+                let state = run.function.states.first { $0.name == name }
+                return Row(
+                    name: prefix + name, role: nil, run: run,
+                    actual: state.flatMap(session.states.value).map { HostTensor($0) },
+                    original: originalStates[name], ofStored: storedStates[name])
+            }
+        }
+        return rows
+    }
+
+    private func byName(_ outputs: [(name: String, tensor: HostTensor)]) -> [String: HostTensor] {
+        Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }
+    }
+
+    private func compare(_ row: Row, _ result: inout Result) {
+        let function = row.run.function.name
+        func skip(_ stage: Stage, _ reason: String, isRequired: Bool) {
+            result.notCompared.append(
+                .init(stage: stage, name: "\(function) \(row.name)", reason: reason, isRequired: isRequired))
+        }
+        func add(
+            _ stage: Stage, _ reference: OutputFinding.Reference, _ values: HostTensor?, _ expected: HostTensor,
+            _ limit: Tolerance
+        ) {
+            guard let values else { return skip(stage, "the package gives no such output", isRequired: true) }
+            guard values.shape == expected.shape else {
+                let reason = "the package gives \(values.shape), expected \(expected.shape)"
+                return skip(stage, reason, isRequired: true)
+            }
+            result.outputs.append(
+                OutputFinding(
+                    stage, function: function, name: row.name, row.role, against: reference, values, expected, limit))
+        }
+        if let expected = row.ofStored { add(.graph, .storedWeights, row.actual, expected, .rounding) }
+        let lossy = row.run.lossyWeights.map { stored.tensors[$0] }
+        guard let expected = golden.outputs[row.name].map({ HostTensor($0) }) else {
+            guard let original = row.original else {
+                return skip(.outputs, "the golden has no out.\(row.name)", isRequired: false)
+            }
+            let limit = options.budget?.tolerance(forOutput: row.name) ?? .scheme(ofOutputsReading: lossy)
+            return add(.outputs, .originalWeights, row.actual, original, limit)
+        }
+        let strict = golden.tolerance(for: row.name) ?? .unstatedNoise
+        let limit = lossy.isEmpty ? strict : .scheme(ofOutputsReading: lossy)
+        add(.outputs, .golden, row.actual, expected, options.budget?.tolerance(forOutput: row.name) ?? limit)
+        if let original = row.original { add(.outputs, .modelAgainstGolden, original, expected, strict) }
+    }
+}

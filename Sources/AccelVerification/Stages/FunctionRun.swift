@@ -1,0 +1,106 @@
+import AccelByteIO
+import AccelCPURuntime
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// One function of the subject with its inputs, and what the stages that run it share.
+struct FunctionRun {
+    let index: Int
+    let function: CompiledFunction
+    let feed: FunctionFeed
+    /// The golden that the inputs are from, one sample of it.
+    let golden: Golden?
+    /// The model's function with the same extents; nil without a model.
+    let frozen: FrozenProgram?
+    let runner: PackageRunner
+    let stored: StoredWeights
+    /// Names of the weights that differ from the checkpoint's after decoding.
+    let lossy: Set<String>
+
+    var inputs: [String: HostTensor] { feed.inputs }
+    /// The model's, where there is one.
+    var interface: Interface { frozen?.program.interface ?? function.interface }
+
+    /// What is compared: the outputs, and the states that a run changes and that are no outputs. Those of the model, where
+    /// there is one: what the package does not give shows only so.
+    var results: [CompiledFunction.Port] { frozen?.results ?? function.results }
+
+    /// What the package gives and the model does not.
+    var surplus: [CompiledFunction.Port] {
+        let names = Set(results.map(\.name))
+        return function.results.filter { !names.contains($0.name) }
+    }
+
+    /// What is put after the names of outputs: the number of the sample.
+    var suffix: String { golden?.suffix ?? "" }
+
+    /// The weights that this function reads and that lose something.
+    var lossyWeights: [Int] {
+        var indices = Set<Int>()
+        for operand in function.calls.flatMap(\.inputs) + function.outputs.map(\.operand) {
+            if case .weight(let index) = operand.storage, stored.tensors.indices.contains(index) {
+                indices.insert(index)
+            }
+        }
+        return indices.filter { lossy.contains(stored.tensors[$0].name) }.sorted()
+    }
+
+    /// What the model holds under the name of each constant after decoding the package's weights.
+    func storedValue(of constant: Program.Constant) throws -> HostTensor {
+        guard constant.isWeight, lossy.contains(constant.name), let index = stored.index(of: constant.name) else {
+            return try HostTensor(constant.requireTensor())
+        }
+        return try stored.tensor(at: index)
+    }
+}
+
+/// What runs of the reference gave.
+struct ReferenceValues {
+    /// Outputs by name.
+    var outputs: [String: HostTensor] = [:]
+    /// Results of the nodes that became calls, by label.
+    var byLabel: [String: [HostTensor]] = [:]
+}
+
+extension FunctionRun {
+    /// The reference meaning with the original weights.
+    /// - Parameter calls: those whose nodes' results are kept too.
+    func originalValues(of frozen: FrozenProgram, keeping calls: ArraySlice<KernelCall>) throws -> ReferenceValues {
+        let wanted = Set(calls.map(\.label))
+        var values = ReferenceValues()
+        values.outputs = try frozen.results(
+            of: feed,
+            observe: { node, results in
+                if wanted.contains(node.label) { values.byLabel[node.label] = results }
+            })
+        return values
+    }
+
+    /// The reference meaning with the weights as they are stored.
+    func storedOutputs(of frozen: FrozenProgram) throws -> [String: HostTensor] {
+        try frozen.results(of: feed, constant: storedValue)
+    }
+}
+
+extension CompiledFunction {
+    /// What a run gives: the outputs, and the states that it changes and that are no outputs.
+    var results: [Port] {
+        let given = outputs.map { Port(name: $0.name, elementType: $0.operand.elementType, shape: $0.operand.shape) }
+        let names = Set(given.map(\.name))
+        return given + changedStates.map(\.port).filter { !names.contains($0.name) }
+    }
+}
+
+extension FrozenProgram {
+    /// What a run by the reference meaning gives, as `CompiledFunction.results` has it.
+    fileprivate func results(
+        of feed: FunctionFeed,
+        constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) },
+        observe: (Program.Node, [HostTensor]) throws -> Void = { _, _ in }
+    ) throws -> [String: HostTensor] {
+        var states = feed.states
+        let outputs = try evaluate(feed.inputs, states: &states, constant: constant, observe: observe)
+        return Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }.merging(states) { own, _ in own }
+    }
+}

@@ -1,0 +1,137 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// S3 and S4: what whole functions give.
+struct OutputStage {
+    let run: FunctionRun
+    let budget: Budget?
+    /// Outputs of the package's run by name.
+    let actual: [String: HostTensor]
+
+    struct Result {
+        var outputs: [OutputFinding] = []
+        var notCompared: [NotCompared] = []
+    }
+
+    /// S3: against the reference meaning of the model with the weights as they are stored.
+    func graph(storedOutputs: [String: HostTensor]) -> Result {
+        result(.graph, against: .storedWeights, storedOutputs) { _ in .rounding }
+    }
+
+    /// S4 without a golden: against the model with its original weights.
+    func outputs(originalOutputs: [String: HostTensor]) -> Result {
+        let tolerance = Tolerance.scheme(ofOutputsReading: run.lossyWeights.map { run.stored.tensors[$0] })
+        return result(.outputs, against: .originalWeights, originalOutputs) {
+            budget?.tolerance(forOutput: $0) ?? tolerance
+        }
+    }
+
+    /// S4 with a golden: the package against it, and the model's reference meaning against it (which tells a wrong
+    /// understanding of the model from a wrong package).
+    /// - Parameter originalOutputs: empty without a model.
+    func outputs(golden: Golden, originalOutputs: [String: HostTensor]) -> Result {
+        let expected = golden.outputs.mapValues { HostTensor($0) }
+        let lossy = run.lossyWeights.map { run.stored.tensors[$0] }
+        func strict(_ name: String) -> Tolerance { golden.tolerance(for: name) ?? .unstatedNoise }
+        var result = result(.outputs, against: .golden, expected) { name in
+            if let limit = budget?.tolerance(forOutput: name) { return limit }
+            return lossy.isEmpty ? strict(name) : .scheme(ofOutputsReading: lossy)
+        }
+        if let labels = golden.labels {
+            for index in result.outputs.indices {
+                let name = String(result.outputs[index].name.dropLast(run.suffix.count))
+                guard run.interface.outputs[name]?.kind == .logits, let values = actual[name],
+                    let original = expected[name]
+                else { continue }
+                result.outputs[index].labels = LabelScore(values.floats, original: original.floats, labels: labels)
+            }
+        }
+        for port in run.results {
+            guard let reference = originalOutputs[port.name] else { continue }
+            guard let expected = expected[port.name] else {
+                // The golden does not tell, so the model does.
+                add(
+                    port.name, against: .originalWeights, reference,
+                    budget?.tolerance(forOutput: port.name) ?? .scheme(ofOutputsReading: lossy), .outputs, &result)
+                continue
+            }
+            guard expected.shape == reference.shape else { continue }
+            result.outputs.append(
+                finding(.outputs, port.name, .modelAgainstGolden, reference, expected, strict(port.name)))
+        }
+        return result
+    }
+
+    private func result(
+        _ stage: Stage, against reference: OutputFinding.Reference, _ expected: [String: HostTensor],
+        tolerance: (String) -> Tolerance
+    ) -> Result {
+        var result = Result()
+        for port in run.results {
+            guard let wanted = expected[port.name] else {
+                // With a model, it is compared with that.
+                if reference == .golden, run.frozen != nil { continue }
+                let reason =
+                    reference == .golden ? "the golden has no out.\(port.name)\(run.suffix)" : "the model gave none"
+                skip(port.name, reason, stage, &result, isRequired: reference != .golden)
+                continue
+            }
+            add(port.name, against: reference, wanted, tolerance(port.name), stage, &result)
+        }
+        if run.frozen != nil {
+            for port in run.surplus {
+                skip(port.name, "the model has no such output", stage, &result, isRequired: true)
+            }
+        }
+        return result
+    }
+
+    private func skip(
+        _ name: String, _ reason: String, _ stage: Stage, _ result: inout Result, isRequired: Bool
+    ) {
+        result.notCompared.append(
+            .init(
+                stage: stage, name: "\(run.function.name) \(name)\(run.suffix)", reason: reason, isRequired: isRequired)
+        )
+    }
+
+    private func add(
+        _ name: String, against reference: OutputFinding.Reference, _ wanted: HostTensor, _ tolerance: Tolerance,
+        _ stage: Stage, _ result: inout Result
+    ) {
+        guard let values = actual[name] else {
+            return skip(name, "the package gives no such output", stage, &result, isRequired: true)
+        }
+        guard values.shape == wanted.shape else {
+            let reason = "the package gives \(values.shape), expected \(wanted.shape)"
+            return skip(name, reason, stage, &result, isRequired: true)
+        }
+        result.outputs.append(finding(stage, name, reference, values, wanted, tolerance))
+    }
+
+    private func finding(
+        _ stage: Stage, _ name: String, _ reference: OutputFinding.Reference, _ values: HostTensor,
+        _ expected: HostTensor, _ tolerance: Tolerance
+    ) -> OutputFinding {
+        OutputFinding(
+            stage, function: run.function.name, name: name + run.suffix, run.interface.outputs[name],
+            against: reference, values, expected, tolerance)
+    }
+}
+
+extension OutputFinding {
+    /// Compares two tensors of one shape.
+    /// - Parameter role: of the output; rows of logits are compared by their largest too.
+    init(
+        _ stage: Stage, function: String, name: String, _ role: Role?, against reference: Reference,
+        _ values: HostTensor, _ expected: HostTensor, _ tolerance: Tolerance
+    ) {
+        let rowLength = role?.kind == .logits ? expected.shape.dimensions.last : nil
+        let metrics = Metrics(values.floats, against: expected.floats, rowLength: rowLength)
+        let limit = expected.elementType == .float32 ? tolerance : .exact(origin: "integers are exact")
+        self.init(
+            stage: stage, function: function, name: name, shape: expected.shape, reference: reference,
+            metrics: metrics, tolerance: limit, failure: limit.objection(to: metrics))
+    }
+}

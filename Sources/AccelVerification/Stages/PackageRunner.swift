@@ -1,0 +1,55 @@
+import AccelByteIO
+import AccelCPURuntime
+import AccelPrograms
+import AccelTensors
+
+/// Runs the functions of a verification's subject, each run from the states that it is to start with.
+final class PackageRunner {
+    private let program: CompiledProgram
+    private let threads: Int
+    private var session: Session?
+
+    init(_ program: CompiledProgram, threads: Int) {
+        self.program = program
+        self.threads = threads
+    }
+
+    /// - Throws: `RequestError` (unavailable) when the states, or what a function works with, do not fit into memory: known
+    ///   before anything is computed.
+    static func requireMemory(for program: CompiledProgram) throws {
+        _ = try Session(program, threads: 1)
+        for function in program.functions {
+            try MachineMemory.require(function.arenaBytes, for: "function \(function.name)")
+        }
+    }
+
+    private func open() throws -> Session {
+        if let session { return session }
+        let new = try Session(program, threads: threads)
+        session = new
+        return new
+    }
+
+    /// Runs a whole function. `observe` gets each call's index and results.
+    /// - Returns: by name, the outputs, and what the function's states hold then.
+    func run(
+        _ function: Int, _ feed: FunctionFeed, observe: ((Int, [HostTensor]) throws -> Void)? = nil
+    ) throws -> [String: HostTensor] {
+        func stored(_ tensors: [String: HostTensor]) -> [String: StoredTensor] {
+            Dictionary(uniqueKeysWithValues: tensors.map { ($0.key, $0.value.stored(name: $0.key)) })
+        }
+        let session = try open()
+        try session.states.restore(Array(stored(feed.states).values))
+        let step = observe.map { observe in
+            { (step: Executor.Step) in try observe(step.index, step.outputs.map(HostTensor.init)) }
+        }
+        var results = try session.executor(of: function).run(stored(feed.inputs), observe: step)
+        results += program.functions[function].states.compactMap(session.states.value)
+        return Dictionary(results.map { ($0.name, HostTensor($0)) }) { first, _ in first }
+    }
+
+    /// Runs one call on given inputs; those that are weights in the plan are read from the package.
+    func results(of call: Int, in function: Int, inputs: [HostTensor]) throws -> [HostTensor] {
+        try open().executor(of: function).run(call: call, on: inputs)
+    }
+}

@@ -1,0 +1,61 @@
+import AccelByteIO
+import AccelTensors
+import AccelWeightCompression
+
+/// A tensor of the checkpoint, compressed again. Conversion is deterministic, so a stored weight has to equal it byte for
+/// byte wherever the checkpoint and the scheme alone determine the codes.
+struct Recompression {
+    let tensor: CompressedTensor
+    let distortion: Distortion
+
+    /// - Parameters:
+    ///   - source: as it was when it was stored, that is with its channels scaled where they were.
+    ///   - codec: the stored weight's.
+    /// - Returns: nil where codes depend on calibration data too (`method=gptq`, `method=weighted`).
+    /// - Throws: `FormatError` when the codec cannot store the tensor.
+    init?(of source: StoredTensor, as codec: any WeightCodec, threads: Int) throws {
+        guard Self.determines(codec) else { return nil }
+        (tensor, distortion) = try CompressedTensor.compressing(source, with: codec, threads: threads)
+    }
+
+    /// Whether the checkpoint alone determines what a codec stores.
+    static func determines(_ codec: any WeightCodec) -> Bool { !codec.method.isToldOfInputs }
+
+    /// The first difference of a stored weight, in words; nil when it is byte for byte what its scheme makes of the tensor.
+    func objection(to stored: CompressedTensor) -> String? {
+        guard stored.codec.specification == tensor.codec.specification else {
+            return "is stored as \(stored.codec.specification), but compressing the checkpoint's tensor again gives "
+                + tensor.codec.specification
+        }
+        let names = tensor.codec.sections(elementType: tensor.elementType, shape: tensor.shape).map(\.name)
+        for (name, (found, wanted)) in zip(names, zip(stored.sections, tensor.sections)) {
+            guard let place = found.firstDifference(from: wanted) else { continue }
+            return
+                "\(name): byte \(place) of \(wanted.count) is not what compressing the checkpoint's tensor again gives"
+        }
+        return stored.sections.count == tensor.sections.count ? nil : "has \(stored.sections.count) sections"
+    }
+}
+
+extension ByteView {
+    /// Whether two views are of the same bytes, or of equal ones.
+    func isSame(as other: ByteView) -> Bool { firstDifference(from: other) == nil }
+
+    /// The first place at which two views differ; the shorter one's end where it is the start of the other.
+    func firstDifference(from other: ByteView) -> Int? {
+        withBytes { own in
+            other.withBytes { other in
+                if own.baseAddress == other.baseAddress, own.count == other.count { return nil }
+                let common = min(own.count, other.count)
+                var start = 0
+                // Eight bytes at a time: views are large, and seldom differ.
+                while start + 8 <= common,
+                    own.loadUnaligned(fromByteOffset: start, as: UInt64.self)
+                        == other.loadUnaligned(fromByteOffset: start, as: UInt64.self)
+                { start += 8 }
+                if let place = (start..<common).first(where: { own[$0] != other[$0] }) { return place }
+                return own.count == other.count ? nil : common
+            }
+        }
+    }
+}

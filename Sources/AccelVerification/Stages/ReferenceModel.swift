@@ -1,0 +1,71 @@
+import AccelByteIO
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// The model that a compiled program comes from, frozen as each of its functions is.
+struct ReferenceModel {
+    /// By the function's index; nil where the model has no function of this interface.
+    let functions: [FrozenProgram?]
+    /// Why it has none.
+    let reasons: [String?]
+    /// The weights that the functions read, by name.
+    let weights: [String: StoredTensor]
+    /// By what the package has multiplied channels of them; `weights` has them so.
+    let scalings: [String: ChannelScaling]
+    /// The tables that compilation makes of the model: the model's own, and what folding leaves of them.
+    let tables: [String: [StoredTensor]]
+
+    /// - Parameter package: says which weights it has scaled; they are scaled here too, so that the functions give the same.
+    /// - Throws: `FormatError` when with its weights scaled as the package says the model would give something else.
+    init(_ programs: [Program], for compiled: CompiledProgram, in package: AcceleratorPackage? = nil) throws {
+        let scaled = try package?.scaledWeights(of: programs, for: compiled)
+        let programs = scaled.map { scaled in programs.map { $0.replacing(scaled.tensors) } } ?? programs
+        scalings = scaled?.scalings ?? [:]
+        var weights: [String: StoredTensor] = [:]
+        var tables: [String: [StoredTensor]] = [:]
+        let functions = FrozenFunctions(programs, for: compiled)
+        for frozen in functions.frozen.compactMap(\.self) {
+            for constant in try frozen.optimized().program.constants {
+                let tensor = try constant.requireTensor()
+                if constant.isWeight {
+                    weights[constant.name] = tensor
+                } else {
+                    tables[constant.name, default: []].append(tensor)
+                }
+            }
+        }
+        self.functions = functions.frozen
+        reasons = functions.functions.indices.map(functions.reason)
+        self.weights = weights
+        self.tables = tables
+    }
+
+    /// What a stored tensor of the package has to hold. Two functions may have different tables of one name: the second
+    /// is stored as `NAME#2`, so any of them will do.
+    func sources(of name: String) -> [StoredTensor] {
+        if let weight = weights[name] { return [weight] }
+        let base = name.lastIndex(of: "#").map { String(name[..<$0]) } ?? name
+        return tables[name] ?? tables[base] ?? []
+    }
+}
+
+extension AcceleratorPackage {
+    /// - Returns: nil where no weight is scaled.
+    fileprivate func scaledWeights(of programs: [Program], for compiled: CompiledProgram) throws -> ScaledWeights? {
+        let entries = try coverage.filter { $0.scaling != nil }
+        guard let first = entries.first else { return nil }
+        let scalings = Dictionary(
+            uniqueKeysWithValues: entries.compactMap { entry in entry.scaling.map { (entry.tensor.name, $0) } })
+        let parts = Set(compiled.functions.map(\.part))
+        guard let scaled = ScaledWeights(of: programs.filter { parts.contains($0.name) }, scaled: scalings) else {
+            throw FormatError(
+                file: path, place: .tensor(first.tensor.name, index: nil),
+                reason:
+                    "the exponents that source-map.json has of this weight and \(entries.count - 1) others do not cancel "
+                    + "out in the model that they are compared with")
+        }
+        return scaled
+    }
+}

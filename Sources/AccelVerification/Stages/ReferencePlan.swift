@@ -1,0 +1,55 @@
+import AccelPrograms
+import AccelTensors
+
+/// A compiled function run by the operators' reference meaning: every call in its order, over the arena of the plan. What
+/// the plan lays over each other by mistake shows here, apart from any kernel.
+struct ReferencePlan {
+    private let function: CompiledFunction
+    private let memory: ArenaMemory
+    /// The weights that results are made with.
+    private let weight: (Int) throws -> HostTensor
+
+    init(_ function: CompiledFunction, _ feed: FunctionFeed, weight: @escaping (Int) throws -> HostTensor)
+        throws
+    {
+        self.function = function
+        self.weight = weight
+        memory = try ArenaMemory(
+            function,
+            inputs: try function.inputs.map { port in
+                guard let tensor = feed.inputs[port.name] else {
+                    throw OperatorError("there is no input \"\(port.name)\"")
+                }
+                return tensor
+            }, states: feed.states)
+    }
+
+    /// The values that a call reads, its weights from `weight` or the plan's own.
+    func inputs(of call: KernelCall, weight other: ((Int) throws -> HostTensor)? = nil) throws -> [HostTensor] {
+        try call.inputs.map { try memory.read($0, weight: other ?? weight) }
+    }
+
+    /// The call's results on the values that lie in the arena now.
+    func results(of call: KernelCall) throws -> [HostTensor] { try call.operation.evaluate(inputs(of: call)) }
+
+    func store(_ results: [HostTensor], of call: KernelCall) throws {
+        for (result, operand) in zip(results, call.outputs) { try memory.write(result, to: operand) }
+    }
+
+    /// Runs all calls.
+    /// - Returns: the outputs by name, in the function's order.
+    func run(observe: (KernelCall, [HostTensor]) throws -> Void = { _, _ in }) throws -> [(
+        name: String, tensor: HostTensor
+    )] {
+        for call in function.calls {
+            let results = try results(of: call)
+            try observe(call, results)
+            try store(results, of: call)
+        }
+        return try outputs()
+    }
+
+    func outputs() throws -> [(name: String, tensor: HostTensor)] {
+        try function.outputs.map { ($0.name, try memory.read($0.operand, weight: weight)) }
+    }
+}

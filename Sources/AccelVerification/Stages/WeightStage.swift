@@ -1,0 +1,187 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// S1: decodes every stored tensor from the written bytes and compares it with the checkpoint's, a block of rows at a
+/// time on several threads.
+struct WeightStage {
+    let program: CompiledProgram
+    let model: ReferenceModel
+    let budget: Budget?
+    let threads: Int
+    /// What the package says that each weight lost when it was written.
+    var recorded: [String: Distortion] = [:]
+    /// Whether this version of the tool makes the same codes of a weight as the one that made the package.
+    var makesSameCodes = true
+    /// Elements a block; the sums of a tensor depend on it, so it is the same for any number of threads.
+    private static let blockElements = 1 << 18
+
+    struct Result {
+        var weights: [WeightFinding] = []
+        /// All weights together, without tables.
+        var metrics = Metrics()
+        /// Weights of the model that the package lacks, and the other way round.
+        var misfits: [String] = []
+    }
+
+    func run(progress: (Double) -> Void = { _ in }) throws -> Result {
+        var result = Result()
+        for (index, weight) in program.weights.enumerated() {
+            progress(Double(index) / Double(program.weights.count))
+            guard let (finding, metrics) = try finding(weight) else { continue }
+            result.weights.append(finding)
+            if !finding.isTable { result.metrics.merge(metrics) }
+        }
+        result.misfits = misfits()
+        return result
+    }
+
+    /// Weights that only one side has, or whose shapes or types differ, in words.
+    func misfits() -> [String] {
+        let ofPackage = program.weights.compactMap { weight -> String? in
+            let sources = model.sources(of: weight.name)
+            guard let first = sources.first else {
+                return "the package stores \"\(weight.name)\", which the model does not have"
+            }
+            guard source(for: weight) == nil else { return nil }
+            return "\"\(weight.name)\" is stored as \(weight.elementType.rawValue)\(weight.shape), "
+                + "but the model has \(first.elementType.rawValue)\(first.shape)"
+        }
+        let stored = Set(program.weights.map(\.name))
+        let ofModel = model.weights.keys.sorted().filter { !stored.contains($0) }
+        return ofPackage + ofModel.map { "the model's weight \"\($0)\" is missing in the package" }
+    }
+
+    /// The tensor of the model that a stored one stands for; of several tables of one name, the one that it equals.
+    private func source(for weight: CompressedTensor) -> StoredTensor? {
+        let fitting = model.sources(of: weight.name).filter {
+            $0.shape == weight.shape && $0.elementType == weight.elementType
+        }
+        return fitting.first { weight.sections == [$0.bytes] } ?? fitting.first
+    }
+
+    /// nil when the model has no such weight.
+    func finding(_ weight: CompressedTensor) throws -> (finding: WeightFinding, metrics: Metrics)? {
+        guard let source = source(for: weight) else { return nil }
+        let ranges = blocks(of: weight.shape)
+        let blocks = try Parallel.map(ranges.count, threads: threads) { compare(ranges[$0], of: weight, source) }
+        var metrics = Metrics()
+        for block in blocks { metrics.merge(block.metrics) }
+        let violation = blocks.lazy.compactMap(\.violation).first
+        let isTable = model.weights[weight.name] == nil
+        let tolerance =
+            isTable
+            ? .exact(origin: "a table is stored as it is")
+            : budget?.tolerance(forWeight: weight.name) ?? .scheme(ofWeight: weight)
+        var failure =
+            violation.map { "element \($0.index): \($0.reason)" } ?? tolerance.objection(to: metrics)
+        var bound: RowBound.Finding?
+        if failure == nil { (bound, failure) = try storage(of: weight, source, metrics) }
+        let finding = WeightFinding(
+            name: weight.name, shape: weight.shape, codec: weight.codec.specification, byteCount: weight.byteCount,
+            sourceByteCount: source.bytes.count, isTable: isTable, metrics: metrics.summarized, tolerance: tolerance,
+            bound: bound, failure: failure)
+        return (finding, metrics)
+    }
+
+    /// Compressing the checkpoint's tensor again has to give the same bytes, and the figures that the package recorded. Where
+    /// that does not prove what is stored, its rows are held to a bound.
+    private func storage(
+        of weight: CompressedTensor, _ source: StoredTensor, _ metrics: Metrics
+    ) throws -> (bound: RowBound.Finding?, failure: String?) {
+        let again = try Recompression(of: source, as: weight.codec, threads: threads)
+        let difference = again?.objection(to: weight)
+        if let again, makesSameCodes {
+            if let difference { return (nil, difference) }
+            if let found = recorded[weight.name], found != again.distortion {
+                return (
+                    nil,
+                    "the package recorded \(Self.words(found)), but compressing the checkpoint's tensor again gives "
+                        + Self.words(again.distortion)
+                )
+            }
+        } else if let objection = recordObjection(to: metrics, of: weight.name) {
+            return (nil, objection)
+        }
+        let scaling = model.scalings[weight.name]
+        let isEqual = again != nil && difference == nil
+        // A weight that is scaled and loses nothing is the checkpoint's.
+        guard !isEqual || scaling != nil && !metrics.isExact else { return (nil, nil) }
+        let reason: RowBound.Reason = again == nil ? .calibration : isEqual ? .scaling : .version
+        let (bound, objection) = try bounded(weight, source, scaling ?? ChannelScaling(), because: reason)
+        return (bound, objection)
+    }
+
+    /// Holds each row to the error that the scheme makes of the checkpoint's own tensor.
+    private func bounded(
+        _ weight: CompressedTensor, _ source: StoredTensor, _ scaling: ChannelScaling, because reason: RowBound.Reason
+    ) throws -> (finding: RowBound.Finding?, objection: String?) {
+        let back = scaling.inverse
+        guard let own = scaling == ChannelScaling() ? source : source.scaled(by: back) else {
+            return (nil, "its channels cannot be scaled back")
+        }
+        let bound = try RowBound(of: own, as: weight.codec, threads: threads)
+        let blocks = blocks(of: weight.shape)
+        let sums = try Parallel.map(blocks.count, threads: threads) { index in
+            var stored = weight.floats(ofRows: blocks[index])
+            stored.withUnsafeMutableBufferPointer { back.apply(to: $0, rows: blocks[index]) }
+            return bound.sums(blocks[index], stored: stored, source: own.floats(ofRows: blocks[index]))
+        }
+        return bound.verdict(sums, because: reason)
+    }
+
+    private static func words(_ distortion: Distortion) -> String {
+        "a squared error of \(distortion.squaredError), an energy of \(distortion.energy) and a largest error of "
+            + "\(distortion.maximumError)"
+    }
+
+    /// The bytes have to lose what they lost when they were written. Sums in another order differ less than this.
+    private func recordObjection(to metrics: Metrics, of name: String) -> String? {
+        guard let distortion = recorded[name] else { return nil }
+        let figures = [
+            ("squared error", metrics.squaredError, distortion.squaredError),
+            ("energy", metrics.referenceEnergy, distortion.energy),
+            ("largest error", metrics.maximumError, distortion.maximumError),
+        ]
+        let wrong = figures.first { abs($0.1 - $0.2) > 1e-4 * max($0.1, $0.2) }
+        return wrong.map { "has a \($0) of \($1), but the package recorded \($2) when it was written" }
+    }
+
+    private func compare(
+        _ rows: Range<Int>, of weight: CompressedTensor, _ source: StoredTensor
+    ) -> (metrics: Metrics, violation: (index: Int, reason: String)?) {
+        let metrics = Metrics(weight.floats(ofRows: rows), against: source.floats(ofRows: rows))
+        return (metrics, weight.codec.violation(rows, of: weight, source: source))
+    }
+
+    /// All rows, cut into blocks.
+    private func blocks(of shape: Shape) -> [Range<Int>] {
+        let step = max(1, Self.blockElements / max(shape.columns, 1))
+        return stride(from: 0, to: shape.rows, by: step).map { $0..<min($0 + step, shape.rows) }
+    }
+}
+
+extension CompressedTensor {
+    /// Some rows, decoded.
+    func floats(ofRows rows: Range<Int>) -> [Float] {
+        let count = rows.count * shape.columns
+        return [Float](unsafeUninitializedCapacity: count) { target, written in
+            target.initialize(repeating: 0)
+            codec.decode(rows, of: self, into: target)
+            written = count
+        }
+    }
+}
+
+extension StoredTensor {
+    /// Some rows, widened.
+    func floats(ofRows rows: Range<Int>) -> [Float] {
+        let count = rows.count * shape.columns
+        return [Float](unsafeUninitializedCapacity: count) { target, written in
+            target.initialize(repeating: 0)
+            readFloats(rows.lowerBound * shape.columns..<rows.upperBound * shape.columns, into: target)
+            written = count
+        }
+    }
+}

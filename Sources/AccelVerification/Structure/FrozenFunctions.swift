@@ -1,0 +1,69 @@
+import AccelPrograms
+import AccelTensors
+
+/// The functions of a graph or its plan, frozen anew: the part of the model that each names, with the sizes that it names.
+struct FrozenFunctions {
+    /// In the program's order. A failure says why the model has no function with this interface.
+    let functions: [Result<FrozenProgram, Unlike>]
+
+    struct Unlike: Error {
+        let reason: String
+    }
+
+    init(_ programs: [Program], for compiled: CompiledProgram) {
+        functions = compiled.functions.map {
+            Self.frozen($0.part, $0.bindings, inputs: $0.inputs, states: $0.states, programs)
+        }
+    }
+
+    init(_ programs: [Program], for graph: ModelGraph) {
+        functions = graph.functions.map {
+            Self.frozen($0.program.name, $0.bindings, inputs: $0.inputs, states: $0.states, programs)
+        }
+    }
+
+    private static func frozen(
+        _ part: String, _ bindings: ShapeBindings, inputs: [CompiledFunction.Port], states: [CompiledFunction.State],
+        _ programs: [Program]
+    ) -> Result<FrozenProgram, Unlike> {
+        guard let program = programs.first(where: { $0.name == part }) else {
+            let parts = programs.map(\.name).joined(separator: ", ")
+            return .failure(Unlike(reason: "the model has no part \"\(part)\" (converted are: \(parts))"))
+        }
+        let frozen: FrozenProgram
+        do {
+            frozen = try program.freezing(bindings)
+        } catch {
+            return .failure(Unlike(reason: "the model cannot be frozen to \(bindings): \(error)"))
+        }
+        // What it takes is compared before anything is computed with it: tables and runs of other sizes may be huge.
+        var finding = StructureFinding()
+        finding.compare("", "input", inputs, frozen.inputs, \.words)
+        finding.compare("", "state", states.map(\.port), frozen.states.map(\.port), \.words)
+        if let difference = finding.differences.first { return .failure(Unlike(reason: difference.reason)) }
+        return .success(frozen)
+    }
+
+    /// nil where the model has no such function.
+    var frozen: [FrozenProgram?] { functions.map { try? $0.get() } }
+
+    /// Why a function has no counterpart; nil where it has one.
+    func reason(_ index: Int) -> String? {
+        if case .failure(let unlike) = functions[index] { unlike.reason } else { nil }
+    }
+}
+
+extension FrozenProgram {
+    /// What a run gives: the outputs, and the states that it changes and that are no outputs.
+    var results: [CompiledFunction.Port] {
+        let given = outputs
+        let names = Set(given.map(\.name))
+        return given
+            + program.states.filter { $0.next != $0.value && !names.contains($0.name) }.map { port($0.name, $0.value) }
+    }
+}
+
+extension CompiledFunction.Port {
+    /// e.g. `"input_ids" I64[1,128]`
+    var words: String { "\"\(name)\" \(elementType.rawValue)\(shape)" }
+}

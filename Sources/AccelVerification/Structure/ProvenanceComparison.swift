@@ -1,0 +1,64 @@
+import AccelByteIO
+import AccelModelFamilies
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// Compares what a package says of its origin with the model's files: sources, family, parts, shapes, remarks, tensors
+/// that stay unused, and the files passed through.
+struct ProvenanceComparison {
+    let found: PackageContents
+    let original: OriginalModel
+    let recipe: Recipe?
+    let frozen: [FrozenProgram]
+
+    func run(_ finding: inout StructureFinding) {
+        let provenance = found.provenance
+        func list(_ words: [String]) -> String { words.isEmpty ? "none" : words.joined(separator: " ") }
+        finding.compare("provenance family", "the family", provenance.family, original.family)
+        finding.compare("provenance parts", "the list of parts asked for", list(provenance.parts), list(original.parts))
+        finding.compare(
+            "provenance shapes", "function", provenance.shapes, found.graph.functions.map(\.bindings.description)
+        ) { $0.isEmpty ? "of no free dimensions" : $0 }
+        finding.compare("provenance remarks", "remark", provenance.remarks, frozen.remarks + original.remarks) {
+            "\"\($0)\""
+        }
+        finding.compare("provenance sources", "source", provenance.sources, original.sources) {
+            "\($0.name) of \($0.byteCount) bytes, digest \($0.digest)"
+        }
+        finding.compare(
+            "provenance ignoredTensors", "the list of tensors to leave out", list(provenance.ignoredTensors),
+            list(original.ignoredTensors))
+        for pattern in original.ignoredTensors {
+            finding.remarks.append("tensors \(pattern) of the model are left out: --ignore-tensor asked for that")
+        }
+        finding.compare("source-map.json", "unused tensor", found.unusedTensors, original.unused) {
+            "\"\($0.name)\" (\($0.reason))"
+        }
+        finding.compare("source-map.json", "tensor kept for a table", found.keptTensors, original.origins.kept) {
+            "\"\($0.name)\" \($0.elementType.rawValue)\($0.shape)"
+        }
+        compareAssets(&finding)
+        finding.compared += [("source", original.sources.count), ("asset", original.assets.count)]
+        if !provenance.isOfThisVersion {
+            finding.remarks.append(
+                "the package says that accelc \(provenance.toolVersion) (numerics \(provenance.numericsVersion)) made it, "
+                    + "and this is \(Tool.version) (\(Tool.numericsVersion))"
+                    + (provenance.numericsVersion == Tool.numericsVersion
+                        ? "" : ": that codes are the same is not proven, only how far they are from the model's"))
+        }
+    }
+
+    private func compareAssets(_ finding: inout StructureFinding) {
+        finding.compare("assets", "asset", found.assets.map(\.name).sorted(), original.assets.map(\.name).sorted()) {
+            "\"\($0)\""
+        }
+        for asset in found.assets {
+            guard let wanted = original.assets.first(where: { $0.name == asset.name }),
+                let place = asset.content.firstDifference(from: wanted.content)
+            else { continue }
+            finding.add("assets/\(asset.name)", "differs from the model's file from byte \(place) on")
+        }
+    }
+}

@@ -1,0 +1,123 @@
+public import AccelTensors
+import CAccelKernels
+
+extension ActivationStatistics {
+    /// Squared error of a stored weight's outputs for the vectors held out, from the outputs of the model as it was; the
+    /// same bits for any number of threads.
+    public func heldOutError(of stored: CompressedTensor, from source: StoredTensor, threads: Int) throws -> Double {
+        let count = heldOut.vectors.count / max(columns, 1)
+        let panels = VectorPanels(heldOut.vectors, columns: columns)
+        let drifts = heldOut.drifts.isEmpty ? nil : VectorPanels(heldOut.drifts, columns: columns)
+        return try sum(over: stored, from: source, threads: threads) { errors, original, rows in
+            var sum = 0.0
+            for panel in 0..<panels.count {
+                let made = panels.products(errors, rows: rows, panel: panel)
+                let missing = drifts?.products(original, rows: rows, panel: panel)
+                let wide = min(VectorPanels.width, count - panel * VectorPanels.width)
+                for row in 0..<rows {
+                    for place in row * VectorPanels.width..<row * VectorPanels.width + wide {
+                        let error = Double(made[place]) - Double(missing?[place] ?? 0)
+                        sum += error * error
+                    }
+                }
+            }
+            return sum
+        }
+    }
+
+    /// The mean squared error of a stored weight's outputs over all vectors but those held out, drift left aside; the same
+    /// bits for any number of threads.
+    public func meanError(of stored: CompressedTensor, from source: StoredTensor, threads: Int) throws -> Double {
+        let panels = VectorPanels(moments, columns: columns)
+        return try sum(over: stored, from: source, threads: threads) { errors, _, rows in
+            var sum = 0.0
+            for panel in 0..<panels.count {
+                let first = panel * VectorPanels.width
+                let made = panels.products(errors, rows: rows, panel: panel)
+                for row in 0..<rows {
+                    for column in first..<min(first + VectorPanels.width, columns) {
+                        sum +=
+                            Double(errors[row * columns + column])
+                            * Double(made[row * VectorPanels.width + column - first])
+                    }
+                }
+            }
+            return sum
+        }
+    }
+
+    /// Adds up what `body` makes of some rows' errors and of what they were.
+    private func sum(
+        over stored: CompressedTensor, from source: StoredTensor, threads: Int,
+        _ body: @Sendable (_ errors: [Float], _ original: [Float], _ rows: Int) -> Double
+    ) throws -> Double {
+        let rowsAtOnce = 64
+        let pieces = (source.shape.rows + rowsAtOnce - 1) / rowsAtOnce
+        return try Parallel.map(pieces, threads: threads) { piece in
+            let rows = piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, source.shape.rows)
+            let elements = source.elements(ofRows: rows)
+            var original = [Float](repeating: 0, count: elements.count)
+            var errors = original
+            original.withUnsafeMutableBufferPointer { source.readFloats(elements, into: $0) }
+            errors.withUnsafeMutableBufferPointer { stored.codec.decode(rows, of: stored, into: $0) }
+            for index in errors.indices { errors[index] -= original[index] }
+            return body(errors, original, rows.count)
+        }.reduce(0, +)
+    }
+
+    /// Of the same vectors with their elements multiplied by powers of two.
+    public func scaled(by exponents: [Int]) -> ActivationStatistics {
+        let lines = ChannelScaling(columns: exponents)
+        func scaled(_ vectors: [Float], by scaling: ChannelScaling) -> [Float] {
+            var vectors = vectors
+            let rows = vectors.count / max(columns, 1)
+            vectors.withUnsafeMutableBufferPointer { scaling.apply(to: $0, rows: 0..<rows) }
+            return vectors
+        }
+        let products = ChannelScaling(rows: exponents, columns: exponents)
+        return ActivationStatistics(
+            columns: columns, count: count, moments: scaled(moments, by: products), drift: scaled(drift, by: products),
+            heldOut: HeldOutVectors(
+                vectors: scaled(heldOut.vectors, by: lines), drifts: scaled(heldOut.drifts, by: lines)))
+    }
+}
+
+/// Vectors packed for products with matrices.
+private struct VectorPanels {
+    static let width = ck_panel_width()
+    let count: Int
+    private let columns: Int
+    private let packed: [Float]
+
+    init(_ vectors: [Float], columns: Int) {
+        self.columns = columns
+        let (width, total) = (Self.width, vectors.count / max(columns, 1))
+        count = (total + width - 1) / width
+        var packed = [Float](repeating: 0, count: count * width * columns)
+        for panel in 0..<count {
+            let first = panel * width
+            vectors.withUnsafeBufferPointer { vectors in
+                packed.withUnsafeMutableBufferPointer { packed in
+                    guard let source = vectors.baseAddress, let target = packed.baseAddress else { return }
+                    ck_pack_panel(
+                        source + first * columns, columns, min(width, total - first), columns,
+                        target + first * columns)
+                }
+            }
+        }
+        self.packed = packed
+    }
+
+    /// `rows` lines of `width` products of a matrix with the panel's vectors.
+    func products(_ matrix: [Float], rows: Int, panel: Int) -> [Float] {
+        [Float](unsafeUninitializedCapacity: rows * Self.width) { target, filled in
+            filled = rows * Self.width
+            packed.withUnsafeBufferPointer { packed in
+                guard let start = packed.baseAddress, let target = target.baseAddress else { return }
+                ck_gemm_panel(
+                    matrix, columns, rows, columns, start + panel * Self.width * columns, nil, target, Self.width,
+                    Self.width)
+            }
+        }
+    }
+}

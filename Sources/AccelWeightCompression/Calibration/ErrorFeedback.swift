@@ -1,0 +1,184 @@
+import CAccelKernels
+
+/// Sixteen rows of one column.
+typealias Lanes = SIMD16<Float>
+
+/// The values that weights may become, for some rows at a time.
+protocol FeedbackGrid {
+    /// Positions come on in runs of so many, all of which share what `begin` finds; nil: `begin` is called once.
+    var run: Int? { get }
+    /// Before the first position of a run. `targets` are what the run's weights should become as far as the errors
+    /// before it tell: `rows.count` lines of `positions.count`; the columns at the positions are `columns`.
+    mutating func begin(
+        _ positions: Range<Int>, columns: ArraySlice<Int32>, rows: Range<Int>, targets: UnsafePointer<Float>)
+    /// Codes and values for sixteen rows from `row` on, near `targets`; the codes stay close to those of `weights`.
+    func choose(row: Int, targets: Lanes, weights: Lanes) -> (codes: SIMD16<Int32>, values: Lanes)
+}
+
+/// Gives weights codes column by column, each so that it makes good for the errors of those before.
+struct ErrorFeedback {
+    private static let rowsAtOnce = 64
+    let factor: FeedbackFactor
+
+    /// - Parameters:
+    ///   - weights: `rows` lines of the weight's columns.
+    ///   - codes: takes the low byte of each code, `stored` its value; laid out as the weights.
+    func run<Grid: FeedbackGrid>(
+        _ weights: UnsafePointer<Float>, rows: Int, grid: inout Grid, codes: UnsafeMutablePointer<UInt8>,
+        stored: UnsafeMutablePointer<Float>
+    ) {
+        let columns = factor.order.count
+        guard columns > 0 else { return }
+        let moved = factor.correction.map { _ in
+            UnsafeMutablePointer<Float>.allocate(capacity: Self.rowsAtOnce * columns)
+        }
+        defer { moved?.deallocate() }
+        for first in stride(from: 0, to: rows, by: Self.rowsAtOnce) {
+            let part = first..<min(first + Self.rowsAtOnce, rows)
+            let line = weights + first * columns
+            if let moved { factor.correction?.aims(line, rows: part.count, into: moved) }
+            runTile(
+                line, aims: UnsafePointer(moved) ?? line, part, &grid, codes: codes + first * columns,
+                stored: stored + first * columns)
+        }
+    }
+
+    /// - Parameter aims: what the weights should become, but for the errors.
+    private func runTile<Grid: FeedbackGrid>(
+        _ weights: UnsafePointer<Float>, aims: UnsafePointer<Float>, _ rows: Range<Int>, _ grid: inout Grid,
+        codes: UnsafeMutablePointer<UInt8>, stored: UnsafeMutablePointer<Float>
+    ) {
+        let columns = factor.order.count
+        let width = FeedbackFactor.width
+        let lanes = Lanes.scalarCount
+        // Whole sixteens of rows; what lies past the last is zero.
+        let height = (rows.count + lanes - 1) / lanes * lanes
+        let errors = UnsafeMutablePointer<Float>.allocate(capacity: height * columns)
+        errors.initialize(repeating: 0, count: height * columns)
+        let feedback = UnsafeMutablePointer<Float>.allocate(capacity: height * max(grid.run ?? 0, width))
+        let block = UnsafeMutablePointer<Lanes>.allocate(capacity: 2 * width)
+        defer {
+            errors.deallocate()
+            feedback.deallocate()
+            block.deallocate()
+        }
+        let (targets, originals) = (block, block + width)
+        if grid.run == nil { grid.begin(0..<columns, columns: factor.order[...], rows: rows, targets: aims) }
+
+        for panel in 0..<(columns + width - 1) / width {
+            let start = panel * width
+            let positions = start..<min(start + width, columns)
+            if let run = grid.run, run > width, start % run == 0 {
+                beginRun(start..<min(start + run, columns), aims, rows, errors, feedback, &grid)
+            }
+            factor.withPanel(panel) { upper in
+                ck_gemm_panel(errors, columns, height, start, upper, nil, feedback, width, width)
+            }
+            if let run = grid.run, run <= width {
+                for begin in stride(from: start, to: positions.upperBound, by: run) {
+                    chooseRun(
+                        begin..<min(begin + run, columns), of: positions, weights, aims, rows, errors, feedback,
+                        targets, originals, &grid, begins: true, codes: codes, stored: stored)
+                }
+            } else {
+                chooseRun(
+                    positions, of: positions, weights, aims, rows, errors, feedback, targets, originals, &grid,
+                    begins: false, codes: codes, stored: stored)
+            }
+        }
+    }
+
+    /// The targets of a run that is longer than a panel, by the errors so far.
+    private func beginRun<Grid: FeedbackGrid>(
+        _ run: Range<Int>, _ aims: UnsafePointer<Float>, _ rows: Range<Int>, _ errors: UnsafePointer<Float>,
+        _ feedback: UnsafeMutablePointer<Float>, _ grid: inout Grid
+    ) {
+        let (columns, width) = (factor.order.count, FeedbackFactor.width)
+        for start in stride(from: run.lowerBound, to: run.upperBound, by: width) {
+            let wide = min(width, run.upperBound - start)
+            factor.withPanel(start / width) { upper in
+                ck_gemm_panel(
+                    errors, columns, rows.count, run.lowerBound, upper, nil, feedback + start - run.lowerBound,
+                    run.count, wide)
+            }
+        }
+        for row in 0..<rows.count {
+            for position in run {
+                feedback[row * run.count + position - run.lowerBound] +=
+                    aims[row * columns + Int(factor.order[position])]
+            }
+        }
+        grid.begin(run, columns: factor.order[run], rows: rows, targets: feedback)
+    }
+
+    /// Chooses the codes of positions `run` in the panel `panel`.
+    private func chooseRun<Grid: FeedbackGrid>(
+        _ run: Range<Int>, of panel: Range<Int>, _ weights: UnsafePointer<Float>, _ aims: UnsafePointer<Float>,
+        _ rows: Range<Int>, _ errors: UnsafeMutablePointer<Float>, _ feedback: UnsafeMutablePointer<Float>,
+        _ targets: UnsafeMutablePointer<Lanes>, _ originals: UnsafeMutablePointer<Lanes>, _ grid: inout Grid,
+        begins: Bool, codes: UnsafeMutablePointer<UInt8>, stored: UnsafeMutablePointer<Float>
+    ) {
+        let (columns, width, lanes) = (factor.order.count, FeedbackFactor.width, Lanes.scalarCount)
+        let start = panel.lowerBound
+        let count = run.count
+        factor.order.withUnsafeBufferPointer { order in
+            factor.withPanel(start / width) { upper in
+                if begins {
+                    withUnsafeTemporaryAllocation(of: Float.self, capacity: rows.count * count) { wanted in
+                        guard let line = wanted.baseAddress else { return }
+                        for row in 0..<rows.count {
+                            for (index, position) in run.enumerated() {
+                                line[row * count + index] =
+                                    aims[row * columns + Int(order[position])]
+                                    + feedback[row * width + position - start]
+                            }
+                        }
+                        grid.begin(run, columns: factor.order[run], rows: rows, targets: line)
+                    }
+                }
+                for first in stride(from: 0, to: rows.count, by: lanes) {
+                    let filled = min(lanes, rows.count - first)
+                    for (index, position) in run.enumerated() {
+                        var (weight, target) = (Lanes.zero, Lanes.zero)
+                        let column = Int(order[position])
+                        for lane in 0..<filled {
+                            weight[lane] = weights[(first + lane) * columns + column]
+                            target[lane] =
+                                aims[(first + lane) * columns + column]
+                                + feedback[(first + lane) * width + position - start]
+                        }
+                        originals[index] = weight
+                        targets[index] = target
+                    }
+                    for (index, position) in run.enumerated() {
+                        let column = Int(order[position])
+                        let chosen = grid.choose(
+                            row: rows.lowerBound + first, targets: targets[index], weights: originals[index])
+                        let error = originals[index] - chosen.values
+                        let line = upper + position * width - start
+                        for later in index + 1..<max(count, index + 1) {
+                            targets[later] += error * line[run.lowerBound + later]
+                        }
+                        for lane in 0..<filled {
+                            let place = (first + lane) * columns
+                            errors[place + position] = error[lane]
+                            codes[place + column] = UInt8(truncatingIfNeeded: chosen.codes[lane])
+                            stored[place + column] = chosen.values[lane]
+                        }
+                    }
+                    // What the panel's later runs need of this one.
+                    for position in run.upperBound..<max(panel.upperBound, run.upperBound) {
+                        for lane in 0..<filled {
+                            var sum: Float = 0
+                            for before in run {
+                                sum +=
+                                    errors[(first + lane) * columns + before] * upper[before * width + position - start]
+                            }
+                            feedback[(first + lane) * width + position - start] += sum
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

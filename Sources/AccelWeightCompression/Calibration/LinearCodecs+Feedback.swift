@@ -1,0 +1,129 @@
+import AccelByteIO
+import AccelTensors
+
+extension ActivationStatistics {
+    /// By column, how much a squared error of a weight counts: the mean of the input's square; a trace for inputs that
+    /// were always zero.
+    var importance: [Float] { Self.floored(meanSquares) }
+
+    static func floored(_ squares: [Float]) -> [Float] {
+        let mean = squares.reduce(0) { $0 + Double($1) } / Double(max(squares.count, 1))
+        guard mean > 0 else { return squares.map { _ in 1 } }
+        // About 1, whatever the inputs' unit.
+        return squares.map { Float(max(Double($0) / mean, 1e-4)) }
+    }
+}
+
+extension LinearGridSearch {
+    /// How many codes further than the nearest one error feedback may go.
+    static let feedbackReach = 3
+
+    /// Why a code that error feedback chose cannot be right for a value `steps` from it; nil when it can.
+    func feedbackViolation(_ steps: Double, code: Int, reach: Int) -> String? {
+        // A value that the grid does not reach counts as the end of the grid.
+        let place = min(max(steps + Double(code), Double(codes.lowerBound)), Double(codes.upperBound))
+        guard steps.isFinite, abs(place - Double(code)) <= Double(reach) + LinearGrid.halfStep else {
+            return "is \(abs(steps)) steps from its stored value, more than \(reach) and a half"
+        }
+        return nil
+    }
+}
+
+extension WeightCodec {
+    /// How many codes further than the nearest one a stored code may be.
+    var reach: Int { method == .gptq ? LinearGridSearch.feedbackReach : 0 }
+}
+
+extension Int4Codec {
+    func encoding(
+        _ unit: Range<Int>, of source: StoredTensor, feedingBackBy statistics: ActivationStatistics,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
+        let columns = source.shape.columns
+        let (size, blocks) = (blockSize(source.shape), blocksPerRow(source.shape))
+        let factor = statistics.factor(FeedbackOrder(group: size), threads: 1)
+        let zeroBytes = Nibbles.byteCount(blocks)
+        var zeros = [UInt8](repeating: 0, count: unit.count * blocks)
+        return try zeros.withUnsafeMutableBufferPointer { zeros in
+            nonisolated(unsafe) let zeros = zeros
+            var grid = LinearFeedbackGrid(
+                run: size, search: search, importance: ActivationStatistics.floored(factor.pivots),
+                reach: LinearGridSearch.feedbackReach
+            ) { row, position, grid in
+                let block = Int(factor.order[position]) / size
+                search.scaleType.store(grid.scale, in: sections[1], at: (unit.lowerBound + row) * blocks + block)
+                zeros[row * blocks + block] = UInt8(truncatingIfNeeded: grid.zero)
+            }
+            let distortion = try source.feedingBack(unit, by: factor, on: &grid) { row, codes in
+                Nibbles.pack(codes, columns, into: sections[0], at: row * Nibbles.byteCount(columns))
+            }
+            if !isSymmetric, let start = zeros.baseAddress {
+                for (index, row) in unit.enumerated() {
+                    Nibbles.pack(start + index * blocks, blocks, into: sections[2], at: row * zeroBytes)
+                }
+            }
+            return distortion
+        }
+    }
+}
+
+extension Int8Codec {
+    func encoding(
+        _ unit: Range<Int>, of source: StoredTensor, feedingBackBy statistics: ActivationStatistics,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
+        let columns = source.shape.columns
+        let factor = statistics.factor(FeedbackOrder(group: 1), threads: 1)
+        let shared = isPerChannel ? nil : try sharedGrid(of: source)
+        var grid = LinearFeedbackGrid(
+            run: nil, search: search, importance: factor.byColumn(ActivationStatistics.floored(factor.pivots)),
+            reach: LinearGridSearch.feedbackReach, fixed: shared
+        ) { row, _, grid in store(grid, in: sections, at: isPerChannel ? unit.lowerBound + row : 0) }
+        return try source.feedingBack(unit, by: factor, on: &grid) { row, codes in
+            guard let target = sections[0].baseAddress else { return }
+            (target + row * columns).copyMemory(from: codes, byteCount: columns)
+        }
+    }
+}
+
+extension StoredTensor {
+    /// Runs error feedback over rows.
+    /// - Parameter store: takes the codes of each row.
+    func feedingBack(
+        _ unit: Range<Int>, by factor: FeedbackFactor, on grid: inout LinearFeedbackGrid,
+        _ store: (_ row: Int, _ codes: UnsafePointer<UInt8>) -> Void
+    ) throws -> Distortion {
+        let distortion = try feedingBack(rows: unit, by: factor, on: &grid, store)
+        if let (overflow, row) = grid.overflow {
+            throw error(overflow, index: (unit.lowerBound + row) * shape.columns)
+        }
+        return distortion
+    }
+
+    /// - Parameter store: takes the codes of each row.
+    func feedingBack<Grid: FeedbackGrid>(
+        rows unit: Range<Int>, by factor: FeedbackFactor, on grid: inout Grid,
+        _ store: (_ row: Int, _ codes: UnsafePointer<UInt8>) -> Void
+    ) throws -> Distortion {
+        let columns = shape.columns
+        let count = unit.count * columns
+        let weights = UnsafeMutableBufferPointer<Float>.allocate(capacity: 2 * count)
+        let codes = UnsafeMutablePointer<UInt8>.allocate(capacity: count)
+        defer {
+            weights.deallocate()
+            codes.deallocate()
+        }
+        var distortion = Distortion()
+        guard let start = weights.baseAddress else { return distortion }
+        try readFinite(elements(ofRows: unit), into: UnsafeMutableBufferPointer(start: start, count: count))
+        ErrorFeedback(factor: factor).run(start, rows: unit.count, grid: &grid, codes: codes, stored: start + count)
+        for (index, row) in unit.enumerated() {
+            store(row, codes + index * columns)
+            let place = start + index * columns
+            distortion.add(
+                UnsafeMutableBufferPointer(start: place, count: columns),
+                storedAs: UnsafeMutableBufferPointer(start: place + count, count: columns))
+        }
+        return distortion
+    }
+}

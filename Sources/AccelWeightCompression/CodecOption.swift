@@ -1,0 +1,172 @@
+import AccelByteIO
+
+/// One option of a codec, e.g. `bits` of `palette:bits=4`.
+public struct CodecOption: Hashable, Sendable {
+    public let name: String
+    /// The words it takes.
+    public let allowed: [String]
+    /// What it takes besides.
+    public let free: Free?
+    public let defaultValue: String
+    /// A specification names it even at its default: without it a reader would not know what is stored.
+    public let isAlwaysNamed: Bool
+    /// The encoder sets it for each weight.
+    public let isFilledIn: Bool
+    public let help: String
+
+    public init(
+        _ name: String, allowed: [String], free: Free? = nil, default value: String,
+        isAlwaysNamed: Bool = false, isFilledIn: Bool = false, help: String
+    ) {
+        self.name = name
+        self.allowed = allowed
+        self.free = free
+        self.defaultValue = value
+        self.isAlwaysNamed = isAlwaysNamed
+        self.isFilledIn = isFilledIn
+        self.help = help
+    }
+
+    /// Values that are no words.
+    public enum Free: Sendable {
+        /// 1, 2, ...
+        case integer
+        /// 0, 1, 2, ...
+        case count
+        /// Between 0 and 1.
+        case share
+        /// Above 0.
+        case number
+        /// n:m with 0 < n < m.
+        case pattern
+
+        /// The one spelling of the value, nil when it is none: `0.50` is `0.5`.
+        func canonical(_ text: String) -> String? {
+            switch self {
+            case .integer, .count:
+                return Int(text).flatMap { $0 >= (self == .count ? 0 : 1) && "\($0)" == text ? text : nil }
+            case .share, .number:
+                guard text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || ".-e".utf8.contains($0) }),
+                    let value = Double(text), value > 0,
+                    value < (self == .share ? 1 : Double(Float.greatestFiniteMagnitude))
+                else { return nil }
+                return "\(value)"
+            case .pattern:
+                let numbers = text.split(separator: ":", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
+                guard numbers.count == 2, 0 < numbers[0], numbers[0] < numbers[1], numbers[1] <= 1024 else {
+                    return nil
+                }
+                return "\(numbers[0]):\(numbers[1])"
+            }
+        }
+
+        var words: String {
+            switch self {
+            case .integer: "a positive integer"
+            case .count: "a count"
+            case .share: "a number between 0 and 1"
+            case .number: "a number above 0"
+            case .pattern: "N:M with N below M"
+            }
+        }
+
+        /// What stands for it in help.
+        public var placeholder: String {
+            switch self {
+            case .integer, .count: "N"
+            case .share, .number: "X"
+            case .pattern: "N:M"
+            }
+        }
+    }
+
+    /// The value as it is written, nil when the option does not take it.
+    func canonical(_ value: String) -> String? { allowed.contains(value) ? value : free?.canonical(value) }
+
+    var accepted: String { (allowed + (free.map { [$0.words] } ?? [])).joined(separator: ", ") }
+}
+
+/// A codec's name and a value for each of its options.
+public struct CodecOptionValues: Hashable, Sendable {
+    public let codec: String
+    /// Those of the codec that stores what this one leaves, from outside in: `int8` of `sparse:target=0.5+int8`.
+    public let inner: [CodecOptionValues]
+    private var values: [String: String]
+    private let options: [CodecOption]
+
+    /// - Parameter values: those given; the others take their defaults.
+    /// - Throws: `RequestError` for an option or a value that the codec does not take.
+    public init(
+        _ type: any WeightCodec.Type, _ given: [String: String] = [:], around inner: CodecOptionValues? = nil
+    ) throws {
+        self.init(defaultsOf: type, around: inner)
+        let names = options.map(\.name)
+        for (name, value) in given.sorted(by: { $0.key < $1.key }) {
+            guard let option = options.first(where: { $0.name == name }) else {
+                let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+                let known = names.isEmpty ? "it takes none" : "it takes \(names.joined(separator: ", "))"
+                throw RequestError("\(type.name) has no option \"\(name)\" (\(known))\(hint)")
+            }
+            guard let canonical = option.canonical(value) else {
+                throw RequestError("\(type.name): \(name) is \"\(value)\", but takes \(option.accepted)")
+            }
+            values[name] = canonical
+        }
+    }
+
+    /// Every option at its default.
+    init(defaultsOf type: any WeightCodec.Type, around inner: CodecOptionValues? = nil) {
+        codec = type.name
+        self.inner = inner.map { [$0] } ?? []
+        options = type.options
+        values = Dictionary(uniqueKeysWithValues: options.map { ($0.name, $0.defaultValue) })
+    }
+
+    /// These and those within, from outside in.
+    public var layers: [CodecOptionValues] { [self] + inner.flatMap(\.layers) }
+
+    /// The value of an option that the codec lists; empty for another.
+    public subscript(option: String) -> String { values[option] ?? "" }
+    /// The value as a number; nil when it is a word.
+    public func integer(_ option: String) -> Int? { Int(self[option]) }
+
+    /// The same but for one option, which the codec lists.
+    func replacing(_ option: String, by value: String) -> CodecOptionValues {
+        var copy = self
+        copy.values[option] = value
+        return copy
+    }
+
+    /// The same around another codec.
+    func replacing(inner: CodecOptionValues) -> CodecOptionValues {
+        CodecOptionValues(codec: codec, inner: [inner], values: values, options: options)
+    }
+
+    private init(codec: String, inner: [CodecOptionValues], values: [String: String], options: [CodecOption]) {
+        (self.codec, self.inner, self.values, self.options) = (codec, inner, values, options)
+    }
+
+    /// Canonical text, with the options that differ from their defaults or are always named: `palette:bits=4,group=16`.
+    public var specification: String {
+        let named = options.filter { $0.isAlwaysNamed || self[$0.name] != $0.defaultValue }
+        return ([text(of: named)] + inner.map(\.specification)).joined(separator: "+")
+    }
+    /// With every option written out, for keys and provenance.
+    public var fullSpecification: String {
+        ([text(of: options)] + inner.map(\.fullSpecification)).joined(separator: "+")
+    }
+    /// The same but for what an encoder fills in for each weight, for keys of what is still to be encoded.
+    public var fullRequest: String {
+        ([text(of: options.filter { !$0.isFilledIn })] + inner.map(\.fullRequest)).joined(separator: "+")
+    }
+    /// As it was asked for: without what an encoder filled in for one weight.
+    public var request: String {
+        let named = options.filter { !$0.isFilledIn && ($0.isAlwaysNamed || self[$0.name] != $0.defaultValue) }
+        return ([text(of: named)] + inner.map(\.request)).joined(separator: "+")
+    }
+
+    private func text(of options: [CodecOption]) -> String {
+        let parts = options.map { "\($0.name)=\(self[$0.name])" }
+        return parts.isEmpty ? codec : "\(codec):\(parts.joined(separator: ","))"
+    }
+}

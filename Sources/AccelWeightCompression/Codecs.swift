@@ -1,0 +1,77 @@
+import AccelByteIO
+
+/// The registry of codecs. A new codec is a file in `Codecs/` and a line here.
+public enum Codecs {
+    public static let all: [any WeightCodec.Type] = [
+        StoredCodec.self,
+        Float32Codec.self,
+        Float16Codec.self,
+        BFloat16Codec.self,
+        Int8Codec.self,
+        Int4Codec.self,
+        AffineCodec.self,
+        NF4Codec.self,
+        PaletteCodec.self,
+        VectorCodec.self,
+        SparseCodec.self,
+        OutlierCodec.self,
+    ]
+
+    /// Codecs around each other, at most.
+    private static let greatestDepth = 3
+
+    /// Reads a specification such as `palette:bits=4,group=16`, or one around another: `sparse:target=0.5+int8`.
+    /// - Throws: `RequestError` for an unknown codec, option, or value, with those it takes.
+    public static func codec(_ specification: String) throws -> any WeightCodec {
+        let layers = specification.split(separator: "+", omittingEmptySubsequences: false).map(String.init)
+        guard layers.count <= greatestDepth else {
+            throw RequestError("\(specification): at most \(greatestDepth) schemes go around each other")
+        }
+        var inner: CodecOptionValues?
+        for (index, layer) in layers.enumerated().reversed() {
+            inner = try values(layer, around: inner)
+            guard index == layers.count - 1 || type(named: layer).map({ $0.takesInner }) ?? false else {
+                let around = all.filter { $0.takesInner }.map { $0.name }.joined(separator: ", ")
+                throw RequestError("\(specification): \(layer) takes no scheme within it (there is \(around))")
+            }
+        }
+        guard let values = inner else { throw RequestError("there is no compression \"\"") }
+        return try codec(values)
+    }
+
+    /// The codec that `values` are the options of.
+    static func codec(_ values: CodecOptionValues) throws -> any WeightCodec {
+        guard let type = all.first(where: { $0.name == values.codec }) else {
+            throw RequestError("there is no compression \"\(values.codec)\"")
+        }
+        return try type.init(values)
+    }
+
+    private static func type(named layer: String) -> (any WeightCodec.Type)? {
+        let name = layer.prefix { $0 != ":" }
+        return all.first { $0.name == name }
+    }
+
+    /// The options of one codec, `palette:bits=4,group=16`.
+    private static func values(_ specification: String, around inner: CodecOptionValues?) throws -> CodecOptionValues {
+        guard let type = type(named: specification) else {
+            let names = all.map { $0.name }
+            let name = String(specification.prefix { $0 != ":" })
+            let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+            throw RequestError(
+                "there is no compression \"\(name)\" (there is \(names.joined(separator: ", ")))\(hint)")
+        }
+        let parts = specification.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        var given: [String: String] = [:]
+        for option in parts.count == 2 ? parts[1].split(separator: ",", omittingEmptySubsequences: false) : [] {
+            let sides = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard sides.count == 2, !sides[0].isEmpty else {
+                throw RequestError("\(specification): \"\(option)\" is not of the form option=value")
+            }
+            guard given.updateValue(sides[1], forKey: sides[0]) == nil else {
+                throw RequestError("\(specification): \(sides[0]) is given twice")
+            }
+        }
+        return try CodecOptionValues(type, given, around: inner)
+    }
+}

@@ -1,0 +1,175 @@
+import AccelByteIO
+public import AccelTensors
+import CAccelKernels
+
+/// Each weight as `scale * code + bias` with a code of `bits` bits, blocks of a row sharing a scale and a bias that are
+/// both floating-point numbers: what MLX calls affine, and other formats a scale with a floating-point zero point.
+///
+/// Sections: `codes` (unsigned; rows one after the other, each from a byte boundary, lowest bits first), `scales` and
+/// `biases` (one a block each, row-major).
+public struct AffineCodec: WeightCodec {
+    public static let name = "affine"
+    public static let options = [
+        CodecOption(
+            "bits", allowed: ["2", "3", "4", "5", "6", "8"], default: "4", isAlwaysNamed: true, help: "bits of a code"),
+        Blocks.option(default: "32"),
+        CodecOption(
+            "scales", allowed: ["float16", "float32"], default: "float16", help: "type of the scales and biases"),
+        CodecOption(
+            "fit", allowed: AffineFit.allCases.map(\.rawValue), default: AffineFit.mse.rawValue,
+            help:
+                "how scale and bias are found: mse: of least squared error, clipping the outermost; hqq: half-quadratic "
+                + "iterations of the bias, with less regard to large errors; minmax: reaching every weight"),
+    ]
+
+    public let values: CodecOptionValues
+    private let bits: Int
+    private let blocks: Blocks
+    private let search: AffineGridSearch
+
+    public init(_ values: CodecOptionValues) {
+        self.values = values
+        bits = values.integer("bits") ?? 4
+        blocks = Blocks(size: values.integer("block"))
+        search = AffineGridSearch(
+            top: (1 << bits) - 1, type: ScaleType(rawValue: values["scales"]) ?? .float16,
+            fit: AffineFit(rawValue: values["fit"]) ?? .mse)
+    }
+
+    public func objection(elementType: ElementType, shape: Shape) -> String? {
+        quantizationObjection(elementType, shape)
+    }
+
+    public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {
+        let perSection = shape.rows * blocks.perRow(shape) * search.type.byteCount
+        return [
+            SectionLayout("codes", byteCount: shape.rows * bytesPerRow(shape)),
+            SectionLayout("scales", byteCount: perSection), SectionLayout("biases", byteCount: perSection),
+        ]
+    }
+
+    private func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: bits) }
+
+    public func units(shape: Shape) -> [Range<Int>] { shape.rowBlocks(of: 1 << 18) }
+
+    /// A bias is a zero that is no integer: `scale * (code - offset)`. Where the scale is 0, all weights of the block are
+    /// the bias, which then is the scale of a code one above the offset.
+    public func form(of weight: CompressedTensor) -> WeightForm? {
+        let shape = weight.shape
+        let count = shape.rows * blocks.perRow(shape)
+        let biases = weight.sections[2].withBytes { bytes in (0..<count).map { search.type.load(bytes, at: $0) } }
+        var scales = weight.sections[1].withBytes { bytes in (0..<count).map { search.type.load(bytes, at: $0) } }
+        let offsets = scales.indices.map { scales[$0] == 0 ? -1 : -biases[$0] / scales[$0] }
+        for index in scales.indices where scales[index] == 0 { scales[index] = biases[index] }
+        return .affine(
+            AffineForm(
+                codes: PackedCodes(bits: bits, bytes: weight.sections[0], rows: shape.rows, columns: shape.columns),
+                isSigned: false, scales: scales, zeros: nil, offsets: offsets, scaleRows: shape.rows,
+                block: blocks.size(shape), scaleType: search.type == .float16 ? .float16 : .float32))
+    }
+
+    public func encode(
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
+        let shape = source.shape
+        let perRow = blocks.perRow(shape)
+        var distortion = Distortion()
+        try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(shape.columns, 1)) { codes in
+            try withUnsafeTemporaryAllocation(of: Float.self, capacity: max(shape.columns, 1)) { stored in
+                let codes = UnsafeMutableBufferPointer(rebasing: codes[..<shape.columns])
+                let stored = UnsafeMutableBufferPointer(rebasing: stored[..<shape.columns])
+                try source.forEachFiniteRow(unit) { row, values in
+                    for block in 0..<perRow {
+                        let columns = blocks.columns(of: block, shape)
+                        guard let grid = search.grid(for: UnsafeBufferPointer(rebasing: values[columns])) else {
+                            throw source.error(
+                                "needs a scale or bias beyond float16; store it with scales=float32",
+                                index: row * shape.columns + columns.lowerBound)
+                        }
+                        search.type.store(grid.scale, in: sections[1], at: row * perRow + block)
+                        search.type.store(grid.bias, in: sections[2], at: row * perRow + block)
+                        for column in columns {
+                            let code = grid.code(values[column])
+                            codes[column] = UInt8(truncatingIfNeeded: Int(code))
+                            stored[column] = grid.value(code)
+                        }
+                    }
+                    distortion.add(values, storedAs: stored)
+                    guard let target = sections[0].baseAddress else { return }
+                    BitPacking.pack(
+                        UnsafeBufferPointer(codes), bits: bits,
+                        into: (target + row * bytesPerRow(shape)).assumingMemoryBound(to: UInt8.self))
+                }
+            }
+        }
+        return distortion
+    }
+
+    private func grid(of weight: CompressedTensor, row: Int, block: Int) -> AffineGrid {
+        let index = row * blocks.perRow(weight.shape) + block
+        return AffineGrid(
+            scale: weight.sections[1].withBytes { search.type.load($0, at: index) },
+            bias: weight.sections[2].withBytes { search.type.load($0, at: index) }, top: search.top)
+    }
+
+    public func decode(
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+    ) {
+        let shape = weight.shape
+        guard shape.columns > 0, let target = target.baseAddress else { return }
+        weight.sections[0].withBytes { bytes in
+            guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+            withUnsafeTemporaryAllocation(of: Float.self, capacity: 256) { table in
+                withUnsafeTemporaryAllocation(of: UInt8.self, capacity: shape.columns) { codes in
+                    guard let entries = table.baseAddress else { return }
+                    for (index, row) in rows.enumerated() {
+                        let packed = start + row * bytesPerRow(shape)
+                        if bits != 4 { BitPacking.unpack(packed, bits: bits, into: codes) }
+                        for block in 0..<blocks.perRow(shape) {
+                            let grid = grid(of: weight, row: row, block: block)
+                            let columns = blocks.columns(of: block, shape)
+                            let out = target + index * shape.columns
+                            guard bits <= 4 || columns.count > 64 else {
+                                for column in columns { out[column] = grid.value(Float(codes[column])) }
+                                continue
+                            }
+                            for code in 0...search.top { entries[code] = grid.value(Float(code)) }
+                            if bits == 4 {
+                                ck_decode_palette4(
+                                    packed, columns.lowerBound, entries, out + columns.lowerBound, columns.count)
+                            } else {
+                                for column in columns { out[column] = entries[Int(codes[column])] }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    public func violation(
+        _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
+    ) -> (index: Int, reason: String)? {
+        let shape = weight.shape
+        return withUnsafeTemporaryAllocation(of: Float.self, capacity: max(shape.columns, 1)) { values in
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(shape.columns, 1)) { codes in
+                let codes = UnsafeMutableBufferPointer(rebasing: codes[..<shape.columns])
+                for row in rows {
+                    source.readFloats(source.elements(ofRows: row..<row + 1), into: values)
+                    weight.sections[0].withBytes { bytes in
+                        guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+                        BitPacking.unpack(start + row * bytesPerRow(shape), bits: bits, into: codes)
+                    }
+                    for column in 0..<shape.columns {
+                        let grid = grid(of: weight, row: row, block: column / blocks.size(shape))
+                        if let reason = grid.violation(of: values[column], code: Int(codes[column])) {
+                            return (row * shape.columns + column, reason)
+                        }
+                    }
+                }
+                return nil
+            }
+        }
+    }
+}

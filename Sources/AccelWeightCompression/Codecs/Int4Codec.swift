@@ -1,0 +1,181 @@
+import AccelByteIO
+public import AccelTensors
+import CAccelKernels
+
+/// Each weight as a 4-bit integer, blocks of a row sharing a scale: `scale * (code - zero)`, rounded to nearest (ties to
+/// even) of the true quotient by the stored scale. The last block of a row may be smaller.
+///
+/// Sections: `codes` (two's complement nibbles; rows one after the other, each from a byte boundary, lower nibble first),
+/// `scales` (one a block, row-major), and for `mode=asymmetric` `zeros` (one nibble for each scale, packed like codes).
+public struct Int4Codec: WeightCodec {
+    public static let name = "int4"
+    public static let options = [
+        CodecOption(
+            "block", allowed: ["16", "32", "64", "128", "channel"], default: "32",
+            help: "weights of a row that share a scale; channel: the whole row"),
+        CodecOption(
+            "mode", allowed: ["symmetric", "asymmetric"], default: "symmetric",
+            help: "symmetric: codes about 0; asymmetric: codes -8 to 7 about a stored zero point"),
+        CodecOption(
+            "range", allowed: ["7", "8"], default: "8",
+            help: "symmetric codes: 7: -7 to 7; 8: -8 to 7, with the better sign of the scale"),
+        CodecOption("scales", allowed: ["float16", "float32"], default: "float16", help: "type of the scales"),
+        ScaleFit.option(default: .mse),
+        CalibrationMethod.option,
+    ]
+
+    public let values: CodecOptionValues
+    public let isSymmetric: Bool
+    private let block: Int?
+    let search: LinearGridSearch
+
+    /// - Throws: `RequestError` for `range` beside `mode=asymmetric`, which has one range only.
+    public init(_ values: CodecOptionValues) throws {
+        self.values = values
+        block = values.integer("block")
+        isSymmetric = values["mode"] == "symmetric"
+        if !isSymmetric, values["range"] != "8" {
+            throw RequestError("int4: mode=asymmetric has codes -8 to 7; leave range out")
+        }
+        search = LinearGridSearch(
+            codes: isSymmetric && values["range"] == "7" ? -7...7 : -8...7, isSymmetric: isSymmetric,
+            scaleType: ScaleType(rawValue: values["scales"]) ?? .float16,
+            fit: ScaleFit(rawValue: values["fit"]) ?? .mse)
+    }
+
+    /// How many weights of a row share a scale.
+    public func blockSize(_ shape: Shape) -> Int { max(min(block ?? shape.columns, shape.columns), 1) }
+    /// How many scales a row has.
+    public func blocksPerRow(_ shape: Shape) -> Int { (shape.columns + blockSize(shape) - 1) / blockSize(shape) }
+
+    public func objection(elementType: ElementType, shape: Shape) -> String? {
+        quantizationObjection(elementType, shape)
+    }
+
+    public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {
+        let blocks = blocksPerRow(shape)
+        return [
+            SectionLayout("codes", byteCount: shape.rows * Nibbles.byteCount(shape.columns)),
+            SectionLayout("scales", byteCount: shape.rows * blocks * search.scaleType.byteCount),
+        ] + (isSymmetric ? [] : [SectionLayout("zeros", byteCount: shape.rows * Nibbles.byteCount(blocks))])
+    }
+
+    public func units(shape: Shape) -> [Range<Int>] { shape.rowBlocks(of: 1 << 18) }
+
+    public func encode(
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
+        if method == .gptq, let statistics {
+            return try encoding(unit, of: source, feedingBackBy: statistics, into: sections)
+        }
+        let columns = source.shape.columns
+        let (size, blocks) = (blockSize(source.shape), blocksPerRow(source.shape))
+        let importance = method == .weighted ? statistics?.importance : nil
+        let rows = importance == nil ? LinearRows(source, search) : nil
+        var distortion = Distortion()
+        try withUnsafeTemporaryAllocation(of: Float.self, capacity: max(columns, 1)) { stored in
+            try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: columns + blocks + 1) { codes in
+                let zeros = UnsafeMutableBufferPointer(rebasing: codes[columns..<columns + blocks])
+                for index in unit {
+                    if let rows, let errors = quickly(index, rows, source.shape, sections) {
+                        distortion.merge(errors)
+                        continue
+                    }
+                    try source.forEachFiniteRow(index..<index + 1) { index, row in
+                        guard let values = row.baseAddress, let back = stored.baseAddress, let start = codes.baseAddress
+                        else { return }
+                        for block in 0..<blocks {
+                            let part = block * size..<min((block + 1) * size, columns)
+                            let grid = try source.grid(
+                                search, for: UnsafeBufferPointer(rebasing: row[part]), weights: importance?[part],
+                                firstIndex: index * columns + part.lowerBound)
+                            search.scaleType.store(grid.scale, in: sections[1], at: index * blocks + block)
+                            zeros[block] = UInt8(truncatingIfNeeded: grid.zero)
+                            grid.encode(
+                                values + part.lowerBound, part.count, within: search.codes,
+                                codes: start + part.lowerBound, stored: back + part.lowerBound)
+                        }
+                        Nibbles.pack(start, columns, into: sections[0], at: index * Nibbles.byteCount(columns))
+                        if !isSymmetric, let zeros = zeros.baseAddress {
+                            Nibbles.pack(zeros, blocks, into: sections[2], at: index * Nibbles.byteCount(blocks))
+                        }
+                        distortion.add(row, storedAs: UnsafeMutableBufferPointer(rebasing: stored[..<columns]))
+                    }
+                }
+            }
+        }
+        return distortion
+    }
+
+    private func quickly(
+        _ row: Int, _ rows: LinearRows, _ shape: Shape, _ sections: [UnsafeMutableRawBufferPointer]
+    ) -> Distortion? {
+        guard let codes = sections[0].baseAddress, let scales = sections[1].baseAddress else { return nil }
+        let scaleBytes = blocksPerRow(shape) * search.scaleType.byteCount
+        return rows.encodeNibbles(
+            row, block: blockSize(shape),
+            into: (codes + row * Nibbles.byteCount(shape.columns)).assumingMemoryBound(to: UInt8.self),
+            scales: (scales + row * scaleBytes).assumingMemoryBound(to: UInt8.self))
+    }
+
+    private func grid(of weight: CompressedTensor, row: Int, block: Int) -> LinearGrid {
+        let blocks = blocksPerRow(weight.shape)
+        let zero =
+            isSymmetric
+            ? 0 : weight.sections[2].withBytes { Nibbles.signed($0, from: row * Nibbles.byteCount(blocks), at: block) }
+        return LinearGrid(
+            scale: weight.sections[1].withBytes { search.scaleType.load($0, at: row * blocks + block) }, zero: zero)
+    }
+
+    public func decode(
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+    ) {
+        let columns = weight.shape.columns
+        let (size, blocks) = (blockSize(weight.shape), blocksPerRow(weight.shape))
+        weight.sections[0].withBytes { codes in
+            withUnsafeTemporaryAllocation(of: Float.self, capacity: 16) { table in
+                guard let start = codes.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                    let target = target.baseAddress, let values = table.baseAddress
+                else { return }
+                for (index, row) in rows.enumerated() {
+                    let codes = start + row * Nibbles.byteCount(columns)
+                    for block in 0..<blocks {
+                        let grid = grid(of: weight, row: row, block: block)
+                        let zero = Float(grid.zero)
+                        for code in 0..<8 {
+                            values[code] = grid.scale * (Float(code) - zero)
+                            values[code + 8] = grid.scale * (Float(code - 8) - zero)
+                        }
+                        let first = block * size
+                        ck_decode_palette4(
+                            codes, first, values, target + index * columns + first, min(size, columns - first))
+                    }
+                }
+            }
+        }
+    }
+
+    public func violation(
+        _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
+    ) -> (index: Int, reason: String)? {
+        let columns = weight.shape.columns
+        let size = blockSize(weight.shape)
+        return weight.sections[0].withBytes { codes in
+            withUnsafeTemporaryAllocation(of: Float.self, capacity: max(columns, 1)) { row in
+                for index in rows {
+                    source.readFloats(index * columns..<(index + 1) * columns, into: row)
+                    var grid = LinearGrid(scale: 1, zero: 0)
+                    for column in 0..<columns {
+                        if column % size == 0 { grid = self.grid(of: weight, row: index, block: column / size) }
+                        let code = Nibbles.signed(codes, from: index * Nibbles.byteCount(columns), at: column)
+                        if let reason = search.violation(of: row[column], code: code, on: grid, reach: reach) {
+                            return (index * columns + column, reason)
+                        }
+                    }
+                }
+                return nil
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+import AccelByteIO
+public import AccelTensors
+import CAccelKernels
+
+/// Each weight as an 8-bit integer: `scale * (code - zero)`, rounded to nearest (ties to even) of the true quotient by the
+/// stored scale.
+///
+/// Sections: `codes` (one signed byte a weight, row-major), `scales` (one a row, or one), and for `mode=asymmetric`
+/// `zeros` (one signed byte for each scale).
+public struct Int8Codec: WeightCodec {
+    public static let name = "int8"
+    public static let options = [
+        CodecOption(
+            "axis", allowed: ["channel", "tensor"], default: "channel",
+            help: "what shares a scale: an output channel, or all"),
+        CodecOption(
+            "mode", allowed: ["symmetric", "asymmetric"], default: "symmetric",
+            help: "symmetric: codes -127 to 127 about 0; asymmetric: -128 to 127 about a stored zero point"),
+        // A scale serves a whole channel, so float32 costs some hundredths of a bit a weight, and fits weights of any size.
+        CodecOption("scales", allowed: ["float32", "float16"], default: "float32", help: "type of the scales"),
+        ScaleFit.option(default: .absmax),
+        CalibrationMethod.option,
+    ]
+
+    public let values: CodecOptionValues
+    /// Each row has its scale; else there is one for the tensor.
+    public let isPerChannel: Bool
+    public let isSymmetric: Bool
+    let search: LinearGridSearch
+
+    public init(_ values: CodecOptionValues) {
+        self.values = values
+        isPerChannel = values["axis"] == "channel"
+        isSymmetric = values["mode"] == "symmetric"
+        search = LinearGridSearch(
+            codes: isSymmetric ? -127...127 : -128...127, isSymmetric: isSymmetric,
+            scaleType: ScaleType(rawValue: values["scales"]) ?? .float32,
+            fit: ScaleFit(rawValue: values["fit"]) ?? .absmax)
+    }
+
+    public func objection(elementType: ElementType, shape: Shape) -> String? {
+        quantizationObjection(elementType, shape)
+    }
+
+    public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {
+        let scales = isPerChannel ? shape.rows : 1
+        return [
+            SectionLayout("codes", byteCount: shape.count),
+            SectionLayout("scales", byteCount: scales * search.scaleType.byteCount),
+        ] + (isSymmetric ? [] : [SectionLayout("zeros", byteCount: scales)])
+    }
+
+    public func units(shape: Shape) -> [Range<Int>] {
+        isPerChannel ? shape.rowBlocks(of: 1 << 18) : [0..<shape.rows]
+    }
+
+    public func encode(
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
+        if method == .gptq, let statistics {
+            return try encoding(unit, of: source, feedingBackBy: statistics, into: sections)
+        }
+        let columns = source.shape.columns
+        let importance = method == .weighted && isPerChannel ? statistics?.importance : nil
+        var distortion = Distortion()
+        let shared = isPerChannel ? nil : try sharedGrid(of: source)
+        if let shared { store(shared, in: sections, at: 0) }
+        guard let codes = sections[0].baseAddress?.assumingMemoryBound(to: UInt8.self) else { return distortion }
+        let rows = importance == nil ? LinearRows(source, search) : nil
+        try withUnsafeTemporaryAllocation(of: Float.self, capacity: max(columns, 1)) { stored in
+            for index in unit {
+                let codes = codes + index * columns
+                if let (grid, errors) = rows?.encodeBytes(index, grid: shared, into: codes) {
+                    if isPerChannel { store(grid, in: sections, at: index) }
+                    distortion.merge(errors)
+                    continue
+                }
+                try source.forEachFiniteRow(index..<index + 1) { index, row in
+                    let grid =
+                        try shared
+                        ?? source.grid(
+                            search, for: UnsafeBufferPointer(row), weights: importance?[...],
+                            firstIndex: index * columns)
+                    if isPerChannel { store(grid, in: sections, at: index) }
+                    guard let values = row.baseAddress, let back = stored.baseAddress else { return }
+                    grid.encode(values, columns, within: search.codes, codes: codes, stored: back)
+                    distortion.add(row, storedAs: UnsafeMutableBufferPointer(rebasing: stored[..<columns]))
+                }
+            }
+        }
+        return distortion
+    }
+
+    func sharedGrid(of source: StoredTensor) throws -> LinearGrid {
+        if search.fit == .mse {
+            let values = try [Float](unsafeUninitializedCapacity: source.shape.count) { target, count in
+                count = source.shape.count
+                try source.readFinite(0..<count, into: target)
+            }
+            return try values.withUnsafeBufferPointer { try source.grid(search, for: $0, firstIndex: 0) }
+        }
+        var (low, high) = (Float(0), Float(0))
+        try source.forEachFiniteRow(0..<source.shape.rows) { _, row in
+            let (rowLow, rowHigh) = search.extremes(UnsafeBufferPointer(row))
+            (low, high) = (min(low, rowLow), max(high, rowHigh))
+        }
+        do { return try search.grid(low: low, high: high) } catch { throw source.error(error, index: nil) }
+    }
+
+    func store(_ grid: LinearGrid, in sections: [UnsafeMutableRawBufferPointer], at index: Int) {
+        search.scaleType.store(grid.scale, in: sections[1], at: index)
+        if !isSymmetric { sections[2][index] = UInt8(truncatingIfNeeded: grid.zero) }
+    }
+
+    func grid(of weight: CompressedTensor, row: Int) -> LinearGrid {
+        let index = isPerChannel ? row : 0
+        let zero = isSymmetric ? 0 : weight.sections[2].withBytes { Int(Int8(bitPattern: $0[index])) }
+        return LinearGrid(scale: weight.sections[1].withBytes { search.scaleType.load($0, at: index) }, zero: zero)
+    }
+
+    public func decode(
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+    ) {
+        let columns = weight.shape.columns
+        weight.sections[0].withBytes { codes in
+            guard let start = codes.baseAddress, let target = target.baseAddress else { return }
+            for (index, row) in rows.enumerated() {
+                let grid = grid(of: weight, row: row)
+                ck_decode_int8(
+                    (start + row * columns).assumingMemoryBound(to: Int8.self), grid.scale, Float(grid.zero),
+                    target + index * columns, columns)
+            }
+        }
+    }
+
+    public func violation(
+        _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
+    ) -> (index: Int, reason: String)? {
+        let columns = weight.shape.columns
+        return weight.sections[0].withBytes { codes in
+            withUnsafeTemporaryAllocation(of: Float.self, capacity: max(columns, 1)) { row in
+                for index in rows {
+                    let grid = grid(of: weight, row: index)
+                    source.readFloats(index * columns..<(index + 1) * columns, into: row)
+                    for column in 0..<columns {
+                        let code = Int(Int8(bitPattern: codes[index * columns + column]))
+                        if let reason = search.violation(of: row[column], code: code, on: grid, reach: reach) {
+                            return (index * columns + column, reason)
+                        }
+                    }
+                }
+                return nil
+            }
+        }
+    }
+}
+
+extension LinearGridSearch {
+    /// Why `code` cannot be the nearest to `value`; nil when it can.
+    /// - Parameter reach: how many codes further than the nearest it may lie.
+    func violation(of value: Float, code: Int, on grid: LinearGrid, reach: Int = 0) -> String? {
+        guard codes.contains(code) else { return "has the code \(code), outside of \(codes)" }
+        let steps = grid.steps(from: code, to: value)
+        if reach > 0 { return feedbackViolation(steps, code: code, reach: reach) }
+        if fit == .mse, code == codes.lowerBound && steps < 0 || code == codes.upperBound && steps > 0 { return nil }
+        // Not "steps > ...": a scale that is no number is a violation too.
+        return abs(steps) <= LinearGrid.halfStep
+            ? nil : "is \(abs(steps)) steps from its stored value, more than half a step"
+    }
+}
+
+extension StoredTensor {
+    /// The grid for values that start at element `firstIndex`.
+    func grid(
+        _ search: LinearGridSearch, for values: UnsafeBufferPointer<Float>, weights: ArraySlice<Float>? = nil,
+        firstIndex: Int
+    ) throws -> LinearGrid {
+        do {
+            guard let weights else { return try search.grid(for: values) }
+            return try weights.withUnsafeBufferPointer { try search.grid(for: values, weights: $0.baseAddress) }
+        } catch let overflow as LinearGridSearch.Overflow {
+            let largest = values.indices.max { abs(values[$0]) < abs(values[$1]) } ?? 0
+            throw error(overflow, index: firstIndex + largest)
+        }
+    }
+
+    func error(_ overflow: LinearGridSearch.Overflow, index: Int?) -> FormatError {
+        error("needs a scale of \(Float(overflow.needed)), beyond float16; store it with scales=float32", index: index)
+    }
+}

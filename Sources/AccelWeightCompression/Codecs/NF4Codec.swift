@@ -1,0 +1,163 @@
+import AccelByteIO
+public import AccelTensors
+import CAccelKernels
+
+/// Each weight as the number of an entry in the table of NormalFloat-4 (Dettmers et al., "QLoRA", 2023): 16 quantiles of a
+/// normal distribution from -1 to 1, times a scale that a block of a row shares.
+///
+/// Sections: `codes` (nibbles; rows one after the other, each from a byte boundary, lower nibble first), `scales` (one a
+/// block, row-major; a negative one turns the table round).
+public struct NF4Codec: WeightCodec {
+    public static let name = "nf4"
+    public static let options = [
+        Blocks.option(default: "32"),
+        CodecOption("scales", allowed: ["float16", "float32"], default: "float16", help: "type of the scales"),
+        ScaleFit.option(default: .mse),
+    ]
+    /// The entries, ascending.
+    public static let table: [Float] = [
+        -1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334,
+        -0.09105003625154495, 0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224,
+        0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1,
+    ]
+    private static let palette = Palette(table)
+    /// How far the largest magnitude is stretched beyond the table's end, with either sign.
+    private static let ratios = SIMD16<Float>(
+        0.9, 0.95, 1, 1.05, 1.1, 1.15, 1.2, 1.25, -0.9, -0.95, -1, -1.05, -1.1, -1.15, -1.2, -1.25)
+
+    public let values: CodecOptionValues
+    private let blocks: Blocks
+    private let scaleType: ScaleType
+    private let fit: ScaleFit
+
+    public init(_ values: CodecOptionValues) {
+        self.values = values
+        blocks = Blocks(size: values.integer("block"))
+        scaleType = ScaleType(rawValue: values["scales"]) ?? .float16
+        fit = ScaleFit(rawValue: values["fit"]) ?? .mse
+    }
+
+    public func form(of weight: CompressedTensor) -> WeightForm? {
+        let shape = weight.shape
+        let scales = weight.sections[1].withBytes { bytes in
+            (0..<shape.rows * blocks.perRow(shape)).map { scaleType.load(bytes, at: $0) }
+        }
+        return .palette(
+            PaletteForm(
+                codes: PackedCodes(bits: 4, bytes: weight.sections[0], rows: shape.rows, columns: shape.columns),
+                tables: [Self.table], rowsPerTable: max(shape.rows, 1),
+                scales: BlockScales(values: scales, block: blocks.size(shape))))
+    }
+
+    public func objection(elementType: ElementType, shape: Shape) -> String? {
+        quantizationObjection(elementType, shape)
+    }
+
+    public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {
+        [
+            SectionLayout("codes", byteCount: shape.rows * Nibbles.byteCount(shape.columns)),
+            SectionLayout("scales", byteCount: shape.rows * blocks.perRow(shape) * scaleType.byteCount),
+        ]
+    }
+
+    public func units(shape: Shape) -> [Range<Int>] { shape.rowBlocks(of: 1 << 18) }
+
+    public func encode(
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
+        let shape = source.shape
+        let perRow = blocks.perRow(shape)
+        var distortion = Distortion()
+        try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(shape.columns, 1)) { codes in
+            try source.forEachFiniteRow(unit) { row, values in
+                for block in 0..<perRow {
+                    let columns = blocks.columns(of: block, shape)
+                    let part = UnsafeBufferPointer(rebasing: values[columns])
+                    let scale = try scale(for: part) { reason, index in
+                        source.error(reason, index: row * shape.columns + columns.lowerBound + index)
+                    }
+                    scaleType.store(scale, in: sections[1], at: row * perRow + block)
+                    distortion.merge(
+                        Self.palette.encode(
+                            part, scale: scale, into: UnsafeMutableBufferPointer(rebasing: codes[columns])))
+                }
+                guard let start = codes.baseAddress else { return }
+                Nibbles.pack(start, shape.columns, into: sections[0], at: row * Nibbles.byteCount(shape.columns))
+            }
+        }
+        return distortion
+    }
+
+    private func scale(
+        for values: UnsafeBufferPointer<Float>, error: (_ reason: String, _ index: Int) -> FormatError
+    ) throws -> Float {
+        let (low, high) = values.extremes
+        let largest = max(-low, high)
+        guard largest > 0 else { return 1 }
+        var bound = scaleType.rounded(largest)
+        if bound == 0 { bound = scaleType.next(after: 0) }
+        guard bound.isFinite else {
+            throw error(
+                "needs a scale of \(largest), beyond float16; store it with scales=float32",
+                values.firstIndex { abs($0) == largest } ?? 0)
+        }
+        guard fit == .mse, largest > 1e-30, largest < 1e30 else { return bound }
+        return scaleType.refined(largest / Self.ratios, bounds: (bound, -bound)) { scales in
+            ScaleSums(scales: scales) { inverses, products, squares in
+                ck_try_table_scales(
+                    values.baseAddress, values.count, inverses, Self.table, Self.palette.bounds, products, squares)
+            }
+        }
+    }
+
+    public func decode(
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+    ) {
+        let shape = weight.shape
+        weight.sections[0].withBytes { codes in
+            weight.sections[1].withBytes { scales in
+                withUnsafeTemporaryAllocation(of: Float.self, capacity: 16) { entries in
+                    guard let codes = codes.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                        let target = target.baseAddress, let entries = entries.baseAddress
+                    else { return }
+                    for (index, row) in rows.enumerated() {
+                        for block in 0..<blocks.perRow(shape) {
+                            let scale = scaleType.load(scales, at: row * blocks.perRow(shape) + block)
+                            for code in 0..<16 { entries[code] = scale * Self.table[code] }
+                            let columns = blocks.columns(of: block, shape)
+                            ck_decode_palette4(
+                                codes + row * Nibbles.byteCount(shape.columns), columns.lowerBound, entries,
+                                target + index * shape.columns + columns.lowerBound, columns.count)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    public func violation(
+        _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
+    ) -> (index: Int, reason: String)? {
+        let shape = weight.shape
+        return weight.sections[0].withBytes { codes in
+            weight.sections[1].withBytes { scales in
+                withUnsafeTemporaryAllocation(of: Float.self, capacity: max(shape.columns, 1)) { values in
+                    for row in rows {
+                        source.readFloats(source.elements(ofRows: row..<row + 1), into: values)
+                        for column in 0..<shape.columns {
+                            let block = column / blocks.size(shape)
+                            let scale = scaleType.load(scales, at: row * blocks.perRow(shape) + block)
+                            let code = Nibbles.unsigned(
+                                codes, from: row * Nibbles.byteCount(shape.columns), at: column)
+                            if !Self.palette.isNearest(code, to: values[column], scale: scale) {
+                                return (row * shape.columns + column, "has a code that is not the nearest entry's")
+                            }
+                        }
+                    }
+                    return nil
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,341 @@
+import AccelByteIO
+public import AccelTensors
+import CAccelKernels
+
+/// Each weight as the number of an entry in a small table of values: one table for the tensor, or one for each group of
+/// output channels. The tables are the optimum (exact k-means), so no other table of that size has less squared error.
+///
+/// Sections: `codes` (rows one after the other, each from a byte boundary, lowest bits first), `palettes` (2^bits
+/// ascending entries for each group; entries that are not needed repeat the last; with `entries=int8` a float32 before them,
+/// which they are multiplied by), and for `scale=channel` `scales`
+/// (float32, one a row; the entries are then of rows divided by their scale).
+public struct PaletteCodec: WeightCodec {
+    public static let name = "palette"
+    public static let options = [
+        CodecOption(
+            "bits", allowed: ["1", "2", "3", "4", "6", "8"], default: "4", isAlwaysNamed: true, help: "bits of a code"),
+        CodecOption(
+            "group", allowed: ["tensor"], free: .integer, default: "tensor",
+            help: "output channels that share a table; the last group may be smaller"),
+        CodecOption(
+            "scale", allowed: ["none", "channel"], default: "none",
+            help: "channel: each output channel is divided by its largest magnitude first"),
+        CodecOption(
+            "entries", allowed: ["float32", "float16", "int8"], default: "float32",
+            help:
+                "type of the tables; float16 halves them at a relative error of 2^-12 in each entry; int8: with a scale "
+                + "for each table"),
+        CalibrationMethod.option,
+    ]
+
+    public let values: CodecOptionValues
+    let bits: Int
+    /// Rows that share a table; nil for all of them.
+    let group: Int?
+    let hasScales: Bool
+    let entryType: ElementType
+
+    public init(_ values: CodecOptionValues) throws {
+        self.values = values
+        bits = values.integer("bits") ?? 4
+        group = values.integer("group")
+        hasScales = values["scale"] == "channel"
+        switch values["entries"] {
+        case "float16": entryType = .float16
+        case "int8": entryType = .int8
+        default: entryType = .float32
+        }
+    }
+
+    public func objection(elementType: ElementType, shape: Shape) -> String? {
+        quantizationObjection(elementType, shape)
+    }
+
+    public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {
+        let codes = SectionLayout("codes", byteCount: shape.rows * bytesPerRow(shape))
+        let palettes = SectionLayout("palettes", byteCount: shape.groupCount(group) * bytesPerPalette)
+        return [codes, palettes] + (hasScales ? [SectionLayout("scales", byteCount: shape.rows * 4)] : [])
+    }
+
+    public func units(shape: Shape) -> [Range<Int>] { shape.rowGroups(group) }
+
+    var size: Int { 1 << bits }
+    /// How many codes further than the nearest one error feedback may go: never over more than a quarter of the table.
+    private var reach: Int { method == .gptq ? max(1, min(3, size / 8)) : 0 }
+    /// Integers come after their scale, a float32.
+    private var bytesPerPalette: Int { size * entryType.byteCount + (entryType == .int8 ? 4 : 0) }
+    func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: bits) }
+    func groupIndex(_ row: Int) -> Int { group.map { row / $0 } ?? 0 }
+
+    public func encode(
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
+        try encode(unit, of: source, given: statistics, threads: 1, into: sections)
+    }
+
+    public func encode(
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?, threads: Int,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
+        let statistics = method.isToldOfInputs ? statistics : nil
+        if statistics == nil,
+            let distortion = try encodingHalves(unit, of: source, threads: threads, into: sections)
+        {
+            return distortion
+        }
+        var scales: [Float] = []
+        let centers: [Double]
+        let factor = method == .gptq ? statistics?.factor(FeedbackOrder(group: 1), threads: 1) : nil
+        if hasScales || statistics != nil {
+            if hasScales { try source.forEachFiniteRow(unit) { _, row in scales.append(Self.scale(row)) } }
+            centers = try weightedCenters(
+                unit, of: source, scales: scales,
+                importance: factor.map { $0.byColumn(ActivationStatistics.floored($0.pivots)) }
+                    ?? statistics?.importance)
+            if hasScales {
+                sections[2].withMemoryRebound(to: Float.self) { target in
+                    for (index, row) in unit.enumerated() { target[row] = scales[index] }
+                }
+            }
+        } else {
+            centers = try self.centers(unit, of: source, threads: threads)
+        }
+        let palette = Palette(try store(centers, group: groupIndex(unit.lowerBound), in: sections[1], of: source))
+        let (blocks, rowScales) = (source.rowBlocks(of: 1 << 17, in: unit), scales)
+        guard let target = sections[0].baseAddress.map(SharedBytes.init) else { return Distortion() }
+        let parts = try Parallel.map(blocks.count, threads: threads) { index in
+            if let factor {
+                let (rows, first) = (blocks[index], unit.lowerBound)
+                let scales = hasScales ? rowScales[rows.lowerBound - first..<rows.upperBound - first] : []
+                var grid = PaletteFeedbackGrid(palette, reach: reach, scales: Array(scales))
+                return try source.feedingBack(rows: rows, by: factor, on: &grid) { row, codes in
+                    BitPacking.pack(
+                        UnsafeBufferPointer(start: codes, count: source.shape.columns), bits: bits,
+                        into: (target.start + row * bytesPerRow(source.shape)).assumingMemoryBound(to: UInt8.self))
+                }
+            }
+            return try encode(blocks[index], of: source, with: palette, into: target) {
+                hasScales ? rowScales[$0 - unit.lowerBound] : 1
+            }
+        }
+        return parts.reduce(into: Distortion()) { $0.merge($1) }
+    }
+
+    private func encode(
+        _ rows: Range<Int>, of source: StoredTensor, with palette: Palette, into target: SharedBytes,
+        scale: (_ row: Int) -> Float
+    ) throws -> Distortion {
+        let columns = source.shape.columns
+        var distortion = Distortion()
+        try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(columns, 1)) { codes in
+            let codes = UnsafeMutableBufferPointer(rebasing: codes[..<columns])
+            try source.forEachFiniteRow(rows) { row, values in
+                distortion.merge(palette.encode(UnsafeBufferPointer(values), scale: scale(row), into: codes))
+                guard columns > 0 else { return }
+                BitPacking.pack(
+                    UnsafeBufferPointer(codes), bits: bits,
+                    into: (target.start + row * bytesPerRow(source.shape)).assumingMemoryBound(to: UInt8.self))
+            }
+        }
+        return distortion
+    }
+
+    private func centers(_ unit: Range<Int>, of source: StoredTensor, threads: Int) throws -> [Double] {
+        let elements = source.elements(ofRows: unit)
+        if elements.count >= CellSearch.leastCount {
+            // The sums of cells depend on the cut into parts, so that must not depend on the threads.
+            let parts = source.rowBlocks(of: 1 << 21, in: unit)
+            if let centers = try CellSearch.centers(
+                count: elements.count, k: size, parts: parts.count, threads: threads,
+                { part, body in source.forEachBlock(parts[part], body) })
+            {
+                return centers
+            }
+        }
+        return try withPoints(elements.count) { points in
+            try source.readFinite(elements, into: points)
+            return ExactKMeans.centers(of: points, k: size)
+        }
+    }
+
+    private func withPoints<Result>(
+        _ count: Int, _ body: (UnsafeMutableBufferPointer<Float>) throws -> Result
+    ) rethrows -> Result {
+        let points = UnsafeMutableBufferPointer<Float>.allocate(capacity: count)
+        defer { points.deallocate() }
+        return try body(points)
+    }
+
+    /// The row's largest magnitude; 1 for a row of zeros.
+    private static func scale(_ row: UnsafeMutableBufferPointer<Float>) -> Float {
+        var largest: Float = 0
+        for value in row { largest = max(largest, abs(value)) }
+        return largest > 0 ? largest : 1
+    }
+
+    /// Centers of the rows divided by their scales. An error in a divided value counts scale^2 in the weight itself, and
+    /// that as much as its column is important.
+    private func weightedCenters(
+        _ unit: Range<Int>, of source: StoredTensor, scales: [Float], importance: [Float]?
+    ) throws -> [Double] {
+        let columns = source.shape.columns
+        return try withPoints(unit.count * columns) { points in
+            try source.readFinite(source.elements(ofRows: unit), into: points)
+            if hasScales { for index in points.indices { points[index] /= scales[index / columns] } }
+            let order = RadixSort.order(UnsafeBufferPointer(points))
+            // Squares of scales far apart must neither vanish nor overflow beside each other.
+            let largest = Double(scales.max() ?? 1)
+            let weights = order.map { index in
+                let (row, column) = Int(index).quotientAndRemainder(dividingBy: columns)
+                let ratio = hasScales ? Double(scales[row]) / largest : 1
+                return max(ratio * ratio, 1e-60) * Double(importance?[column] ?? 1)
+            }
+            let sorted = order.map { points[Int($0)] }
+            return sorted.withUnsafeBufferPointer { sorted in
+                weights.withUnsafeBufferPointer { ExactKMeans.centers(of: sorted, weights: $0, k: size) }
+            }
+        }
+    }
+
+    /// As they are stored: rounded, filled up to the table's size.
+    private func rounded(_ centers: [Double], scale: Float) -> [Float] {
+        var entries = centers.map { center in
+            switch entryType {
+            case .float16: Half.rounded(Float(center))
+            case .int8: scale * Self.integer(center, scale)
+            default: Float(center)
+            }
+        }
+        let last = entries.last ?? 0
+        entries.append(contentsOf: repeatElement(last, count: size - entries.count))
+        return entries
+    }
+
+    private static func integer(_ center: Double, _ scale: Float) -> Float {
+        Float(min(max((center / Double(scale)).rounded(.toNearestOrEven), -127), 127))
+    }
+
+    /// Stores a group's table and returns it as it is stored.
+    /// - Throws: `FormatError` for a center beyond float16.
+    func store(
+        _ centers: [Double], group index: Int, in section: UnsafeMutableRawBufferPointer, of source: StoredTensor
+    ) throws -> [Float] {
+        let largest = Float(centers.map { abs($0) }.max() ?? 0)
+        var scale = largest == 0 ? 1 : max(largest / 127, .leastNonzeroMagnitude)
+        while !(scale * 127).isFinite, largest.isFinite { scale = scale.nextDown }
+        let entries = rounded(centers, scale: scale)
+        if let large = entries.firstIndex(where: { !$0.isFinite }) {
+            let center = centers[min(large, centers.count - 1)]
+            throw source.error(
+                "needs a palette entry of \(Float(center)), beyond float16; store it with entries=float32")
+        }
+        let start = index * bytesPerPalette
+        if entryType == .int8 { section.storeBytes(of: scale, toByteOffset: start, as: Float.self) }
+        for (place, entry) in entries.enumerated() {
+            switch entryType {
+            case .float16: section.storeBytes(of: Half.bits(entry), toByteOffset: start + place * 2, as: UInt16.self)
+            case .int8:
+                let integer = Int8(Self.integer(Double(entry), scale))
+                section.storeBytes(of: integer, toByteOffset: start + 4 + place, as: Int8.self)
+            default: section.storeBytes(of: entry, toByteOffset: start + place * 4, as: Float.self)
+            }
+        }
+        return entries
+    }
+
+    func entries(of weight: CompressedTensor, group index: Int) -> [Float] {
+        let start = index * bytesPerPalette
+        return weight.sections[1].withBytes { section in
+            let scale = entryType == .int8 ? section.loadUnaligned(fromByteOffset: start, as: Float.self) : 1
+            return (0..<size).map { place in
+                switch entryType {
+                case .float16: Half.value(section.loadUnaligned(fromByteOffset: start + place * 2, as: UInt16.self))
+                case .int8: scale * Float(section.loadUnaligned(fromByteOffset: start + 4 + place, as: Int8.self))
+                default: section.loadUnaligned(fromByteOffset: start + place * 4, as: Float.self)
+                }
+            }
+        }
+    }
+
+    func scale(of weight: CompressedTensor, row: Int) -> Float {
+        guard hasScales else { return 1 }
+        return weight.sections[2].withBytes { $0.loadUnaligned(fromByteOffset: row * 4, as: Float.self) }
+    }
+
+    public func decode(
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+    ) {
+        let columns = weight.shape.columns
+        guard columns > 0, let target = target.baseAddress else { return }
+        var (current, table) = (-1, [Float]())
+        for (index, row) in rows.enumerated() {
+            if groupIndex(row) != current {
+                current = groupIndex(row)
+                table = entries(of: weight, group: current)
+            }
+            let out = UnsafeMutableBufferPointer(start: target + index * columns, count: columns)
+            lookUp(row, of: weight, in: table, into: out)
+            let scale = scale(of: weight, row: row)
+            if hasScales { for place in 0..<columns { out[place] *= scale } }
+        }
+    }
+
+    private func lookUp(
+        _ row: Int, of weight: CompressedTensor, in table: [Float], into target: UnsafeMutableBufferPointer<Float>
+    ) {
+        guard bits == 4 || bits == 8 else {
+            forEachCode(row, of: weight) { codes in
+                for place in codes.indices { target[place] = table[Int(codes[place])] }
+            }
+            return
+        }
+        let start = row * bytesPerRow(weight.shape)
+        weight.sections[0].withBytes { bytes in
+            guard let codes = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+            if bits == 4 {
+                ck_decode_palette4(codes + start, 0, table, target.baseAddress, target.count)
+            } else {
+                ck_decode_palette8(codes + start, table, target.baseAddress, target.count)
+            }
+        }
+    }
+
+    private func forEachCode(
+        _ row: Int, of weight: CompressedTensor, _ body: (UnsafeMutableBufferPointer<UInt8>) -> Void
+    ) {
+        let bytes = bytesPerRow(weight.shape)
+        weight.sections[0][row * bytes..<(row + 1) * bytes].withBytes { packed in
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(weight.shape.columns, 1)) { codes in
+                let codes = UnsafeMutableBufferPointer(rebasing: codes[..<weight.shape.columns])
+                guard let start = packed.baseAddress else { return }
+                BitPacking.unpack(start.assumingMemoryBound(to: UInt8.self), bits: bits, into: codes)
+                body(codes)
+            }
+        }
+    }
+
+    public func violation(
+        _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
+    ) -> (index: Int, reason: String)? {
+        let columns = weight.shape.columns
+        for row in rows {
+            let palette = Palette(entries(of: weight, group: groupIndex(row)))
+            let scale = scale(of: weight, row: row)
+            var found: Int?
+            withUnsafeTemporaryAllocation(of: Float.self, capacity: max(columns, 1)) { values in
+                source.readFloats(row * columns..<(row + 1) * columns, into: values)
+                forEachCode(row, of: weight) { codes in
+                    found = (0..<columns).first {
+                        !palette.isNear(codes[$0], to: values[$0], scale: scale, reach: reach)
+                    }
+                }
+            }
+            if let found {
+                let place = reach == 0 ? "the nearest entry's" : "within \(reach) of the nearest entry's"
+                return (row * columns + found, "has a code that is not \(place)")
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,230 @@
+public import AccelByteIO
+public import AccelTensors
+import CAccelKernels
+
+/// Magnitude pruning: small weights become zero and only the others are stored, by the codec within. A zero costs one bit
+/// of a mask, and no entry of a palette.
+///
+/// The kept weights, row-major, are a matrix of as many rows, each as long as they need on average, rounded up; the
+/// codec within stores that matrix, whose end is filled up with its last weight. Sections: those of the codec within, `mask` (a bit
+/// for each weight, rows one after the other, each from a byte boundary, lowest bits first), `starts` (32 bits each: how
+/// many weights are kept in the rows before, for each row and the end).
+public struct SparseCodec: LayeredCodec {
+    public static let name = "sparse"
+    public static let options = [
+        CodecOption(
+            "target", allowed: ["none"], free: .share, default: "none",
+            help:
+                "this share of the weights becomes zero, the smallest ones, and few more that are stored as equal; 0.5 where no "
+                + "rule is given"),
+        CodecOption(
+            "threshold", allowed: ["none"], free: .number, default: "none",
+            help: "weights of smaller magnitude become zero"),
+        CodecOption(
+            "pattern", allowed: ["none"], free: .pattern, default: "none",
+            help: "N:M keeps the N largest of every M neighbours in a row"),
+        CodecOption(
+            "kept", allowed: ["all"], free: .count, default: "all", isFilledIn: true,
+            help: "how many weights are kept, where the rule alone does not say"),
+    ]
+
+    public let values: CodecOptionValues
+    let inner: any WeightCodec
+    private let rule: PruningRule
+
+    /// - Throws: `RequestError` for two rules at once.
+    public init(_ values: CodecOptionValues) throws {
+        var (inner, values) = try Self.inner(of: values)
+        let rules = ["target", "threshold", "pattern"].filter { values[$0] != "none" }
+        guard rules.count <= 1 else {
+            throw RequestError("sparse: \(rules.joined(separator: " and ")) are given; one rule decides what is pruned")
+        }
+        if rules.isEmpty { values = values.replacing("target", by: "0.5") }
+        if let least = Double(values["threshold"]) {
+            rule = .threshold(least)
+        } else if values["pattern"] != "none" {
+            let numbers = values["pattern"].split(separator: ":").compactMap { Int($0) }
+            rule = .pattern(keep: numbers.first ?? 1, of: numbers.last ?? 2)
+        } else {
+            rule = .target(Double(values["target"]) ?? 0.5)
+        }
+        (self.values, self.inner) = (values, inner)
+    }
+
+    private var filledIn: Int? { values.integer("kept") }
+    private func kept(_ shape: Shape) -> Int { filledIn ?? rule.kept(rows: shape.rows, columns: shape.columns) }
+    private func bytesPerRow(_ shape: Shape) -> Int { (shape.columns + 7) / 8 }
+
+    func innerShape(_ shape: Shape) -> Shape {
+        let rows = max(shape.rows, 1)
+        return [rows, max(1, (kept(shape) + rows - 1) / rows)]
+    }
+
+    public func objection(elementType: ElementType, shape: Shape) -> String? {
+        if let objection = quantizationObjection(elementType, shape) { return objection }
+        let limit = rule.kept(rows: shape.rows, columns: shape.columns)
+        if kept(shape) > limit { return "\(kept(shape)) kept weights are more than the \(limit) that the rule keeps" }
+        if limit > Int(UInt32.max) { return "\(limit) kept weights are more than 32 bits can count" }
+        return inner.objection(elementType: .float32, shape: innerShape(shape))
+    }
+
+    func ownSections(_ shape: Shape) -> [SectionLayout] {
+        [
+            SectionLayout("mask", byteCount: shape.rows * bytesPerRow(shape)),
+            SectionLayout("starts", byteCount: (shape.rows + 1) * 4),
+        ]
+    }
+
+    public func units(shape: Shape) -> [Range<Int>] { [0..<shape.rows] }
+
+    public func settled(for source: StoredTensor) throws -> any WeightCodec {
+        let floats = try source.finiteFloats()
+        let mask = rule.mask(floats, stored: stored(floats), columns: source.shape.columns)
+        let count = mask.reduce(0) { $0 + ($1 ? 1 : 0) }
+        let isFull = count == rule.kept(rows: source.shape.rows, columns: source.shape.columns)
+        let settled = try SparseCodec(values.replacing("kept", by: isFull ? "all" : "\(count)"))
+        let inner = try inner.settled(for: settled.innerSource(floats, mask, of: source))
+        return try SparseCodec(settled.values.replacing(inner: inner.values))
+    }
+
+    /// Rounded as a kept weight is; as they are where that depends on the others.
+    private func stored(_ floats: [Float]) -> [Float] {
+        (inner as? any FloatCodec).map { type(of: $0).rounded(floats) } ?? floats
+    }
+
+    private func innerFloats(_ floats: [Float], _ mask: [Bool], _ shape: Shape) -> [Float] {
+        var kept = floats.indices.filter { mask[$0] }.map { floats[$0] }
+        kept.append(contentsOf: repeatElement(kept.last ?? 0, count: max(0, innerShape(shape).count - kept.count)))
+        return kept
+    }
+
+    private func innerSource(_ floats: [Float], _ mask: [Bool], of source: StoredTensor) -> StoredTensor {
+        StoredTensor(
+            name: source.name, floats: innerFloats(floats, mask, source.shape), shape: innerShape(source.shape))
+    }
+
+    public func encode(
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?, threads: Int,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
+        let shape = source.shape
+        let floats = try source.finiteFloats()
+        let mask = rule.mask(floats, stored: self.stored(floats), columns: shape.columns)
+        let stored = try encodeInner(
+            innerFloats(floats, mask, shape), of: source, given: nil, threads: threads, into: sections)
+        let own = Array(own(sections, shape))
+        var distortion = Distortion()
+        distortion.count = floats.count
+        var kept = 0
+        for row in 0..<shape.rows {
+            own[1].storeBytes(of: UInt32(truncatingIfNeeded: kept), toByteOffset: row * 4, as: UInt32.self)
+            for column in 0..<shape.columns {
+                let index = row * shape.columns + column
+                var error = Double(floats[index])
+                distortion.energy += error * error
+                if mask[index] {
+                    own[0][row * bytesPerRow(shape) + column / 8] |= 1 << UInt8(column % 8)
+                    error -= Double(stored[kept])
+                    kept += 1
+                }
+                distortion.squaredError += error * error
+                distortion.maximumError = max(distortion.maximumError, abs(error))
+            }
+        }
+        own[1].storeBytes(of: UInt32(truncatingIfNeeded: kept), toByteOffset: shape.rows * 4, as: UInt32.self)
+        return distortion
+    }
+
+    public func form(of weight: CompressedTensor) -> WeightForm? {
+        let shape = weight.shape
+        guard let inner = innerWeight(of: weight).form else { return nil }
+        return .sparse(
+            SparseForm(
+                mask: PackedCodes(
+                    bits: 1, bytes: masks(weight.sections, shape).mask, rows: shape.rows, columns: shape.columns),
+                count: kept(shape), kept: inner))
+    }
+
+    public func defect(in sections: [ByteView], shape: Shape) -> String? {
+        let (mask, starts) = masks(sections, shape)
+        let bytes = bytesPerRow(shape)
+        var count = 0
+        for row in 0...shape.rows {
+            let start = starts.start(row)
+            guard start == count else { return "row \(row) starts at the kept weight \(start), expected \(count)" }
+            guard row < shape.rows else { break }
+            count += mask[row * bytes..<(row + 1) * bytes].withBytes { $0.reduce(0) { $0 + $1.nonzeroBitCount } }
+            if shape.columns % 8 != 0, bytes > 0,
+                mask.withBytes({ $0[(row + 1) * bytes - 1] }) >> (shape.columns % 8) != 0
+            {
+                return "the mask of row \(row) is set beyond its \(shape.columns) columns"
+            }
+        }
+        guard count == kept(shape) else { return "the mask keeps \(count) weights, expected \(kept(shape))" }
+        return inner.defect(in: Array(sections.dropLast(2)), shape: innerShape(shape))
+    }
+
+    private func masks(_ sections: [ByteView], _ shape: Shape) -> (mask: ByteView, starts: ByteView) {
+        (sections[sections.count - 2], sections[sections.count - 1])
+    }
+
+    public func decode(
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+    ) {
+        let shape = weight.shape
+        let (mask, starts) = masks(weight.sections, shape)
+        let (first, end) = (starts.start(rows.lowerBound), starts.start(rows.upperBound))
+        let length = innerShape(shape).columns
+        let innerRows = first / length..<max((end + length - 1) / length, first / length)
+        guard let target = target.baseAddress, shape.columns > 0 else { return }
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: max(innerRows.count * length, 1)) { values in
+            inner.decode(innerRows, of: innerWeight(of: weight), into: values)
+            mask.withBytes { mask in
+                guard let mask = mask.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                    let values = values.baseAddress
+                else { return }
+                for (index, row) in rows.enumerated() {
+                    ck_expand_mask(
+                        values + starts.start(row) - innerRows.lowerBound * length, mask + row * bytesPerRow(shape),
+                        target + index * shape.columns, shape.columns)
+                }
+            }
+        }
+    }
+
+    public func violation(
+        _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
+    ) -> (index: Int, reason: String)? {
+        let shape = weight.shape
+        let floats = source.floats()
+        let (bits, starts) = masks(weight.sections, shape)
+        let mask = bits.withBytes { bits in
+            floats.indices.map { index in
+                let (row, column) = index.quotientAndRemainder(dividingBy: shape.columns)
+                return bits[row * bytesPerRow(shape) + column / 8] >> UInt8(column % 8) & 1 == 1
+            }
+        }
+        if let violation = rule.violation(
+            mask, of: floats, stored: stored(floats), columns: shape.columns, in: source.elements(ofRows: rows))
+        {
+            return violation
+        }
+        let length = innerShape(shape).columns
+        let (first, end) = (starts.start(rows.lowerBound), starts.start(rows.upperBound))
+        guard first < end else { return nil }
+        let found = inner.violation(
+            first / length..<(end + length - 1) / length, of: innerWeight(of: weight),
+            source: innerSource(floats, mask, of: source))
+        return found.map { found in
+            let places = floats.indices.filter { mask[$0] }
+            return (places[min(found.index, places.count - 1)], found.reason)
+        }
+    }
+}
+
+extension ByteView {
+    /// The 32-bit number `index`, of a section that holds as many.
+    func start(_ index: Int) -> Int {
+        withBytes { Int($0.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)) }
+    }
+}

@@ -1,0 +1,64 @@
+import AccelByteIO
+public import AccelTensors
+
+/// The checkpoint's own bytes, whatever their type. What a recipe leaves alone is stored so.
+public struct StoredCodec: WeightCodec {
+    public static let name = "stored"
+    public static let options: [CodecOption] = []
+    public let values: CodecOptionValues
+
+    public init(_ values: CodecOptionValues) { self.values = values }
+
+    public func objection(elementType: ElementType, shape: Shape) -> String? { nil }
+
+    public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {
+        [SectionLayout("values", byteCount: shape.count * elementType.byteCount)]
+    }
+
+    public func units(shape: Shape) -> [Range<Int>] { [0..<shape.rows] }
+
+    public func encode(
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
+        source.bytes.withBytes { sections[0].copyMemory(from: $0) }
+        guard source.elementType.isFloatingPoint else {
+            var distortion = Distortion()
+            distortion.count = source.shape.count
+            return distortion
+        }
+        var distortion = Distortion()
+        try source.forEachFiniteRow(unit) { _, row in distortion.addLossless(row) }
+        return distortion
+    }
+
+    public func decode(
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+    ) {
+        let stored = StoredTensor(
+            name: weight.name, elementType: weight.elementType, shape: weight.shape, bytes: weight.sections[0])
+        stored.readFloats(stored.elements(ofRows: rows), into: target)
+    }
+
+    public func dot(
+        _ rows: Range<Int>, of weight: CompressedTensor, with x: DotVector, into target: UnsafeMutablePointer<Float>
+    ) {
+        if weight.elementType == .float32, dotInPlace(rows, of: weight, with: x, into: target) { return }
+        dotDecoded(rows, of: weight, with: x, into: target)
+    }
+
+    public func violation(
+        _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
+    ) -> (index: Int, reason: String)? {
+        let size = source.elementType.byteCount
+        let elements = source.elements(ofRows: rows)
+        let bytes = elements.lowerBound * size..<elements.upperBound * size
+        return weight.sections[0][bytes].withBytes { stored in
+            source.bytes[bytes].withBytes { original in
+                zip(stored, original).enumerated().first { $1.0 != $1.1 }.map {
+                    (bytes.lowerBound + $0.offset) / size
+                }
+            }
+        }.map { ($0, "differs from the checkpoint, though it is stored as it was") }
+    }
+}

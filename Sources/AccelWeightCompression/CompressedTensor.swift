@@ -1,0 +1,94 @@
+public import AccelByteIO
+public import AccelTensors
+
+/// A weight in its stored form.
+public struct CompressedTensor: Sendable {
+    /// The checkpoint's name for it.
+    public let name: String
+    /// The element type in the checkpoint.
+    public let elementType: ElementType
+    public let shape: Shape
+    public let codec: any WeightCodec
+    /// As `codec.sections(elementType:shape:)` lays them out.
+    public let sections: [ByteView]
+
+    /// - Parameter file: where the sections come from, for errors.
+    /// - Throws: `FormatError` when the sections are not those of the codec for this shape.
+    public init(
+        name: String, elementType: ElementType, shape: Shape, codec: any WeightCodec, sections: [ByteView],
+        file: String = "memory"
+    ) throws {
+        let layout = try codec.agreedSections(elementType: elementType, shape: shape, name: name, file: file)
+        guard layout.map(\.byteCount) == sections.map(\.count) else {
+            let wanted = layout.map { "\($0.name) of \($0.byteCount)" }.joined(separator: ", ")
+            throw FormatError(
+                file: file, place: .tensor(name, index: nil),
+                reason: "\(codec.specification) of \(shape) has \(wanted) bytes, found \(sections.map(\.count)) bytes")
+        }
+        if let defect = codec.defect(in: sections, shape: shape) {
+            throw FormatError(
+                file: file, place: .tensor(name, index: nil), reason: "\(codec.specification): \(defect)")
+        }
+        self.init(name: name, elementType: elementType, shape: shape, codec: codec, checked: sections)
+    }
+
+    /// - Parameter sections: known to be those of the codec for this shape.
+    init(name: String, elementType: ElementType, shape: Shape, codec: any WeightCodec, checked sections: [ByteView]) {
+        self.name = name
+        self.elementType = elementType
+        self.shape = shape
+        self.codec = codec
+        self.sections = sections
+    }
+
+    /// Compresses `source` on up to `threads` threads; the bytes do not depend on how many.
+    /// - Parameter statistics: of the weight's inputs, for codecs that use them.
+    /// - Throws: `FormatError` naming tensor and index for a value that cannot be stored.
+    public static func compressing(
+        _ source: StoredTensor, with codec: any WeightCodec, given statistics: ActivationStatistics? = nil, threads: Int
+    ) throws -> (tensor: CompressedTensor, distortion: Distortion) {
+        if let objection = codec.objection(elementType: source.elementType, shape: source.shape) {
+            throw source.error("cannot be stored as \(codec.specification): \(objection)")
+        }
+        let codec = try codec.settled(for: source)
+        let layout = try codec.agreedSections(
+            elementType: source.elementType, shape: source.shape, name: source.name, file: source.file)
+        let buffers = try layout.map { try ByteBuffer(allocating: $0.byteCount, for: source.name) }
+        let units = codec.units(shape: source.shape)
+        let parts = try Parallel.map(units.count, threads: threads) { index in
+            try codec.encode(
+                units[index], of: source, given: statistics, threads: max(1, threads / units.count),
+                into: buffers.map(\.bytes))
+        }
+        let tensor = try CompressedTensor(
+            name: source.name, elementType: source.elementType, shape: source.shape, codec: codec,
+            sections: buffers.map { ByteView($0) }, file: source.file)
+        return (tensor, parts.reduce(into: Distortion()) { $0.merge($1) })
+    }
+
+    /// Decoded as float32, row-major.
+    public func floats() -> [Float] {
+        [Float](unsafeUninitializedCapacity: shape.count) { target, count in
+            codec.decode(0..<shape.rows, of: self, into: target)
+            count = shape.count
+        }
+    }
+
+    public var byteCount: Int { sections.reduce(0) { $0 + $1.count } }
+    /// Bits a weight, tables included.
+    public var bitsPerWeight: Double { shape.count == 0 ? 0 : Double(byteCount * 8) / Double(shape.count) }
+}
+
+extension WeightCodec {
+    /// The sections, of a tensor that the codec does not object to.
+    fileprivate func agreedSections(
+        elementType: ElementType, shape: Shape, name: String, file: String
+    ) throws -> [SectionLayout] {
+        if let objection = objection(elementType: elementType, shape: shape) {
+            throw FormatError(
+                file: file, place: .tensor(name, index: nil),
+                reason: "cannot be stored as \(specification): \(objection)")
+        }
+        return sections(elementType: elementType, shape: shape)
+    }
+}

@@ -1,0 +1,55 @@
+import CAccelKernels
+
+/// Ascending entries, and the search for the nearest one.
+struct Palette {
+    let entries: [Float]
+    /// Between entries i and i + 1: x belongs to i + 1 or later exactly when x > bounds[i]. The largest float32 that is
+    /// not above the middle, so that comparing float32 values is exact.
+    let bounds: [Float]
+
+    init(_ entries: [Float]) {
+        self.entries = entries
+        bounds = zip(entries, entries.dropFirst()).map { low, high in
+            let middle = (Double(low) + Double(high)) / 2
+            let rounded = Float(middle)
+            return Double(rounded) > middle ? rounded.nextDown : rounded
+        }
+    }
+
+    func entry(_ code: UInt8) -> Float { entries[Int(code)] }
+
+    /// The codes of the entries that are nearest to `values` divided by `scale`; of two that are as near, the lower.
+    func encode(
+        _ values: UnsafeBufferPointer<Float>, scale: Float, into codes: UnsafeMutableBufferPointer<UInt8>
+    ) -> Distortion {
+        guard let source = values.baseAddress, let target = codes.baseAddress else { return Distortion() }
+        bounds.withUnsafeBufferPointer { bounds in
+            if scale == 1 {
+                ck_nearest_codes(source, values.count, bounds.baseAddress, bounds.count, target)
+            } else {
+                withUnsafeTemporaryAllocation(of: Float.self, capacity: values.count) { divided in
+                    for index in values.indices { divided[index] = values[index] / scale }
+                    ck_nearest_codes(divided.baseAddress, values.count, bounds.baseAddress, bounds.count, target)
+                }
+            }
+        }
+        var errors = ck_errors()
+        ck_add_palette_errors(source, target, values.count, entries, scale, &errors)
+        return Distortion(errors, count: values.count)
+    }
+
+    /// No entry is nearer to `value / scale` than that of `code`.
+    func isNearest(_ code: UInt8, to value: Float, scale: Float) -> Bool {
+        let x = value / scale
+        guard entries.indices.contains(Int(code)) else { return false }
+        let distance = abs(Double(x) - Double(entries[Int(code)]))
+        return entries.allSatisfy { abs(Double(x) - Double($0)) >= distance }
+    }
+
+    /// The same for `code` or one of those at most `reach` codes from it.
+    func isNear(_ code: UInt8, to value: Float, scale: Float, reach: Int) -> Bool {
+        guard entries.indices.contains(Int(code)) else { return false }
+        let near = max(0, Int(code) - reach)...min(entries.count - 1, Int(code) + reach)
+        return near.contains { isNearest(UInt8($0), to: value, scale: scale) }
+    }
+}

@@ -1,0 +1,56 @@
+import CAccelKernels
+
+/// How scales are stored: rounding, neighbours, reading and writing.
+enum ScaleType: String, Sendable {
+    case float16
+    case float32
+
+    var byteCount: Int { self == .float16 ? 2 : 4 }
+
+    /// The nearest value of the type, ties to even; what is too large becomes infinite.
+    func rounded(_ scale: Float) -> Float { self == .float16 ? Half.rounded(scale) : scale }
+
+    /// The same for sixteen, of any sign.
+    func rounded(_ scales: SIMD16<Float>) -> SIMD16<Float> {
+        guard self == .float16 else { return scales }
+        var (scales, halves) = (scales, SIMD16<UInt16>())
+        withUnsafeMutableBytes(of: &scales) { scales in
+            withUnsafeMutableBytes(of: &halves) { halves in
+                let (scales, halves) = (
+                    scales.assumingMemoryBound(to: Float.self), halves.assumingMemoryBound(to: UInt16.self)
+                )
+                ck_f32_to_f16(scales.baseAddress, halves.baseAddress, 16)
+                ck_f16_to_f32(halves.baseAddress, scales.baseAddress, 16)
+            }
+        }
+        return scales
+    }
+
+    /// The next larger value of the type, for `scale` >= 0 of the type.
+    func next(after scale: Float) -> Float {
+        self == .float16 ? Half.value(Half.bits(scale) &+ 1) : scale.nextUp
+    }
+
+    func store(_ scale: Float, in section: UnsafeMutableRawBufferPointer, at index: Int) {
+        switch self {
+        case .float16: section.storeBytes(of: Half.bits(scale), toByteOffset: index * 2, as: UInt16.self)
+        case .float32: section.storeBytes(of: scale, toByteOffset: index * 4, as: Float.self)
+        }
+    }
+
+    func load(_ section: UnsafeRawBufferPointer, at index: Int) -> Float {
+        switch self {
+        case .float16: Half.value(section.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self))
+        case .float32: section.loadUnaligned(fromByteOffset: index * 4, as: Float.self)
+        }
+    }
+
+    /// Scales `indices` as float32.
+    func load(_ section: UnsafeRawBufferPointer, _ indices: Range<Int>, into target: UnsafeMutablePointer<Float>) {
+        if self == .float16, let start = section.baseAddress, Int(bitPattern: start) % 2 == 0 {
+            let halves = start.assumingMemoryBound(to: UInt16.self) + indices.lowerBound
+            return ck_f16_to_f32(halves, target, indices.count)
+        }
+        for (place, index) in indices.enumerated() { target[place] = load(section, at: index) }
+    }
+}

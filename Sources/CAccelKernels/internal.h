@@ -1,0 +1,44 @@
+// Shared by the kernel files; not part of the interface.
+#ifndef CKERNELS_INTERNAL_H
+#define CKERNELS_INTERNAL_H
+
+#include "include/CAccelKernels.h"
+
+#if defined(__x86_64__)
+#define CK_X86 1
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#define CK_ARM 1
+#include <arm_neon.h>
+#endif
+
+#define CK_TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
+#define CK_TARGET_AVX512 __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq")))
+#define CK_INLINE static inline __attribute__((always_inline))
+
+// The compiler turns these into moves or calls; declaring them here keeps libc headers out, so that every
+// file compiles for any processor with a bare compiler.
+#define ck_copy(target, source, bytes) __builtin_memcpy(target, source, bytes)
+
+/// Asks for what lies a few pages' lines further on; past the end of a buffer it does nothing. Loops that do some work
+/// for each line of memory leave too few reads under way otherwise.
+#define prefetch_ahead(p) __builtin_prefetch((const char *)(p) + 2048)
+
+/// Calls the form of a kernel for the instruction set in use: `_plain`, `_avx2` or `_avx512`.
+#if CK_X86
+#define CK_CHOOSE(kernel, ...)                                         \
+    (ck_current_isa() == CK_AVX512 ? kernel##_avx512(__VA_ARGS__)      \
+     : ck_current_isa() == CK_AVX2 ? kernel##_avx2(__VA_ARGS__)        \
+                                   : kernel##_plain(__VA_ARGS__))
+#else
+// NEON belongs to the plain compilation on ARM.
+#define CK_CHOOSE(kernel, ...) kernel##_plain(__VA_ARGS__)
+#endif
+
+// The columns of a panel: two AVX-512 vectors; narrower sets take a panel in several columns of tiles.
+#define PANEL_WIDTH 32
+
+/// Whether SHA-256 instructions are there and `ck_limit_isa` allows anything but the scalar forms.
+int ck_has_sha256(void);
+
+#endif
