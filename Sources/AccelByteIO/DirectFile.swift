@@ -1,12 +1,4 @@
-import CAccelKernels
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import AccelPlatform
 
 /// A file's end, written past the page cache: the rest of a large file would push everything else out of it, and the system
 /// takes twice as long to bring it from there to the disk.
@@ -24,7 +16,7 @@ final class DirectFile {
     /// - Parameter offset: where the file ends; a multiple of `pageBytes`.
     /// - Returns: nil where the system or its file system does not offer that.
     init?(_ path: String, from offset: Int) {
-        descriptor = FileDescriptor(ck_open_past_cache(path))
+        descriptor = FileDescriptor(cp_open_past_cache(path))
         self.offset = offset
         guard descriptor.number >= 0, lseek(descriptor.number, off_t(offset), SEEK_SET) == offset else { return nil }
     }
@@ -67,7 +59,7 @@ final class DirectFile {
         if descriptor.writeAll(bytes) { return true }
         // Some file systems take such a descriptor, but not what is written to it; or an odd part has been written.
         guard errno == EINVAL, lseek(descriptor.number, off_t(offset), SEEK_SET) == offset else { return false }
-        ck_go_through_cache(descriptor.number)
+        cp_go_through_cache(descriptor.number)
         return descriptor.writeAll(bytes)
     }
 }

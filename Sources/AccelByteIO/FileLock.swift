@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import AccelPlatform
 
 /// The sole right to a name among all processes, for as long as the value lives; a process that is killed gives it up. It
 /// stands for nothing on file systems where locks have no effect (`areEffective(in:)`): nobody may need it to be correct.

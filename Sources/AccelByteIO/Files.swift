@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import AccelPlatform
 
 /// The file system, as far as the tool looks at it.
 public enum Files {
@@ -70,6 +64,18 @@ public enum Files {
     static func node(ofEntry path: String) -> Node? {
         var status = stat()
         return lstat(path, &status) == 0 ? Node(status) : nil
+    }
+
+    /// The path from the root of the file system, without `.` parts and doubled slashes. Links stay as they are, and so does `..`,
+    /// which may lead out of one.
+    public static func absolutePath(of path: String) -> String {
+        var folder = ""
+        if !path.hasPrefix("/"), let buffer = getcwd(nil, 0) {
+            folder = String(cString: buffer) + "/"
+            free(buffer)
+        }
+        let parts = (folder + path).split(separator: "/").filter { $0 != "." }
+        return "/" + parts.joined(separator: "/")
     }
 
     /// The path from the root without links, `.` and `..`; nil when there is nothing.

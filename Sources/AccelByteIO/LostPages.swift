@@ -1,12 +1,4 @@
-import CAccelKernels
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import AccelPlatform
 
 /// Finds out which mapped file was shortened while it was read, or lies on a disk that cannot be read.
 public enum LostPages {
@@ -24,7 +16,7 @@ public enum LostPages {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return nil }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        return ck_report_lost_pages(ends[1]) == 0 ? ends[0] : nil
+        return cp_report_lost_pages(ends[1]) == 0 ? ends[0] : nil
     }
 
     /// - Parameter descriptor: what `report` returned.

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import AccelPlatform
 
 /// How much memory a process can have here. Systems promise more than they have, and end the process that takes it at its word: so
 /// whoever needs memory by a number from a file or a request asks here before.
@@ -17,10 +11,12 @@ public enum MachineMemory {
     private static let limit: Int? = environment.flatMap { $0 > 0 ? $0 : nil }
 
     /// Bytes that the process can still take: what the machine has without what the process holds, or less by its limits.
-    public static var available: Int {
+    public static var available: Int { min(free, limit ?? .max) }
+
+    /// The same without `$ACCELC_MEMORY`.
+    private static var free: Int {
         let used = Self.used
-        let limits = [total - used.memory, addressLimit.map { $0 - used.addresses }, limit].compactMap { $0 }
-        return max(0, limits.min() ?? .max)
+        return max(0, min(total - used.memory, addressLimit.map { $0 - used.addresses } ?? .max))
     }
 
     /// - Parameters:
@@ -34,7 +30,7 @@ public enum MachineMemory {
     ) throws(RequestError) {
         // What is small is not worth asking the system, unless a limit says so.
         guard bytes > 1 << 24 || available != nil || limit != nil || addressLimit != nil else { return }
-        let available = min(available ?? Self.available, limit.map { $0 - held } ?? .max)
+        let available = min(available ?? free, limit.map { $0 - held } ?? .max)
         guard bytes > available else { return }
         throw RequestError("\(purpose()) needs \(bytes) bytes; \(available) are available", status: .unavailable)
     }
@@ -76,9 +72,7 @@ public enum MachineMemory {
     }
 
     private static let variable = "ACCELC_MEMORY"
-    private static var variableText: String? {
-        getenv(variable).flatMap { $0.pointee == 0 ? nil : String(cString: $0) }
-    }
+    private static var variableText: String? { ProcessEnvironment.text(variable) }
     private static var environment: Int? { variableText.flatMap { Int($0) } }
 
     /// - Throws: `RequestError` (usage) where `$ACCELC_MEMORY` is no number of bytes.

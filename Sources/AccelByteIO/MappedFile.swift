@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import AccelPlatform
 
 /// A regular file mapped read-only. Nothing is read until it is touched, nothing is copied.
 ///

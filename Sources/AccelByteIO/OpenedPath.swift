@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import AccelPlatform
 
 /// A file or folder that is held open: it stays the same one, whatever becomes of its names meanwhile. Where it lies is
 /// asked of the system for what has been opened, never worked out from the words of a path: `trusted/link/../q` lies

@@ -1,23 +1,15 @@
-import CAccelKernels
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import AccelPlatform
 
 /// The system's words for an error number.
-func systemMessage(_ number: Int32 = errno) -> String {
+package func systemMessage(_ number: Int32 = errno) -> String {
     String(cString: strerror(number))
 }
 
 /// An open file descriptor, closed with its last user.
-final class FileDescriptor {
-    private(set) var number: Int32
+package final class FileDescriptor {
+    package private(set) var number: Int32
 
-    init(_ number: Int32) { self.number = number }
+    package init(_ number: Int32) { self.number = number }
 
     deinit { if number >= 0 { _ = systemClose(number) } }
 
@@ -34,11 +26,23 @@ final class FileDescriptor {
         return true
     }
 
+    /// What is left to be read, up to the first error.
+    package func readToEnd() -> [UInt8] {
+        var all: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(number, &part, part.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return all }
+            all += part[..<count]
+        }
+    }
+
     /// Lets the system bring to the disk what has been written so far, without waiting: a sync has less to do then.
-    func startWriting() { ck_start_writing(number) }
+    func startWriting() { cp_start_writing(number) }
 
     /// Closes now. Returns false when the system reports an error (data that could not be written).
-    func close() -> Bool {
+    package func close() -> Bool {
         defer { number = -1 }
         return number < 0 || systemClose(number) == 0
     }

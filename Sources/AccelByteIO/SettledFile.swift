@@ -1,4 +1,4 @@
-import CAccelKernels
+import AccelPlatform
 
 /// A file whose times tell of each write from now on, also of those through a shared map that was there before.
 ///
@@ -11,7 +11,7 @@ public struct SettledFile: Sendable {
 
     /// nil where its times tell nothing: it cannot be synced, is written just now, or lies in memory only (tmpfs).
     public init?(_ path: String) {
-        guard ck_notices_maps(path) != 0, let before = Files.identity(of: path), Files.sync(path),
+        guard cp_notices_maps(path) != 0, let before = Files.identity(of: path), Files.sync(path),
             Files.identity(of: path) == before
         else { return nil }
         (self.path, identity) = (path, before)

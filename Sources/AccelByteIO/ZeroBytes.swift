@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import AccelPlatform
 
 extension ByteView {
     /// Zeros that take no memory until they are read, however many.

@@ -1,8 +1,8 @@
 import AccelByteIO
+import AccelPlatform
 public import AccelPrograms
 import AccelTensors
 public import AccelWeightCompression
-import Foundation
 
 /// What a choice of schemes is to reach.
 public enum BudgetGoal: Sendable {

@@ -1,7 +1,7 @@
+import AccelPlatform
 public import AccelPrograms
 import AccelTensors
 public import AccelWeightCompression
-import Foundation
 
 /// Finds what to multiply the columns of weights with method=awq by, and what makes their inputs to divide by: columns with
 /// large inputs get finer steps (AWQ, Lin et al. 2023). Factors are powers of two, so that nothing but the rounding of codes

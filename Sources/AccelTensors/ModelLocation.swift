@@ -1,18 +1,11 @@
 import AccelByteIO
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import AccelPlatform
 
 /// Where a model is on this machine. Nothing is ever downloaded.
 enum ModelLocation {
     /// The path of the folder or file that `model` stands for.
     static func resolve(
-        _ model: String, environment: (String) -> String? = systemEnvironment
+        _ model: String, environment: (String) -> String? = ProcessEnvironment.value
     ) throws(RequestError) -> String {
         if model.hasPrefix("hf:") {
             return try HubCache(environment: environment).snapshot(of: HubName(String(model.dropFirst(3))))
@@ -127,8 +120,4 @@ struct HubCache {
             "\(sentence); download it with `hf download`, or set HF_HUB_CACHE or HF_HOME to where it is",
             status: .unavailable)
     }
-}
-
-func systemEnvironment(_ name: String) -> String? {
-    getenv(name).map { String(cString: $0) }
 }

@@ -1,13 +1,6 @@
 import AccelByteIO
+import AccelPlatform
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// The indices of one `Parallel.forEach` and who works on them.
 final class ParallelJob: @unchecked Sendable {

@@ -1,4 +1,4 @@
-import Foundation
+import AccelPlatform
 
 /// How far a stored weight is from its source. Sums are float64 over float32 differences, whose squares kernels add up in
 /// short runs of float32 (some 1e-7 of the sum); merge parts in index order.

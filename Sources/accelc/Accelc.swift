@@ -1,5 +1,5 @@
 import AccelByteIO
-import Foundation
+import AccelPlatform
 
 /// The executable: finds the command, reads its options, runs it, and turns every error into one sentence and an exit
 /// status.

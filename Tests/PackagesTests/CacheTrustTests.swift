@@ -62,8 +62,8 @@ struct CacheTrustTests {
             lie.digest = other
             folder.keep(lie)
             #expect(folder.isSound(try MappedFile(path), other))
-            for age in [-10.0, 86500] {
-                lie.verified = Date(timeIntervalSinceNow: -age)
+            for age in [-10, 86500] as [Int64] {
+                lie.verified = WallClock.nanoseconds / 1_000_000_000 - age
                 folder.keep(lie)
                 #expect(!folder.isSound(try MappedFile(path), other), "\(age)")
             }

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelHostTools
 import Foundation
 import TestSupport
 import Testing
@@ -10,15 +11,21 @@ import Testing
 struct RemoteCacheTests {
     @Test("has an address; what that says of the user is not shown")
     func addresses() throws {
-        #expect(try RemoteCache(url: "https://me:secret@example.org:8080/a/b/").name == "https://example.org:8080/a/b")
-        #expect(try RemoteCache(url: "http://example.org").name == "http://example.org")
+        #expect(
+            try RemoteCache(url: "https://me:secret@example.org:8080/a/b/", transport: CurlTransport()).name
+                == "https://example.org:8080/a/b")
+        #expect(try RemoteCache(url: "http://example.org", transport: CurlTransport()).name == "http://example.org")
         for bad in [
             "", "example.org", "ftp://example.org", "http://", "http:///x", "http://a b", "http://a\"b", "http://a\\b",
-            "http://a\nb", "http://example.org/?x=1", "http://example.org/#x", "file:///etc/passwd",
+            "http://a\nb", "http://example.org/?x=1", "http://example.org/#x", "file:///etc/passwd", "http://a:b",
+            "http://a:70000", "http://[::1", "http://[]/x",
+            "http://me@",
         ] {
-            #expect(throws: RequestError.self, "\(bad)") { try RemoteCache(url: bad) }
+            #expect(throws: RequestError.self, "\(bad)") { try RemoteCache(url: bad, transport: CurlTransport()) }
         }
-        #expect(throws: RequestError.self) { try RemoteCache(url: "http://a", authorization: "x\nHost: b") }
+        #expect(throws: RequestError.self) {
+            try RemoteCache(url: "http://a", transport: CurlTransport(), authorization: "x\nHost: b")
+        }
     }
 
     @Test("that is not there is given up after one try, with one warning")
@@ -26,7 +33,8 @@ struct RemoteCacheTests {
         try withTemporaryFolder { folder in
             let warnings = Locked<[String]>([])
             let remote = try RemoteCache(
-                url: "http://user:secret@127.0.0.1:1/x", warn: { sentence in warnings.withLock { $0.append(sentence) } }
+                url: "http://user:secret@127.0.0.1:1/x", transport: CurlTransport(),
+                warn: { sentence in warnings.withLock { $0.append(sentence) } }
             )
             let cache = Cache(root: "\(folder)/cache", remote: remote)
             for _ in 0..<3 {

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import AccelPlatform
 
 /// A file that appears under its name whole or not at all: bytes go to a temporary sibling, `commit` syncs and renames.
 /// Without `commit` the temporary file is removed.

@@ -1,12 +1,4 @@
-import CAccelKernels
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import AccelPlatform
 
 /// The calls by which files get to the disk and get their names, in one place, so that tests can see their order.
 enum Disk {
@@ -59,7 +51,7 @@ enum Disk {
     /// Gives `temporary` the name `path`, which nothing may have.
     /// - Returns: false with the reason in errno; EEXIST when something has that name.
     static func renameExclusively(_ temporary: String, _ path: String) -> Bool {
-        if ck_rename_exclusively(temporary, path) == 0 { return true }
+        if cp_rename_exclusively(temporary, path) == 0 { return true }
         guard errno != EEXIST else { return false }
         // Not every file system can: then there is a moment between this look and the rename.
         guard Files.kindWithoutFollowing(path) == nil else {

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import AccelPlatform
 
 /// A folder of a name that nothing else has; it is removed with its last user, and when the tool is interrupted.
 public final class TemporaryFolder {

@@ -1,12 +1,4 @@
-import CAccelKernels
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import AccelPlatform
 
 extension TemporaryPaths {
     private enum Step {
@@ -69,14 +61,14 @@ extension TemporaryPaths {
         _ temporary: String, _ path: String, _ kind: OutputKind, _ form: Files.Kind, _ paths: inout Set<String>,
         _ replaced: inout [String]
     ) -> Step {
-        guard ck_exchange(temporary, path) == 0 else {
+        guard cp_exchange(temporary, path) == 0 else {
             if errno == ENOENT { return .again }
             // The file system cannot let the two change places.
             return form == .file
                 ? renamed(temporary, path, &paths) : putAside(temporary, path, kind, form, &paths, &replaced)
         }
         if let reason = kind.objection(to: temporary, form: form) {
-            let isBack = ck_exchange(temporary, path) == 0
+            let isBack = cp_exchange(temporary, path) == 0
             // What is not back must at least stay.
             if !isBack { paths.remove(temporary) }
             return .refused(told(reason, of: temporary, as: path, isBack))

@@ -4,14 +4,12 @@ public enum TemporaryPaths {
 
     /// Removes all of them, and makes no others while `body` runs: a tool that was interrupted ends itself there.
     public static func removeAll<Result>(_ body: () -> Result = {}) -> Result {
-        HelperProcesses.endingAll {
-            paths.withLock { paths in
-                for path in paths {
-                    // Work on other threads goes on, and may make a file in a folder that is just being removed: hence again.
-                    for _ in 0..<100 where Files.kindWithoutFollowing(path) != nil { try? Files.removeTree(path) }
-                }
-                return body()
+        paths.withLock { paths in
+            for path in paths {
+                // Work on other threads goes on, and may make a file in a folder that is just being removed: hence again.
+                for _ in 0..<100 where Files.kindWithoutFollowing(path) != nil { try? Files.removeTree(path) }
             }
+            return body()
         }
     }
 

@@ -1,8 +1,8 @@
 import AccelByteIO
 import AccelPrograms
 
-import func Foundation.log
-import func Foundation.pow
+import func AccelPlatform.log
+import func AccelPlatform.pow
 
 /// What a configuration says of rotary position embeddings, checked: how fast each pair of elements turns.
 ///

@@ -1,8 +1,8 @@
 import AccelPrograms
 import AccelTensors
 
-import func Foundation.cos
-import func Foundation.sin
+import func AccelPlatform.cos
+import func AccelPlatform.sin
 
 /// The harmonic source, and the short-time Fourier transform and its inverse as convolutions.
 extension KokoroGraph {

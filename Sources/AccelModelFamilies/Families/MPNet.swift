@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-import func Foundation.log
+import func AccelPlatform.log
 
 /// MPNet, as in the most used encoders of sentences: RoBERTa's graph, whose attention also scores how far tokens are apart.
 struct MPNet: BertFamily {

@@ -1,7 +1,7 @@
 import AccelPrograms
 import AccelTensors
 
-import func Foundation.powf
+import func AccelPlatform.powf
 
 /// The graph of a ModernBERT encoder and its heads.
 struct ModernBertGraph {

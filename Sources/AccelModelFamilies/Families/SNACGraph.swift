@@ -1,9 +1,9 @@
 import AccelPrograms
 import AccelTensors
 
-import func Foundation.cos
-import func Foundation.pow
-import func Foundation.sin
+import func AccelPlatform.cos
+import func AccelPlatform.pow
+import func AccelPlatform.sin
 
 /// The graph of SNAC's decoder. Tensors are [batch, channels, time].
 struct SNACGraph {

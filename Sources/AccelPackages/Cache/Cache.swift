@@ -1,5 +1,5 @@
 import AccelByteIO
-import Foundation
+import AccelPlatform
 
 /// Results of earlier conversions, on disk, shared by all processes. Nothing in it is needed: a cache that is missing,
 /// damaged, read-only or full costs time, and never a conversion.
@@ -38,7 +38,7 @@ public final class Cache: Sendable {
         folder = CacheFolder(root: root, durability: durability, trustsOthers: trustsOthers)
         self.patience = patience
         self.remote = remote
-        self.clock = clock ?? { Int64(Date().timeIntervalSince1970 * 1e9) }
+        self.clock = clock ?? { WallClock.nanoseconds }
         self.warn = warn
     }
 
@@ -46,8 +46,9 @@ public final class Cache: Sendable {
     /// - Parameter environment: nil: that of the process.
     /// - Returns: nil when the environment names neither it nor a home folder.
     public static func defaultRoot(_ environment: [String: String]? = nil) -> String? {
-        let environment = environment ?? ProcessInfo.processInfo.environment
-        func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+        func value(_ name: String) -> String? {
+            environment.map { $0[name].flatMap { $0.isEmpty ? nil : $0 } } ?? ProcessEnvironment.text(name)
+        }
         if let root = value("ACCELC_CACHE") { return root }
         #if canImport(Darwin)
             return value("HOME").map { "\($0)/Library/Caches/accelc" }

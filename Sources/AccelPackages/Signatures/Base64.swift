@@ -1,12 +1,47 @@
-import Foundation
-
 /// Base64 as RFC 4648 defines it, with padding.
 public enum Base64 {
-    public static func text(of bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
+    private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    /// Of each byte the digit's value; 255: it is none.
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: 255, count: 256)
+        for (value, digit) in digits.enumerated() { values[Int(digit)] = UInt8(value) }
+        return values
+    }()
+    private static let padding = UInt8(ascii: "=")
+
+    public static func text(of bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity((bytes.count + 2) / 3 * 4)
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            let word = group.reduce(0) { $0 << 8 | UInt32($1) } << (8 * (3 - group.count))
+            for place in 0..<4 {
+                text.append(place <= group.count ? digits[Int(word >> (18 - 6 * place) & 63)] : padding)
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
 
     /// nil for what is not the one way of writing some bytes: white space, missing padding, bits set beyond the end.
     public static func bytes(of text: String) -> [UInt8]? {
-        guard let data = Data(base64Encoded: text), data.base64EncodedString() == text else { return nil }
-        return Array(data)
+        let digits = Array(text.utf8)
+        guard digits.count % 4 == 0 else { return nil }
+        let padded = digits.reversed().prefix { $0 == padding }.count
+        guard padded <= 2 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 4 * 3)
+        for start in stride(from: 0, to: digits.count, by: 4) {
+            let missing = start + 4 == digits.count ? padded : 0
+            var word: UInt32 = 0
+            for digit in digits[start..<start + 4 - missing] {
+                let value = values[Int(digit)]
+                guard value < 64 else { return nil }
+                word = word << 6 | UInt32(value)
+            }
+            word <<= 6 * UInt32(missing)
+            guard word & (1 << (8 * UInt32(missing)) - 1) == 0 else { return nil }
+            for place in 0..<3 - missing { bytes.append(UInt8(truncatingIfNeeded: word >> (16 - 8 * place))) }
+        }
+        return bytes
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import AccelPlatform
 
 /// `gelu(x) = x * Phi(x)`, exactly or in one of the approximations that checkpoints are trained with. Elementwise.
 public struct Gelu: UnaryOperator {
@@ -20,7 +20,7 @@ public struct Gelu: UnaryOperator {
     public func apply(_ x: Double) -> Double {
         switch kind {
         case .erf: x * 0.5 * erfc(-x * 0.5.squareRoot())
-        case .tanh: x * 0.5 * (1 + Foundation.tanh((2 / Double.pi).squareRoot() * (x + 0.044715 * x * x * x)))
+        case .tanh: x * 0.5 * (1 + AccelPlatform.tanh((2 / Double.pi).squareRoot() * (x + 0.044715 * x * x * x)))
         case .quick: x / (1 + exp(-1.702 * x))
         }
     }

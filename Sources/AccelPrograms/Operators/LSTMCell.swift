@@ -1,5 +1,5 @@
+import AccelPlatform
 public import AccelTensors
-import Foundation
 
 /// One step of a long short-term memory.
 ///
@@ -63,9 +63,9 @@ public struct LSTMCell: Operator {
             for unit in 0..<width {
                 let place = row * width + unit
                 let kept = Sigmoid().apply(gate(1, row, unit)) * Double(state[batch * width + place])
-                let cell = kept + Sigmoid().apply(gate(0, row, unit)) * Foundation.tanh(gate(2, row, unit))
+                let cell = kept + Sigmoid().apply(gate(0, row, unit)) * AccelPlatform.tanh(gate(2, row, unit))
                 result[batch * width + place] = Float(cell)
-                result[place] = Float(Sigmoid().apply(gate(3, row, unit)) * Foundation.tanh(cell))
+                result[place] = Float(Sigmoid().apply(gate(3, row, unit)) * AccelPlatform.tanh(cell))
             }
         }
         return [HostTensor(result, inputs[1].shape)]

@@ -1,11 +1,11 @@
-import Foundation
+import AccelPlatform
 
 /// What x leaves when y divides it, with the sign of y (as Python's %), broadcasting.
 public struct Modulo: BinaryOperator {
     public static let name = "modulo"
     public init() {}
     public func apply(_ x: Double, _ y: Double) -> Double {
-        let rest = Foundation.fmod(x, y)
+        let rest = AccelPlatform.fmod(x, y)
         return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest
     }
 }

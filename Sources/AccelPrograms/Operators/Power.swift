@@ -1,8 +1,8 @@
-import Foundation
+import AccelPlatform
 
 /// x to the power of y, broadcasting.
 public struct Power: BinaryOperator {
     public static let name = "power"
     public init() {}
-    public func apply(_ x: Double, _ y: Double) -> Double { Foundation.pow(x, y) }
+    public func apply(_ x: Double, _ y: Double) -> Double { AccelPlatform.pow(x, y) }
 }

@@ -1,10 +1,10 @@
-import Foundation
+import AccelPlatform
 
 /// `1 / (1 + exp(-x))`, elementwise.
 public struct Sigmoid: PlainUnaryOperator {
     public static let name = "sigmoid"
     public init() {}
-    public func apply(_ x: Double) -> Double { 1 / (1 + Foundation.exp(-x)) }
+    public func apply(_ x: Double) -> Double { 1 / (1 + AccelPlatform.exp(-x)) }
 
     public func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]? {
         let one = builder.literal(1)

@@ -1,8 +1,8 @@
-import Foundation
+import AccelPlatform
 
 /// The sine of angles in radians, elementwise.
 public struct Sin: PlainUnaryOperator {
     public static let name = "sin"
     public init() {}
-    public func apply(_ x: Double) -> Double { Foundation.sin(x) }
+    public func apply(_ x: Double) -> Double { AccelPlatform.sin(x) }
 }

@@ -1,5 +1,5 @@
+import AccelPlatform
 import AccelTensors
-import Foundation
 
 /// `x + sin(alpha * x)^2 / (alpha + epsilon)`: an activation that repeats itself.
 ///
@@ -27,7 +27,7 @@ public struct Snake: Operator {
         let result = Reference.rows(width == 0 ? 0 : shape.count / width, width: width) { row, result in
             for column in 0..<width {
                 let (x, alpha) = (Double(x[row * width + column]), Double(alpha[row * width + column]))
-                let wave = Foundation.sin(alpha * x)
+                let wave = AccelPlatform.sin(alpha * x)
                 result[column] = Float(x + wave * wave / (alpha + epsilon))
             }
         }

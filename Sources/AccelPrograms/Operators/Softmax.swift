@@ -1,5 +1,5 @@
+import AccelPlatform
 import AccelTensors
-import Foundation
 
 /// `exp(x) / sum(exp(x))` over the last axis of a float32 tensor.
 public struct Softmax: Operator {
@@ -31,7 +31,7 @@ public struct Softmax: Operator {
         var powers: [Double] = []
         powers.reserveCapacity(row.count)
         for x in row {
-            let power = Foundation.exp(Double(x) - largest)
+            let power = AccelPlatform.exp(Double(x) - largest)
             powers.append(power)
             sum += power
         }

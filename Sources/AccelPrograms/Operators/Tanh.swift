@@ -1,8 +1,8 @@
-import Foundation
+import AccelPlatform
 
 /// `tanh(x)`, elementwise.
 public struct Tanh: PlainUnaryOperator {
     public static let name = "tanh"
     public init() {}
-    public func apply(_ x: Double) -> Double { Foundation.tanh(x) }
+    public func apply(_ x: Double) -> Double { AccelPlatform.tanh(x) }
 }

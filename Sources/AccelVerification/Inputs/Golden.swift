@@ -1,7 +1,6 @@
 import AccelByteIO
 import AccelPrograms
 public import AccelTensors
-import Foundation
 
 /// Inputs and outputs of the framework that a model comes from: a safetensors file with `in.NAME`, `out.NAME`, and
 /// perhaps `ref64.NAME` (the same forward in float64) and `labels` (the right class for each row of `logits`), and a
@@ -30,7 +29,7 @@ public struct Golden: Sendable {
     /// - Throws: `FormatError` for a broken file; `RequestError` (exit status 3) when it holds no `in.` or no `out.` tensor.
     public init(_ path: String) throws {
         self.path = path
-        name = URL(filePath: path).lastPathComponent
+        name = Files.name(of: path)
         let file = try SafetensorsFile(path)
         func tensors(_ prefix: String) -> [String: StoredTensor] {
             let found = file.tensors.filter { $0.name.hasPrefix(prefix) }
@@ -49,8 +48,8 @@ public struct Golden: Sendable {
     }
 
     private static func noise(beside path: String) throws -> [String: Noise] {
-        let beside = URL(filePath: path).deletingLastPathComponent().appending(path: "case.json").path
-        guard FileManager.default.fileExists(atPath: beside) else { return [:] }
+        let beside = "\(Files.parentFolder(of: path) ?? ".")/case.json"
+        guard Files.kind(of: beside) != nil else { return [:] }
         let document = JSONField(try JSON.read(beside), file: beside)["fp32_noise"]
         guard document.exists else { return [:] }
         var noise: [String: Noise] = [:]

@@ -1,7 +1,6 @@
 import AccelByteIO
 import AccelPrograms
 import AccelTensors
-import Foundation
 
 /// Where the inputs of a comparison come from.
 public enum InputSource: Sendable {
@@ -25,7 +24,7 @@ public enum InputSource: Sendable {
     var summary: String {
         switch self {
         case .seeded(let seed): SeededInputs.words(seed)
-        case .file(let path): "file \(URL(filePath: path).lastPathComponent)"
+        case .file(let path): "file \(Files.name(of: path))"
         case .golden(let golden): "golden \(golden.name)"
         }
     }

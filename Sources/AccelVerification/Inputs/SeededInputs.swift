@@ -1,6 +1,6 @@
+import AccelPlatform
 import AccelPrograms
 import AccelTensors
-import Foundation
 
 /// Inputs drawn by a counter-based generator: element i of an input depends on the seed, the input's name and i, and on
 /// nothing else, so the same seed gives the same bits on every machine and for every order of drawing.

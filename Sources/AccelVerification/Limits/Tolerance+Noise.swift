@@ -1,5 +1,5 @@
+import AccelPlatform
 import AccelTensors
-import Foundation
 
 extension Tolerance {
     /// Four times the noise of the framework that made a golden: its float32 result against its float64 result.

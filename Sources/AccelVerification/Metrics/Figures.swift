@@ -1,8 +1,8 @@
-import Foundation
+import AccelByteIO
 
 /// `value` to so many significant decimal digits.
 func rounded(_ value: Double, significantDigits digits: Int) -> Double {
-    Double(String(format: "%.\(digits - 1)e", value)) ?? value
+    Double(NumberText.scientific(value, digits: digits - 1)) ?? value
 }
 
 /// How figures are written for people: the same in the terminal and on the page.
@@ -11,21 +11,21 @@ enum Figure {
     static func decibels(_ value: Double) -> String {
         if value == .infinity { return "exact" }
         if value == -.infinity { return "-inf" }
-        return value.isNaN ? "nan" : String(format: "%.1f", value)
+        return value.isNaN ? "nan" : NumberText.fixed(value, digits: 1)
     }
 
     /// e.g. `1.2e-06`, `0`
     static func small(_ value: Double) -> String {
         if value == 0 { return "0" }
-        return value.isFinite ? String(format: "%.1e", value) : (value.isNaN ? "nan" : "inf")
+        return value.isFinite ? NumberText.scientific(value, digits: 1) : (value.isNaN ? "nan" : "inf")
     }
 
     /// e.g. `4.13`
-    static func fixed(_ value: Double, digits: Int) -> String { String(format: "%.\(digits)f", value) }
+    static func fixed(_ value: Double, digits: Int) -> String { NumberText.fixed(value, digits: digits) }
 
     /// e.g. `0.999998`; never rounds up to 1.
     static func cosine(_ value: Double) -> String {
-        let text = String(format: "%.6f", value)
+        let text = NumberText.fixed(value, digits: 6)
         return value < 1 && text == "1.000000" ? "0.999999" : text
     }
 
@@ -37,7 +37,7 @@ enum Figure {
             value /= 1000
             unit += 1
         }
-        return unit == 0 ? "\(count) B" : String(format: value < 9.95 ? "%.2f" : "%.1f", value) + " \(units[unit])"
+        return unit == 0 ? "\(count) B" : NumberText.fixed(value, digits: value < 9.95 ? 2 : 1) + " \(units[unit])"
     }
 
     /// e.g. `22,713,216`

@@ -1,4 +1,4 @@
-import Foundation
+import AccelPlatform
 
 /// How far a tensor is from its reference, gathered in one pass with float64 sums over float32 values.
 ///

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Bytes of the largest tensors: stored over what they take in the checkpoint.
 struct SizeChart {
     let rows: [WeightFinding]

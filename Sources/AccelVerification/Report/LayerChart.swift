@@ -1,5 +1,3 @@
-import Foundation
-
 /// SQNR of every call of a function in order: injected as dots, propagated as a line. Calls that
 /// lose nothing lie on the top edge.
 struct LayerChart {

@@ -1,4 +1,4 @@
-import Foundation
+import AccelByteIO
 
 /// Text for HTML and SVG. Names come from files: everything that is not markup of ours goes through `escaped`.
 enum XML {
@@ -22,7 +22,7 @@ enum XML {
     /// A coordinate: at most two digits after the point.
     static func number(_ value: Double) -> String {
         guard value.isFinite else { return "0" }
-        let text = String(format: "%.2f", value)
+        let text = NumberText.fixed(value, digits: 2)
         let trimmed = text.reversed().drop { $0 == "0" }.drop { $0 == "." }.reversed()
         return trimmed.isEmpty || String(trimmed) == "-0" ? "0" : String(trimmed)
     }

@@ -1,6 +1,6 @@
+import AccelPlatform
 import AccelTensors
 import AccelWeightCompression
-import Foundation
 
 /// The limit on the error of a stored weight whose codes the checkpoint and the scheme alone do not determine: a multiple of
 /// the squared error that the same scheme makes of the checkpoint's own tensor without calibration data.

@@ -1,5 +1,5 @@
+import AccelPlatform
 import CAccelKernels
-import Foundation
 
 /// Finds the partition of sorted points into exactly `k` runs that has the least squared error.
 ///

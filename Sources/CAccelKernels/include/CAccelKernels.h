@@ -1,7 +1,7 @@
 // SIMD kernels behind one run-time dispatch. Every function has a plain scalar form that is its meaning;
 // faster forms are chosen once, by what the processor offers, and are tested to agree with it.
-#ifndef CKERNELS_H
-#define CKERNELS_H
+#ifndef CACCEL_KERNELS_H
+#define CACCEL_KERNELS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,12 +15,6 @@ typedef enum { CK_SCALAR = 0, CK_NEON = 1, CK_AVX2 = 2, CK_AVX512 = 3 } ck_isa;
 ck_isa ck_current_isa(void);
 /// For tests: use at most `isa` (a set that the processor lacks is ignored). Returns the set now in use.
 ck_isa ck_limit_isa(ck_isa isa);
-
-// ---- memory --------------------------------------------------------------------------------------------------
-
-/// Where the C library would keep freed memory for later (glibc), it gives blocks of so many bytes back at once, and keeps no more
-/// than `kept` bytes of smaller ones.
-void ck_return_blocks(int bytes, int kept);
 
 // ---- half precision ------------------------------------------------------------------------------------------
 // Round to nearest even; NaN stays NaN (quiet); float32 -> float16 overflows to infinity. Bit-equal on every set.
@@ -94,28 +88,6 @@ void ck_sha256_blocks(uint32_t state[8], const uint8_t *bytes, size_t blocks);
 /// The same for several hashes, of as many blocks each, eight words of state each: two take little more time than one, and sixteen less than four
 /// where there is AVX-512.
 void ck_sha256_blocks_many(uint32_t *states, const uint8_t *const *bytes, size_t hashes, size_t blocks);
-
-// ---- files -----------------------------------------------------------------------------------------------------
-
-/// Lets the system start to bring a file's bytes to the disk, without waiting, where it can be asked to.
-void ck_start_writing(int descriptor);
-/// Opens a file for writing whole pages from memory on pages, without keeping them in the page cache. Returns -1 with errno where
-/// that is not possible.
-int ck_open_past_cache(const char *path);
-/// From now on what is written to it goes through the page cache again, in any amount.
-void ck_go_through_cache(int descriptor);
-// From now on a thread that reads what is no longer behind a map writes the address to a pipe, and waits for ever: another thread,
-// at the pipe's other end, ends the process. Nothing else is safe to do at such a place. Returns 0, or -1 with errno.
-int ck_report_lost_pages(int descriptor);
-/// Whether the times of a file tell of writes through shared maps: not on file systems that lie in memory. Returns 0 where the
-/// system does not say.
-int ck_notices_maps(const char *path);
-
-// Lets two paths of one file system change places in one step. Returns 0, or -1 with errno where that is not possible.
-int ck_exchange(const char *left, const char *right);
-// Gives a file or folder a name that nothing has. Returns 0, or -1 with errno: EEXIST when something has it, others where the file
-// system cannot tell.
-int ck_rename_exclusively(const char *from, const char *to);
 
 // ---- decoding of compressed weights --------------------------------------------------------------------------
 

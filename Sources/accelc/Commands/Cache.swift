@@ -1,7 +1,6 @@
 import AccelByteIO
 import AccelFormats
 import AccelPackages
-import Foundation
 
 enum CacheCommand: Command {
     enum Action: String, CaseIterable {
@@ -100,7 +99,7 @@ enum CacheCommand: Command {
         let entries = cache.entries
         let rows = entries.map { entry in
             let key = entry.record.key
-            let lastUse = Date(timeIntervalSince1970: Double(entry.lastUse) / 1e9).ISO8601Format()
+            let lastUse = WallClock.text(entry.lastUse)
             return [
                 String(key.digest.description.prefix(12)), key.kind.rawValue, Text.bytes(entry.byteCount), lastUse,
                 entry.record.model,
@@ -152,7 +151,7 @@ enum CacheCommand: Command {
         let key = try CacheKey.package(ConversionRequest(arguments), cache, threads: console.threads)
         switch try cache.openLasting(key.digest) {
         case .success(let found):
-            let path = URL(filePath: found.path).standardizedFileURL.path
+            let path = Files.absolutePath(of: found.path)
             return (
                 path,
                 [

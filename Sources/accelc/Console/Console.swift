@@ -1,6 +1,6 @@
 import AccelByteIO
+import AccelPlatform
 import AccelTensors
-import Foundation
 
 /// Everything that the tool prints. Results go to standard output; progress, notes, warnings and errors to standard
 /// error.
@@ -16,8 +16,7 @@ final class Console {
     private var outputError: Int32 = 0
 
     init() {
-        let environment = ProcessInfo.processInfo.environment
-        let allowed = (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
+        let allowed = ProcessEnvironment.text("NO_COLOR") == nil && ProcessEnvironment.value("TERM") != "dumb"
         hasColours = allowed && isatty(1) == 1
         errorColours = allowed && isatty(2) == 1
     }
@@ -68,8 +67,8 @@ final class Console {
 
     /// A warning from code that may run on any thread.
     static func warn(_ sentence: String) {
-        let line = (isatty(2) == 1 ? "\r\u{1B}[K" : "") + "accelc: warning: \(sentence)\n"
-        FileHandle.standardError.write(Data(line.utf8))
+        var line = (isatty(2) == 1 ? "\r\u{1B}[K" : "") + "accelc: warning: \(sentence)\n"
+        line.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
     }
 
     func error(_ sentence: String) {

@@ -1,6 +1,7 @@
 import AccelByteIO
+import AccelHostTools
+import AccelPlatform
 import Dispatch
-import Foundation
 
 /// How the tool ends before it is done: at any moment, whatever its other threads are at, with nothing half-written left.
 ///
@@ -39,23 +40,24 @@ enum Interruption {
     static func after(_ seconds: Double) {
         let source = DispatchSource.makeTimerSource(queue: queue)
         let unit = seconds == 1 ? "second" : "seconds"
-        let number = seconds.formatted(.number.grouping(.never).locale(Locale(identifier: "en_US_POSIX")))
-        source.setEventHandler { end("stopped after \(number) \(unit), as --timeout asks") }
+        source.setEventHandler { end("stopped after \(Text.number(seconds)) \(unit), as --timeout asks") }
         source.schedule(deadline: .now() + seconds)
         source.resume()
         sources.append(source)
     }
 
     private static func end(_ reason: String, _ status: ExitStatus = .interrupted) -> Never {
-        TemporaryPaths.removeAll {
-            // Where nobody reads, this must not wait.
-            var stream = pollfd(fd: 2, events: Int16(POLLOUT), revents: 0)
-            if poll(&stream, 1, 0) == 1 {
-                let clear = isatty(2) == 1 ? "\r\u{1B}[K" : ""
-                var sentence = "\(clear)accelc: \(reason); nothing half-written is left\n"
-                sentence.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
+        HelperProcesses.endingAll {
+            TemporaryPaths.removeAll {
+                // Where nobody reads, this must not wait.
+                var stream = pollfd(fd: 2, events: Int16(POLLOUT), revents: 0)
+                if poll(&stream, 1, 0) == 1 {
+                    let clear = isatty(2) == 1 ? "\r\u{1B}[K" : ""
+                    var sentence = "\(clear)accelc: \(reason); nothing half-written is left\n"
+                    sentence.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
+                }
+                _exit(status.rawValue)
             }
-            _exit(status.rawValue)
         }
     }
 }

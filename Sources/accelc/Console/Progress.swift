@@ -1,5 +1,4 @@
 import AccelByteIO
-import Foundation
 
 /// How progress is shown, as `--progress` says it.
 enum ProgressStyle: String, CaseIterable {
@@ -24,7 +23,7 @@ final class ProgressBar {
     private var done = 0
     private var isDrawn = false
     private var isFinished = false
-    private var lastDrawn = Date.distantPast
+    private var lastDrawn: ContinuousClock.Instant?
 
     init(stage: String, total: Int?, style: ProgressStyle, emit: @escaping (String) -> Void) {
         self.stage = stage
@@ -39,7 +38,7 @@ final class ProgressBar {
     /// One more step begins; `item` says on what.
     func step(_ item: String) {
         switch style {
-        case .bar: if Date().timeIntervalSince(lastDrawn) > 0.05 { draw(item: item) }
+        case .bar: if lastDrawn.map { $0.duration(to: .now) > .milliseconds(50) } ?? true { draw(item: item) }
         case .lines: emit("  \(stage): \(item)\n")
         case .json: emit(document(item: item) + "\n")
         case .auto, .none: break
@@ -60,7 +59,7 @@ final class ProgressBar {
     }
 
     private func draw(item: String) {
-        lastDrawn = Date()
+        lastDrawn = .now
         isDrawn = true
         guard let total, total > 0 else { return drawLine("\(stage) \(item)") }
         let filled = min(done, total) * 24 / total

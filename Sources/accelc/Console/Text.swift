@@ -1,4 +1,4 @@
-import Foundation
+import AccelByteIO
 
 /// Numbers and tables as the tool prints them.
 enum Text {
@@ -17,7 +17,7 @@ enum Text {
             value /= 1000
             unit += 1
         }
-        return unit == 0 ? "\(count) B" : String(format: "%.1f %@", value, units[unit])
+        return unit == 0 ? "\(count) B" : "\(NumberText.fixed(value, digits: 1)) \(units[unit])"
     }
 
     /// Reads `500MB`, `10 GB`, `4096`; powers of ten. nil for anything else.
@@ -41,7 +41,7 @@ enum Text {
     }
 
     static func decimals(_ value: Double, _ digits: Int) -> String {
-        value.isInfinite ? (value < 0 ? "-inf" : "inf") : String(format: "%.\(digits)f", value)
+        value.isInfinite ? (value < 0 ? "-inf" : "inf") : NumberText.fixed(value, digits: digits)
     }
 
     /// As short as it can be: 0, -1.5.

@@ -1,10 +1,11 @@
 import AccelByteIO
+import AccelHostTools
 import AccelModelFamilies
 import AccelPackages
+import AccelPlatform
 import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
-import Foundation
 
 /// The cache that a command works with.
 enum CacheChoice {
@@ -43,18 +44,17 @@ enum CacheChoice {
         guard !arguments.has(none), let root = arguments[folder] ?? Cache.defaultRoot() else { return nil }
         let isQuiet = console.isQuiet
         let warn: @Sendable (String) -> Void = { if !isQuiet { Console.warn($0) } }
-        let environment = ProcessInfo.processInfo.environment
-        let address = arguments[remote] ?? environment["ACCELC_REMOTE_CACHE"].flatMap { $0.isEmpty ? nil : $0 }
+        let address = arguments[remote] ?? ProcessEnvironment.text("ACCELC_REMOTE_CACHE")
         if address == nil, arguments.has(remoteReadOnly) {
             throw arguments.usage(
                 "takes --remote-read-only only with --remote-cache, or where ACCELC_REMOTE_CACHE is set")
         }
         let server = try address.map {
             try RemoteCache(
-                url: $0, isReadOnly: arguments.has(remoteReadOnly),
-                authorization: environment["ACCELC_REMOTE_AUTHORIZATION"], warn: warn)
+                url: $0, transport: CurlTransport(), isReadOnly: arguments.has(remoteReadOnly),
+                authorization: ProcessEnvironment.value("ACCELC_REMOTE_AUTHORIZATION"), warn: warn)
         }
-        let trust = environment["ACCELC_TRUST_SHARED_CACHE"] ?? ""
+        let trust = ProcessEnvironment.value("ACCELC_TRUST_SHARED_CACHE") ?? ""
         return Cache(
             root: root, durability: durability ?? .none, remote: server,
             trustsOthers: arguments.has(trustShared) || !["", "0"].contains(trust), warn: warn)

@@ -1,4 +1,4 @@
-import Foundation
+import AccelPlatform
 
 /// How long loading and each run took.
 struct Timing {

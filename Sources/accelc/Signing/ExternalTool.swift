@@ -1,5 +1,6 @@
 import AccelByteIO
-import Foundation
+import AccelHostTools
+import AccelPlatform
 
 /// Another program, which does what this tool leaves to it: no private key is ever read here.
 struct ExternalTool {
@@ -15,7 +16,7 @@ struct ExternalTool {
     /// - Parameter need: what it is needed for.
     /// - Throws: `RequestError` (unavailable) when it is not on PATH.
     init(_ name: String, need: String) throws {
-        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+        let folders = (ProcessEnvironment.value("PATH") ?? "").split(separator: ":")
         let paths = folders.map { "\($0)/\(name)" }
         guard let path = paths.first(where: { Files.kind(of: $0) == .file && access($0, X_OK) == 0 }) else {
             throw RequestError("\(name) is not on PATH; it is needed to \(need)", status: .unavailable)
@@ -27,7 +28,7 @@ struct ExternalTool {
     /// Runs it to its end.
     /// - Parameter files: written to a folder for its eyes only; words that are `@NAME` become their paths.
     func run(_ words: [String], input: [UInt8], files: [String: [UInt8]] = [:]) throws -> Result {
-        let folder = try TemporaryFolder(beside: "\(NSTemporaryDirectory())/accelc-signing", mode: 0o700)
+        let folder = try TemporaryFolder(beside: "\(ProcessEnvironment.temporaryFolder)/accelc-signing", mode: 0o700)
         func write(_ bytes: [UInt8], _ name: String) throws -> String {
             let path = "\(folder.path)/\(name)"
             var file = try AtomicFile(replacing: path, as: .internal, mode: 0o600, isSynced: false)
@@ -39,10 +40,10 @@ struct ExternalTool {
         let streams = [try write(input, "input"), try write([], "output"), try write([], "errors")]
 
         let words = words.map { $0.hasPrefix("@") ? "\(folder.path)/\($0.dropFirst())" : $0 }
-        var environment = ProcessInfo.processInfo.environment
+        var environment = ProcessEnvironment.all
         environment["LC_ALL"] = "C"
         let isSuccess = try HelperProcesses.run(
-            path, words, environment: environment.map { "\($0)=\($1)" }, streams: (streams[0], streams[1], streams[2]))
+            path, words, environment: environment, streams: (streams[0], streams[1], streams[2]))
         let output = try MappedFile(streams[1]).bytes.withBytes { Array($0) }
         let errors = try MappedFile(streams[2]).bytes.withBytes { String(decoding: $0, as: UTF8.self) }
         let message = errors.split(whereSeparator: \.isNewline).last.map { " (\(name): \($0.prefix(200)))" }

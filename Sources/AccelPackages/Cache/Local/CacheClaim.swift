@@ -1,5 +1,5 @@
 import AccelByteIO
-import Foundation
+import AccelPlatform
 
 /// The right to make a result, while other processes that want the same wait for it. It ends with the value. Nothing
 /// depends on it but time: two that make the same result make the same bytes.
@@ -51,7 +51,7 @@ extension Cache {
                 hasSaid = true
                 warn("another process makes the same; waiting for its result for at most \(patience.total)")
             }
-            Thread.sleep(forTimeInterval: pause / .seconds(1))
+            usleep(UInt32(pause / .microseconds(1)))
             pause = min(pause * 2, .milliseconds(200))
         }
     }

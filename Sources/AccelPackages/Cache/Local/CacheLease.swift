@@ -1,5 +1,5 @@
 import AccelByteIO
-import Foundation
+import AccelPlatform
 
 /// Tells clean-ups which records somebody is using: a file with a key in each line, locked for as long as it counts.
 ///

@@ -1,29 +1,28 @@
 import AccelByteIO
-import Foundation
+import AccelPlatform
 
 /// That a large file was read, and had a digest. It counts while device, inode, size and the times of modification and of change are
 /// the same, and for a day (`SettledFile`).
 struct VerificationNote: Equatable {
     var digest: Digest
     var identity: FileIdentity
-    /// When the bytes were read; a note that is kept through a change of names keeps this.
-    var verified: Date
+    /// When the bytes were read, in seconds since the start of 1970; a note that is kept through a change of names keeps this.
+    var verified: Int64
 
     /// Whether it is young enough.
     var counts: Bool {
-        SettledFile.counts(
-            Int64(verified.timeIntervalSince1970 * 1e9), now: Int64(Date().timeIntervalSince1970 * 1e9))
+        verified >= 0 && verified < Int64.max / 1_000_000_000
+            && SettledFile.counts(verified * 1_000_000_000, now: WallClock.nanoseconds)
     }
 
-    init(digest: Digest, identity: FileIdentity, verified: Date = Date()) {
-        (self.digest, self.identity) = (digest, identity)
-        self.verified = Date(timeIntervalSince1970: verified.timeIntervalSince1970.rounded(.down))
+    init(digest: Digest, identity: FileIdentity, verified: Int64 = WallClock.nanoseconds / 1_000_000_000) {
+        (self.digest, self.identity, self.verified) = (digest, identity, verified)
     }
 
     var text: String {
         let numbers = [
             Int64(bitPattern: identity.device), Int64(bitPattern: identity.inode), identity.size,
-            identity.modifiedNanoseconds, identity.changedNanoseconds, Int64(verified.timeIntervalSince1970),
+            identity.modifiedNanoseconds, identity.changedNanoseconds, verified,
         ]
         return "\(digest) \(numbers.map(String.init).joined(separator: " "))"
     }
@@ -41,6 +40,6 @@ struct VerificationNote: Equatable {
             identity: FileIdentity(
                 device: UInt64(bitPattern: numbers[0]), inode: UInt64(bitPattern: numbers[1]), size: numbers[2],
                 modifiedNanoseconds: numbers[3], changedNanoseconds: numbers[4]),
-            verified: Date(timeIntervalSince1970: Double(numbers[5])))
+            verified: numbers[5])
     }
 }

@@ -1,5 +1,4 @@
 import AccelByteIO
-import Foundation
 
 /// A cache server: plain GET, HEAD and PUT of `URL/ac/KEY` (a record, as an `ActionResult`) and `URL/cas/SHA256` (a content),
 /// as bazel-remote has it, and as any WebDAV folder does. What comes from it is compared with its digest before the local
@@ -9,7 +8,8 @@ public final class RemoteCache: Sendable {
     public let name: String
     private let url: String
     public let isReadOnly: Bool
-    private let curl: CurlBatch
+    private let authorization: String?
+    private let transport: any RemoteTransport
     private let warn: @Sendable (String) -> Void
     private let state = Locked(State())
 
@@ -20,27 +20,26 @@ public final class RemoteCache: Sendable {
     }
 
     /// - Parameters:
+    ///   - transport: does the requests.
     ///   - authorization: the header's value, e.g. `Bearer ...`; never shown.
     ///   - warn: gets a sentence when the server is given up, once.
     /// - Throws: `RequestError` for something that is no such address.
     public init(
-        url: String, isReadOnly: Bool = false, authorization: String? = nil,
+        url: String, transport: any RemoteTransport, isReadOnly: Bool = false, authorization: String? = nil,
         warn: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
-        let isPlain = url.unicodeScalars.allSatisfy { $0.value > 32 && $0.value != 127 && $0 != "\"" && $0 != "\\" }
-        guard isPlain, let parts = URLComponents(string: url), ["http", "https"].contains(parts.scheme),
-            let host = parts.host, !host.isEmpty, parts.query == nil, parts.fragment == nil
-        else {
+        guard let address = ServerAddress(url) else {
             throw RequestError(
                 "\"\(url)\" is no address of a cache server; it looks like https://cache.example.org/accelc")
         }
         if let authorization, authorization.unicodeScalars.contains(where: { $0.value < 32 }) {
             throw RequestError("the authorization for the cache server is not one line of text")
         }
-        name = "\(parts.scheme ?? "")://\(host)\(parts.port.map { ":\($0)" } ?? "")\(Files.trimmingSlashes(parts.path))"
+        name = address.publicText
         self.url = Files.trimmingSlashes(url)
         self.isReadOnly = isReadOnly
-        curl = CurlBatch(authorization: authorization, timeouts: CurlBatch.Timeouts())
+        self.authorization = authorization
+        self.transport = transport
         self.warn = warn
     }
 
@@ -55,7 +54,7 @@ public final class RemoteCache: Sendable {
                 records.flatMap(\.files).filter { !cache.folder.has($0) }.map { ($0.digest, $0) }
             ) { first, _ in first }.values.sorted { $0.digest < $1.digest }
             let requests = missing.map {
-                CurlBatch.Request(
+                RemoteRequest(
                     url: "\(url)/cas/\($0.digest)", method: .get(into: "\(scratch)/\($0.digest)", limit: $0.byteCount))
             }
             guard cache.folder.hasRoom(for: missing) else { return }
@@ -74,7 +73,7 @@ public final class RemoteCache: Sendable {
 
     private func received(_ keys: [Digest], _ scratch: String) -> [CacheRecord] {
         let requests = keys.map {
-            CurlBatch.Request(
+            RemoteRequest(
                 url: "\(url)/ac/\($0)", method: .get(into: "\(scratch)/\($0)", limit: Self.maximumRecordBytes))
         }
         return zip(keys, answers(requests)).compactMap { key, isThere in
@@ -105,7 +104,7 @@ public final class RemoteCache: Sendable {
         let whole = records.filter { $0.files.allSatisfy { !failed.contains($0.digest) } }
         guard let folder = try? folder.scratch() else { return }
         let scratch = folder.path
-        let messages = whole.compactMap { record -> CurlBatch.Request? in
+        let messages = whole.compactMap { record -> RemoteRequest? in
             let path = "\(scratch)/\(record.key.digest)"
             guard var file = try? AtomicFile(replacing: path, as: .internal, isSynced: false),
                 (try? file.write(record.message)) != nil,
@@ -120,9 +119,9 @@ public final class RemoteCache: Sendable {
 
     /// Does requests, and gives the server up when it fails.
     /// - Returns: for each whether it was answered with success.
-    private func answers(_ requests: [CurlBatch.Request]) -> [Bool] {
+    private func answers(_ requests: [RemoteRequest]) -> [Bool] {
         guard !isBroken else { return requests.map { _ in false } }
-        guard let outcomes = curl.run(requests) else {
+        guard let outcomes = transport.run(requests, authorization: authorization) else {
             giveUp("there is no curl program to reach it with")
             return requests.map { _ in false }
         }
@@ -132,15 +131,12 @@ public final class RemoteCache: Sendable {
     }
 
     /// Why an outcome says that the server is not to be asked again; nil where it does not.
-    private static func failure(_ outcome: CurlBatch.Outcome) -> String? {
+    private static func failure(_ outcome: RemoteOutcome) -> String? {
         switch outcome {
         case .status(401), .status(403): "it refuses access"
         case .status(let status) where status >= 500: "it answers with status \(status)"
-        // Too much, or not all, of one content: that one is missed.
-        case .failed(18), .failed(23), .failed(63), .status: nil
-        case .failed(6), .failed(7): "there is no connection to it"
-        case .failed(28): "it is too slow"
-        case .failed(let code): "curl ends with code \(code)"
+        case .incomplete, .status: nil
+        case .failed(let reason): reason
         }
     }
 

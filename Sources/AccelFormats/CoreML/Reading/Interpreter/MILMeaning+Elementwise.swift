@@ -1,6 +1,6 @@
+import AccelPlatform
 import AccelPrograms
 import AccelTensors
-import Foundation
 
 extension MILMeaning {
     static let unary: [MILMeaning] =
@@ -88,16 +88,16 @@ extension MILMeaning {
         function("round") { $0.rounded(.toNearestOrEven) },
         function("floor") { $0.rounded(.down) },
         function("ceil") { $0.rounded(.up) },
-        function("tan") { Foundation.tan($0) },
-        function("sinh") { Foundation.sinh($0) },
-        function("cosh") { Foundation.cosh($0) },
-        function("asin") { Foundation.asin($0) },
-        function("acos") { Foundation.acos($0) },
-        function("atan") { Foundation.atan($0) },
-        function("exp2") { Foundation.exp2($0) },
+        function("tan") { AccelPlatform.tan($0) },
+        function("sinh") { AccelPlatform.sinh($0) },
+        function("cosh") { AccelPlatform.cosh($0) },
+        function("asin") { AccelPlatform.asin($0) },
+        function("acos") { AccelPlatform.acos($0) },
+        function("atan") { AccelPlatform.atan($0) },
+        function("exp2") { AccelPlatform.exp2($0) },
         function("relu6") { min(max($0, 0), 6) },
         function("softsign") { $0 / (1 + abs($0)) },
-        function("softplus") { max($0, 0) + log1p(Foundation.exp(-abs($0))) },
+        function("softplus") { max($0, 0) + log1p(AccelPlatform.exp(-abs($0))) },
     ]
 
     private static func pair(
@@ -119,7 +119,9 @@ extension MILMeaning {
         pair("minimum", Minimum()) { min($0, $1) },
         pair("floor_div", floorDivision) { try divided($0, $1) },
         pair("mod", Modulo()) { $0 &- (try divided($0, $1)) &* $1 },
-        pair("pow", Power()) { Int64(clamping: Int(exactly: Foundation.pow(Double($0), Double($1)).rounded()) ?? 0) },
+        pair("pow", Power()) {
+            Int64(clamping: Int(exactly: AccelPlatform.pow(Double($0), Double($1)).rounded()) ?? 0)
+        },
     ]
 
     /// Rounded down.

@@ -1,10 +1,5 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import AccelByteIO
+import AccelPlatform
 
 /// Programs that the tool has started and waits for: they end with it when it is interrupted.
 public enum HelperProcesses {
@@ -28,7 +23,7 @@ public enum HelperProcesses {
     }
 
     /// Ends all of them with all that they have started, and starts no others while `body` runs.
-    static func endingAll<Result>(_ body: () -> Result) -> Result {
+    public static func endingAll<Result>(_ body: () -> Result) -> Result {
         numbers.withLock { numbers in
             let all = numbers.flatMap { [$0] + descendants(of: $0) }
             // One that asks for a passphrase gets the time to make the terminal show again what is typed.

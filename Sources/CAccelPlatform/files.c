@@ -1,6 +1,6 @@
 // What Swift's view of the C library leaves out.
 #define _GNU_SOURCE
-#include "internal.h"
+#include "include/CAccelPlatform.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #endif
 
-void ck_start_writing(int descriptor) {
+void cp_start_writing(int descriptor) {
 #if defined(__linux__)
     // SYNC_FILE_RANGE_WRITE of linux/fs.h, of the whole file.
     (void)sync_file_range(descriptor, 0, 0, 2);
@@ -23,7 +23,7 @@ void ck_start_writing(int descriptor) {
 #endif
 }
 
-int ck_open_past_cache(const char *path) {
+int cp_open_past_cache(const char *path) {
 #if defined(O_DIRECT)
     return open(path, O_WRONLY | O_CLOEXEC | O_DIRECT);
 #else
@@ -33,7 +33,7 @@ int ck_open_past_cache(const char *path) {
 #endif
 }
 
-void ck_go_through_cache(int descriptor) {
+void cp_go_through_cache(int descriptor) {
 #if defined(O_DIRECT)
     (void)fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_DIRECT);
 #else
@@ -41,7 +41,7 @@ void ck_go_through_cache(int descriptor) {
 #endif
 }
 
-int ck_notices_maps(const char *path) {
+int cp_notices_maps(const char *path) {
 #if defined(__linux__)
     struct statfs status;
     if (statfs(path, &status) != 0) { return 0; }
@@ -70,9 +70,9 @@ static int rename_with(const char *from, const char *to, int exchange) {
 #endif
 }
 
-int ck_exchange(const char *left, const char *right) { return rename_with(left, right, 1); }
+int cp_exchange(const char *left, const char *right) { return rename_with(left, right, 1); }
 
-int ck_rename_exclusively(const char *from, const char *to) { return rename_with(from, to, 0); }
+int cp_rename_exclusively(const char *from, const char *to) { return rename_with(from, to, 0); }
 
 static int lost_pages_descriptor = -1;
 
@@ -84,7 +84,7 @@ static void on_lost_page(int number, siginfo_t *information, void *context) {
     for (;;) { pause(); }
 }
 
-int ck_report_lost_pages(int descriptor) {
+int cp_report_lost_pages(int descriptor) {
     lost_pages_descriptor = descriptor;
     struct sigaction action = {0};
     action.sa_sigaction = on_lost_page;

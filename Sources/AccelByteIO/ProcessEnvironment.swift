@@ -1,0 +1,27 @@
+import AccelPlatform
+
+/// The environment of the process.
+public enum ProcessEnvironment {
+    /// The value of a variable; nil where it is not set.
+    public static func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
+    /// The value of a variable; nil where it is not set, or empty.
+    public static func text(_ name: String) -> String? { value(name).flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// All variables, by name. Of several with one name the first counts, as it does for `value`.
+    public static var all: [String: String] {
+        var all: [String: String] = [:]
+        var next = cp_environment()
+        while let line = next?.pointee {
+            let text = String(cString: line)
+            if let end = text.firstIndex(of: "="), all[String(text[..<end])] == nil {
+                all[String(text[..<end])] = String(text[text.index(after: end)...])
+            }
+            next = next?.successor()
+        }
+        return all
+    }
+
+    /// The folder for files of short life: `$TMPDIR`, else `/tmp`.
+    public static var temporaryFolder: String { text("TMPDIR") ?? "/tmp" }
+}

@@ -1,0 +1,74 @@
+import AccelByteIO
+public import AccelPackages
+
+/// Requests to a server, done at once by the `curl` program: a HTTP library would make each start of the tool take four
+/// times as long.
+///
+/// Addresses and authorization must not be seen in the list of processes: they go to the program's standard input.
+public struct CurlTransport: RemoteTransport {
+    public struct Timeouts: Sendable {
+        /// Seconds.
+        public var connect = 5
+        /// Seconds in which fewer than 10 kB a second come or go.
+        public var slow = 15
+        /// Seconds.
+        public var total = 600
+
+        public init() {}
+    }
+
+    public var timeouts: Timeouts
+
+    public init(timeouts: Timeouts = Timeouts()) { self.timeouts = timeouts }
+
+    public func run(_ requests: [RemoteRequest], authorization: String?) -> [RemoteOutcome]? {
+        if requests.isEmpty { return [] }
+        // Blocks of 512 bytes. The limit holds for each file, whatever length the server tells.
+        let limit = requests.map { if case .get(_, let limit) = $0.method { limit } else { 0 } }.max() ?? 0
+        let answer = try? HelperProcesses.answer(
+            of: "/bin/sh", ["-c", "ulimit -f \(limit / 512 + 2); exec curl -q --config -"],
+            input: Array(configuration(requests, authorization).utf8))
+        guard let answer, answer.status != 127 else { return nil }
+        var outcomes = [RemoteOutcome](repeating: Self.outcome(ofCode: answer.status), count: requests.count)
+        for line in String(decoding: answer.output, as: UTF8.self).split(separator: "\n") {
+            let numbers = line.split(separator: " ").compactMap { Int($0) }
+            guard numbers.count == 3, outcomes.indices.contains(numbers[0]) else { continue }
+            outcomes[numbers[0]] = numbers[1] == 0 ? .status(numbers[2]) : Self.outcome(ofCode: numbers[1])
+        }
+        return outcomes
+    }
+
+    /// What an exit code of curl's says.
+    private static func outcome(ofCode code: Int) -> RemoteOutcome {
+        switch code {
+        // Cut off; not written, as by `ulimit`; larger than `max-filesize`.
+        case 18, 23, 63: .incomplete
+        case 6, 7: .failed("there is no connection to it")
+        case 28: .failed("it is too slow")
+        default: .failed("curl ends with code \(code)")
+        }
+    }
+
+    private func configuration(_ requests: [RemoteRequest], _ authorization: String?) -> String {
+        func quoted(_ text: String) -> String {
+            "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        }
+        var lines = ["parallel", "parallel-max = 8"]
+        for (index, request) in requests.enumerated() {
+            if index > 0 { lines.append("next") }
+            lines += [
+                "url = \(quoted(request.url))", "silent", "proto = \"=http,https\"", "header = \"Expect:\"",
+                "connect-timeout = \(timeouts.connect)", "max-time = \(timeouts.total)", "speed-limit = 10000",
+                "speed-time = \(timeouts.slow)", "write-out = \"\(index) %{exitcode} %{http_code}\\n\"",
+            ]
+            if let authorization { lines.append("header = \(quoted("Authorization: \(authorization)"))") }
+            switch request.method {
+            case .get(let path, let limit):
+                lines += ["output = \(quoted(path))", "max-filesize = \(max(1, limit))"]
+            case .head: lines += ["head", "output = \"/dev/null\""]
+            case .put(let path): lines += ["upload-file = \(quoted(path))", "output = \"/dev/null\""]
+            }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}

@@ -1,0 +1,102 @@
+import AccelByteIO
+import AccelPlatform
+
+extension HelperProcesses {
+    /// Runs a program to its end, in the terminal's foreground like the tool itself: it may ask for a passphrase there. (In a process
+    /// group of its own, a terminal would stop it as soon as it asks for something.)
+    /// - Parameters:
+    ///   - path: of the program; `words` are its arguments.
+    ///   - environment: variables by name.
+    ///   - streams: the files that are its standard input, output and errors; the last two have to be there.
+    /// - Returns: whether it ended by itself with exit status 0.
+    /// - Throws: `RequestError` when it cannot be started.
+    public static func run(
+        _ path: String, _ words: [String], environment: [String: String],
+        streams: (input: String, output: String, errors: String)
+    ) throws -> Bool {
+        try running {
+            let command = SpawnedCommand(path: path, words: words, environment: environment)
+            return try command.start([
+                .file(streams.input, O_RDONLY), .file(streams.output, O_WRONLY), .file(streams.errors, O_WRONLY),
+            ])
+        } _: { number in
+            let status = ended(number)
+            // Ctrl-C is for both: let the tool end as interrupted, not for want of what this program was to make.
+            if status & 0x7F == SIGINT { usleep(500_000) }
+            return status == 0
+        }
+    }
+
+    /// Runs a program to its end in the background; its errors are dropped.
+    /// - Parameter input: goes to its standard input.
+    /// - Returns: its exit status (128 and the number of a signal that ended it), and its standard output.
+    /// - Throws: `RequestError` when it cannot be started.
+    public static func answer(
+        of path: String, _ words: [String], input: [UInt8]
+    ) throws -> (status: Int, output: [UInt8]) {
+        // A socket, not a pipe: writing to one whose reader is gone can be asked to raise no signal.
+        var (inputs, outputs) = ([Int32](repeating: -1, count: 2), [Int32](repeating: -1, count: 2))
+        guard socketpair(AF_UNIX, streamSocket, 0, &inputs) == 0 else {
+            throw RequestError("cannot run \(path): \(systemMessage())", status: .unavailable)
+        }
+        let input = (parent: FileDescriptor(inputs[0]), child: FileDescriptor(inputs[1]), bytes: input)
+        guard pipe(&outputs) == 0 else {
+            throw RequestError("cannot run \(path): \(systemMessage())", status: .unavailable)
+        }
+        let output = (parent: FileDescriptor(outputs[0]), child: FileDescriptor(outputs[1]))
+        // Another program that is started at the same time must not keep them open.
+        for number in inputs + outputs { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
+        return try running {
+            let command = SpawnedCommand(
+                path: path, words: words, environment: ProcessEnvironment.all, hasGroupOfItsOwn: true)
+            return try command.start([
+                .descriptor(input.child.number), .descriptor(output.child.number), .file("/dev/null", O_WRONLY),
+            ])
+        } _: { number in
+            _ = (input.child.close(), output.child.close())
+            send(input.bytes, to: input.parent.number)
+            _ = input.parent.close()
+            let answer = output.parent.readToEnd()
+            let status = ended(number)
+            return (Int(status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F), answer)
+        }
+    }
+
+    private static var streamSocket: Int32 {
+        #if canImport(Glibc)
+            Int32(SOCK_STREAM.rawValue)
+        #else
+            SOCK_STREAM
+        #endif
+    }
+
+    /// Writes all of it, or as much as is read.
+    private static func send(_ bytes: [UInt8], to descriptor: Int32) {
+        #if canImport(Darwin)
+            var on: Int32 = 1
+            setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
+            let flags: Int32 = 0
+        #else
+            let flags = Int32(MSG_NOSIGNAL)
+        #endif
+        var done = 0
+        while done < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                AccelPlatform.send(descriptor, $0.baseAddress! + done, $0.count - done, flags)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            done += count
+        }
+    }
+
+    /// Waits for the end of a process.
+    /// - Returns: its status as `waitpid` has it; that of a process ended by SIGKILL where there is none to wait for.
+    private static func ended(_ number: Int32) -> Int32 {
+        var status: Int32 = 0
+        while waitpid(number, &status, 0) < 0 {
+            guard errno == EINTR else { return SIGKILL }
+        }
+        return status
+    }
+}

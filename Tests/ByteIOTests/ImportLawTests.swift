@@ -1,0 +1,36 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What an app links must not pull Foundation in: on Linux that is some 40 MB, and every start loads it.
+@Suite("Imports of the products")
+struct ImportLawTests {
+    private func offenders(in text: String) -> [Substring] {
+        text.split(separator: "\n").filter { line in
+            let words = line.split(separator: " ").drop {
+                ["public", "package", "internal", "@_exported"].contains($0)
+            }
+            return words.first == "import" && words.last?.hasPrefix("Foundation") == true
+        }
+    }
+
+    @Test("no file imports Foundation")
+    func noFoundation() throws {
+        let folder = "\(Fixtures.repository)/Sources"
+        let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+        let sources = names.filter { $0.hasSuffix(".swift") }
+        #expect(sources.count > 400)
+        for name in sources {
+            let text = try String(contentsOf: URL(filePath: "\(folder)/\(name)"), encoding: .utf8)
+            #expect(offenders(in: text).isEmpty, "\(name)")
+        }
+    }
+
+    @Test("the search finds what it looks for")
+    func control() {
+        for line in ["import Foundation", "public import FoundationEssentials", "@_exported import Foundation"] {
+            #expect(offenders(in: line).count == 1, "\(line)")
+        }
+        #expect(offenders(in: "import AccelPlatform\n// import Foundation").isEmpty)
+    }
+}
