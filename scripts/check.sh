@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything a change has to pass before it lands, beyond the tests: format, warnings as errors, release, sanitizers, fuzzing.
-# usage: check.sh [STEP...]     steps: format traps debug release address thread fuzz      (default: all, in this order)
+# usage: check.sh [STEP...]     steps: format layers traps debug release address thread fuzz      (default: all, in this order)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/setup.sh
@@ -12,7 +12,7 @@ tests() { # name, then flags of the build; each kind keeps its own build folder,
     swift test --skip-build --disable-xctest --scratch-path "$scratch" "$@"
 }
 
-if [ $# = 0 ]; then set -- format traps debug release address thread fuzz; fi
+if [ $# = 0 ]; then set -- format layers traps debug release address thread fuzz; fi
 for step; do
     echo "== $step"
     case $step in
@@ -20,6 +20,7 @@ for step; do
         swift format lint --strict --recursive --parallel Package.swift Sources Tests
         if command -v shellcheck >/dev/null; then shellcheck -x scripts/*.sh .ci/run; else echo "shellcheck is not installed: shell scripts not checked"; fi
         ;;
+    layers) scripts/layers.sh check ;;
     traps) scripts/check_traps.sh ;;
     debug) tests debug -Xswiftc -warnings-as-errors -Xcc -Wall -Xcc -Wextra -Xcc -Werror ;;
     release) tests release -c release -Xswiftc -enable-testing -Xswiftc -warnings-as-errors ;;
@@ -28,7 +29,7 @@ for step; do
     thread) TSAN_OPTIONS=suppressions=$PWD/scripts/races.txt tests thread -c release -Xswiftc -enable-testing --sanitize thread ;;
     fuzz) scripts/fuzz.sh 60 ;;
     *)
-        echo "check: no step is called '$step'; there are format traps debug release address thread fuzz" >&2
+        echo "check: no step is called '$step'; there are format layers traps debug release address thread fuzz" >&2
         exit 2
         ;;
     esac
