@@ -31,6 +31,7 @@ FAMILIES = {
     "Phi-3": ["phi3_partial", "phi3_long"],
     "Gemma": ["gemma_early"],
     "Gemma 3": ["gemma3_old"],
+    "GPT-2": ["gpt2_small"],
     "Whisper": ["whisper_small"],
     "wav2vec 2.0": ["wav2vec2_odd"],
     "HuBERT": ["hubert_stable"],

@@ -1,4 +1,4 @@
-"""Makes Tests/Fixtures/{llama,mistral,qwen2,qwen3,phi3,gemma,gemma3,whisper}_*: tiny seeded decoders, each with goldens of transformers.
+"""Makes Tests/Fixtures/{llama,mistral,qwen2,qwen3,phi3,gemma,gemma3,gpt2,whisper}_*: tiny seeded decoders, each with goldens of transformers.
 
 usage: fixtures_decoders.py [NAME...]       (default: all; wants torch, transformers, safetensors, numpy)
 A golden holds the logits of a full forward, of a prefill and of single steps after it, and the key/value cache after the
@@ -63,6 +63,10 @@ FIXTURE = {
         layer_types=["sliding_attention", "full_attention", "sliding_attention"], final_logit_softcapping=9.0,
         rope_parameters=dict(
             full_attention=rope("linear", 40000.0, factor=2.0), sliding_attention=rope(theta=800.0)))),
+    # The weights of its linear layers lie the other way round.
+    "gpt2_small": dict(kind="GPT2", config=dict(
+        n_embd=24, n_layer=2, n_head=4, n_inner=40, vocab_size=47, n_positions=64, pad_token_id=0, bos_token_id=1,
+        eos_token_id=2, scale_attn_by_inverse_layer_idx=True), batch=2),
     "whisper_small": dict(kind="Whisper", config=dict(
         d_model=18, encoder_layers=1, decoder_layers=2, encoder_attention_heads=3, decoder_attention_heads=2,
         encoder_ffn_dim=22, decoder_ffn_dim=26, num_mel_bins=10, vocab_size=47, max_source_positions=13,
@@ -77,11 +81,11 @@ def redraw(model, seed):
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             noise = fixtures.draw(name, tuple(parameter.shape), seed)
-            if name.endswith("norm.weight"):
+            if name.endswith("norm.weight") or ".ln_" in name and name.endswith("weight"):
                 parameter.copy_(0.2 * noise + parameter.mean().round())
             elif parameter.ndim == 1:
                 parameter.copy_(0.3 * noise)
-            elif "embed" in name:
+            elif "embed" in name or "wte" in name or "wpe" in name:
                 parameter.copy_(0.5 * noise)
             else:
                 parameter.copy_(noise * 1.1 / parameter.shape[1] ** 0.5)
@@ -155,7 +159,8 @@ def make(name):
     folder = fixtures.FIXTURES / name
     shutil.rmtree(folder, ignore_errors=True)
     config = getattr(transformers, what["kind"] + ("TextConfig" if what["kind"] == "Gemma3" else "Config"))(**what["config"])
-    kind = getattr(transformers, what["kind"] + ("ForConditionalGeneration" if what["kind"] == "Whisper" else "ForCausalLM"))
+    ending = {"Whisper": "ForConditionalGeneration", "GPT2": "LMHeadModel"}.get(what["kind"], "ForCausalLM")
+    kind = getattr(transformers, what["kind"] + ending)
     model = kind(config)
     redraw(model, seed)
     model.save_pretrained(folder)

@@ -9,6 +9,7 @@ public enum Families {
         DistilBert.self,
         Gemma.self,
         Gemma3Text.self,
+        GPT2.self,
         Kokoro.self,
         KokoroBlocks.self,
         Llama.self,

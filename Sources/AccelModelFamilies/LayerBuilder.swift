@@ -24,6 +24,14 @@ struct LayerBuilder {
         return try builder.in(name) { try $0.apply(Linear(), operands) }
     }
 
+    /// The same of a layer whose weight is stored the other way round: `NAME.weight` [inputs, outputs] and `NAME.bias` [outputs].
+    mutating func linear(transposed name: String, _ x: Value, from inputs: Int, to outputs: Int) throws -> Value {
+        let stored = try names.take("\(name).weight", [inputs, outputs])
+        let kernel = builder.constant(names.transposed(stored), isWeight: true)
+        let bias = try weight("\(name).bias", [outputs])
+        return try builder.in(name) { try $0.apply(Linear(), [x, kernel, bias]) }
+    }
+
     /// `NAME.weight` [width] and `NAME.bias` [width].
     mutating func layerNorm(_ name: String, _ x: Value, width: Int, epsilon: Double) throws -> Value {
         let weight = try weight("\(name).weight", [width])

@@ -26,6 +26,11 @@ extension TensorNames {
             Derivation(rule: .reshape, sources: [.init(tensor)]))
     }
 
+    /// A matrix that was taken, with its rows as columns.
+    mutating func transposed(_ tensor: StoredTensor) -> StoredTensor {
+        derived(tensor.transposed(), Derivation(rule: .transpose, sources: [.init(tensor)]))
+    }
+
     /// Takes a small tensor of which a table is computed.
     /// - Throws: `FormatError` as `take` does, and for a number that is not finite.
     mutating func takeForTable(_ name: String, _ shape: Shape) throws -> [Float] {

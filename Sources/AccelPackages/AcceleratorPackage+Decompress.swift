@@ -35,6 +35,11 @@ extension AcceleratorPackage {
                     of: floats, shape: weight.shape, lengthShape: sources[0].shape)
                 try output.append(lengths, of: sources[0].name)
                 try output.append(directions, of: sources[1].name)
+            } else if let derivation = entry.derivation, derivation.rule == .transpose {
+                var floats: [Float] = []
+                try entry.decode { rows, _ in floats += rows }
+                let matrix = StoredTensor(name: entry.tensor.name, floats: floats, shape: entry.tensor.shape)
+                try output.append(matrix.transposed().floats(), of: derivation.sources[0].name)
             } else {
                 // The elements of a reshaped tensor stay in their order.
                 for name in [entry.derivation?.sources[0].name ?? entry.tensor.name] + entry.copies {

@@ -3,6 +3,8 @@ public struct Derivation: Equatable, Sendable {
     public enum Rule: String, CaseIterable, Sendable {
         /// One tensor, the same elements in their order under another shape.
         case reshape
+        /// One matrix, its rows as columns.
+        case transpose
         /// Lengths and directions, in this order: see `WeightNorm`.
         case weightNorm = "weight-norm"
     }
@@ -34,6 +36,9 @@ public struct Derivation: Equatable, Sendable {
         case .reshape:
             return sources.count == 1 && sources[0].shape.checkedCount == shape.count
                 ? nil : "expected one tensor of \(shape.count) elements"
+        case .transpose:
+            return sources.count == 1 && shape.rank == 2 && sources[0].shape == shape.transposed
+                ? nil : "expected one matrix of \(shape.transposed)"
         case .weightNorm:
             guard sources.count == 2, sources[1].shape == shape,
                 WeightNorm.fits(lengths: sources[0].shape, directions: shape)

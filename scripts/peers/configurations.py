@@ -45,6 +45,8 @@ WAV2VEC2 = dict(
     TOWER, vocab_size=17, conv_dim=[8, 8], conv_kernel=[4, 3], conv_stride=[2, 2], num_conv_pos_embeddings=4,
     num_conv_pos_embedding_groups=2, initializer_range=0.2)
 
+GPT2 = dict(n_embd=24, n_layer=2, n_head=4, vocab_size=47, n_positions=64, initializer_range=0.2, bos_token_id=1, eos_token_id=2)
+
 
 def noise(shape, seed):
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
@@ -132,6 +134,16 @@ CASES = [
          swap("bert.encoder.layer.0.output.dense.bias", "encoder.layer.0.output.dense.bias"), refused="output.dense.bias"),
     Case("gamma beside weight, different", "BertModel", BERT, {},
          swap("embeddings.LayerNorm.weight", "embeddings.LayerNorm.gamma"), refused="LayerNorm.gamma"),
+    # GPT-2
+    Case("GPT-2", "GPT2LMHeadModel", GPT2, {}),
+    Case("GPT-2 with an inner width", "GPT2LMHeadModel", GPT2, {}, built={"n_inner": 40}),
+    Case("GPT-2 without scaled scores", "GPT2LMHeadModel", GPT2, {"scale_attn_weights": False}),
+    Case("GPT-2 scaled by layers", "GPT2LMHeadModel", GPT2, {"scale_attn_by_inverse_layer_idx": True, "reorder_and_upcast_attn": True}),
+    Case("GPT-2 with another activation", "GPT2LMHeadModel", GPT2, {"activation_function": "relu"}),
+    Case("GPT-2, tied, and another head", "GPT2LMHeadModel", GPT2, {}, swap("transformer.wte.weight", HEAD)),
+    Case("GPT-2, not tied", "GPT2LMHeadModel", GPT2, {}, built={"tie_word_embeddings": False}),
+    Case("GPT-2 by other names", "GPT2LMHeadModel", GPT2, {"hidden_size": 24, "num_hidden_layers": 2}),
+    Case("GPT-2 with cross attention", "GPT2LMHeadModel", GPT2, {"add_cross_attention": True}, refused="add_cross_attention"),
     # CLIP's early configurations
     Case("CLIP with text_config_dict", "CLIPModel", CLIP, {
         "text_config": dict(CLIP["text_config"], hidden_act="relu", eos_token_id=7), "text_config_dict": CLIP["text_config"]}),
