@@ -68,7 +68,7 @@ let package = Package(
         .target(name: "CAccelKernels"),
         .systemLibrary(name: "CAccelZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
 
-        layer("TestSupport", over: ["AccelPrograms"]),
+        layer("TestSupport", over: ["AccelPrograms", "AccelWeightCompression"]),
         layer("CacheTool", over: ["AccelPackages", "TestSupport"], kind: .executable),
         layer("CKernelsTests", over: ["CAccelKernels", "TestSupport"], kind: .test),
         layer("ByteIOTests", over: ["AccelByteIO", "TestSupport"], kind: .test),

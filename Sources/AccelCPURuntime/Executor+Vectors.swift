@@ -18,22 +18,25 @@ extension KernelCall {
 }
 
 extension Executor {
-    public func snapshot() -> ArenaSnapshot { ArenaSnapshot(bytes: Array(memory.arena.bytes)) }
+    public func snapshot() -> ArenaSnapshot {
+        ArenaSnapshot(bytes: Array(memory.arena.buffer.bytes[..<function.arenaBytes]))
+    }
 
     /// The arena as it was. States are not part of it.
-    public func restore(_ snapshot: ArenaSnapshot) { memory.arena.bytes.copyBytes(from: snapshot.bytes) }
+    public func restore(_ snapshot: ArenaSnapshot) { memory.arena.buffer.bytes.copyBytes(from: snapshot.bytes) }
 
     /// The vectors that a call with a `multipliedWeight` is about to multiply its rows with: the last axis of a linear
     /// operator's input, the windows of a convolution's (those of all its groups). None where the input is not contiguous.
     /// - Parameter body: called with the elements of each vector, and its row among those of a linear operator's input,
     ///   or the place of its window.
     public func forEachVector(ofCall index: Int, _ body: (UnsafePointer<Float>, _ place: Int) -> Void) {
-        let prepared = calls[index].prepared
+        let prepared = calls[index]
         if prepared.operation is Linear, let floats = prepared.inputs[0].contiguousFloats {
             let extents = prepared.inputs[0].shape.dimensions
             let depth = extents.last ?? 1
             for row in 0..<extents.dropLast().reduce(1, *) { body(floats + row * depth, row) }
-        } else if let kernel = ConvKernel(prepared) {
+        } else if let kernel = try? ConvKernel(prepared) {
+            prepared.workspace.rewind()
             forEachWindow(of: kernel, body)
         }
     }

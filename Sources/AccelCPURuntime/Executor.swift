@@ -5,21 +5,27 @@ public import AccelWeightCompression
 
 /// Runs one function of a compiled program on this processor.
 ///
-/// Its memory is allocated once: the arena, the inputs, and the small weights (vectors, scalars, integer tables)
-/// decoded. Matrices stay in their stored form and are decoded some rows at a time inside the operations. Results do
-/// not depend on the number of threads or the instruction set.
+/// Making one prepares the function: kernels are chosen, scratch memory is planned, and memory is taken once: the arena,
+/// and the small weights (vectors, scalars, integer tables) decoded. Matrices stay in their stored form and are decoded
+/// some rows at a time inside the operations. Results do not depend on the number of threads or the instruction set.
 ///
 /// An executor runs one thing at a time; use one for each thread that wants to run.
 public final class Executor {
     public let function: CompiledFunction
-    private let workers: Workers
-    var memory: FunctionMemory
-    private(set) var calls: [(prepared: PreparedCall, kernel: any Kernel)]
+    let team: Team
+    let memory: FunctionMemory
+    private let workspace: Workspace
+    private(set) var calls: [PreparedCall]
+    private var kernels: [PreparedKernel]
     private let outputs: [(name: String, memory: OperandMemory)]
-    /// The calls after these cannot fail: they only copy into states.
-    private let callsThatMayFail: Int
+    /// Keeps what calls overwrite before one that may fail.
+    private var journal: StateJournal
+    /// The same for all calls: an observer may fail after each. Made when there is one.
+    private var observedJournal: StateJournal?
     /// How long each call of the last run took, by the call's index.
     public private(set) var durations: [Duration] = []
+    /// What preparing took.
+    public let preparation: Preparation
 
     /// What a call has just made.
     public struct Step {
@@ -38,24 +44,31 @@ public final class Executor {
     ///   - states: what the function keeps from run to run; give the executors of functions that share it the same one.
     ///     Without it the executor has its own, with initial values.
     /// - Throws: `FormatError` when an operand lies outside of its storage.
-    public init(
+    public convenience init(
         _ program: CompiledProgram, function index: Int = 0, threads: Int = 1, states: StateMemory? = nil
+    ) throws {
+        try self.init(
+            program, function: index, team: Team(threads: threads), states: states, arena: SharedArena())
+    }
+
+    init(
+        _ program: CompiledProgram, function index: Int, team: Team, states: StateMemory?, arena: SharedArena
     ) throws {
         guard program.functions.indices.contains(index) else {
             throw RequestError("there is no function \(index); the program has \(program.functions.count)")
         }
-        let function = program.functions[index]
+        let (clock, function) = (ContinuousClock(), program.functions[index])
+        let start = clock.now
         let memory = try FunctionMemory(
-            function, weights: program.weights, states: states ?? StateMemory([function]))
-        self.function = function
-        self.memory = memory
-        workers = Workers(count: threads)
-        calls = try function.calls.map { call in
-            let prepared = try PreparedCall(call, in: memory)
-            return (prepared, Kernels.kernel(for: prepared))
-        }
-        outputs = try function.outputs.map { ($0.name, try memory.operand($0.operand)) }
-        callsThatMayFail = (calls.lastIndex { !($0.prepared.operation is Copy) } ?? -1) + 1
+            function, weights: program.weights, states: try states ?? StateMemory([function]), arena: arena)
+        let workspace = Workspace(in: arena, after: function.arenaBytes, workers: team.threads)
+        let prepared = try PreparedFunction(function, memory, workspace)
+        (self.function, self.memory, self.workspace, self.team) = (function, memory, workspace, team)
+        (calls, kernels, outputs) = (prepared.calls, prepared.kernels, prepared.outputs)
+        try memory.allocate(arenaBytes: workspace.end)
+        journal = try StateJournal(prepared.calls, before: prepared.lastThatMayFail)
+        preparation = Preparation(
+            duration: clock.now - start, decodedBytes: memory.decodedBytes, scratchBytes: workspace.byteCount)
     }
 
     /// Runs the function. A run that fails leaves states as it found them.
@@ -69,34 +82,75 @@ public final class Executor {
         _ inputs: [String: StoredTensor], observe: ((Step) throws -> Void)? = nil
     ) throws -> [StoredTensor] {
         try start(with: inputs)
+        guard let observe else {
+            try run()
+            return results
+        }
+        let journal = try observedJournal ?? StateJournal(calls, before: calls.count)
+        observedJournal = journal
+        defer { team.rest() }
         durations.removeAll(keepingCapacity: true)
         let clock = ContinuousClock()
-        let fallible = observe == nil ? callsThatMayFail : calls.count
-        var journal = StateJournal()
         do {
             for index in calls.indices {
-                if index < fallible { journal.note(calls[index].prepared) }
+                journal.note(index)
                 let start = clock.now
-                try run(index)
+                try make(index)
                 durations.append(clock.now - start)
-                try observe?(
+                try observe(
                     Step(
                         index: index, call: function.calls[index], duration: durations[index],
-                        memory: calls[index].prepared.outputs))
+                        memory: calls[index].outputs))
             }
         } catch {
             journal.undo()
             throw error
         }
+        journal.forget()
         return results
+    }
+
+    /// Runs the function on the inputs that it has. A run that fails leaves states as it found them. From the second run
+    /// on nothing is allocated, no lock is taken, and helpers are woken at most once.
+    /// - Throws: `ShapeError` naming the operator for values without meaning (an index out of range).
+    func run() throws {
+        defer { team.rest() }
+        durations.removeAll(keepingCapacity: true)
+        let clock = ContinuousClock()
+        var start = clock.now
+        for index in kernels.indices {
+            do {
+                journal.note(index)
+                try make(index)
+            } catch {
+                journal.undo()
+                throw error
+            }
+            let end = clock.now
+            durations.append(end - start)
+            start = end
+        }
+        journal.forget()
+    }
+
+    var outputMemory: [OperandMemory] { outputs.map(\.memory) }
+
+    /// Steps that copy an output to contiguous memory. Prepared as a call is.
+    func copying(_ output: OperandMemory, to copy: OperandMemory) throws -> [PlacedStep] {
+        let kernel = try PreparedKernel(
+            PreparedCall(
+                operation: Copy(), label: "output", inputs: [output], outputs: [copy], workspace: workspace))
+        try memory.allocate(arenaBytes: workspace.end)
+        return kernel.steps
     }
 
     /// Takes over the inputs of a run whose calls `step` makes one by one.
     /// - Throws: `RequestError` for an input of a wrong name, type or shape.
     public func start(with inputs: [String: StoredTensor]) throws {
+        memory.arena.user = nil
         try function.check(inputs)
         for (index, port) in function.inputs.enumerated() {
-            if let tensor = inputs[port.name] { memory.setInput(index, to: tensor) }
+            if let tensor = inputs[port.name] { try memory.copyInput(index, from: tensor) }
         }
     }
 
@@ -105,7 +159,8 @@ public final class Executor {
         guard calls.indices.contains(index) else {
             throw RequestError("there is no call \(index); \(function.name) has \(calls.count)")
         }
-        try run(index)
+        defer { team.rest() }
+        try make(index)
     }
 
     /// What the function returns, after its last call.
@@ -117,9 +172,10 @@ public final class Executor {
         try memory.replace(weight: index, by: tensor)
         for (place, call) in function.calls.enumerated()
         where call.inputs.contains(where: { $0.storage == .weight(index) }) {
-            let prepared = try PreparedCall(call, in: memory)
-            calls[place] = (prepared, Kernels.kernel(for: prepared))
+            calls[place] = try PreparedCall(call, in: memory, workspace)
+            kernels[place] = try PreparedKernel(calls[place])
         }
+        try memory.allocate(arenaBytes: workspace.end)
     }
 
     /// Runs one call alone on given values. Those of inputs that are weights in the function are passed over: the call
@@ -131,7 +187,7 @@ public final class Executor {
         guard calls.indices.contains(index) else {
             throw RequestError("there is no call \(index); \(function.name) has \(calls.count)")
         }
-        let prepared = calls[index].prepared
+        let prepared = calls[index]
         guard inputs.count == prepared.inputs.count else {
             throw RequestError("\(prepared.label): expected \(prepared.inputs.count) inputs, found \(inputs.count)")
         }
@@ -141,23 +197,26 @@ public final class Executor {
             guard tensor.type == expected else {
                 throw RequestError("\(prepared.label), input \(position): expected \(expected), found \(tensor.type)")
             }
+            if case .input(let input) = operand.operand.storage { _ = try memory.ownInput(input) }
             operand.write(tensor)
         }
-        try run(index)
+        defer { team.rest() }
+        try make(index)
         return prepared.outputs.map { $0.tensor() }
     }
 
-    private func run(_ index: Int) throws {
-        // What has no elements may have any number of rows without elements.
-        guard calls[index].prepared.outputs.contains(where: { !$0.shape.dimensions.contains(0) }) else { return }
+    private func make(_ index: Int) throws {
         do {
-            try calls[index].kernel.run(on: workers)
+            try kernels[index].run(on: team)
         } catch let error as OperatorError {
-            let call = calls[index].prepared
+            let call = calls[index]
             throw ShapeError(operator: "\(call.operation.name) \"\(call.label)\"", reason: error.description)
         }
     }
 
-    /// The kernel that computes each call, by name; `ReferenceKernel` is the slow one.
-    package var kernelNames: [String] { calls.map { "\(type(of: $0.kernel))" } }
+    /// The kernel of each call, and why it was chosen.
+    public var choices: [KernelChoice] { kernels.map(\.choice) }
+
+    /// The kernel that computes each call, by name.
+    package var kernelNames: [String] { kernels.map(\.choice.kernel) }
 }

@@ -1,7 +1,7 @@
 public import AccelPrograms
 public import AccelTensors
 
-/// The functions of a program over one memory of states, e.g. a prefill and a step function over the cache that they
+/// The functions of a program over one memory of states and one arena, e.g. a prefill and a step function over the cache that they
 /// share. An executor is made when its function first runs.
 ///
 ///     let session = try Session(package.program)
@@ -13,14 +13,16 @@ public final class Session {
     public let program: CompiledProgram
     /// All states of the program. Resetting, setting and restoring them is for the time between runs.
     public let states: StateMemory
-    private let threads: Int
+    private let team: Team
+    /// Of all functions, since one runs at a time.
+    private let arena = SharedArena()
     private var executors: [Int: Executor] = [:]
 
     /// - Parameter threads: at most so many work on a run.
     /// - Throws: as `StateMemory` does.
     public init(_ program: CompiledProgram, threads: Int = 1) throws {
         self.program = program
-        self.threads = threads
+        team = Team(threads: threads)
         states = try StateMemory(program)
     }
 
@@ -28,9 +30,16 @@ public final class Session {
     /// - Throws: as `Executor` does.
     public func executor(of index: Int) throws -> Executor {
         if let executor = executors[index] { return executor }
-        let executor = try Executor(program, function: index, threads: threads, states: states)
+        let executor = try Executor(program, function: index, team: team, states: states, arena: arena)
         executors[index] = executor
         return executor
+    }
+
+    /// An execution of a function, for runs on memory of the caller's. It shares states and arena with the session's other
+    /// functions.
+    /// - Throws: as `Executor` does.
+    public func makeExecution(of index: Int) throws -> Execution {
+        try Execution(Executor(program, function: index, team: team, states: states, arena: arena))
     }
 
     /// Runs a function on inputs by name, as its executor does.

@@ -2,7 +2,7 @@ import AccelTensors
 import CAccelKernels
 
 /// Loops that reference meanings share.
-enum Reference {
+package enum Reference {
     /// `function` of each element, in float64, rounded once.
     static func mapping(_ x: [Float], _ function: @Sendable (Double) -> Double) -> [Float] {
         let width = 4096
@@ -61,7 +61,7 @@ enum Reference {
     }
 
     /// A dot product accumulated in float64, eight sums side by side.
-    static func dot(
+    package static func dot(
         _ a: UnsafeBufferPointer<Float>, _ aStart: Int, _ b: UnsafeBufferPointer<Float>, _ bStart: Int, _ count: Int
     ) -> Double {
         var sums = SIMD8<Double>.zero

@@ -11,6 +11,8 @@ public struct CompressedTensor: Sendable {
     public let codec: any WeightCodec
     /// As `codec.sections(elementType:shape:)` lays them out.
     public let sections: [ByteView]
+    /// What the codec within a layered one stores; empty for others.
+    let layers: [CompressedTensor]
 
     /// - Parameter file: where the sections come from, for errors.
     /// - Throws: `FormatError` when the sections are not those of the codec for this shape.
@@ -39,6 +41,7 @@ public struct CompressedTensor: Sendable {
         self.shape = shape
         self.codec = codec
         self.sections = sections
+        layers = (codec as? any LayeredCodec).map { [$0.innerWeight(name, shape, sections)] } ?? []
     }
 
     /// Compresses `source` on up to `threads` threads; the bytes do not depend on how many.

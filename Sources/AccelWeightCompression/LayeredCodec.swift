@@ -22,11 +22,13 @@ extension LayeredCodec {
     }
 
     /// The weight that the inner codec stores.
-    func innerWeight(of weight: CompressedTensor) -> CompressedTensor {
+    func innerWeight(_ name: String, _ shape: Shape, _ sections: [ByteView]) -> CompressedTensor {
         CompressedTensor(
-            name: weight.name, elementType: .float32, shape: innerShape(weight.shape), codec: inner,
-            checked: Array(weight.sections.prefix(weight.sections.count - ownSections(weight.shape).count)))
+            name: name, elementType: .float32, shape: innerShape(shape), codec: inner,
+            checked: Array(sections.prefix(sections.count - ownSections(shape).count)))
     }
+
+    func innerWeight(of weight: CompressedTensor) -> CompressedTensor { weight.layers[0] }
 
     /// The sections that are this codec's own.
     func own<Section>(_ sections: [Section], _ shape: Shape) -> ArraySlice<Section> {

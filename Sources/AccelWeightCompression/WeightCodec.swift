@@ -41,13 +41,14 @@ public protocol WeightCodec: Sendable {
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?, threads: Int,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion
-    /// Decodes whole rows to float32: `rows.count * columns` values.
-    func decode(_ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>)
-    /// Multiplies rows with a vector: `target[i]` is the sum of row i's weights, each times its element of `x`, to float32
-    /// rounding; the same bits however rows are divided among calls. Decodes the rows unless a codec knows better.
-    /// - Parameter target: `rows.count` elements.
-    func dot(
-        _ rows: Range<Int>, of weight: CompressedTensor, with x: DotVector, into target: UnsafeMutablePointer<Float>)
+    /// Bytes of memory, of any content and on a boundary of 16 bytes, that decoding so many rows at once takes besides the
+    /// result.
+    func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int
+    /// Decodes whole rows to float32: `rows.count * columns` values. Allocates nothing.
+    /// - Parameter scratch: `decodingScratchBytes` for that many rows.
+    func decode(
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
+        scratch: UnsafeMutableRawPointer)
     /// Proves that stored rows are what the codec would have chosen given its stored scales or palettes: lossless values
     /// are equal, |w - q| is at most half a step for values in range, a palette code is the nearest entry.
     /// - Returns: the index of the first element (row-major, in the whole tensor) that is not, with the reason.
@@ -72,6 +73,17 @@ extension WeightCodec {
     public static var takesInner: Bool { false }
     public func settled(for source: StoredTensor) throws -> any WeightCodec { self }
     public func defect(in sections: [ByteView], shape: Shape) -> String? { nil }
+    public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int { 0 }
+    /// Decodes whole rows to float32, with scratch memory of its own.
+    public func decode(
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+    ) {
+        let bytes = max(decodingScratchBytes(weight.shape, rows: rows.count), 1)
+        withUnsafeTemporaryAllocation(byteCount: bytes, alignment: 16) { scratch in
+            guard let scratch = scratch.baseAddress else { return }
+            decode(rows, of: weight, into: target, scratch: scratch)
+        }
+    }
     public func encode(
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?, threads: Int,
         into sections: [UnsafeMutableRawBufferPointer]

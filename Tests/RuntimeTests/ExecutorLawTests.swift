@@ -81,10 +81,21 @@ struct ExecutorLawTests {
         }
     }
 
-    @Test("every kernel takes the plain samples of its operators")
+    @Test("every operator has a kernel, and every kernel is of an operator")
+    func everyOperatorHasAKernel() {
+        let covered = Set(Kernels.all.flatMap { kernel in kernel.operators.map { $0.name } })
+        let known = Operators.all.map { $0.name }
+        #expect(known.filter { !covered.contains($0) } == [])
+        #expect(covered.subtracting(known) == [])
+    }
+
+    @Test("every kernel takes the plain samples of its operators, without a copy of an operand")
     func kernelsAreUsed() throws {
         // These have tests of their own.
-        let special: [any Kernel.Type] = [AttentionStepKernel.self, LinearStepKernel.self, WeightViewKernel.self]
+        let special: [any Kernel.Type] = [
+            AttentionStepKernel.self, ConvTransposeAxesKernel.self, LinearStepKernel.self, ViewKernel.self,
+            WeightViewKernel.self,
+        ]
         for kernel in Kernels.all where !special.contains(where: { $0 == kernel }) {
             for operation in kernel.operators {
                 let sample = try #require(
@@ -93,9 +104,29 @@ struct ExecutorLawTests {
                 let program = try SmallProgram { maker in
                     try maker.builder.applyAll(try sample.frozen(), arguments.map { maker.input($0) })
                 }
-                #expect(try Executor(program.program).kernelNames.last == "\(kernel)")
+                let choice = try #require(Executor(program.program).choices.last)
+                #expect(choice.kernel == "\(kernel)")
+                #expect(choice.staged == [])
+                #expect(choice.candidates.filter { $0.cost == nil }.allSatisfy { !$0.reason.isEmpty })
             }
         }
+    }
+
+    @Test("the kernel of least cost is chosen, and the others say why not")
+    func choice() throws {
+        let program = try SmallProgram(compress: "int4:block=32") { maker in
+            try [2, 3].map { try maker.builder.apply(Linear(), [maker.input([$0, 64]), maker.weight([80, 64])]) }
+        }
+        let choices = try Executor(program.program).choices
+        #expect(choices.map(\.kernel) == ["LinearStepKernel", "LinearKernel"])
+        #expect(choices.map { $0.candidates.map(\.cost) } == [[6, 7], [9, 8]])
+        #expect(choices[1].reason == "int4 decoded to panels; each panel meets 3 rows")
+        let float = try SmallProgram { maker in
+            [try maker.builder.apply(MatMul(), [maker.input([3, 64]), maker.weight([64, 80])])]
+        }
+        let staged = try #require(try Executor(float.program).choices.first)
+        #expect(staged.staged == ["input 1 read where it is stored"])
+        #expect(staged.reason == "operands in contiguous memory")
     }
 
     @Test("whole rows of a weight are decoded by themselves")
@@ -109,7 +140,7 @@ struct ExecutorLawTests {
             ]
         }
         let names = try Executor(program.program).kernelNames
-        #expect(names == ["WeightViewKernel", "ReferenceKernel", "WeightViewKernel"])
+        #expect(names == ["WeightViewKernel", "ViewKernel", "WeightViewKernel"])
         #expect(try program.run(threads: 2) == program.reference())
     }
 

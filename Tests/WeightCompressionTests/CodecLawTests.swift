@@ -12,7 +12,7 @@ struct CodecLawTests {
 
     @Test("stored weights decode to what was measured, whole and in parts, and prove themselves", arguments: names)
     func roundTrip(name: String) throws {
-        for codec in CodecCase.options(of: name) {
+        for codec in EveryCodec.options(of: name) {
             for odd in OddTensor.matrices {
                 let source = odd.tensor
                 let comment = Comment(rawValue: "\(codec.specification) of \(source.name)")
@@ -47,40 +47,9 @@ struct CodecLawTests {
         }
     }
 
-    @Test("products of rows with a vector are those of the decoded rows, whole and one by one", arguments: names)
-    func products(name: String) throws {
-        for codec in CodecCase.options(of: name) {
-            for columns in [1, 15, 33, 48, 130] {
-                var generator = SeededGenerator(seed: UInt64(columns))
-                let source = StoredTensor(
-                    name: "w", floats: (0..<37 * columns).map { _ in Float.random(in: -1...1, using: &generator) },
-                    shape: [37, columns])
-                guard codec.objection(elementType: .float32, shape: source.shape) == nil else { continue }
-                let weight = try CompressedTensor.compressing(source, with: codec, threads: 1).tensor
-                let decoded = weight.floats()
-                let x = (0..<columns).map { _ in Float.random(in: -1...1, using: &generator) }
-                let vector = x.withUnsafeBufferPointer { DotVector($0) }
-                var (whole, single) = ([Float](repeating: 0, count: 37), [Float](repeating: 0, count: 37))
-                weight.codec.dot(0..<37, of: weight, with: vector, into: &whole)
-                single.withUnsafeMutableBufferPointer { target in
-                    for row in 0..<37 {
-                        weight.codec.dot(row..<row + 1, of: weight, with: vector, into: target.baseAddress! + row)
-                    }
-                }
-                #expect(whole == single, "\(codec.specification), \(columns) columns")
-                for row in 0..<37 {
-                    let products = x.indices.map { Double(x[$0]) * Double(decoded[row * columns + $0]) }
-                    let (sum, size) = (products.reduce(0, +), products.reduce(0) { $0 + abs($1) })
-                    #expect(
-                        abs(Double(whole[row]) - sum) <= 1e-6 * size, "\(codec.specification), \(columns) columns")
-                }
-            }
-        }
-    }
-
     @Test("sections are those of the layout, and units cover the rows in order", arguments: names)
     func layout(name: String) throws {
-        for codec in CodecCase.options(of: name) {
+        for codec in EveryCodec.options(of: name) {
             for source in (OddTensor.matrices + OddTensor.objectionable).map(\.tensor) {
                 guard codec.objection(elementType: source.elementType, shape: source.shape) == nil else { continue }
                 #expect(codec.units(shape: source.shape).flatMap { Array($0) } == Array(0..<source.shape.rows))
@@ -106,7 +75,8 @@ struct CodecLawTests {
     func empty(name: String) throws {
         for shape in [[1 << 48, 0], [0, 1 << 48], [3, 1 << 40, 0]] as [Shape] {
             let source = StoredTensor(name: "w", floats: [], shape: shape)
-            for codec in CodecCase.options(of: name) where codec.objection(elementType: .float32, shape: shape) == nil {
+            for codec in EveryCodec.options(of: name) where codec.objection(elementType: .float32, shape: shape) == nil
+            {
                 let weight = try CompressedTensor.compressing(source, with: codec, threads: 2).tensor
                 #expect(weight.floats().isEmpty, "\(codec.specification) of \(shape)")
             }
@@ -115,7 +85,7 @@ struct CodecLawTests {
 
     @Test("huge weights are stored finitely; what float16 cannot scale is refused by name", arguments: names)
     func huge(name: String) throws {
-        for codec in CodecCase.options(of: name) {
+        for codec in EveryCodec.options(of: name) {
             for source in OddTensor.huge.map(\.tensor) {
                 let comment = Comment(rawValue: "\(codec.specification) of \(source.name)")
                 do {
@@ -137,7 +107,7 @@ struct CodecLawTests {
 
     @Test("a weight that is not finite is refused, with tensor and index", arguments: names)
     func notFinite(name: String) {
-        for codec in CodecCase.options(of: name) {
+        for codec in EveryCodec.options(of: name) {
             for (odd, index) in OddTensor.notFinite {
                 // The checkpoint's own bytes keep every float64; only float32 has to hold the others.
                 let error = #expect(throws: FormatError.self, "\(codec.specification) of \(odd.tensor.name)") {
@@ -152,7 +122,7 @@ struct CodecLawTests {
     func changedCodes(name: String) throws {
         var generator = SeededGenerator(seed: 7)
         var changes = 0
-        for codec in CodecCase.options(of: name) {
+        for codec in EveryCodec.options(of: name) {
             for source in OddTensor.matrices.map(\.tensor) {
                 if EveryCodec.overflows(codec, source) { continue }
                 let weight = try CompressedTensor.compressing(source, with: codec, threads: 1).tensor
@@ -183,7 +153,7 @@ struct CodecLawTests {
     @Test("any bytes of the right sizes are refused or decode to something", arguments: names)
     func anyBytes(name: String) throws {
         var generator = SeededGenerator(seed: 8)
-        for codec in CodecCase.options(of: name) {
+        for codec in EveryCodec.options(of: name) {
             for source in OddTensor.matrices.prefix(12).map(\.tensor) {
                 let layout = codec.sections(elementType: source.elementType, shape: source.shape)
                 for isSmall in [false, true] {
@@ -246,7 +216,7 @@ struct CodecLawTests {
 
     @Test("objections are sentences, and they are kept", arguments: names)
     func objections(name: String) {
-        for codec in CodecCase.options(of: name) where EveryCodec.quantizes(codec) {
+        for codec in EveryCodec.options(of: name) where EveryCodec.quantizes(codec) {
             for source in OddTensor.objectionable.map(\.tensor) {
                 let objection = codec.objection(elementType: source.elementType, shape: source.shape)
                 #expect((objection?.count ?? 0) > 10)
@@ -260,7 +230,7 @@ struct CodecLawTests {
 
     @Test("specifications read back as the same codec", arguments: names)
     func specifications(name: String) throws {
-        for codec in CodecCase.options(of: name) {
+        for codec in EveryCodec.options(of: name) {
             #expect(try Codecs.codec(codec.specification).values == codec.values)
             #expect(try Codecs.codec(codec.values.fullSpecification).values == codec.values)
             #expect(try Codecs.codec(codec.values.fullSpecification).specification == codec.specification)

@@ -18,14 +18,14 @@ struct AttentionKernel: Kernel {
     private var keys: Int { k.shape.dimensions[2] }
     private var valueWidth: Int { v.shape.dimensions[3] }
 
-    init?(_ call: PreparedCall) {
-        guard let operation = call.operation as? Attention,
-            (call.inputs + call.outputs).allSatisfy({ $0.floats != nil })
-        else { return nil }
+    init(_ call: PreparedCall) throws(Unsuitable) {
+        guard let operation = call.operation as? Attention else { throw Unsuitable("is for attention only") }
+        try call.require((call.inputs + call.outputs).allSatisfy { $0.floats != nil }, "reads no stored weight")
         (q, k, v, target) = (call.inputs[0], call.inputs[1], call.inputs[2], call.outputs[0])
         // The matrix product strides over rows, not within them.
-        guard [q, k, v, target].allSatisfy({ $0.layout.strides[3] == 1 || $0.shape.dimensions[3] == 1 }) else {
-            return nil
+        for operand in [q, k, v, target] {
+            try call.require(
+                operand.layout.strides[3] == 1 || operand.shape.dimensions[3] == 1, "reads rows without gaps only")
         }
         scale = Float(operation.scale)
         if call.inputs.count == 4 {
@@ -36,18 +36,23 @@ struct AttentionKernel: Kernel {
         }
     }
 
-    func run(on workers: Workers) {
+    var cost: Double { 2 }
+    var reason: String { "blocks of \(Self.rowsAtOnce) query rows by matrix products" }
+
+    var steps: [KernelStep] {
         let width = WeightPanels.width
         let blocks = (rows + Self.rowsAtOnce - 1) / Self.rowsAtOnce
         let keyPanels = (keys + width - 1) / width, valuePanels = (valueWidth + width - 1) / width
         let panelFloats = max(keyPanels * width * depth, valuePanels * width * keys)
         let pieces = q.shape.dimensions[0] * heads * blocks
-        workers.forEach(pieces, scratchFloats: panelFloats + Self.rowsAtOnce * keys) { piece, panels in
-            let block = piece % blocks * Self.rowsAtOnce
-            run(
-                batch: piece / blocks / heads, head: piece / blocks % heads,
-                rows: block..<min(block + Self.rowsAtOnce, rows), panels: panels, scores: panels + panelFloats)
-        }
+        return [
+            KernelStep(pieces, scratchFloats: panelFloats + Self.rowsAtOnce * keys) { piece, panels in
+                let block = piece % blocks * Self.rowsAtOnce
+                run(
+                    batch: piece / blocks / heads, head: piece / blocks % heads,
+                    rows: block..<min(block + Self.rowsAtOnce, rows), panels: panels, scores: panels + panelFloats)
+            }
+        ]
     }
 
     private func run(

@@ -16,14 +16,16 @@ struct AttentionStepKernel: Kernel {
     private var keyHeads: Int { k.shape.dimensions[1] }
     private var keys: Int { k.shape.dimensions[2] }
 
-    init?(_ call: PreparedCall) {
-        guard let operation = call.operation as? Attention, call.inputs[0].shape.dimensions[2] == 1,
-            (call.inputs + call.outputs).allSatisfy({ $0.floats != nil })
-        else { return nil }
+    init(_ call: PreparedCall) throws(Unsuitable) {
+        guard let operation = call.operation as? Attention else { throw Unsuitable("is for attention only") }
+        try call.require(
+            call.inputs[0].shape.dimensions[2] == 1, "takes one query row, not \(call.inputs[0].shape.dimensions[2])")
+        try call.require((call.inputs + call.outputs).allSatisfy { $0.floats != nil }, "reads no stored weight")
         (q, k, v, target) = (call.inputs[0], call.inputs[1], call.inputs[2], call.outputs[0])
-        guard [q, k, v, target].allSatisfy({ $0.layout.strides[3] == 1 || $0.shape.dimensions[3] == 1 }),
-            [k, v].allSatisfy({ $0.layout.strides[2] >= 0 })
-        else { return nil }
+        for operand in [q, k, v, target] {
+            try call.require(
+                operand.layout.strides[3] == 1 || operand.shape.dimensions[3] == 1, "reads rows without gaps only")
+        }
         scale = Float(operation.scale)
         mask =
             call.inputs.count == 4
@@ -35,14 +37,18 @@ struct AttentionStepKernel: Kernel {
             ) : nil
     }
 
-    func run(on workers: Workers) {
+    var reason: String { "one query row; keys and values are read where they lie" }
+
+    var steps: [KernelStep] {
         let (keyHeads, group) = (keyHeads, heads / max(keyHeads, 1))
-        workers.forEach(q.shape.dimensions[0] * keyHeads, scratchFloats: keys) { piece, scores in
-            let (batch, keyHead) = (piece / keyHeads, piece % keyHeads)
-            for head in keyHead * group..<(keyHead + 1) * group {
-                run(batch: batch, head: head, keyHead: keyHead, scores: scores)
+        return [
+            KernelStep(q.shape.dimensions[0] * keyHeads, scratchFloats: keys) { piece, scores in
+                let (batch, keyHead) = (piece / keyHeads, piece % keyHeads)
+                for head in keyHead * group..<(keyHead + 1) * group {
+                    run(batch: batch, head: head, keyHead: keyHead, scores: scores)
+                }
             }
-        }
+        ]
     }
 
     private func run(batch: Int, head: Int, keyHead: Int, scores: UnsafeMutablePointer<Float>) {

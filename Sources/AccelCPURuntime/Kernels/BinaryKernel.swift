@@ -13,36 +13,31 @@ struct BinaryKernel: Kernel {
     private let xRows: StridedRows
     private let yRows: StridedRows
 
-    init?(_ call: PreparedCall) {
-        guard call.inputs.count == 2, call.inputs[0].floats != nil, call.inputs[1].floats != nil,
-            call.outputs[0].contiguousFloats != nil
-        else { return nil }
+    init(_ call: PreparedCall) throws(Unsuitable) {
+        try call.require(call.inputs.allSatisfy { $0.floats != nil }, "reads no stored weight")
+        try call.requireContiguousFloats(call.outputs)
         operation = call.operation
         (x, y, target) = (call.inputs[0], call.inputs[1], call.outputs[0])
-        // Rows start at the operand's first element: `floats` has the offset in it.
-        func rows(_ operand: OperandMemory) -> StridedRows {
-            var layout = operand.layout.expanded(to: call.outputs[0].shape)
-            layout.offset = 0
-            return StridedRows(layout)
-        }
-        xRows = rows(x)
-        yRows = rows(y)
+        xRows = x.rows(broadcastTo: target.shape)
+        yRows = y.rows(broadcastTo: target.shape)
     }
 
-    func run(on workers: Workers) {
+    var reason: String { "operands in memory, of any strides" }
+
+    var steps: [KernelStep] {
         switch operation {
-        case is Add: combine(Sum.self, on: workers)
-        case is Subtract: combine(Difference.self, on: workers)
-        case is Multiply: combine(Product.self, on: workers)
-        case is Divide: combine(Quotient.self, on: workers)
-        case is Maximum: combine(Larger.self, on: workers)
-        default: combine(Smaller.self, on: workers)
+        case is Add: [combining(Sum.self)]
+        case is Subtract: [combining(Difference.self)]
+        case is Multiply: [combining(Product.self)]
+        case is Divide: [combining(Quotient.self)]
+        case is Maximum: [combining(Larger.self)]
+        default: [combining(Smaller.self)]
         }
     }
 
-    private func combine<Function: PairFunction>(_ function: Function.Type, on workers: Workers) {
+    private func combining<Function: PairFunction>(_ function: Function.Type) -> KernelStep {
         let width = xRows.width
-        workers.forEachRows(xRows.count, width: width) { rows in
+        return .rows(xRows.count, width: width) { rows in
             guard let xStart = x.floats, let yStart = y.floats, let target = target.contiguousFloats else { return }
             for row in rows {
                 let (x, y) = (xStart + xRows.start(of: row), yStart + yRows.start(of: row))

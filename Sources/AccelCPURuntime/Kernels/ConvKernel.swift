@@ -18,12 +18,12 @@ struct ConvKernel: Kernel {
     /// Output channels of a group.
     private let rows: Int
 
-    init?(_ call: PreparedCall) {
-        guard let operation = call.operation as? Conv, let weight = WholeWeight(call.inputs[1]),
-            call.inputs[0].contiguousFloats != nil, call.outputs[0].contiguousFloats != nil,
-            let bias = ChannelBias(call.inputs.count == 3 ? call.inputs[2] : nil)
-        else { return nil }
-        (source, target, self.weight, self.bias) = (call.inputs[0], call.outputs[0], weight, bias)
+    init(_ call: PreparedCall) throws(Unsuitable) {
+        guard let operation = call.operation as? Conv else { throw Unsuitable("is for conv only") }
+        try call.requireContiguousFloats([call.inputs[0], call.outputs[0]])
+        (source, target) = (call.inputs[0], call.outputs[0])
+        weight = try WholeWeight(call.inputs[1], in: call.workspace)
+        bias = try ChannelBias(call.inputs.count == 3 ? call.inputs[2] : nil)
         groups = operation.groups
         batch = source.shape.dimensions[0]
         rows = target.shape.dimensions[1] / groups
@@ -32,28 +32,28 @@ struct ConvKernel: Kernel {
             kernel: call.inputs[1].shape, output: target.shape)
     }
 
-    func run(on workers: Workers) {
-        guard let target = target.contiguousFloats, windows.positions > 0 else { return }
-        nonisolated(unsafe) let output = target
-        weight.withFloats(on: workers) { floats in
-            nonisolated(unsafe) let weight = floats
-            if windows.isLinear, rows * windows.channels <= 8 {
-                workers.forEach(batch * groups * rows) { row, _ in addWindows(row, weight, output) }
-            } else {
-                multiply(on: workers, weight, output)
-            }
-        }
+    var reason: String {
+        weight.reason + (addsWindows ? "; windows added tap by tap" : "; windows become panels")
+    }
+    /// A group has few weights.
+    private var addsWindows: Bool { windows.isLinear && rows * windows.channels <= 8 }
+
+    var steps: [KernelStep] {
+        guard windows.positions > 0 else { return [] }
+        return weight.steps + [
+            addsWindows
+                ? KernelStep(batch * groups * rows) { row, _ in
+                    guard let weight = weight.floats, let output = target.contiguousFloats else { return }
+                    addWindows(row, weight, output)
+                } : multiplying
+        ]
     }
 
     func input(of group: Int) -> UnsafePointer<Float>? {
         source.contiguousFloats.map { UnsafePointer($0) + group * windows.channels * windows.inputPositions }
     }
 
-    private func multiply(
-        on workers: Workers, _ weight: UnsafePointer<Float>, _ output: UnsafeMutablePointer<Float>
-    ) {
-        // Pieces read the weight, and each writes its own part of the output.
-        nonisolated(unsafe) let (weight, output) = (weight, output)
+    private var multiplying: KernelStep {
         let (width, depth, positions) = (WeightPanels.width, windows.depth, windows.positions)
         let panelFloats = width * max(depth, 1)
         let panels = (positions + width - 1) / width
@@ -62,8 +62,9 @@ struct ConvKernel: Kernel {
         // A piece fills its panels, so rows are divided only where positions alone leave workers idle.
         let blocks = panelGroups * groups * batch < 8 ? (rows + Self.rowsAtOnce - 1) / Self.rowsAtOnce : 1
         let rowsPerBlock = (rows + blocks - 1) / max(blocks, 1)
-        workers.forEach(batch * groups * panelGroups * blocks, scratchFloats: panelsAtOnce * panelFloats) {
+        return KernelStep(batch * groups * panelGroups * blocks, scratchFloats: panelsAtOnce * panelFloats) {
             piece, memory in
+            guard let weight = weight.floats, let output = target.contiguousFloats else { return }
             let (block, part) = (piece % blocks, piece / blocks)
             let (group, first) = (part / panelGroups, part % panelGroups * panelsAtOnce * width)
             guard let input = input(of: group) else { return }

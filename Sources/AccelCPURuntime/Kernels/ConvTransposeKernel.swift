@@ -1,4 +1,3 @@
-import AccelByteIO
 import AccelPrograms
 import AccelTensors
 import CAccelKernels
@@ -29,14 +28,18 @@ struct ConvTransposeKernel: Kernel {
     private let rows: Int
     private let taps: Int
     private let (length, positions): (Int, Int)
+    /// The taps of each phase together: [group][phase][row][tap and channel].
+    private let matrices: MemoryPlace
+    /// The first panel of each phase, and their number.
+    private let panelStarts: [Int]
 
-    init?(_ call: PreparedCall) {
-        guard let operation = call.operation as? ConvTranspose, operation.window.strides.count == 1,
-            let weight = WholeWeight(call.inputs[1]), call.inputs[0].contiguousFloats != nil,
-            call.outputs[0].contiguousFloats != nil,
-            let bias = ChannelBias(call.inputs.count == 3 ? call.inputs[2] : nil)
-        else { return nil }
-        (source, target, self.weight, self.bias) = (call.inputs[0], call.outputs[0], weight, bias)
+    init(_ call: PreparedCall) throws(Unsuitable) {
+        guard let operation = call.operation as? ConvTranspose else { throw Unsuitable("is for conv_transpose only") }
+        try call.require(operation.window.axes == 1, "takes one spatial axis, not \(operation.window.axes)")
+        try call.requireContiguousFloats([call.inputs[0], call.outputs[0]])
+        (source, target) = (call.inputs[0], call.outputs[0])
+        weight = try WholeWeight(call.inputs[1], in: call.workspace)
+        bias = try ChannelBias(call.inputs.count == 3 ? call.inputs[2] : nil)
         (groups, stride) = (operation.groups, operation.window.strides[0])
         (batch, length) = (source.shape.dimensions[0], source.shape.dimensions[2])
         (channels, rows) = (source.shape.dimensions[1] / groups, target.shape.dimensions[1] / groups)
@@ -49,36 +52,41 @@ struct ConvTransposeKernel: Kernel {
             }
             return Phase(first: first, count: (positions - first + stride - 1) / stride, taps: reached)
         }
+        matrices = call.workspace.reserve(floats: groups * rows * taps * channels)
+        let width = WeightPanels.width
+        panelStarts = phases.reduce(into: [0]) { $0.append($0[$0.count - 1] + ($1.count + width - 1) / width) }
     }
 
-    func run(on workers: Workers) {
-        guard let target = target.contiguousFloats, positions > 0 else { return }
-        nonisolated(unsafe) let output = target
-        // The taps of each phase together: [group][phase][row][tap and channel].
-        let turned = ByteBuffer(count: max(1, groups * rows * taps * channels) * MemoryLayout<Float>.stride)
-        guard let start = turned.bytes.baseAddress?.assumingMemoryBound(to: Float.self) else { return }
-        nonisolated(unsafe) let matrices = start
-        weight.withFloats(on: workers) { floats in
-            nonisolated(unsafe) let floats = floats
-            workers.forEach(groups * rows) { row, _ in turn(row, floats, into: matrices) }
-        }
+    var reason: String { weight.reason + "; one matrix product for each of \(phases.count) phases" }
+
+    var steps: [KernelStep] {
+        guard positions > 0 else { return [] }
         let width = WeightPanels.width
-        let starts = phases.reduce(into: [0]) { $0.append($0[$0.count - 1] + ($1.count + width - 1) / width) }
-        let panels = starts[phases.count]
+        let panels = panelStarts[phases.count]
         let depth = (phases.map(\.taps.count).max() ?? 0) * channels
-        workers.forEach(batch * groups * panels, scratchFloats: width * (depth + Self.rowsAtOnce)) { piece, memory in
-            let (group, panel) = (piece / panels, piece % panels)
-            let index = (starts.firstIndex { $0 > panel } ?? 1) - 1
-            multiply(group, index, (panel - starts[index]) * width, matrices, memory, output)
+        let permuting = KernelStep(groups * rows) { row, _ in
+            guard let floats = weight.floats else { return }
+            permute(row, floats, into: matrices.start.assumingMemoryBound(to: Float.self))
         }
-        withExtendedLifetime(turned) {}
+        let multiplying = KernelStep(
+            batch * groups * panels, scratchFloats: width * (depth + Self.rowsAtOnce)
+        ) { piece, memory in
+            guard let output = target.contiguousFloats else { return }
+            let (group, panel) = (piece / panels, piece % panels)
+            var index = 0
+            while panelStarts[index + 1] <= panel { index += 1 }
+            multiply(
+                group, index, (panel - panelStarts[index]) * width,
+                matrices.start.assumingMemoryBound(to: Float.self), memory, output)
+        }
+        return weight.steps + [permuting, multiplying]
     }
 
     /// Where the matrix of a phase starts within its group's.
     private func start(of index: Int) -> Int { phases[..<index].reduce(0) { $0 + $1.taps.count } * channels * rows }
 
     /// Copies one output channel's weights [channel of the input][row][tap] to the phases' matrices.
-    private func turn(
+    private func permute(
         _ index: Int, _ weight: UnsafePointer<Float>, into matrices: UnsafeMutablePointer<Float>
     ) {
         let (group, row) = (index / rows, index % rows)

@@ -28,6 +28,8 @@ struct ConvWindows: Sendable {
         inputPositions = self.input.reduce(1, *)
         positions = self.output.reduce(1, *)
         taps = self.kernel.reduce(1, *)
+        reaches = []
+        reaches = (0..<self.kernel[last]).map(reach)
     }
 
     /// There is one spatial axis.
@@ -44,6 +46,9 @@ struct ConvWindows: Sendable {
         return (first..<end, first * step + shift)
     }
 
+    /// What `reach` says of each tap of the last axis.
+    private var reaches: [(positions: Range<Int>, start: Int)]
+
     /// Writes a panel [depth][width]: column c holds the window of position `range.lowerBound + c` of `values`, the
     /// channels of one group. What lies outside of the input is 0, and so are columns past the range.
     func fill(
@@ -51,7 +56,6 @@ struct ConvWindows: Sendable {
     ) {
         if range.count < width { panel.update(repeating: 0, count: width * depth) }
         let (rowTaps, rowLength) = (kernel[last], output[last])
-        let reaches = (0..<rowTaps).map(reach)
         var start = range.lowerBound
         while start < range.upperBound {
             // Positions in one row of the output.

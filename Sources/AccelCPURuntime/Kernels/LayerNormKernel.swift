@@ -12,29 +12,30 @@ struct LayerNormKernel: Kernel {
     private let epsilon: Double
     private let zeros: [Float]
 
-    init?(_ call: PreparedCall) {
-        guard let operation = call.operation as? LayerNorm,
-            (call.inputs + call.outputs).allSatisfy({ $0.contiguousFloats != nil })
-        else { return nil }
+    init(_ call: PreparedCall) throws(Unsuitable) {
+        guard let operation = call.operation as? LayerNorm else { throw Unsuitable("is for layer_norm only") }
+        try call.requireContiguousFloats(call.inputs + call.outputs)
         (source, gain, target) = (call.inputs[0], call.inputs[1], call.outputs[0])
         shift = call.inputs.count == 3 ? call.inputs[2] : nil
         epsilon = operation.epsilon
         zeros = shift == nil ? [Float](repeating: 0, count: gain.shape.count) : []
     }
 
-    func run(on workers: Workers) {
+    var steps: [KernelStep] {
         let width = gain.shape.count
         let rows = width == 0 ? 0 : source.shape.count / width
-        workers.forEachRows(rows, width: width) { rows in
-            guard let source = source.contiguousFloats, let target = target.contiguousFloats,
-                let gain = gain.contiguousFloats
-            else { return }
-            zeros.withUnsafeBufferPointer { zeros in
-                let shift = shift?.contiguousFloats.map { UnsafePointer($0) } ?? zeros.baseAddress
-                for row in rows {
-                    ck_layer_norm(source + row * width, gain, shift, epsilon, target + row * width, width)
+        return [
+            .rows(rows, width: width) { rows in
+                guard let source = source.contiguousFloats, let target = target.contiguousFloats,
+                    let gain = gain.contiguousFloats
+                else { return }
+                zeros.withUnsafeBufferPointer { zeros in
+                    let shift = shift?.contiguousFloats.map { UnsafePointer($0) } ?? zeros.baseAddress
+                    for row in rows {
+                        ck_layer_norm(source + row * width, gain, shift, epsilon, target + row * width, width)
+                    }
                 }
             }
-        }
+        ]
     }
 }

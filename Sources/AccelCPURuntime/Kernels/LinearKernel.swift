@@ -16,19 +16,20 @@ struct LinearKernel: Kernel {
     /// Rows of x.
     private let rows: Int
 
-    init?(_ call: PreparedCall) {
-        guard let operation = call.operation as? Linear, let panels = WeightPanels(call.inputs[1]),
-            call.inputs[0].contiguousFloats != nil, call.outputs[0].contiguousFloats != nil
-        else { return nil }
-        self.panels = panels
-        (source, target) = (call.inputs[0], call.outputs[0])
+    init(_ call: PreparedCall) throws(Unsuitable) {
+        guard let operation = call.operation as? Linear else { throw Unsuitable("is for linear only") }
+        panels = try WeightPanels(call.inputs[1])
         bias = call.inputs.count == 3 ? call.inputs[2] : nil
-        if let bias, bias.contiguousFloats == nil { return nil }
+        try call.requireContiguousFloats([call.inputs[0], call.outputs[0]] + (bias.map { [$0] } ?? []))
+        (source, target) = (call.inputs[0], call.outputs[0])
         activation = operation.activation
         rows = source.shape.dimensions.dropLast().reduce(1, *)
     }
 
-    func run(on workers: Workers) {
+    var cost: Double { LinearCost.panels(rows: rows) }
+    var reason: String { "\(panels.reason); each panel meets \(rows) rows" }
+
+    var steps: [KernelStep] {
         // With many rows, several panels share a pass over x; with few, each panel is a piece of its own.
         let panelsAtOnce = rows > 2 * Self.rowsAtOnce ? max(1, min(4, (1 << 18) / max(panels.panelFloats, 1))) : 1
         let groups = (panels.count + panelsAtOnce - 1) / panelsAtOnce
@@ -36,23 +37,25 @@ struct LinearKernel: Kernel {
         let rowBlocks = groups < 4 ? max(1, min(4, rows / Self.rowsAtOnce)) : 1
         let rowsPerBlock = (rows + rowBlocks - 1) / rowBlocks
         let scratch = panelsAtOnce * panels.panelFloats + panels.scratchFloats
-        workers.forEach(groups * rowBlocks, scratchFloats: scratch) { piece, memory in
-            let group = piece / rowBlocks * panelsAtOnce
-            let groupEnd = min(group + panelsAtOnce, panels.count)
-            let start = piece % rowBlocks * rowsPerBlock
-            let spare = memory + panelsAtOnce * panels.panelFloats
-            for panel in group..<groupEnd {
-                panels.pack(panel, into: memory + (panel - group) * panels.panelFloats, scratch: spare)
-            }
-            let end = min(start + rowsPerBlock, rows)
-            for row in stride(from: start, to: end, by: Self.rowsAtOnce) {
+        return [
+            KernelStep(groups * rowBlocks, scratchFloats: scratch) { piece, memory in
+                let group = piece / rowBlocks * panelsAtOnce
+                let groupEnd = min(group + panelsAtOnce, panels.count)
+                let start = piece % rowBlocks * rowsPerBlock
+                let spare = memory + panelsAtOnce * panels.panelFloats
                 for panel in group..<groupEnd {
-                    multiply(
-                        row..<min(row + Self.rowsAtOnce, end), by: memory + (panel - group) * panels.panelFloats,
-                        columns: panels.rows(of: panel))
+                    panels.pack(panel, into: memory + (panel - group) * panels.panelFloats, scratch: spare)
+                }
+                let end = min(start + rowsPerBlock, rows)
+                for row in stride(from: start, to: end, by: Self.rowsAtOnce) {
+                    for panel in group..<groupEnd {
+                        multiply(
+                            row..<min(row + Self.rowsAtOnce, end),
+                            by: memory + (panel - group) * panels.panelFloats, columns: panels.rows(of: panel))
+                    }
                 }
             }
-        }
+        ]
     }
 
     private func multiply(_ rows: Range<Int>, by panel: UnsafePointer<Float>, columns: Range<Int>) {
@@ -65,4 +68,13 @@ struct LinearKernel: Kernel {
         guard activation != .none else { return }
         for row in 0..<rows.count { activation.apply(to: corner + row * width, count: columns.count) }
     }
+}
+
+/// What a linear operator costs for each weight, in units of one multiply-add: a weight is decoded once for panels and
+/// packed, or decoded again for each row and packed never.
+enum LinearCost {
+    static let (multiply, decode, pack) = (1.0, 2.0, 3.0)
+
+    static func panels(rows: Int) -> Double { decode + pack + Double(rows) * multiply }
+    static func vectors(rows: Int) -> Double { Double(rows) * (decode + multiply) }
 }

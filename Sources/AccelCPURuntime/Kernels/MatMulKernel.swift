@@ -13,10 +13,8 @@ struct MatMulKernel: Kernel {
     private let rightBatches: StridedRows
     private let (rows, depth, columns): (Int, Int, Int)
 
-    init?(_ call: PreparedCall) {
-        guard call.inputs.count == 2, (call.inputs + call.outputs).allSatisfy({ $0.contiguousFloats != nil }) else {
-            return nil
-        }
+    init(_ call: PreparedCall) throws(Unsuitable) {
+        try call.requireContiguousFloats(call.inputs + call.outputs)
         (left, right, target) = (call.inputs[0], call.inputs[1], call.outputs[0])
         let extents = target.shape.dimensions
         let batch = extents.dropLast(2)
@@ -34,19 +32,20 @@ struct MatMulKernel: Kernel {
         rightBatches = batches(right)
     }
 
-    func run(on workers: Workers) {
+    var steps: [KernelStep] {
         let width = WeightPanels.width
         let panels = (columns + width - 1) / width
-        workers.forEach(leftBatches.count * panels, scratchFloats: depth * width) { piece, panel in
-            guard let a = left.contiguousFloats, let b = right.contiguousFloats, let c = target.contiguousFloats else {
-                return
+        return [
+            KernelStep(leftBatches.count * panels, scratchFloats: depth * width) { piece, panel in
+                guard let a = left.contiguousFloats, let b = right.contiguousFloats, let c = target.contiguousFloats
+                else { return }
+                let (batch, column) = (piece / panels, piece % panels * width)
+                let count = min(width, columns - column)
+                ck_pack_panel_transposed(b + rightBatches.start(of: batch) + column, columns, count, depth, panel)
+                ck_gemm_panel(
+                    a + leftBatches.start(of: batch), depth, rows, depth, panel, nil,
+                    c + batch * rows * columns + column, columns, count)
             }
-            let (batch, column) = (piece / panels, piece % panels * width)
-            let count = min(width, columns - column)
-            ck_pack_panel_transposed(b + rightBatches.start(of: batch) + column, columns, count, depth, panel)
-            ck_gemm_panel(
-                a + leftBatches.start(of: batch), depth, rows, depth, panel, nil,
-                c + batch * rows * columns + column, columns, count)
-        }
+        ]
     }
 }

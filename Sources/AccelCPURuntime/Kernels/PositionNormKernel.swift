@@ -18,60 +18,64 @@ struct PositionNormKernel: Kernel {
     /// Of one channel.
     private let positions: Int
 
-    init?(_ call: PreparedCall) {
-        guard let first = call.inputs.first, first.contiguousFloats != nil,
-            call.outputs[0].contiguousFloats != nil
-        else { return nil }
-        (source, target) = (first, call.outputs[0])
+    init(_ call: PreparedCall) throws(Unsuitable) {
+        try call.requireContiguousFloats([call.inputs[0], call.outputs[0]])
+        (source, target) = (call.inputs[0], call.outputs[0])
         (batch, channels) = (source.shape.dimensions[0], source.shape.dimensions[1])
         positions = source.shape.dimensions[2...].reduce(1, *)
         switch call.operation {
         case let operation as GroupNorm: (groups, epsilon) = (operation.groups, operation.epsilon)
         case let operation as InstanceNorm: (groups, epsilon) = (channels, operation.epsilon)
-        default: return nil
+        default: throw Unsuitable("is for group_norm and instance_norm only")
         }
         let isNumbered = call.operation is InstanceNorm && call.inputs.count % 2 == 0
         length = isNumbered ? call.inputs[call.inputs.count - 1] : nil
+        try call.require(length?.layout.isContiguous ?? true, "reads contiguous lengths only")
         if call.inputs.count >= 3 {
             scales = (call.inputs[1], call.inputs[2])
-            guard call.inputs[1].layout.isContiguous, call.inputs[2].layout.isContiguous else { return nil }
+            try call.requireContiguousFloats([call.inputs[1], call.inputs[2]])
             scaleStride = call.inputs[1].shape.rank == 2 ? channels : 0
         } else {
             (scales, scaleStride) = (nil, 0)
         }
     }
 
-    func run(on workers: Workers) throws {
-        var valid = [Int](repeating: positions, count: batch)
-        if let length {
-            let numbers = length.tensor().integers
-            for number in numbers where number < 1 || number > positions {
-                throw OperatorError("\(number) valid positions are not from 1 to \(positions)")
+    var check: (@Sendable () throws -> Void)? {
+        guard let length else { return nil }
+        return { [positions, count = length.shape.count] in
+            guard let numbers = length.start(as: Int64.self) else { return }
+            for index in 0..<count where numbers[index] < 1 || numbers[index] > positions {
+                throw OperatorError("\(numbers[index]) valid positions are not from 1 to \(positions)")
             }
-            valid = (0..<batch).map { Int(numbers[numbers.count == 1 ? 0 : $0]) }
         }
-        let weights = scales.map { $0.weight.tensor().floats }
-        let biases = scales.map { $0.bias.tensor().floats }
+    }
+
+    var steps: [KernelStep] {
         let width = channels / max(groups, 1)
-        workers.forEach(positions == 0 ? 0 : batch * groups) { [valid] row, _ in
-            guard let source = source.contiguousFloats, let target = target.contiguousFloats else { return }
-            let (example, group) = (row / groups, row % groups)
-            let count = valid[example]
-            let (x, y) = (source + row * width * positions, target + row * width * positions)
-            // Only instance norms, whose width is 1, have positions that do not count.
-            let values = width == 1 ? count : width * positions
-            let mean = Self.sum(x, values) { $0 } / Double(values)
-            let variance = Self.sum(x, values) { ($0 - mean) * ($0 - mean) } / Double(values)
-            let factor = 1 / (variance + epsilon).squareRoot()
-            for index in 0..<width {
-                let channel = example * scaleStride + group * width + index
-                let scale = Double(weights?[channel] ?? 1) * factor
-                let shift = Double(biases?[channel] ?? 0) - mean * scale
-                let (from, to) = (x + index * positions, y + index * positions)
-                for place in 0..<count { to[place] = Float(Double(from[place]) * scale + shift) }
-                for place in count..<positions { to[place] = 0 }
+        let hasOneLength = length?.shape.count == 1
+        return [
+            KernelStep(positions == 0 ? 0 : batch * groups) { [self] row, _ in
+                guard let source = source.contiguousFloats, let target = target.contiguousFloats else { return }
+                let weights = scales?.weight.contiguousFloats, biases = scales?.bias.contiguousFloats
+                let (example, group) = (row / groups, row % groups)
+                let lengths = length?.start(as: Int64.self)
+                let count = lengths.map { Int($0[hasOneLength ? 0 : example]) } ?? positions
+                let (x, y) = (source + row * width * positions, target + row * width * positions)
+                // Only instance norms, whose width is 1, have positions that do not count.
+                let values = width == 1 ? count : width * positions
+                let mean = Self.sum(x, values) { $0 } / Double(values)
+                let variance = Self.sum(x, values) { ($0 - mean) * ($0 - mean) } / Double(values)
+                let factor = 1 / (variance + epsilon).squareRoot()
+                for index in 0..<width {
+                    let channel = example * scaleStride + group * width + index
+                    let scale = Double(weights?[channel] ?? 1) * factor
+                    let shift = Double(biases?[channel] ?? 0) - mean * scale
+                    let (from, to) = (x + index * positions, y + index * positions)
+                    for place in 0..<count { to[place] = Float(Double(from[place]) * scale + shift) }
+                    for place in count..<positions { to[place] = 0 }
+                }
             }
-        }
+        ]
     }
 
     /// Sums in float64, eight side by side.

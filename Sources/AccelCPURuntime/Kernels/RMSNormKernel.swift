@@ -9,24 +9,25 @@ struct RMSNormKernel: Kernel {
     private let target: OperandMemory
     private let epsilon: Double
 
-    init?(_ call: PreparedCall) {
-        guard let operation = call.operation as? RMSNorm,
-            (call.inputs + call.outputs).allSatisfy({ $0.contiguousFloats != nil })
-        else { return nil }
+    init(_ call: PreparedCall) throws(Unsuitable) {
+        guard let operation = call.operation as? RMSNorm else { throw Unsuitable("is for rms_norm only") }
+        try call.requireContiguousFloats(call.inputs + call.outputs)
         (source, gain, target) = (call.inputs[0], call.inputs[1], call.outputs[0])
         epsilon = operation.epsilon
     }
 
-    func run(on workers: Workers) {
+    var steps: [KernelStep] {
         let width = gain.shape.count
         let rows = width == 0 ? 0 : source.shape.count / width
-        workers.forEachRows(rows, width: width) { rows in
-            guard let source = source.contiguousFloats, let target = target.contiguousFloats,
-                let gain = gain.contiguousFloats
-            else { return }
-            for row in rows {
-                ck_rms_norm(source + row * width, gain, epsilon, target + row * width, width)
+        return [
+            .rows(rows, width: width) { rows in
+                guard let source = source.contiguousFloats, let target = target.contiguousFloats,
+                    let gain = gain.contiguousFloats
+                else { return }
+                for row in rows {
+                    ck_rms_norm(source + row * width, gain, epsilon, target + row * width, width)
+                }
             }
-        }
+        ]
     }
 }

@@ -12,10 +12,8 @@ struct RopeKernel: Kernel {
     private let angles: StridedRows
     private let (width, half): (Int, Int)
 
-    init?(_ call: PreparedCall) {
-        guard call.inputs.count == 3, (call.inputs + call.outputs).allSatisfy({ $0.contiguousFloats != nil }) else {
-            return nil
-        }
+    init(_ call: PreparedCall) throws(Unsuitable) {
+        try call.requireContiguousFloats(call.inputs + call.outputs)
         (source, cos, sin, target) = (call.inputs[0], call.inputs[1], call.inputs[2], call.outputs[0])
         width = source.shape.dimensions[source.shape.rank - 1]
         half = cos.shape.dimensions[cos.shape.rank - 1]
@@ -23,15 +21,17 @@ struct RopeKernel: Kernel {
             StridedLayout(shape: cos.shape).expanded(to: Shape(source.shape.dimensions.dropLast() + [half])))
     }
 
-    func run(on workers: Workers) {
-        workers.forEachRows(angles.count, width: width, elements: 1 << 12) { rows in
-            guard let source = source.contiguousFloats, let target = target.contiguousFloats,
-                let cos = cos.contiguousFloats, let sin = sin.contiguousFloats
-            else { return }
-            for row in rows {
-                let angle = angles.start(of: row)
-                ck_rope(source + row * width, cos + angle, sin + angle, half, target + row * width, width)
+    var steps: [KernelStep] {
+        [
+            .rows(angles.count, width: width, elements: 1 << 12) { rows in
+                guard let source = source.contiguousFloats, let target = target.contiguousFloats,
+                    let cos = cos.contiguousFloats, let sin = sin.contiguousFloats
+                else { return }
+                for row in rows {
+                    let angle = angles.start(of: row)
+                    ck_rope(source + row * width, cos + angle, sin + angle, half, target + row * width, width)
+                }
             }
-        }
+        ]
     }
 }

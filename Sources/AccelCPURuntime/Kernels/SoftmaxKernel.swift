@@ -7,20 +7,22 @@ struct SoftmaxKernel: Kernel {
     private let source: OperandMemory
     private let target: OperandMemory
 
-    init?(_ call: PreparedCall) {
-        guard call.inputs[0].contiguousFloats != nil, call.outputs[0].contiguousFloats != nil else { return nil }
+    init(_ call: PreparedCall) throws(Unsuitable) {
+        try call.requireContiguousFloats(call.inputs + call.outputs)
         (source, target) = (call.inputs[0], call.outputs[0])
     }
 
-    func run(on workers: Workers) {
+    var steps: [KernelStep] {
         let width = source.shape.dimensions.last ?? 1
         let rows = width == 0 ? 0 : source.shape.count / width
-        workers.forEachRows(rows, width: width) { rows in
-            guard let source = source.contiguousFloats, let target = target.contiguousFloats else { return }
-            for row in rows {
-                (target + row * width).update(from: source + row * width, count: width)
-                ck_softmax(target + row * width, width)
+        return [
+            .rows(rows, width: width) { rows in
+                guard let source = source.contiguousFloats, let target = target.contiguousFloats else { return }
+                for row in rows {
+                    (target + row * width).update(from: source + row * width, count: width)
+                    ck_softmax(target + row * width, width)
+                }
             }
-        }
+        ]
     }
 }

@@ -12,10 +12,8 @@ struct UnaryKernel: Kernel {
     private let target: OperandMemory
     private let function: @Sendable (UnsafeMutablePointer<Float>, Int) -> Void
 
-    init?(_ call: PreparedCall) {
-        guard call.inputs.count == 1, call.inputs[0].contiguousFloats != nil,
-            call.outputs[0].contiguousFloats != nil
-        else { return nil }
+    init(_ call: PreparedCall) throws(Unsuitable) {
+        try call.requireContiguousFloats(call.inputs + call.outputs)
         (source, target) = (call.inputs[0], call.outputs[0])
         if let activation = Activation(fusing: call.operation) {
             function = { activation.apply(to: $0, count: $1) }
@@ -35,17 +33,17 @@ struct UnaryKernel: Kernel {
         } else if call.operation is Sqrt {
             function = { values, count in for index in 0..<count { values[index] = values[index].squareRoot() } }
         } else {
-            return nil
+            throw Unsuitable("has no function for \(call.operation.name)")
         }
     }
 
-    func run(on workers: Workers) {
-        let (count, piece) = (source.shape.count, 1 << 13)
-        workers.forEach((count + piece - 1) / piece) { index, _ in
-            guard let source = source.contiguousFloats, let target = target.contiguousFloats else { return }
-            let range = index * piece..<min((index + 1) * piece, count)
-            (target + range.lowerBound).update(from: source + range.lowerBound, count: range.count)
-            function(target + range.lowerBound, range.count)
-        }
+    var steps: [KernelStep] {
+        [
+            .rows(source.shape.count, width: 1) { range in
+                guard let source = source.contiguousFloats, let target = target.contiguousFloats else { return }
+                (target + range.lowerBound).update(from: source + range.lowerBound, count: range.count)
+                function(target + range.lowerBound, range.count)
+            }
+        ]
     }
 }

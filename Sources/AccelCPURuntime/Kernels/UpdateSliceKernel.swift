@@ -9,51 +9,67 @@ struct UpdateSliceKernel: Kernel {
     private let block: OperandMemory
     private let place: OperandMemory
     private let target: OperandMemory
-    /// Nil when the target is updated in place.
-    private let original: OperandMemory?
+    private let isInPlace: Bool
 
-    init?(_ call: PreparedCall) {
-        guard let operation = call.operation as? UpdateSlice, call.inputs.count == 3,
-            call.outputs[0].layout.isContiguous, case .memory = call.inputs[1].place
-        else { return nil }
+    /// Where the target's elements come from; none when it is updated in place.
+    private let copying: [KernelStep]
+
+    init(_ call: PreparedCall) throws(Unsuitable) {
+        guard let operation = call.operation as? UpdateSlice else { throw Unsuitable("is for update_slice only") }
+        try call.require(call.outputs[0].layout.isContiguous, "writes contiguous memory only")
+        try call.require(call.inputs[1].isInMemory, "reads no stored block")
+        try call.require(call.inputs[2].layout.isContiguous, "reads contiguous places only")
         axis = operation.axis
         (block, place, target) = (call.inputs[1], call.inputs[2], call.outputs[0])
-        original = call.inputs[0].operand == call.outputs[0].operand ? nil : call.inputs[0]
+        isInPlace = call.inputs[0].operand == call.outputs[0].operand
+        if isInPlace {
+            copying = []
+        } else {
+            try call.require(call.inputs[0].isInMemory, "reads no stored weight")
+            copying = [CopyKernel.step(from: call.inputs[0], to: target)]
+        }
     }
 
-    func run(on workers: Workers) throws {
+    var reason: String { isInPlace ? "written in place" : "written to a copy" }
+
+    var check: (@Sendable () throws -> Void)? {
         let room = target.shape.dimensions[axis]
         let extent = block.shape.dimensions[axis]
-        let places = place.tensor().integers
-        for place in places where place < 0 || place > Int64(room - extent) {
-            throw OperatorError("a block of \(extent) at \(place) lies outside of the \(room) of axis \(axis)")
-        }
-        if let original { target.write(original.tensor()) }
-        guard !places.isEmpty else { return }
-        switch target.operand.elementType.byteCount {
-        case 8: write(places, as: UInt64.self)
-        case 4: write(places, as: UInt32.self)
-        default: write(places, as: UInt8.self)
+        let count = place.shape.count
+        return {
+            guard let places = place.start(as: Int64.self) else { return }
+            for index in 0..<count where places[index] < 0 || places[index] > Int64(room - extent) {
+                throw OperatorError(
+                    "a block of \(extent) at \(places[index]) lies outside of the \(room) of axis \(axis)")
+            }
         }
     }
 
-    private func write<Element: BitwiseCopyable>(_ places: [Int64], as type: Element.Type) {
-        guard case .memory(let from) = block.place, case .memory(let to) = target.place else { return }
-        let source = from.assumingMemoryBound(to: Element.self)
-        let target = to.assumingMemoryBound(to: Element.self)
-        let extents = block.shape.dimensions
-        let blockRows = StridedRows(block.layout)
+    var steps: [KernelStep] {
+        guard place.shape.count > 0, block.shape.count > 0 else { return copying }
+        switch target.elementType.byteCount {
+        case 8: return copying + [writing(UInt64.self)]
+        case 4: return copying + [writing(UInt32.self)]
+        default: return copying + [writing(UInt8.self)]
+        }
+    }
+
+    private func writing<Element: BitwiseCopyable & Sendable>(_ type: Element.Type) -> KernelStep {
+        let blockRows = block.rows(broadcastTo: block.shape)
         // The block's own box of the target, as if every place were 0; places are added row by row.
-        let targetRows = StridedRows(
-            StridedLayout(
-                offset: self.target.layout.offset, shape: block.shape, strides: self.target.layout.strides))
-        let rowsAPlace = blockRows.count / places.count
-        let stride = self.target.layout.strides[axis]
-        for row in 0..<blockRows.count {
-            let index = places.count == 1 ? 0 : row / rowsAPlace
-            let (start, end) = (blockRows.start(of: row), targetRows.start(of: row) + Int(places[index]) * stride)
-            for column in 0..<(extents.last ?? 1) {
-                target[end + column * targetRows.step] = source[start + column * blockRows.step]
+        let targetRows = StridedRows(StridedLayout(shape: block.shape, strides: target.layout.strides))
+        let count = place.shape.count
+        let rowsAPlace = blockRows.count / count
+        let stride = target.layout.strides[axis]
+        return KernelStep(1) { _, _ in
+            guard let source = block.start(as: Element.self), let target = target.start(as: Element.self),
+                let places = place.start(as: Int64.self)
+            else { return }
+            for row in 0..<blockRows.count {
+                let index = count == 1 ? 0 : row / rowsAPlace
+                let from = source + blockRows.start(of: row)
+                let to = target + targetRows.start(of: row) + Int(places[index]) * stride
+                for column in 0..<blockRows.width { to[column * targetRows.step] = from[column * blockRows.step] }
             }
         }
     }

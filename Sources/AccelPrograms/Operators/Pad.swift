@@ -74,7 +74,7 @@ public struct Pad: Operator {
     }
 
     /// Where the element at `place` comes from; nil: it is the value.
-    private func source(of place: Int, in extent: Int) -> Int? {
+    package func source(of place: Int, in extent: Int) -> Int? {
         if place >= 0, place < extent { return place }
         return switch mode {
         case .constant: nil

@@ -114,38 +114,44 @@ public struct AffineCodec: WeightCodec {
     }
 
     public func decode(
-        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
+        scratch: UnsafeMutableRawPointer
     ) {
         let shape = weight.shape
         guard shape.columns > 0, let target = target.baseAddress else { return }
+        let entries = scratch.assumingMemoryBound(to: Float.self)
+        let codes = UnsafeMutableBufferPointer(
+            start: (entries + Self.tableSize).withMemoryRebound(to: UInt8.self, capacity: shape.columns) { $0 },
+            count: shape.columns)
         weight.sections[0].withBytes { bytes in
             guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-            withUnsafeTemporaryAllocation(of: Float.self, capacity: 256) { table in
-                withUnsafeTemporaryAllocation(of: UInt8.self, capacity: shape.columns) { codes in
-                    guard let entries = table.baseAddress else { return }
-                    for (index, row) in rows.enumerated() {
-                        let packed = start + row * bytesPerRow(shape)
-                        if bits != 4 { BitPacking.unpack(packed, bits: bits, into: codes) }
-                        for block in 0..<blocks.perRow(shape) {
-                            let grid = grid(of: weight, row: row, block: block)
-                            let columns = blocks.columns(of: block, shape)
-                            let out = target + index * shape.columns
-                            guard bits <= 4 || columns.count > 64 else {
-                                for column in columns { out[column] = grid.value(Float(codes[column])) }
-                                continue
-                            }
-                            for code in 0...search.top { entries[code] = grid.value(Float(code)) }
-                            if bits == 4 {
-                                ck_decode_palette4(
-                                    packed, columns.lowerBound, entries, out + columns.lowerBound, columns.count)
-                            } else {
-                                for column in columns { out[column] = entries[Int(codes[column])] }
-                            }
-                        }
+            for (index, row) in rows.enumerated() {
+                let packed = start + row * bytesPerRow(shape)
+                if bits != 4 { BitPacking.unpack(packed, bits: bits, into: codes) }
+                for block in 0..<blocks.perRow(shape) {
+                    let grid = grid(of: weight, row: row, block: block)
+                    let columns = blocks.columns(of: block, shape)
+                    let out = target + index * shape.columns
+                    guard bits <= 4 || columns.count > 64 else {
+                        for column in columns { out[column] = grid.value(Float(codes[column])) }
+                        continue
+                    }
+                    for code in 0...search.top { entries[code] = grid.value(Float(code)) }
+                    if bits == 4 {
+                        ck_decode_palette4(
+                            packed, columns.lowerBound, entries, out + columns.lowerBound, columns.count)
+                    } else {
+                        for column in columns { out[column] = entries[Int(codes[column])] }
                     }
                 }
             }
         }
+    }
+
+    private static let tableSize = 256
+
+    public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int {
+        Self.tableSize * MemoryLayout<Float>.stride + shape.columns
     }
 
     public func violation(

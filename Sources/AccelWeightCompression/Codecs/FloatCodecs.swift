@@ -69,7 +69,8 @@ extension FloatCodec {
     }
 
     public func decode(
-        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
+        scratch: UnsafeMutableRawPointer
     ) {
         let start = rows.lowerBound * weight.shape.columns
         let count = rows.count * weight.shape.columns
@@ -77,13 +78,6 @@ extension FloatCodec {
             guard count > 0, let source = bytes.baseAddress, let target = target.baseAddress else { return }
             Self.widen(source + start * Self.storedType.byteCount, target, count)
         }
-    }
-
-    public func dot(
-        _ rows: Range<Int>, of weight: CompressedTensor, with x: DotVector, into target: UnsafeMutablePointer<Float>
-    ) {
-        if Self.storedType == .float32, dotInPlace(rows, of: weight, with: x, into: target) { return }
-        dotDecoded(rows, of: weight, with: x, into: target)
     }
 
     public func violation(

@@ -119,6 +119,13 @@ public struct Int4Codec: WeightCodec {
             scales: (scales + row * scaleBytes).assumingMemoryBound(to: UInt8.self))
     }
 
+    /// Reads some of the scales, counted over all rows.
+    package func loadScales(
+        _ indices: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutablePointer<Float>
+    ) {
+        weight.sections[1].withBytes { search.scaleType.load($0, indices, into: target) }
+    }
+
     private func grid(of weight: CompressedTensor, row: Int, block: Int) -> LinearGrid {
         let blocks = blocksPerRow(weight.shape)
         let zero =
@@ -129,7 +136,8 @@ public struct Int4Codec: WeightCodec {
     }
 
     public func decode(
-        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
+        scratch: UnsafeMutableRawPointer
     ) {
         let columns = weight.shape.columns
         let (size, blocks) = (blockSize(weight.shape), blocksPerRow(weight.shape))

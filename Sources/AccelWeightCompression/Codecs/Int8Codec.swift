@@ -113,6 +113,12 @@ public struct Int8Codec: WeightCodec {
         if !isSymmetric { sections[2][index] = UInt8(truncatingIfNeeded: grid.zero) }
     }
 
+    /// The scale of a row, and its zero point as a number.
+    package func scaleAndZero(of weight: CompressedTensor, row: Int) -> (scale: Float, zero: Float) {
+        let grid = grid(of: weight, row: row)
+        return (grid.scale, Float(grid.zero))
+    }
+
     func grid(of weight: CompressedTensor, row: Int) -> LinearGrid {
         let index = isPerChannel ? row : 0
         let zero = isSymmetric ? 0 : weight.sections[2].withBytes { Int(Int8(bitPattern: $0[index])) }
@@ -120,7 +126,8 @@ public struct Int8Codec: WeightCodec {
     }
 
     public func decode(
-        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
+        scratch: UnsafeMutableRawPointer
     ) {
         let columns = weight.shape.columns
         weight.sections[0].withBytes { codes in

@@ -112,7 +112,8 @@ public struct NF4Codec: WeightCodec {
     }
 
     public func decode(
-        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
+        scratch: UnsafeMutableRawPointer
     ) {
         let shape = weight.shape
         weight.sections[0].withBytes { codes in

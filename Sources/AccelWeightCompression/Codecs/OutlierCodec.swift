@@ -139,15 +139,25 @@ public struct OutlierCodec: LayeredCodec {
     }
 
     public func decode(
-        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
+        scratch: UnsafeMutableRawPointer
     ) {
-        inner.decode(rows, of: innerWeight(of: weight), into: target)
-        let own = own(weight.sections, weight.shape)
+        inner.decode(rows, of: innerWeight(of: weight), into: target, scratch: scratch)
+        let (shape, first) = (weight.shape, weight.sections.count - 3)
+        let (starts, columns, values) = (
+            weight.sections[first], weight.sections[first + 1], weight.sections[first + 2]
+        )
         for (index, row) in rows.enumerated() {
-            for outlier in outliers(of: row, in: own, weight.shape) {
-                target[index * weight.shape.columns + outlier.column] = outlier.value
+            for outlier in starts.start(row)..<starts.start(row + 1) {
+                target[index * shape.columns + column(outlier, in: columns, shape)] = values.withBytes {
+                    type.load($0, at: outlier)
+                }
             }
         }
+    }
+
+    public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int {
+        inner.decodingScratchBytes(innerShape(shape), rows: rows)
     }
 
     public func violation(

@@ -29,10 +29,10 @@ public struct PaletteCodec: WeightCodec {
     ]
 
     public let values: CodecOptionValues
-    let bits: Int
+    package let bits: Int
     /// Rows that share a table; nil for all of them.
-    let group: Int?
-    let hasScales: Bool
+    package let group: Int?
+    package let hasScales: Bool
     let entryType: ElementType
 
     public init(_ values: CodecOptionValues) throws {
@@ -64,8 +64,8 @@ public struct PaletteCodec: WeightCodec {
     private var reach: Int { method == .gptq ? max(1, min(3, size / 8)) : 0 }
     /// Integers come after their scale, a float32.
     private var bytesPerPalette: Int { size * entryType.byteCount + (entryType == .int8 ? 4 : 0) }
-    func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: bits) }
-    func groupIndex(_ row: Int) -> Int { group.map { row / $0 } ?? 0 }
+    package func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: bits) }
+    package func groupIndex(_ row: Int) -> Int { group.map { row / $0 } ?? 0 }
 
     public func encode(
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
@@ -245,58 +245,74 @@ public struct PaletteCodec: WeightCodec {
     }
 
     func entries(of weight: CompressedTensor, group index: Int) -> [Float] {
+        [Float](unsafeUninitializedCapacity: size) { buffer, count in
+            count = size
+            if let start = buffer.baseAddress { loadEntries(of: weight, group: index, into: start) }
+        }
+    }
+
+    /// Reads the 2^bits entries of a group's table.
+    package func loadEntries(
+        of weight: CompressedTensor, group index: Int, into target: UnsafeMutablePointer<Float>
+    ) {
         let start = index * bytesPerPalette
-        return weight.sections[1].withBytes { section in
+        weight.sections[1].withBytes { section in
             let scale = entryType == .int8 ? section.loadUnaligned(fromByteOffset: start, as: Float.self) : 1
-            return (0..<size).map { place in
-                switch entryType {
-                case .float16: Half.value(section.loadUnaligned(fromByteOffset: start + place * 2, as: UInt16.self))
-                case .int8: scale * Float(section.loadUnaligned(fromByteOffset: start + 4 + place, as: Int8.self))
-                default: section.loadUnaligned(fromByteOffset: start + place * 4, as: Float.self)
-                }
+            for place in 0..<size {
+                target[place] =
+                    switch entryType {
+                    case .float16: Half.value(section.loadUnaligned(fromByteOffset: start + place * 2, as: UInt16.self))
+                    case .int8: scale * Float(section.loadUnaligned(fromByteOffset: start + 4 + place, as: Int8.self))
+                    default: section.loadUnaligned(fromByteOffset: start + place * 4, as: Float.self)
+                    }
             }
         }
     }
 
-    func scale(of weight: CompressedTensor, row: Int) -> Float {
+    package func scale(of weight: CompressedTensor, row: Int) -> Float {
         guard hasScales else { return 1 }
         return weight.sections[2].withBytes { $0.loadUnaligned(fromByteOffset: row * 4, as: Float.self) }
     }
 
     public func decode(
-        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
+        scratch: UnsafeMutableRawPointer
     ) {
         let columns = weight.shape.columns
         guard columns > 0, let target = target.baseAddress else { return }
-        var (current, table) = (-1, [Float]())
+        let table = scratch.assumingMemoryBound(to: Float.self)
+        let codes = UnsafeMutableBufferPointer(
+            start: (table + size).withMemoryRebound(to: UInt8.self, capacity: columns) { $0 }, count: columns)
+        var current = -1
         for (index, row) in rows.enumerated() {
             if groupIndex(row) != current {
                 current = groupIndex(row)
-                table = entries(of: weight, group: current)
+                loadEntries(of: weight, group: current, into: table)
             }
             let out = UnsafeMutableBufferPointer(start: target + index * columns, count: columns)
-            lookUp(row, of: weight, in: table, into: out)
+            lookUp(row, of: weight, in: table, into: out, codes: codes)
             let scale = scale(of: weight, row: row)
             if hasScales { for place in 0..<columns { out[place] *= scale } }
         }
     }
 
+    public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int {
+        size * MemoryLayout<Float>.stride + shape.columns
+    }
+
     private func lookUp(
-        _ row: Int, of weight: CompressedTensor, in table: [Float], into target: UnsafeMutableBufferPointer<Float>
+        _ row: Int, of weight: CompressedTensor, in table: UnsafePointer<Float>,
+        into target: UnsafeMutableBufferPointer<Float>, codes: UnsafeMutableBufferPointer<UInt8>
     ) {
-        guard bits == 4 || bits == 8 else {
-            forEachCode(row, of: weight) { codes in
-                for place in codes.indices { target[place] = table[Int(codes[place])] }
-            }
-            return
-        }
         let start = row * bytesPerRow(weight.shape)
         weight.sections[0].withBytes { bytes in
-            guard let codes = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-            if bits == 4 {
-                ck_decode_palette4(codes + start, 0, table, target.baseAddress, target.count)
-            } else {
-                ck_decode_palette8(codes + start, table, target.baseAddress, target.count)
+            guard let packed = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+            switch bits {
+            case 4: ck_decode_palette4(packed + start, 0, table, target.baseAddress, target.count)
+            case 8: ck_decode_palette8(packed + start, table, target.baseAddress, target.count)
+            default:
+                BitPacking.unpack(packed + start, bits: bits, into: codes)
+                for place in codes.indices { target[place] = table[Int(codes[place])] }
             }
         }
     }

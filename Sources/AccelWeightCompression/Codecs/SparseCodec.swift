@@ -169,7 +169,8 @@ public struct SparseCodec: LayeredCodec {
     }
 
     public func decode(
-        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
+        scratch: UnsafeMutableRawPointer
     ) {
         let shape = weight.shape
         let (mask, starts) = masks(weight.sections, shape)
@@ -177,19 +178,34 @@ public struct SparseCodec: LayeredCodec {
         let length = innerShape(shape).columns
         let innerRows = first / length..<max((end + length - 1) / length, first / length)
         guard let target = target.baseAddress, shape.columns > 0 else { return }
-        withUnsafeTemporaryAllocation(of: Float.self, capacity: max(innerRows.count * length, 1)) { values in
-            inner.decode(innerRows, of: innerWeight(of: weight), into: values)
-            mask.withBytes { mask in
-                guard let mask = mask.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                    let values = values.baseAddress
-                else { return }
-                for (index, row) in rows.enumerated() {
-                    ck_expand_mask(
-                        values + starts.start(row) - innerRows.lowerBound * length, mask + row * bytesPerRow(shape),
-                        target + index * shape.columns, shape.columns)
-                }
+        let values = scratch.assumingMemoryBound(to: Float.self)
+        inner.decode(
+            innerRows, of: innerWeight(of: weight),
+            into: UnsafeMutableBufferPointer(start: values, count: innerRows.count * length),
+            scratch: scratch + Self.valueBytes(shape, length, rows: rows.count))
+        mask.withBytes { mask in
+            guard let mask = mask.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+            for (index, row) in rows.enumerated() {
+                ck_expand_mask(
+                    values + starts.start(row) - innerRows.lowerBound * length, mask + row * bytesPerRow(shape),
+                    target + index * shape.columns, shape.columns)
             }
         }
+    }
+
+    /// The kept weights of some rows lie in at most so many rows of the matrix that the codec within stores.
+    private static func innerRows(_ shape: Shape, _ length: Int, rows: Int) -> Int {
+        rows * shape.columns / length + 2
+    }
+
+    private static func valueBytes(_ shape: Shape, _ length: Int, rows: Int) -> Int {
+        (innerRows(shape, length, rows: rows) * length * MemoryLayout<Float>.stride + 15) / 16 * 16
+    }
+
+    public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int {
+        let length = innerShape(shape).columns
+        return Self.valueBytes(shape, length, rows: rows)
+            + inner.decodingScratchBytes(innerShape(shape), rows: Self.innerRows(shape, length, rows: rows))
     }
 
     public func violation(

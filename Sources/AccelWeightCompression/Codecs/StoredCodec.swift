@@ -33,18 +33,12 @@ public struct StoredCodec: WeightCodec {
     }
 
     public func decode(
-        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
+        scratch: UnsafeMutableRawPointer
     ) {
         let stored = StoredTensor(
             name: weight.name, elementType: weight.elementType, shape: weight.shape, bytes: weight.sections[0])
         stored.readFloats(stored.elements(ofRows: rows), into: target)
-    }
-
-    public func dot(
-        _ rows: Range<Int>, of weight: CompressedTensor, with x: DotVector, into target: UnsafeMutablePointer<Float>
-    ) {
-        if weight.elementType == .float32, dotInPlace(rows, of: weight, with: x, into: target) { return }
-        dotDecoded(rows, of: weight, with: x, into: target)
     }
 
     public func violation(

@@ -117,8 +117,17 @@ public struct VectorCodec: WeightCodec {
     }
 
     private func entries(of weight: CompressedTensor, group index: Int) -> [Float] {
+        [Float](unsafeUninitializedCapacity: entryCount) { buffer, count in
+            count = entryCount
+            if let start = buffer.baseAddress { loadEntries(of: weight, group: index, into: start) }
+        }
+    }
+
+    private func loadEntries(
+        of weight: CompressedTensor, group index: Int, into target: UnsafeMutablePointer<Float>
+    ) {
         weight.sections[1].withBytes { bytes in
-            (0..<entryCount).map { type.load(bytes, at: index * entryCount + $0) }
+            for place in 0..<entryCount { target[place] = type.load(bytes, at: index * entryCount + place) }
         }
     }
 
@@ -127,37 +136,47 @@ public struct VectorCodec: WeightCodec {
     ) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(perRow(weight.shape), 1)) { codes in
             let codes = UnsafeMutableBufferPointer(rebasing: codes[..<perRow(weight.shape)])
-            weight.sections[0].withBytes { bytes in
-                guard let start = bytes.baseAddress else { return }
-                BitPacking.unpack(
-                    (start + row * bytesPerRow(weight.shape)).assumingMemoryBound(to: UInt8.self), bits: bits,
-                    into: codes)
-            }
+            unpack(row, of: weight, into: codes)
             body(codes)
         }
     }
 
+    private func unpack(_ row: Int, of weight: CompressedTensor, into codes: UnsafeMutableBufferPointer<UInt8>) {
+        weight.sections[0].withBytes { bytes in
+            guard let start = bytes.baseAddress else { return }
+            BitPacking.unpack(
+                (start + row * bytesPerRow(weight.shape)).assumingMemoryBound(to: UInt8.self), bits: bits,
+                into: codes)
+        }
+    }
+
     public func decode(
-        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
+        scratch: UnsafeMutableRawPointer
     ) {
         let columns = weight.shape.columns
-        var (current, table) = (-1, [Float]())
+        let table = scratch.assumingMemoryBound(to: Float.self)
+        let codes = UnsafeMutableBufferPointer(
+            start: (table + entryCount).withMemoryRebound(to: UInt8.self, capacity: perRow(weight.shape)) { $0 },
+            count: perRow(weight.shape))
+        var current = -1
         for (index, row) in rows.enumerated() {
             if groupIndex(row) != current {
                 current = groupIndex(row)
-                table = entries(of: weight, group: current)
+                loadEntries(of: weight, group: current, into: table)
             }
-            table.withUnsafeBufferPointer { table in
-                forEachCode(row, of: weight) { codes in
-                    for (number, code) in codes.enumerated() {
-                        let first = number * size
-                        for place in 0..<min(size, columns - first) {
-                            target[index * columns + first + place] = table[Int(code) * size + place]
-                        }
-                    }
+            unpack(row, of: weight, into: codes)
+            for (number, code) in codes.enumerated() {
+                let first = number * size
+                for place in 0..<min(size, columns - first) {
+                    target[index * columns + first + place] = table[Int(code) * size + place]
                 }
             }
         }
+    }
+
+    public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int {
+        entryCount * MemoryLayout<Float>.stride + perRow(shape)
     }
 
     public func violation(

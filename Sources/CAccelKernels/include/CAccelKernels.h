@@ -16,6 +16,25 @@ ck_isa ck_current_isa(void);
 /// For tests: use at most `isa` (a set that the processor lacks is ignored). Returns the set now in use.
 ck_isa ck_limit_isa(ck_isa isa);
 
+// ---- threads ---------------------------------------------------------------------------------------------------
+
+/// The threads of one run at a time: the caller and helpers from a pool that serves the process.
+typedef struct ck_team ck_team;
+/// A piece of work. `worker` is below the team's number of threads; no two pieces have the same one at a time.
+typedef void (*ck_piece)(void *context, size_t piece, size_t worker);
+
+/// A team of at most `threads` (1 to 255). Makes helpers where the pool has too few; they last as long as the process. Returns NULL
+/// without memory.
+ck_team *ck_team_make(size_t threads);
+void ck_team_free(ck_team *team);
+/// Calls `body` once for each piece. The first call with several pieces after a rest wakes helpers, those of them that no other
+/// team has; until the next rest they wait for calls without sleeping. Takes no lock and allocates nothing.
+void ck_team_run(ck_team *team, size_t pieces, ck_piece body, void *context);
+/// Lets the helpers go to sleep. Has to follow before the team is freed.
+void ck_team_rest(ck_team *team);
+/// How often the team has woken helpers.
+size_t ck_team_wakes(const ck_team *team);
+
 // ---- half precision ------------------------------------------------------------------------------------------
 // Round to nearest even; NaN stays NaN (quiet); float32 -> float16 overflows to infinity. Bit-equal on every set.
 

@@ -1,16 +1,16 @@
 import AccelByteIO
 import AccelPrograms
 import AccelTensors
-import AccelWeightCompression
+
 
 /// An operand and where it lies while its function runs.
 struct OperandMemory: @unchecked Sendable {
     // Pieces of work on other threads read inputs, and each writes its own part of an output; no output overlaps an input.
     enum Place {
         /// Element 0 of the layout's storage. The executor that made it keeps it.
-        case memory(UnsafeMutableRawPointer)
+        case memory(MemoryPlace)
         /// Decoded as it is read.
-        case weight(CompressedTensor)
+        case weight(StoredWeight)
     }
     let operand: Operand
     let place: Place
@@ -18,10 +18,34 @@ struct OperandMemory: @unchecked Sendable {
     var layout: StridedLayout { operand.layout }
     var shape: Shape { operand.layout.shape }
 
-    /// The first element of a float32 operand in memory; nil for a weight.
+    var elementType: ElementType { operand.elementType }
+
+    /// The first element of an operand in memory; nil for a weight that is not.
+    func start<Element>(as type: Element.Type) -> UnsafeMutablePointer<Element>? {
+        guard case .memory(let place) = place else { return nil }
+        return place.start.assumingMemoryBound(to: Element.self) + layout.offset
+    }
+
+    /// The first element of a float32 operand in memory; nil for a weight that is not.
     var floats: UnsafeMutablePointer<Float>? {
-        guard case .memory(let start) = place, operand.elementType == .float32 else { return nil }
-        return start.assumingMemoryBound(to: Float.self) + layout.offset
+        operand.elementType == .float32 ? start(as: Float.self) : nil
+    }
+
+    /// The first byte of an operand in memory.
+    var bytes: UnsafeMutableRawPointer? {
+        guard case .memory(let place) = place else { return nil }
+        return place.start + layout.offset * elementType.byteCount
+    }
+
+    /// The operand broadcast to a shape, as rows that count from its first element.
+    func rows(broadcastTo shape: Shape) -> StridedRows {
+        var layout = layout.expanded(to: shape)
+        layout.offset = 0
+        return StridedRows(layout)
+    }
+
+    var isInMemory: Bool {
+        if case .memory = place { true } else { false }
     }
 
     /// The same when the elements follow each other without gaps.
@@ -35,11 +59,11 @@ extension OperandMemory {
     func tensor() -> HostTensor {
         switch place {
         case .weight(let weight): HostTensor(weight.floats(), shape)
-        case .memory(let start):
+        case .memory(let place):
             switch operand.elementType {
-            case .float32: HostTensor(elements(from: start, as: Float.self), shape)
-            case .int64: HostTensor(elements(from: start, as: Int64.self), shape)
-            default: HostTensor(elements(from: start, as: UInt8.self).map { $0 != 0 }, shape)
+            case .float32: HostTensor(elements(from: place.start, as: Float.self), shape)
+            case .int64: HostTensor(elements(from: place.start, as: Int64.self), shape)
+            default: HostTensor(elements(from: place.start, as: UInt8.self).map { $0 != 0 }, shape)
             }
         }
     }
@@ -49,7 +73,8 @@ extension OperandMemory {
 
     /// Writes elements of the operand's own type and shape; a weight stays as it is.
     func write(_ tensor: HostTensor) {
-        guard case .memory(let start) = place else { return }
+        guard case .memory(let place) = place else { return }
+        let start = place.start
         switch tensor.elements {
         case .float32(let floats): scatter(floats, to: start)
         case .int64(let integers): scatter(integers, to: start)
@@ -86,7 +111,7 @@ extension OperandMemory {
 }
 
 /// A layout as rows along its last axis, in row-major order.
-struct StridedRows {
+struct StridedRows: Sendable {
     let count: Int
     /// Elements in a row.
     let width: Int

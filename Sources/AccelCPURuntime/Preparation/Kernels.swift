@@ -3,36 +3,43 @@ import AccelPrograms
 /// The registry of kernels. A new kernel is a file in `Kernels/` and a line here.
 enum Kernels {
     static let all: [any Kernel.Type] = [
+        ArgMaxKernel.self,
         AttentionStepKernel.self,
         AttentionKernel.self,
         BinaryKernel.self,
+        BinaryFunctionKernel.self,
+        CastKernel.self,
+        CompareKernel.self,
+        ConcatKernel.self,
         ConvKernel.self,
         ConvTransposeKernel.self,
+        ConvTransposeAxesKernel.self,
         CopyKernel.self,
+        CumulativeSumKernel.self,
         GatherKernel.self,
+        L2NormKernel.self,
+        LSTMCellKernel.self,
         LayerNormKernel.self,
         LinearStepKernel.self,
         LinearKernel.self,
         MatMulKernel.self,
+        PadKernel.self,
         PositionNormKernel.self,
         RMSNormKernel.self,
+        ReduceKernel.self,
+        ResizeKernel.self,
         RopeKernel.self,
+        SelectKernel.self,
         SnakeKernel.self,
         SoftmaxKernel.self,
         UnaryKernel.self,
+        UnaryFunctionKernel.self,
         UpdateSliceKernel.self,
+        ViewKernel.self,
         WeightViewKernel.self,
     ]
 
-    private static let byOperator: [String: [any Kernel.Type]] = all.reduce(into: [:]) { table, kernel in
+    static let byOperator: [String: [any Kernel.Type]] = all.reduce(into: [:]) { table, kernel in
         for operation in kernel.operators { table[operation.name, default: []].append(kernel) }
-    }
-
-    /// The first kernel that takes the call, else the operator's reference meaning.
-    static func kernel(for call: PreparedCall) -> any Kernel {
-        for type in byOperator[call.operation.name] ?? [] {
-            if let kernel = type.init(call) { return kernel }
-        }
-        return ReferenceKernel(call)
     }
 }

@@ -1,0 +1,118 @@
+import AccelPrograms
+import AccelTensors
+
+/// Transposed convolutions over any number of axes, each output by the elements of the input that reach it, in float64.
+struct ConvTransposeAxesKernel: Kernel {
+    static let operators: [any Operator.Type] = [ConvTranspose.self]
+    private struct Tap: Sendable {
+        let position: Int
+        let tap: Int
+    }
+    private let source: OperandMemory
+    private let weight: WholeWeight
+    private let bias: ChannelBias
+    private let target: OperandMemory
+    private let batch: Int
+    private let groups: Int
+    /// Channels of a group, of the input and of the output.
+    private let (channels, rows): (Int, Int)
+    private let (positions, outputs, kernel): (Int, Int, Int)
+    /// For three axes, of which the first may have one element: which elements reach each index, by which taps.
+    private let taps: [[[Tap]]]
+    /// Input [batch and group][position][channel], weight [output channel][tap][channel].
+    private let (turnedInput, turnedWeight): (MemoryPlace, MemoryPlace)
+
+    init(_ call: PreparedCall) throws(Unsuitable) {
+        guard let operation = call.operation as? ConvTranspose else { throw Unsuitable("is for conv_transpose only") }
+        try call.requireContiguousFloats([call.inputs[0], call.outputs[0]])
+        (source, target) = (call.inputs[0], call.outputs[0])
+        weight = try WholeWeight(call.inputs[1], in: call.workspace)
+        bias = try ChannelBias(call.inputs.count == 3 ? call.inputs[2] : nil)
+        (groups, batch) = (operation.groups, source.shape.dimensions[0])
+        (channels, rows) = (source.shape.dimensions[1] / groups, target.shape.dimensions[1] / groups)
+        let window = operation.window
+        let (inputs, taps, outputs) = (
+            Array(source.shape.dimensions[2...]), Array(call.inputs[1].shape.dimensions[2...]),
+            Array(target.shape.dimensions[2...])
+        )
+        (positions, kernel) = (inputs.reduce(1, *), taps.reduce(1, *))
+        self.outputs = outputs.reduce(1, *)
+        var (position, tap) = (1, 1)
+        var lists: [[[Tap]]] = []
+        for axis in inputs.indices.reversed() {
+            lists.append(
+                (0..<outputs[axis]).map { output in
+                    (0..<taps[axis]).compactMap { number in
+                        let place = output + window.before[axis] - number * window.dilations[axis]
+                        let index = place / window.strides[axis]
+                        guard place >= 0, place % window.strides[axis] == 0, index < inputs[axis] else { return nil }
+                        return Tap(position: index * position, tap: number * tap)
+                    }
+                })
+            position *= inputs[axis]
+            tap *= taps[axis]
+        }
+        while lists.count < 3 { lists.append([[Tap(position: 0, tap: 0)]]) }
+        self.taps = lists.reversed()
+        turnedInput = call.workspace.reserve(floats: batch * groups * positions * channels)
+        turnedWeight = call.workspace.reserve(floats: groups * rows * kernel * channels)
+    }
+
+    var cost: Double { 100 }
+    var reason: String { weight.reason + "; products in float64" }
+
+    var steps: [KernelStep] {
+        let (positions, channels, outputs) = (positions, channels, outputs)
+        let turningInput = KernelStep(batch * groups) { group, _ in
+            guard let x = source.contiguousFloats else { return }
+            let (from, to) = (x + group * channels * positions, floats(turnedInput) + group * channels * positions)
+            for position in 0..<positions {
+                for channel in 0..<channels { to[position * channels + channel] = from[channel * positions + position] }
+            }
+        }
+        let turningWeight = KernelStep(groups * rows) { row, _ in
+            guard let weight = weight.floats else { return }
+            let target = floats(turnedWeight) + row * kernel * channels
+            let (group, own) = (row / rows, row % rows)
+            for tap in 0..<kernel {
+                for channel in 0..<channels {
+                    target[tap * channels + channel] =
+                        weight[
+                            ((group * channels + channel) * rows + own) * kernel + tap]
+                }
+            }
+        }
+        let adding = KernelStep(batch * groups * rows) { row, _ in
+            guard let target = target.contiguousFloats else { return }
+            let channel = row % (groups * rows)
+            let source = floats(turnedInput) + row / rows * positions * channels
+            let weight = floats(turnedWeight) + channel * kernel * channels
+            for output in 0..<outputs {
+                target[row * outputs + output] = Float(sum(output, source, weight, from: Double(bias[channel])))
+            }
+        }
+        return weight.steps + [turningInput, turningWeight, adding]
+    }
+
+    private func sum(
+        _ output: Int, _ source: UnsafePointer<Float>, _ weight: UnsafePointer<Float>, from start: Double
+    ) -> Double {
+        let (middle, last) = (taps[1].count, taps[2].count)
+        var sum = start
+        for a in taps[0][output / last / middle] {
+            for b in taps[1][output / last % middle] {
+                for c in taps[2][output % last] {
+                    let (position, tap) = (a.position + b.position + c.position, a.tap + b.tap + c.tap)
+                    sum += Reference.dot(
+                        UnsafeBufferPointer(start: source + position * channels, count: channels), 0,
+                        UnsafeBufferPointer(start: weight + tap * channels, count: channels), 0, channels)
+                }
+            }
+        }
+        return sum
+    }
+
+    private func floats(_ place: MemoryPlace) -> UnsafeMutablePointer<Float> {
+        place.start.assumingMemoryBound(to: Float.self)
+    }
+}

@@ -1,0 +1,108 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// What the calls of a run overwrite of states, so that a run that fails can take it back.
+///
+/// An update in place keeps the block that it replaces, so a step of a decoder costs one more copy of one token's keys
+/// and values. The memory for it is taken beforehand.
+final class StateJournal {
+    private struct Entry {
+        let call: Int
+        let target: OperandMemory
+        /// The part that the call writes, from the target's first element, or from the block's place.
+        let rows: StridedRows
+        /// Of an update in place: where the block goes, elements from one place to the next, and places that there are.
+        let block: (place: OperandMemory, stride: Int, places: Int)?
+        /// Bytes from the start of the journal's memory.
+        let start: Int
+    }
+    private var entries: [Entry] = []
+    /// Elements from a target's first to what was kept; nil while nothing is.
+    private var kept: [Int?] = []
+    private let memory: ByteBuffer
+    /// The entries of each call.
+    private var byCall: [Range<Int>]
+
+    /// - Parameter count: calls from this one on are not kept, since nothing fails after them.
+    /// - Throws: `RequestError` (unavailable) without memory.
+    init(_ calls: [PreparedCall], before count: Int) throws {
+        byCall = []
+        var bytes = 0
+        for (index, call) in calls.enumerated() {
+            let first = entries.count
+            for output in call.outputs where index < count {
+                guard case .state = output.operand.storage else { continue }
+                let entry = Self.entry(of: output, by: call, number: index, at: bytes)
+                entries.append(entry)
+                bytes += (entry.rows.count * entry.rows.width * output.elementType.byteCount + 63) / 64 * 64
+            }
+            byCall.append(first..<entries.count)
+        }
+        kept = entries.map { _ in nil }
+        memory = try ByteBuffer(allocating: bytes, for: "the states of a run that may fail")
+    }
+
+    private static func entry(of output: OperandMemory, by call: PreparedCall, number: Int, at start: Int) -> Entry {
+        guard let update = call.operation as? UpdateSlice, call.inputs.count == 3,
+            call.inputs[0].operand == output.operand, call.inputs[2].shape.count == 1
+        else {
+            return Entry(
+                call: number, target: output, rows: output.rows(broadcastTo: output.shape), block: nil, start: start)
+        }
+        let block = call.inputs[1].shape
+        let places = output.shape.dimensions[update.axis] - block.dimensions[update.axis] + 1
+        return Entry(
+            call: number, target: output,
+            rows: StridedRows(StridedLayout(shape: block, strides: output.layout.strides)),
+            block: (call.inputs[2], output.layout.strides[update.axis], places), start: start)
+    }
+
+    /// Keeps what a call is about to overwrite.
+    func note(_ call: Int) {
+        for index in byCall[call] {
+            let entry = entries[index]
+            var offset = 0
+            if let block = entry.block {
+                // At another place the call writes nothing, and says so.
+                guard let place = block.place.start(as: Int64.self)?.pointee, place >= 0, place < Int64(block.places)
+                else { continue }
+                offset = Int(place) * block.stride
+            }
+            kept[index] = offset
+            copy(entry, offset, isUndone: false)
+        }
+    }
+
+    /// Takes back what has been noted, the last first.
+    func undo() {
+        for index in entries.indices.reversed() {
+            if let offset = kept[index] { copy(entries[index], offset, isUndone: true) }
+        }
+        forget()
+    }
+
+    /// Forgets what has been noted: the run has not failed.
+    func forget() {
+        for index in kept.indices { kept[index] = nil }
+    }
+
+    private func copy(_ entry: Entry, _ offset: Int, isUndone: Bool) {
+        let (size, rows) = (entry.target.elementType.byteCount, entry.rows)
+        guard let target = entry.target.bytes, let start = memory.bytes.baseAddress else { return }
+        for row in 0..<rows.count {
+            let place = target + (offset + rows.start(of: row)) * size
+            let copy = start + entry.start + row * rows.width * size
+            if rows.step == 1 {
+                let (from, to) = isUndone ? (copy, place) : (place, copy)
+                to.copyMemory(from: from, byteCount: rows.width * size)
+                continue
+            }
+            for column in 0..<rows.width {
+                let (place, copy) = (place + column * rows.step * size, copy + column * size)
+                let (from, to) = isUndone ? (copy, place) : (place, copy)
+                to.copyMemory(from: from, byteCount: size)
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import AccelPrograms
+import AccelTensors
+
+/// A call with its operands in memory, as kernels are prepared for it.
+struct PreparedCall {
+    let operation: any Operator
+    let label: String
+    let inputs: [OperandMemory]
+    let outputs: [OperandMemory]
+    /// Where kernels reserve scratch memory.
+    let workspace: Workspace
+
+    /// Refuses a call that a kernel is not made for.
+    func require(_ condition: Bool, _ reason: @autoclosure () -> String) throws(Unsuitable) {
+        if !condition { throw Unsuitable(reason()) }
+    }
+
+    /// Refuses operands that are not float32, contiguous and in memory.
+    func requireContiguousFloats(_ operands: [OperandMemory]) throws(Unsuitable) {
+        for operand in operands where operand.contiguousFloats == nil {
+            try require(operand.elementType == .float32, "takes float32 only")
+            try require(operand.isInMemory, "reads no stored weight")
+            throw Unsuitable("reads no strided operand")
+        }
+    }
+}
+
+extension PreparedCall {
+    /// - Throws: `FormatError` when an operand lies outside of its storage.
+    init(_ call: KernelCall, in memory: FunctionMemory, _ workspace: Workspace) throws {
+        self.init(
+            operation: call.operation, label: call.label, inputs: try call.inputs.map(memory.operand),
+            outputs: try call.outputs.map(memory.operand), workspace: workspace)
+    }
+}
+
+/// Why a kernel does not take a call.
+struct Unsuitable: Error, Equatable {
+    let reason: String
+    init(_ reason: String) { self.reason = reason }
+}
+
+/// A fast way to compute a call. A conforming type is one file in `Kernels/` and one line in `Kernels.swift`.
+///
+/// Making one prepares it: shapes, strides and scratch memory are known, so its steps allocate nothing, take no lock, and
+/// decode weights only where they are multiplied. A kernel agrees with the operator's reference meaning to float32
+/// rounding, and its result does not depend on the number of workers.
+protocol Kernel: Sendable {
+    /// The operators that it computes.
+    static var operators: [any Operator.Type] { get }
+    /// - Throws: `Unsuitable` when it cannot compute this call: another layout, type or attribute than it is made for.
+    init(_ call: PreparedCall) throws(Unsuitable)
+    /// What the kernel is estimated to cost for its call, beside others that compute the same; the lowest is chosen.
+    var cost: Double { get }
+    /// What makes the kernel suitable, for the table of choices.
+    var reason: String { get }
+    /// Refuses values that have no meaning, such as an index out of range, before the steps.
+    /// - Throws: `OperatorError`
+    var check: (@Sendable () throws -> Void)? { get }
+    /// What a run does, in this order.
+    var steps: [KernelStep] { get }
+}
+
+extension Kernel {
+    var cost: Double { 1 }
+    var reason: String { "operands in contiguous memory" }
+    var check: (@Sendable () throws -> Void)? { nil }
+}

@@ -1,0 +1,94 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+
+/// The kernel that was chosen for a call, and what spoke for it.
+public struct KernelChoice: Sendable {
+    public struct Candidate: Sendable {
+        /// The kernel's name.
+        public let kernel: String
+        /// The estimated cost, in units of its own for each operator; nil when the kernel does not take the call.
+        public let cost: Double?
+        /// Why it is suitable, or why not.
+        public let reason: String
+    }
+    /// Every kernel of the operator, in the order of the registry.
+    public let candidates: [Candidate]
+    /// The index of the chosen one.
+    public let chosen: Int
+    /// What is brought into contiguous memory for the kernel, before it or after, e.g. `input 1 decoded`.
+    public let staged: [String]
+
+    public var kernel: String { candidates[chosen].kernel }
+    public var reason: String { candidates[chosen].reason }
+}
+
+/// A call that is ready to run: nothing is left to decide or to allocate.
+struct PreparedKernel {
+    let choice: KernelChoice
+    let check: (@Sendable () throws -> Void)?
+    let steps: [PlacedStep]
+
+    /// Chooses the kernel of least cost among those that take the call; where none does, operands are brought into
+    /// contiguous scratch memory for it.
+    /// - Throws: `FormatError` when there is no kernel for it even then.
+    init(_ call: PreparedCall) throws {
+        // What has no elements may have any number of rows without elements.
+        guard call.outputs.contains(where: { !$0.shape.dimensions.contains(0) }) else {
+            let nothing = KernelChoice.Candidate(kernel: "nothing", cost: 0, reason: "the result has no elements")
+            (choice, check, steps) = (KernelChoice(candidates: [nothing], chosen: 0, staged: []), nil, [])
+            return
+        }
+        var found = Self.choice(for: call)
+        var staging = StagedCall()
+        if found == nil {
+            staging = StagedCall(call)
+            found = Self.choice(for: staging.call ?? call)
+        }
+        guard let (candidates, index, kernel) = found else {
+            call.workspace.rewind()
+            let kinds = call.inputs.map { "\($0.elementType.rawValue)\($0.shape)" }.joined(separator: ", ")
+            throw FormatError(
+                file: call.label, reason: "there is no kernel for \(call.operation.name) of \(kinds)")
+        }
+        let steps = staging.before + kernel.steps + staging.after
+        call.workspace.commit(steps)
+        choice = KernelChoice(candidates: candidates, chosen: index, staged: staging.remarks)
+        check = kernel.check
+        self.steps = steps.map { PlacedStep($0, in: call.workspace) }
+    }
+
+    private static func choice(for call: PreparedCall) -> (
+        candidates: [KernelChoice.Candidate], chosen: Int, kernel: any Kernel
+    )? {
+        let types = Kernels.byOperator[call.operation.name] ?? []
+        let start = call.workspace.reserved
+        var candidates: [KernelChoice.Candidate] = []
+        var best: (index: Int, kernel: any Kernel, cost: Double)?
+        for (index, type) in types.enumerated() {
+            call.workspace.rewind(to: start)
+            do throws(Unsuitable) {
+                let kernel = try type.init(call)
+                candidates.append(.init(kernel: "\(type)", cost: kernel.cost, reason: kernel.reason))
+                if kernel.cost < best?.cost ?? .infinity { best = (index, kernel, kernel.cost) }
+            } catch {
+                candidates.append(.init(kernel: "\(type)", cost: nil, reason: error.reason))
+            }
+        }
+        guard let best else {
+            call.workspace.rewind(to: start)
+            return nil
+        }
+        // Once more, for the scratch memory of this one alone.
+        call.workspace.rewind(to: start)
+        guard let kernel = try? types[best.index].init(call) else { return nil }
+        return (candidates, best.index, kernel)
+    }
+
+    /// Makes the call.
+    /// - Throws: `OperatorError`
+    func run(on team: Team) throws {
+        try check?()
+        for step in steps { team.run(step) }
+    }
+}

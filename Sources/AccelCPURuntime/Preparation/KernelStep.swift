@@ -1,0 +1,97 @@
+/// A part of a prepared kernel: pieces of work that do not depend on each other. All of a step is done before the next one
+/// begins.
+struct KernelStep: Sendable {
+    typealias Body = @Sendable (_ piece: Int, _ scratch: UnsafeMutablePointer<Float>) -> Void
+    let pieces: Int
+    /// Floats of any content that each piece has for itself.
+    let scratchFloats: Int
+    let body: Body
+
+    init(_ pieces: Int, scratchFloats: Int = 0, _ body: @escaping Body) {
+        self.pieces = max(pieces, 0)
+        self.scratchFloats = scratchFloats
+        self.body = body
+    }
+
+    /// Pieces that are ranges of `0..<rows`, each of about `elements` elements in rows of `width`.
+    static func rows(
+        _ rows: Int, width: Int, elements: Int = 1 << 13, _ body: @escaping @Sendable (Range<Int>) -> Void
+    ) -> KernelStep {
+        let rowsAtOnce = max(1, elements / max(width, 1))
+        return KernelStep((rows + rowsAtOnce - 1) / rowsAtOnce) { piece, _ in
+            body(piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, rows))
+        }
+    }
+}
+
+/// A step with the scratch memory of the executor that runs it.
+final class PlacedStep: Sendable {
+    let step: KernelStep
+    private let workspace: Workspace
+
+    init(_ step: KernelStep, in workspace: Workspace) {
+        self.step = step
+        self.workspace = workspace
+    }
+
+    func run(_ piece: Int, worker: Int) { step.body(piece, workspace.scratch(of: worker)) }
+}
+
+/// Scratch memory of a function's calls: what one call uses for all its pieces, and behind it a part for each worker.
+///
+/// One call runs at a time, so all calls use the same bytes. The plan is made while calls are prepared; the memory comes
+/// after.
+final class Workspace: @unchecked Sendable {
+    // Nothing changes while a run is under way.
+    private let arena: SharedArena
+    /// Bytes from the arena's start.
+    private let start: Int
+    private let workers: Int
+    private var sharedBytes = 0
+    private var bytesPerWorker = 0
+    private var inUse = 0
+    private var cells: [AddressCell] = []
+
+    init(in arena: SharedArena, after start: Int, workers: Int) {
+        self.arena = arena
+        self.start = Self.aligned(start)
+        self.workers = workers
+    }
+
+    /// Bytes from the arena's start to the end of the scratch memory.
+    var end: Int { start + sharedBytes + workers * bytesPerWorker }
+
+    var byteCount: Int { sharedBytes + workers * bytesPerWorker }
+
+    /// Memory of a call that is being prepared, of any content when the call begins.
+    func reserve(floats: Int) -> MemoryPlace {
+        let place = MemoryPlace(cell: arena.cell, offset: start + inUse)
+        inUse += Self.aligned(max(floats, 1) * MemoryLayout<Float>.stride)
+        return place
+    }
+
+    /// Memory that nobody writes to and `owner` keeps, as a place.
+    func address(of floats: UnsafePointer<Float>, keptBy owner: AnyObject) -> MemoryPlace {
+        let cell = AddressCell(UnsafeMutableRawPointer(mutating: floats), keptBy: owner)
+        cells.append(cell)
+        return cell.place
+    }
+
+    /// Forgets what has been reserved after the first `bytes`.
+    func rewind(to bytes: Int = 0) { inUse = bytes }
+    var reserved: Int { inUse }
+
+    /// Counts what a call that is prepared now needs.
+    func commit(_ steps: [KernelStep]) {
+        sharedBytes = max(sharedBytes, inUse)
+        let floats = steps.map(\.scratchFloats).max() ?? 0
+        bytesPerWorker = max(bytesPerWorker, Self.aligned(floats * MemoryLayout<Float>.stride))
+        inUse = 0
+    }
+
+    func scratch(of worker: Int) -> UnsafeMutablePointer<Float> {
+        (arena.cell.pointee + start + sharedBytes + worker * bytesPerWorker).assumingMemoryBound(to: Float.self)
+    }
+
+    private static func aligned(_ count: Int) -> Int { (count + 63) / 64 * 64 }
+}

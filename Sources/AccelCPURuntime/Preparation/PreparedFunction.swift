@@ -1,0 +1,27 @@
+import AccelPrograms
+
+/// What preparing a function took.
+public struct Preparation: Sendable {
+    public let duration: Duration
+    /// Of the weights that stay decoded.
+    public let decodedBytes: Int
+    /// Scratch memory of all calls, which use the same.
+    public let scratchBytes: Int
+}
+
+/// A function's calls with their kernels. No memory of values is needed yet: operands refer to cells.
+struct PreparedFunction {
+    let calls: [PreparedCall]
+    let kernels: [PreparedKernel]
+    let outputs: [(name: String, memory: OperandMemory)]
+
+    /// - Throws: `FormatError` when an operand lies outside of its storage.
+    init(_ function: CompiledFunction, _ memory: FunctionMemory, _ workspace: Workspace) throws {
+        calls = try function.calls.map { try PreparedCall($0, in: memory, workspace) }
+        kernels = try calls.map { try PreparedKernel($0) }
+        outputs = try function.outputs.map { ($0.name, try memory.operand($0.operand)) }
+    }
+
+    /// The index of the last call that values may make fail; 0 when there is none.
+    var lastThatMayFail: Int { kernels.lastIndex { $0.check != nil } ?? 0 }
+}

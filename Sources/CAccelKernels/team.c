@@ -1,0 +1,223 @@
+// The threads that work on runs. One pool serves the process; a run claims some of its helpers, wakes each once, and shares out
+// the pieces of its calls to them by atomic counters. No lock is taken and nothing is allocated once the helpers exist.
+//
+// A helper that is late is never waited for: it takes part in a call only if it joins before the caller has closed it.
+#include "CAccelKernels.h"
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#if defined(__linux__)
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#elif defined(__APPLE__)
+#include <os/os_sync_wait_on_address.h>
+#else
+#include <time.h>
+#endif
+
+enum { most_helpers = 255, spins_before_yield = 256 };
+
+// What a helper's bell says in its low bits; the others count how often the helper was claimed, so that a team which lets a helper
+// go cannot take the call of another team for its own.
+enum { idle = 0, claimed = 1, called = 2, working = 3, state_mask = 3, next_claim = 4 };
+
+typedef struct {
+    _Alignas(64) _Atomic uint32_t bell;
+    ck_team *team;
+    size_t worker;
+} helper;
+
+static helper helpers[most_helpers];
+// Helpers whose threads exist; those being made count in `helpers_begun` only.
+static _Atomic size_t helper_count, helpers_begun;
+
+// The state of a call: a number that changes from call to call, whether helpers may join, and how many are inside.
+#define INSIDE_MASK 0xffffull
+#define IS_OPEN 0x10000ull
+#define NEXT_CALL 0x20000ull
+
+struct ck_team {
+    _Alignas(64) _Atomic uint64_t call;
+    _Alignas(64) _Atomic size_t next;
+    _Alignas(64) size_t pieces;
+    ck_piece body;
+    void *context;
+    _Atomic int is_running;
+    // Claimed helpers that have not left.
+    _Atomic size_t claims;
+    size_t threads;
+    size_t claimed_count;
+    struct { size_t index; uint32_t bell; } claimed[most_helpers];
+    size_t wakes;
+};
+
+static inline void relax(unsigned *spins) {
+    if (++*spins % spins_before_yield == 0) {
+        sched_yield();
+        return;
+    }
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static void wait_while(_Atomic uint32_t *bell, uint32_t value) {
+#if defined(__linux__)
+    syscall(SYS_futex, bell, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+#elif defined(__APPLE__)
+    os_sync_wait_on_address(bell, value, sizeof(*bell), OS_SYNC_WAIT_ON_ADDRESS_NONE);
+#else
+    struct timespec pause = {0, 50000};
+    nanosleep(&pause, NULL);
+#endif
+}
+
+static void wake(_Atomic uint32_t *bell) {
+#if defined(__linux__)
+    syscall(SYS_futex, bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+#elif defined(__APPLE__)
+    os_sync_wake_by_address_any(bell, sizeof(*bell), OS_SYNC_WAKE_BY_ADDRESS_NONE);
+#else
+    (void)bell;
+#endif
+}
+
+static void take_pieces(ck_team *team, size_t worker) {
+    while (1) {
+        size_t piece = atomic_fetch_add_explicit(&team->next, 1, memory_order_relaxed);
+        if (piece >= team->pieces) return;
+        team->body(team->context, piece, worker);
+    }
+}
+
+static void take_part(ck_team *team, size_t worker) {
+    uint64_t last = 0;
+    unsigned spins = 0;
+    while (atomic_load_explicit(&team->is_running, memory_order_acquire)) {
+        uint64_t call = atomic_load_explicit(&team->call, memory_order_acquire);
+        if (!(call & IS_OPEN) || call / NEXT_CALL == last) {
+            relax(&spins);
+            continue;
+        }
+        if (!atomic_compare_exchange_weak_explicit(&team->call, &call, call + 1, memory_order_acquire, memory_order_relaxed))
+            continue;
+        last = call / NEXT_CALL;
+        take_pieces(team, worker);
+        atomic_fetch_sub_explicit(&team->call, 1, memory_order_release);
+        spins = 0;
+    }
+}
+
+static void *help(void *argument) {
+    helper *self = argument;
+    while (1) {
+        uint32_t bell = atomic_load_explicit(&self->bell, memory_order_acquire);
+        if ((bell & state_mask) != called) {
+            wait_while(&self->bell, bell);
+            continue;
+        }
+        uint32_t claim = bell & ~(uint32_t)state_mask;
+        if (!atomic_compare_exchange_strong_explicit(&self->bell, &bell, claim | working, memory_order_acquire, memory_order_relaxed))
+            continue;
+        ck_team *team = self->team;
+        take_part(team, self->worker);
+        atomic_store_explicit(&self->bell, claim | idle, memory_order_release);
+        atomic_fetch_sub_explicit(&team->claims, 1, memory_order_release);
+    }
+    return NULL;
+}
+
+// A thread that cannot be made is no error: there is one helper fewer.
+static void make_helpers(size_t count) {
+    if (count > most_helpers) count = most_helpers;
+    size_t begun = atomic_load(&helpers_begun);
+    while (begun < count) {
+        if (!atomic_compare_exchange_weak(&helpers_begun, &begun, begun + 1)) continue;
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        pthread_attr_setstacksize(&attributes, (size_t)8 << 20);
+        pthread_t thread;
+        // Places are filled in order, so that a count tells which there are.
+        while (atomic_load(&helper_count) != begun) sched_yield();
+        int failed = pthread_create(&thread, &attributes, help, &helpers[begun]);
+        pthread_attr_destroy(&attributes);
+        if (failed) {
+            atomic_store(&helpers_begun, begun);
+            return;
+        }
+        atomic_store(&helper_count, begun + 1);
+        begun = begun + 1;
+    }
+}
+
+ck_team *ck_team_make(size_t threads) {
+    ck_team *team = NULL;
+    if (posix_memalign((void **)&team, 64, sizeof(ck_team))) return NULL;
+    *team = (ck_team){.threads = threads < 1 ? 1 : threads > most_helpers ? most_helpers : threads};
+    make_helpers(team->threads - 1);
+    return team;
+}
+
+void ck_team_free(ck_team *team) { free(team); }
+
+static void claim_helpers(ck_team *team) {
+    size_t count = atomic_load_explicit(&helper_count, memory_order_acquire);
+    atomic_store_explicit(&team->is_running, 1, memory_order_relaxed);
+    for (size_t i = 0; i < count && team->claimed_count + 1 < team->threads; i++) {
+        uint32_t bell = atomic_load_explicit(&helpers[i].bell, memory_order_relaxed);
+        if ((bell & state_mask) != idle) continue;
+        uint32_t claim = bell + next_claim;
+        if (!atomic_compare_exchange_strong_explicit(&helpers[i].bell, &bell, claim | claimed, memory_order_acquire, memory_order_relaxed))
+            continue;
+        helpers[i].team = team;
+        team->claimed[team->claimed_count].index = i;
+        team->claimed[team->claimed_count].bell = claim | called;
+        helpers[i].worker = ++team->claimed_count;
+        atomic_fetch_add_explicit(&team->claims, 1, memory_order_relaxed);
+        atomic_store_explicit(&helpers[i].bell, claim | called, memory_order_release);
+        wake(&helpers[i].bell);
+    }
+    if (team->claimed_count > 0) team->wakes++;
+}
+
+void ck_team_run(ck_team *team, size_t pieces, ck_piece body, void *context) {
+    if (pieces > 1 && team->threads > 1 && !atomic_load_explicit(&team->is_running, memory_order_relaxed)) claim_helpers(team);
+    if (pieces <= 1 || team->claimed_count == 0) {
+        for (size_t piece = 0; piece < pieces; piece++) body(context, piece, 0);
+        return;
+    }
+    team->pieces = pieces;
+    team->body = body;
+    team->context = context;
+    atomic_store_explicit(&team->next, 0, memory_order_relaxed);
+    uint64_t call = atomic_load_explicit(&team->call, memory_order_relaxed);
+    atomic_store_explicit(&team->call, (call / NEXT_CALL + 1) * NEXT_CALL | IS_OPEN, memory_order_release);
+    take_pieces(team, 0);
+    atomic_fetch_and_explicit(&team->call, ~IS_OPEN, memory_order_relaxed);
+    unsigned spins = 0;
+    while (atomic_load_explicit(&team->call, memory_order_acquire) & INSIDE_MASK) relax(&spins);
+}
+
+void ck_team_rest(ck_team *team) {
+    if (!atomic_load_explicit(&team->is_running, memory_order_relaxed)) return;
+    atomic_store_explicit(&team->is_running, 0, memory_order_release);
+    for (size_t i = 0; i < team->claimed_count; i++) {
+        // One that has not begun is let go at once; it finds nothing to do when it wakes up.
+        _Atomic uint32_t *bell = &helpers[team->claimed[i].index].bell;
+        uint32_t call = team->claimed[i].bell;
+        if (atomic_compare_exchange_strong_explicit(bell, &call, (call & ~(uint32_t)state_mask) | idle, memory_order_relaxed, memory_order_relaxed))
+            atomic_fetch_sub_explicit(&team->claims, 1, memory_order_relaxed);
+    }
+    unsigned spins = 0;
+    while (atomic_load_explicit(&team->claims, memory_order_acquire)) relax(&spins);
+    team->claimed_count = 0;
+}
+
+size_t ck_team_wakes(const ck_team *team) { return team->wakes; }

@@ -1,0 +1,65 @@
+import AccelTensors
+import AccelWeightCompression
+import CAccelKernels
+import TestSupport
+import Testing
+
+@testable import AccelCPURuntime
+
+@Suite("Products of stored rows with a vector")
+struct VectorProductTests {
+    @Test(
+        "they are those of the decoded rows, whole and one by one, within the scratch memory that they ask for",
+        arguments: Codecs.all.map { $0.name })
+    func products(name: String) throws {
+        for codec in EveryCodec.options(of: name) {
+            for columns in [1, 15, 33, 48, 130] {
+                var generator = SeededGenerator(seed: UInt64(columns))
+                let source = StoredTensor(
+                    name: "w", floats: (0..<37 * columns).map { _ in Float.random(in: -1...1, using: &generator) },
+                    shape: [37, columns])
+                guard codec.objection(elementType: .float32, shape: source.shape) == nil else { continue }
+                let weight = StoredWeight(try CompressedTensor.compressing(source, with: codec, threads: 1).tensor)
+                let decoded = weight.floats()
+                let x = (0..<columns).map { _ in Float.random(in: -1...1, using: &generator) }
+                let product = VectorProducts.product(of: weight)
+                let whole = multiply(product, rows: [0..<37], x)
+                let single = multiply(product, rows: (0..<37).map { $0..<$0 + 1 }, x)
+                #expect(whole == single, "\(codec.specification), \(columns) columns")
+                for row in 0..<37 {
+                    let products = x.indices.map { Double(x[$0]) * Double(decoded[row * columns + $0]) }
+                    let (sum, size) = (products.reduce(0, +), products.reduce(0) { $0 + abs($1) })
+                    #expect(
+                        abs(Double(whole[row]) - sum) <= 1e-6 * size, "\(codec.specification), \(columns) columns")
+                }
+            }
+        }
+    }
+
+    /// Multiplies each range by a call of its own, and checks that what lies after the scratch memory stays as it was.
+    private func multiply(_ product: any VectorProduct, rows: [Range<Int>], _ x: [Float]) -> [Float] {
+        var pairs = [Float](repeating: 0, count: (x.count + 31) / 32 * 32)
+        ck_split_pairs(x, x.count, &pairs)
+        var result = [Float](repeating: 0, count: 37)
+        for range in rows {
+            let count = product.scratchFloats(rows: range.count)
+            var scratch = [Float](repeating: 123, count: count + 64)
+            scratch.withUnsafeMutableBufferPointer { scratch in
+                result.withUnsafeMutableBufferPointer { result in
+                    x.withUnsafeBufferPointer { x in
+                        pairs.withUnsafeBufferPointer { pairs in
+                            guard let x = x.baseAddress, let pairs = pairs.baseAddress,
+                                let target = result.baseAddress, let memory = scratch.baseAddress
+                            else { return }
+                            product.multiply(
+                                range, with: DotVector(floats: x, pairs: pairs), into: target + range.lowerBound,
+                                scratch: memory)
+                        }
+                    }
+                }
+            }
+            #expect(scratch[count...].allSatisfy { $0 == 123 })
+        }
+        return result
+    }
+}
