@@ -186,6 +186,11 @@ def cell(x, state, wi, wh, *biases):
 sample("lstm_cell", cell, r(2, 5), r(2, 2, 3), r(12, 5), r(12, 3), r(12), r(12))
 sample("lstm_cell_no_bias", cell, r(2, 5), r(2, 2, 3), r(12, 5), r(12, 3))
 
+fresh(25)
+elu = lambda x: F.elu(x, 0.75)
+sample("elu", elu, r(2, 5, scale=2))
+sample("elu_special", elu, special)
+
 path = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Fixtures" / "operators.safetensors"
 safetensors.torch.save_file(tensors, path)
 print(f"{path}: {len(tensors)} tensors, {path.stat().st_size} bytes")

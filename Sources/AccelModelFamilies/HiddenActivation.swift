@@ -8,6 +8,7 @@ enum HiddenActivation {
         "gelu_new": Gelu(.tanh), "gelu_fast": Gelu(.tanh), "gelu_pytorch_tanh": Gelu(.tanh),
         "gelu_python_tanh": Gelu(.tanh), "gelu_accurate": Gelu(.tanh),
         "quick_gelu": Gelu(.quick), "relu": Relu(), "silu": Silu(), "swish": Silu(), "tanh": Tanh(),
+        "elu": Elu(alpha: 1),
         "sigmoid": Sigmoid(),
     ]
 

@@ -4,7 +4,8 @@ import AccelByteIO
 public enum Operators {
     public static let all: [any Operator.Type] = [
         Add.self, ArgMax.self, Atan2.self, Attention.self, Cast.self, Compare.self, Concat.self, Conv.self,
-        ConvTranspose.self, Copy.self, Cos.self, CumulativeSum.self, Divide.self, Erf.self, Exp.self, Expand.self,
+        ConvTranspose.self, Copy.self, Cos.self, CumulativeSum.self, Divide.self, Elu.self, Erf.self, Exp.self,
+        Expand.self,
         Floor.self, Gather.self, Gelu.self, GroupNorm.self, InstanceNorm.self, L2Norm.self, LSTMCell.self,
         LayerNorm.self, LeakyRelu.self, Linear.self, Log.self, MatMul.self, Maximum.self, Minimum.self, Modulo.self,
         Multiply.self, Negate.self, Pad.self, Power.self, RMSNorm.self, Reduce.self, Relu.self, Reshape.self,

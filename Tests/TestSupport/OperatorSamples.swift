@@ -143,6 +143,7 @@ public struct OperatorSample: Sendable, CustomTestStringConvertible {
     private static let waves: [OperatorSample] =
         [
             ("sin", Sin()), ("cos", Cos()), ("floor", Floor()), ("leaky_relu", LeakyRelu(slope: 0.2)),
+            ("elu", Elu(alpha: 0.75)),
         ].flatMap { (name: String, operation: any Operator) in
             [OperatorSample(name, operation, ["batch", 5]), OperatorSample("\(name)_special", operation)]
         }

@@ -3,7 +3,7 @@ import AccelTensors
 
 /// Elementwise functions of one tensor without a vector form: in float64, rounded once.
 struct UnaryFunctionKernel: Kernel {
-    static let operators: [any Operator.Type] = [Erf.self, Floor.self, Log.self, Rsqrt.self]
+    static let operators: [any Operator.Type] = [Elu.self, Erf.self, Floor.self, Log.self, Rsqrt.self]
     private let operation: any UnaryOperator
     private let source: OperandMemory
     private let target: OperandMemory

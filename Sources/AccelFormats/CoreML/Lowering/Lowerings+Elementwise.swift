@@ -35,6 +35,9 @@ extension Lowerings {
         Lowering(LeakyRelu.self) { relu, x, builder in
             builder.result("leaky_relu", ["x": .operand(x[0]), "alpha": builder.number(relu.slope)])
         },
+        Lowering(Elu.self) { elu, x, builder in
+            builder.result("elu", ["x": .operand(x[0]), "alpha": builder.number(elu.alpha)])
+        },
         Lowering(Gelu.self) { gelu, x, builder in
             if gelu.kind == .quick {
                 let gate = builder.step("mul", ["x": .operand(x[0]), "y": builder.number(1.702)], x[0].extents)

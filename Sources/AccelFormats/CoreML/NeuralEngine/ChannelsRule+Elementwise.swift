@@ -7,7 +7,7 @@ extension ChannelsRule {
             [
                 Add.name, Subtract.name, Multiply.name, Divide.name, Maximum.name, Minimum.name, Power.name, Erf.name,
                 Exp.name, Sin.name, Cos.name, Sqrt.name, Tanh.name, Sigmoid.name, Relu.name, Silu.name, Copy.name,
-                Log.name, Rsqrt.name, Negate.name, LeakyRelu.name, Gelu.name, Select.name,
+                Log.name, Rsqrt.name, Negate.name, LeakyRelu.name, Elu.name, Gelu.name, Select.name,
             ]
         ) { call, lowering in
             guard let emit = Lowerings.byName[call.operation.name]?.emit else { return nil }

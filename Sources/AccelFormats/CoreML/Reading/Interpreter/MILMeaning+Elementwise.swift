@@ -32,9 +32,7 @@ extension MILMeaning {
                 return try call.apply(Minimum(), [low, call.scalar(call.number("beta"))])
             },
             MILMeaning("elu") { call in
-                let alpha = try call.number("alpha", 1)
-                let elu = HostOperation.mapping("elu \(alpha)") { $0 > 0 ? $0 : alpha * expm1($0) }
-                return try call.apply(elu, [call.one("x")])
+                try call.apply(Elu(alpha: call.number("alpha", 1)), [call.one("x")])
             },
             MILMeaning("linear_activation") { call in
                 let product = try call.apply(Multiply(), [call.one("x"), call.scalar(call.number("alpha"))])
