@@ -1,25 +1,54 @@
-/// The values of the two 8-bit floating point types of the Open Compute Project (OFP8).
-enum Float8 {
+/// One of the two 8-bit floating-point types of the Open Compute Project (OFP8).
+package struct Float8: Sendable {
     /// 4 exponent bits, 3 mantissa bits, bias 7; no infinity, NaN is 0x7F and 0xFF.
-    static let e4m3: [Float] = (0..<256).map { code in
-        code & 0x7F == 0x7F ? .nan : value(code, mantissaBits: 3, bias: 7)
-    }
+    package static let e4m3 = Float8(mantissaBits: 3, bias: 7) { $0 & 0x7F == 0x7F ? .nan : nil }
 
     /// 5 exponent bits, 2 mantissa bits, bias 15; infinity and NaN as in IEEE 754.
-    static let e5m2: [Float] = (0..<256).map { code in
-        guard code & 0x7C == 0x7C else { return value(code, mantissaBits: 2, bias: 15) }
+    package static let e5m2 = Float8(mantissaBits: 2, bias: 15) { code in
+        guard code & 0x7C == 0x7C else { return nil }
         return code & 3 != 0 ? .nan : code & 0x80 != 0 ? -.infinity : .infinity
     }
 
-    private static func value(_ code: Int, mantissaBits: Int, bias: Int) -> Float {
-        let exponent = (code & 0x7F) >> mantissaBits
-        let mantissa = code & (1 << mantissaBits - 1)
-        let magnitude =
-            exponent == 0
-            ? Float(sign: .plus, exponent: 1 - bias - mantissaBits, significand: Float(mantissa))
-            : Float(
-                sign: .plus, exponent: exponent - bias - mantissaBits,
-                significand: Float(mantissa + 1 << mantissaBits))
-        return code & 0x80 != 0 ? -magnitude : magnitude
+    /// By code.
+    package let values: [Float]
+    /// The largest finite value.
+    package let largest: Float
+    private let mantissaBits: Int
+    private let bias: Int
+
+    /// - Parameter special: the value of a code that is no number; nil for the others.
+    private init(mantissaBits: Int, bias: Int, special: (Int) -> Float?) {
+        values = (0..<256).map { code in
+            if let special = special(code) { return special }
+            let exponent = (code & 0x7F) >> mantissaBits
+            let mantissa = code & (1 << mantissaBits - 1)
+            let magnitude =
+                exponent == 0
+                ? Float(sign: .plus, exponent: 1 - bias - mantissaBits, significand: Float(mantissa))
+                : Float(
+                    sign: .plus, exponent: exponent - bias - mantissaBits,
+                    significand: Float(mantissa + 1 << mantissaBits))
+            return code & 0x80 != 0 ? -magnitude : magnitude
+        }
+        largest = values.filter(\.isFinite).max() ?? 0
+        (self.mantissaBits, self.bias) = (mantissaBits, bias)
+    }
+
+    /// The code of the value nearest to `x`, of two as near the one with an even mantissa; the largest for what lies beyond it.
+    /// - Parameter x: no NaN.
+    package func code(_ x: Float) -> UInt8 {
+        let sign = UInt8(x.bitPattern >> 24) & 0x80
+        let magnitude = min(abs(x), largest)
+        let smallestExponent = 1 - bias
+        if magnitude.exponent < smallestExponent || magnitude == 0 {
+            // A multiple of the smallest value; 2^mantissaBits of them are the first code with an exponent.
+            let steps = magnitude * Float(sign: .plus, exponent: mantissaBits - smallestExponent, significand: 1)
+            return sign | UInt8(steps.rounded(.toNearestOrEven))
+        }
+        let dropped = UInt32(23 - mantissaBits)
+        let bits = magnitude.bitPattern
+        let rounded = (bits + (1 << (dropped - 1)) - 1 + (bits >> dropped & 1)) >> dropped
+        // Float32's bias is 127.
+        return sign | UInt8(truncatingIfNeeded: Int(rounded) - (127 - bias) << mantissaBits)
     }
 }

@@ -16,8 +16,8 @@ extension StoredTensor {
             case .float16: widenHalves(source, floats, ck_f16_to_f32)
             case .bfloat16: widenHalves(source, floats, ck_bf16_to_f32)
             case .float64: convert(source, Double.self, target) { Float($0) }
-            case .float8e4m3: convert(source, UInt8.self, target) { Float8.e4m3[Int($0)] }
-            case .float8e5m2: convert(source, UInt8.self, target) { Float8.e5m2[Int($0)] }
+            case .float8e4m3: convert(source, UInt8.self, target) { Float8.e4m3.values[Int($0)] }
+            case .float8e5m2: convert(source, UInt8.self, target) { Float8.e5m2.values[Int($0)] }
             case .int64: convert(source, Int64.self, target) { Float($0) }
             case .int32: convert(source, Int32.self, target) { Float($0) }
             case .int16: convert(source, Int16.self, target) { Float($0) }

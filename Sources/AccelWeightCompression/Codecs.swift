@@ -7,6 +7,7 @@ public enum Codecs {
         Float32Codec.self,
         Float16Codec.self,
         BFloat16Codec.self,
+        Float8Codec.self,
         Int8Codec.self,
         Int4Codec.self,
         AffineCodec.self,

@@ -1,0 +1,192 @@
+public import AccelByteIO
+public import AccelTensors
+import CAccelKernels
+
+/// Each weight as an 8-bit floating-point number of the Open Compute Project (OFP8) times a scale, by which the largest weight that
+/// shares it is the type's largest value. Rounds the quotient by the stored scale to nearest, ties to even.
+///
+/// Sections: `codes` (one byte a weight, row-major), `scales` (float32, row-major by what shares them).
+public struct Float8Codec: WeightCodec {
+    public static let name = "float8"
+    public static let options = [
+        CodecOption(
+            "type", allowed: ["e4m3", "e5m2"], default: "e4m3",
+            help: "e4m3: three bits of mantissa, values up to 448; e5m2: two, up to 57344"),
+        CodecOption(
+            "scale", allowed: ["channel", "tensor", "block"], default: "channel",
+            help: "what shares a scale: an output channel, all weights, or a block of 128 x 128"),
+    ]
+
+    public let values: CodecOptionValues
+    private let type: Float8
+
+    public init(_ values: CodecOptionValues) {
+        self.values = values
+        type = values["type"] == "e5m2" ? .e5m2 : .e4m3
+    }
+
+    /// How weights are cut into tiles that share a scale. Those at the lower and right edges may be smaller.
+    private struct Tiles {
+        let rows: Int
+        let columns: Int
+        let perRow: Int
+        let count: Int
+
+        init(_ shape: Shape, by scale: String) {
+            switch scale {
+            case "tensor": (rows, columns) = (max(shape.rows, 1), max(shape.columns, 1))
+            case "block": (rows, columns) = (128, 128)
+            default: (rows, columns) = (1, max(shape.columns, 1))
+            }
+            perRow = (shape.columns + columns - 1) / columns
+            count = (shape.rows + rows - 1) / rows * perRow
+        }
+
+        func columns(of tile: Int, _ shape: Shape) -> Range<Int> {
+            tile * columns..<min((tile + 1) * columns, shape.columns)
+        }
+    }
+
+    private func tiles(_ shape: Shape) -> Tiles { Tiles(shape, by: values["scale"]) }
+
+    public func objection(elementType: ElementType, shape: Shape) -> String? {
+        quantizationObjection(elementType, shape)
+    }
+
+    public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {
+        [
+            SectionLayout("codes", byteCount: shape.count),
+            SectionLayout("scales", byteCount: tiles(shape).count * MemoryLayout<Float>.stride),
+        ]
+    }
+
+    /// Whole rows of tiles.
+    public func units(shape: Shape) -> [Range<Int>] {
+        let tall = tiles(shape).rows
+        let step = max(1, (1 << 18) / max(shape.columns, 1) / tall) * tall
+        return stride(from: 0, to: shape.rows, by: step).map { $0..<min($0 + step, shape.rows) }
+    }
+
+    public func defect(in sections: [ByteView], shape: Shape) -> String? {
+        sections[0].withBytes { codes in
+            codes.contains { !type.values[Int($0)].isFinite } ? "a code that is no finite number" : nil
+        }
+    }
+
+    public func encode(
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
+        let (shape, tiles) = (source.shape, tiles(source.shape))
+        var distortion = Distortion()
+        var scales = [Float](repeating: 1, count: tiles.perRow)
+        try withUnsafeTemporaryAllocation(of: Float.self, capacity: max(shape.columns, 1)) { stored in
+            let stored = UnsafeMutableBufferPointer(rebasing: stored[..<shape.columns])
+            for start in stride(from: unit.lowerBound, to: unit.upperBound, by: tiles.rows) {
+                let band = start..<min(start + tiles.rows, unit.upperBound)
+                try findScales(of: source, band, tiles, &scales)
+                for (tile, scale) in scales.enumerated() {
+                    let index = start / tiles.rows * tiles.perRow + tile
+                    sections[1].storeBytes(of: scale, toByteOffset: 4 * index, as: Float.self)
+                }
+                try source.forEachFiniteRow(band) { row, values in
+                    let codes = UnsafeMutableRawBufferPointer(
+                        rebasing: sections[0][row * shape.columns..<(row + 1) * shape.columns])
+                    for tile in 0..<tiles.perRow {
+                        let scale = scales[tile]
+                        for column in tiles.columns(of: tile, shape) {
+                            let code = type.code(values[column] / scale)
+                            codes[column] = code
+                            stored[column] = type.values[Int(code)] * scale
+                        }
+                    }
+                    distortion.add(values, storedAs: stored)
+                }
+            }
+        }
+        return distortion
+    }
+
+    /// For each tile of a band of rows the scale by which its largest magnitude is the type's.
+    private func findScales(
+        of source: StoredTensor, _ band: Range<Int>, _ tiles: Tiles, _ scales: inout [Float]
+    ) throws {
+        for tile in scales.indices { scales[tile] = 0 }
+        try source.forEachFiniteRow(band) { _, values in
+            for tile in 0..<tiles.perRow {
+                let columns = tiles.columns(of: tile, source.shape)
+                let (low, high) = UnsafeBufferPointer(rebasing: values[columns]).extremes
+                scales[tile] = max(scales[tile], -low, high)
+            }
+        }
+        for tile in scales.indices {
+            let largest = scales[tile]
+            var scale = largest == 0 ? 1 : max(largest / type.largest, .leastNormalMagnitude)
+            // Rounded up, it may take the largest value beyond float32.
+            if !(scale * type.largest).isFinite { scale = scale.nextDown }
+            scales[tile] = scale
+        }
+    }
+
+    private func scale(of weight: CompressedTensor, _ tiles: Tiles, row: Int, tile: Int) -> Float {
+        weight.sections[1].withBytes {
+            $0.loadUnaligned(fromByteOffset: 4 * (row / tiles.rows * tiles.perRow + tile), as: Float.self)
+        }
+    }
+
+    public func decode(
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
+        scratch: UnsafeMutableRawPointer
+    ) {
+        let (shape, tiles) = (weight.shape, tiles(weight.shape))
+        weight.sections[0].withBytes { codes in
+            guard let codes = codes.baseAddress?.assumingMemoryBound(to: UInt8.self), let target = target.baseAddress
+            else { return }
+            for (index, row) in rows.enumerated() {
+                for tile in 0..<tiles.perRow {
+                    let columns = tiles.columns(of: tile, shape)
+                    let out = target + index * shape.columns + columns.lowerBound
+                    ck_decode_palette8(
+                        codes + row * shape.columns + columns.lowerBound, type.values, out, columns.count)
+                    let scale = scale(of: weight, tiles, row: row, tile: tile)
+                    for column in 0..<columns.count { out[column] *= scale }
+                }
+            }
+        }
+    }
+
+    /// A table of the type's values, with a scale for each tile of each row.
+    public func form(of weight: CompressedTensor) -> WeightForm? {
+        let (shape, tiles) = (weight.shape, tiles(weight.shape))
+        let scales = (0..<shape.rows).flatMap { row in
+            (0..<tiles.perRow).map { scale(of: weight, tiles, row: row, tile: $0) }
+        }
+        return .palette(
+            PaletteForm(
+                codes: PackedCodes(bits: 8, bytes: weight.sections[0], rows: shape.rows, columns: shape.columns),
+                tables: [type.values.map { $0.isFinite ? $0 : 0 }], rowsPerTable: max(shape.rows, 1),
+                scales: BlockScales(values: scales, block: min(tiles.columns, max(shape.columns, 1)))))
+    }
+
+    public func violation(
+        _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
+    ) -> (index: Int, reason: String)? {
+        let (shape, tiles) = (weight.shape, tiles(weight.shape))
+        return weight.sections[0].withBytes { codes in
+            withUnsafeTemporaryAllocation(of: Float.self, capacity: max(shape.columns, 1)) { values in
+                for row in rows {
+                    source.readFloats(source.elements(ofRows: row..<row + 1), into: values)
+                    for column in 0..<shape.columns {
+                        let x = values[column] / scale(of: weight, tiles, row: row, tile: column / tiles.columns)
+                        func distance(_ code: UInt8) -> Double { abs(Double(x) - Double(type.values[Int(code)])) }
+                        // Not "above": the distance of a code that is no number is none.
+                        if !(distance(codes[row * shape.columns + column]) <= distance(type.code(x))) {
+                            return (row * shape.columns + column, "has a code that is not the nearest value's")
+                        }
+                    }
+                }
+                return nil
+            }
+        }
+    }
+}
