@@ -45,10 +45,13 @@ let package = Package(
         layer(
             "accelc",
             over: [
-                "AccelVerification", "AccelCalibration", "AccelFormats", "AccelPackages", "AccelCPURuntime",
-                "AccelModelFamilies", "AccelPrograms",
+                "AccelConversion", "AccelVerification", "AccelCalibration", "AccelFormats", "AccelPackages",
+                "AccelCPURuntime", "AccelModelFamilies", "AccelPrograms",
             ],
             kind: .executable),
+        layer(
+            "AccelConversion",
+            over: ["AccelCalibration", "AccelFormats", "AccelModelFamilies", "AccelPackages", "AccelCPURuntime"]),
         layer("Accel", over: ["AccelPackages", "AccelCPURuntime"]),
         layer(
             "AccelVerification",
@@ -78,7 +81,9 @@ let package = Package(
         layer("ExportersTests", over: ["AccelFormats", "TestSupport"], kind: .test),
         layer("PackagesTests", over: ["AccelPackages", "TestSupport"], kind: .test),
         layer("AccelPackageTests", over: ["Accel", "AccelModelFamilies", "TestSupport"], kind: .test),
-        layer("VerificationTests", over: ["AccelVerification", "AccelModelFamilies", "TestSupport"], kind: .test),
+        layer(
+            "VerificationTests", over: ["AccelVerification", "AccelConversion", "AccelModelFamilies", "TestSupport"],
+            kind: .test),
         layer("CommandTests", over: ["accelc", "TestSupport"], kind: .test, exclude: ["Scripts"]),
     ],
     swiftLanguageModes: [.v6]

@@ -4,7 +4,7 @@ import Testing
 @testable import AccelPackages
 @testable import AccelTensors
 @testable import AccelWeightCompression
-@testable import accelc
+import AccelConversion
 
 @Suite("Coverage")
 struct CoverageSentenceTests {

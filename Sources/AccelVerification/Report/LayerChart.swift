@@ -1,3 +1,4 @@
+import AccelByteIO
 import Foundation
 
 /// SQNR of every call of a function in order: injected as dots, propagated as a line. Calls that

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelConversion
 import AccelPackages
 import AccelPrograms
 
@@ -15,12 +16,12 @@ struct ConversionSummary {
     let hasUsualShapes: Bool
 
     init(
-        of package: AcceleratorPackage, at path: String, cache: CacheOutcome, seconds: Double, hasUsualShapes: Bool
+        of made: ConvertedPackage, at path: String, seconds: Double, hasUsualShapes: Bool
     ) throws {
-        self.package = package
+        package = made.package
         self.path = path
         coverage = try PackageCoverage(of: package)
-        self.cache = cache
+        cache = made.cache
         self.seconds = seconds
         let isFrozen = package.manifest.functions.contains { !$0.bindings.numbers.isEmpty }
         self.hasUsualShapes = hasUsualShapes && isFrozen

@@ -7,11 +7,6 @@ import AccelWeightCompression
 
 /// What a conversion knows of the inputs of weights: samples to run the model over, or statistics of an earlier run.
 struct ModelCalibration {
-    static let calibrate = Option(
-        "calibrate", .input("FILE"),
-        "sample inputs (safetensors), for targets and for schemes with method=weighted, gptq or awq: the inputs of "
-            + "every weight are seen in a run over them", affectsOutput: true, takes: [.tensors])
-
     private(set) var samples: [CalibrationSamples]
     /// By the weight's name; takes the place of samples.
     private(set) var statistics: [String: ActivationStatistics] = [:]
@@ -19,7 +14,7 @@ struct ModelCalibration {
 
     /// - Parameter plan: every weight, as the request's recipe stores it.
     /// - Throws: `RequestError` when a weight or a target wants samples and there are none, or the other way round.
-    init(_ request: ConversionRequest, parts: [Program], plan: [PlannedWeight], threads: Int) throws {
+    init(_ request: Conversion, parts: [Program], plan: [PlannedWeight], threads: Int) throws {
         self.threads = threads
         let recipe = request.recipe
         let multiplied = parts.reduce(into: Set<String>()) { $0.formUnion($1.multipliedWeights) }
@@ -28,7 +23,7 @@ struct ModelCalibration {
         }
         guard let file = request.samples else {
             samples = []
-            if request.budget != nil {
+            if request.target != nil {
                 throw RequestError("a target is measured on samples; give some with --calibrate FILE")
             } else if let reference = recipe.statistics {
                 statistics = try Self.statistics(reference, besides: request.recipeFile, threads: threads)
@@ -44,7 +39,7 @@ struct ModelCalibration {
                 "the recipe \(request.recipeFile ?? "") has statistics of its own (\(reference.file)), which take the place of "
                     + "samples: leave out --calibrate, or the recipe's \"statistics\"")
         }
-        guard isCalibrated || request.budget != nil else {
+        guard isCalibrated || request.target != nil else {
             throw RequestError(
                 recipe.wantsCalibration
                     ? "nothing uses the samples of --calibrate \(file.path): the recipe's rules leave no matrix that is multiplied "

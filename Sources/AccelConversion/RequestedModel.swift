@@ -9,7 +9,7 @@ import AccelWeightCompression
 /// The model that a request names, frozen as it asks, and how its weights are to be stored: what commands that convert
 /// begin with.
 struct RequestedModel {
-    let request: ConversionRequest
+    let request: Conversion
     let checkpoint: Checkpoint
     let family: any ModelFamily
     let model: FamilyModel
@@ -26,18 +26,22 @@ struct RequestedModel {
     private(set) var choice: TargetChoice?
     /// The choice as a folder, to be published with what is made by it.
     private(set) var planFolder: PlanFolder?
-    private let threads: Int
+    private let settings: ConversionSettings
 
-    init(_ request: ConversionRequest, threads: Int) throws {
+    /// - Parameter output: where the package goes; nil for an export, which has its outputs among the request's.
+    init(_ request: Conversion, writing output: PackageOutput?, _ settings: ConversionSettings) throws {
         self.request = request
-        self.threads = threads
+        self.settings = settings
+        try settings.cancellation.check()
         checkpoint = try request.checkpoint()
         family = try Families.matching(checkpoint.configuration)
         model = try request.model(of: checkpoint, by: family)
-        try request.outputs.requireApart(fromSources: checkpoint.reader.sources.map(\.path))
+        let written = output.map { [NamedPath(name: "the package", path: $0.path)] } ?? []
+        try (request.outputs.isEmpty ? written : request.outputs)
+            .requireApart(fromSources: checkpoint.reader.sources.map(\.path))
         functions = try request.freezing(model.programs)
         calibration = try ModelCalibration(
-            request, parts: model.programs, plan: request.recipe.plan(for: functions), threads: threads)
+            request, parts: model.programs, plan: request.recipe.plan(for: functions), threads: settings.threads)
         recipe = calibration.resolving(request.recipe)
         warnings = checkpoint.remarks + model.remarks + (try request.check(model.unused, recipe.plan(for: functions)))
     }
@@ -46,10 +50,11 @@ struct RequestedModel {
     var plan: [PlannedWeight] { recipe.plan(for: functions) }
 
     /// Where the request has a target: chooses the scheme of each weight, and makes a draft of the folder that says so.
-    mutating func meetTarget(writingPlanTo folder: String?) throws {
-        guard let budget = request.budget, let folder else { return }
+    mutating func meetTarget(writingPlanTo folder: String) throws {
+        guard let target = request.target else { return }
+        try settings.cancellation.check()
         let draft = try PlanFolder(folder)
-        (recipe, calibration, choice) = try budget.solve(recipe, functions, calibration, in: draft)
+        (recipe, calibration, choice) = try target.solve(recipe, functions, calibration, in: draft)
         planFolder = draft
     }
 
@@ -80,21 +85,34 @@ struct RequestedModel {
     ///   - memory: where statistics are kept, and those of before are found.
     ///   - digests: of the model's files; those that nothing depended on yet are computed beside this.
     func compressed(
-        keptIn kept: KeptTensors, remembering memory: KeptStatistics?, digests: ModelDigests, progress: ProgressBar
+        keptIn kept: KeptTensors, remembering memory: KeptStatistics?, digests: ModelDigests,
+        emit: (ConversionEvent) -> Void
     ) throws -> CompressedProgram {
-        let plan = plan
+        let (plan, threads, cancellation) = (plan, settings.threads, settings.cancellation)
+        emit(.stage("compressing", total: plan.count))
+        var done = 0
+        func progress(_ source: StoredTensor) {
+            emit(ConversionEvent(.weight, source.name, done: done, total: plan.count))
+            done += 1
+        }
         kept.prefetch(plan.map { ($0.source, $0.choice.codec) })
         let (compressed, _) = try Parallel.alongside(
             threads: threads, { try digests.complete(except: plan.map(\.source)) }
         ) {
             try recipe.compressing(
-                functions, threads: threads, stored: kept.stored, reading: kept.reading, store: kept.store,
+                functions, threads: threads, stored: kept.stored,
+                reading: {
+                    try cancellation.check()
+                    return try kept.reading($0, threads: $1)
+                },
+                store: kept.store,
                 calibrating: { plan, stored in
                     try calibration.compressing(plan, stored: stored, keptIn: kept, memory: memory) {
-                        progress.step($0.name)
+                        try cancellation.check()
+                        progress($0)
                     }
                 },
-                progress: { progress.step($0.name) })
+                progress: progress)
         }
         try digests.complete()
         return compressed

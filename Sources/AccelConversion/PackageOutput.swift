@@ -1,42 +1,22 @@
 import AccelByteIO
 import AccelPackages
-import AccelTensors
 
-/// Where a package is to be written, and in which form.
+/// A destination with its path known: where a package is made, stored and published.
 struct PackageOutput {
-    static let output = Option(
-        "output", .output("OUT.accelpkg") { isArchive($0) ? .packageArchive : .package },
-        "the package to write (default: MODEL.accelpkg, in the current folder); a package of that name is "
-            + "replaced, anything else is not",
-        short: "o",
-        implied: { arguments in
-            arguments[ConversionRequest.model].flatMap(Checkpoint.name).map {
-                "\($0).accelpkg\(arguments.has(zip) ? ".zip" : "")"
-            }
-        })
-    static let zip = Option("zip", .flag, "write one zip archive instead of a folder; so does an OUT that ends in .zip")
-
-    enum Form {
-        case folder, archive
-        /// In the cache only.
-        case cached
-    }
     let path: String
-    let form: Form
+    let form: PackageDestination.Form
 
-    init(_ arguments: Arguments) throws {
-        path = try arguments.required(Self.output)
-        form = Self.isArchive(arguments) ? .archive : .folder
-    }
-
-    private static func isArchive(_ arguments: Arguments) -> Bool {
-        arguments.has(zip) || arguments[output]?.hasSuffix(".zip") == true
-    }
-
-    /// Nothing is written but what the cache keeps.
-    init(keptIn cache: Cache) throws {
-        path = try cache.workPath()
-        form = .cached
+    /// - Throws: `RequestError` for a package that only the cache is to keep, where there is none that can be written.
+    init(_ destination: PackageDestination, in cache: Cache?) throws {
+        form = destination.form
+        if let path = destination.path {
+            self.path = path
+        } else {
+            guard let cache else {
+                throw RequestError("there is no cache to keep the package in", status: .unavailable)
+            }
+            path = try cache.workPath()
+        }
     }
 
     /// Puts the package there, where an earlier conversion has made it, or another process is about to.
