@@ -84,6 +84,7 @@ let package = Package(
         layer(
             "VerificationTests", over: ["AccelVerification", "AccelConversion", "AccelModelFamilies", "TestSupport"],
             kind: .test),
+        layer("ConversionTests", over: ["AccelConversion", "TestSupport"], kind: .test),
         layer("CommandTests", over: ["accelc", "TestSupport"], kind: .test, exclude: ["Scripts"]),
     ],
     swiftLanguageModes: [.v6]

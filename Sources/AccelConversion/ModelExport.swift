@@ -48,35 +48,19 @@ extension ModelExport {
         source.warnings.map(ConversionEvent.warning).forEach(emit)
         source.usualShapes.map { emit(.note($0)) }
         let key = try cache.flatMap { _ in try source.key(for: format, choices) }
-        let (kept, claim) = try take(key, from: cache, to: output)
-        defer { claim?.release() }
-        if let kept { return ExportedFiles(report: kept, cache: .hit) }
-
-        let (model, plan) = try source.model(for: exporter, settings, output: output, emit: emit)
-        let draft = try AtomicFolder(replacing: output, as: format.output)
-        let report = try exporter.export(model, to: draft.path)
-        if let key {
-            cache?.store(exportAt: draft.path, report: report.document, for: key, model: conversion.model)
+        let kind = ExportOutput(format: format, path: output, model: conversion.model)
+        let (made, outcome) = try CachedBuild(kind, as: key, in: cache).run {
+            let (model, plan) = try source.model(for: exporter, settings, output: output, emit: emit)
+            let folder = try AtomicFolder(replacing: output, as: format.output)
+            let report = try exporter.export(model, to: folder.path)
+            try plan?.requireReplaceable()
+            try settings.cancellation.check()
+            return ExportOutput.Draft(folder, report, plan)
+        } publish: { draft in
+            try draft.commit()
+            try draft.plan?.publish(package: nil)
+            return draft.report
         }
-        try plan?.requireReplaceable()
-        try settings.cancellation.check()
-        try draft.commit()
-        try plan?.publish(package: nil)
-        claim?.release()
-        cache?.finish()
-        return ExportedFiles(report: report, cache: cache == nil ? .off : .miss)
-    }
-
-    /// Puts the export there, where an earlier one has made it, or another process is about to.
-    /// - Returns: what was said of it, or with a miss the claim to be held while it is made.
-    private func take(
-        _ key: CacheKey?, from cache: Cache?, to output: String
-    ) throws -> (ExportReport?, CacheClaim?) {
-        guard let cache, let key else { return (nil, nil) }
-        return try cache.take(key) {
-            let kept = try cache.place(exported: key, at: output, as: format.output, provenance: format.provenance)
-            guard case .success(let document) = kept else { return nil }
-            return try ExportReport(document, file: output)
-        }
+        return ExportedFiles(report: made, cache: outcome)
     }
 }

@@ -2,12 +2,15 @@ import AccelByteIO
 import AccelPackages
 
 /// A destination with its path known: where a package is made, stored and published.
-struct PackageOutput {
+struct PackageOutput: CachedResult {
     let path: String
     let form: PackageDestination.Form
+    /// What lists of the cache call the model.
+    let model: String
 
     /// - Throws: `RequestError` for a package that only the cache is to keep, where there is none that can be written.
-    init(_ destination: PackageDestination, in cache: Cache?) throws {
+    init(_ destination: PackageDestination, of model: String, in cache: Cache?) throws {
+        self.model = model
         form = destination.form
         if let path = destination.path {
             self.path = path
@@ -19,17 +22,16 @@ struct PackageOutput {
         }
     }
 
-    /// Puts the package there, where an earlier conversion has made it, or another process is about to.
-    /// - Returns: the package, or with a miss the claim to be held while it is made.
-    func take(_ key: CacheKey?, from cache: Cache?) throws -> (AcceleratorPackage?, CacheClaim?) {
-        guard let cache, let key else { return (nil, nil) }
-        return try cache.take(key) {
-            let found =
-                switch form {
-                case .folder, .archive: try cache.place(key, at: path, asArchive: form == .archive)
-                case .cached: cache.opened(key)
-                }
-            return try? found.get()
+    /// A package that is whole, in a folder that nobody else knows. The folder goes with the draft unless it is committed.
+    struct Draft {
+        let draft: PackageDraft
+        /// With its files mapped.
+        let package: AcceleratorPackage
+
+        init(_ contents: PackageContents, as draft: PackageDraft) throws {
+            self.draft = draft
+            _ = try draft.write(contents)
+            package = try AcceleratorPackage(mapping: draft.folder)
         }
     }
 
@@ -40,21 +42,28 @@ struct PackageOutput {
             ? PackageDraft(replacing: path, weights: weights) : PackageDraft(beside: path, weights: weights)
     }
 
-    /// Writes the package, keeps it for later conversions, and publishes it.
-    /// - Parameter key: nil where there is no cache.
-    /// - Returns: the package, with its files mapped.
-    func write(
-        _ contents: PackageContents, as draft: PackageDraft, keptIn cache: Cache?, as key: CacheKey?, model: String
-    ) throws -> AcceleratorPackage {
-        _ = try draft.write(contents)
-        let package = try AcceleratorPackage(mapping: draft.folder)
-        if let key { cache?.store(packageAt: draft.folder, for: key, model: model) }
-        // The folder goes with the draft where it is not committed.
+    func find(_ key: CacheKey, in cache: Cache) throws -> AcceleratorPackage? {
+        let found =
+            switch form {
+            case .folder, .archive: try cache.place(key, at: path, asArchive: form == .archive)
+            case .cached: cache.opened(key)
+            }
+        return try? found.get()
+    }
+
+    func store(_ made: Draft, as key: CacheKey, in cache: Cache) {
+        cache.store(packageAt: made.draft.folder, for: key, model: model)
+    }
+
+    func publish(_ made: Draft) throws -> AcceleratorPackage {
         switch form {
-        case .folder: try draft.commit()
-        case .archive: try PackageWriter.archive(packageAt: draft.folder, to: path)
+        case .folder: try made.draft.commit()
+        case .archive: try PackageWriter.archive(packageAt: made.draft.folder, to: path)
         case .cached: break
         }
-        return package
+        return made.package
     }
+
+    func digest(of product: AcceleratorPackage) -> Digest? { product.digest }
+    func digest(under key: CacheKey, in cache: Cache) -> Digest? { try? cache.package(for: key).get().package }
 }

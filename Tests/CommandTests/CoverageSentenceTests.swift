@@ -1,10 +1,10 @@
+import AccelConversion
 import TestSupport
 import Testing
 
 @testable import AccelPackages
 @testable import AccelTensors
 @testable import AccelWeightCompression
-import AccelConversion
 
 @Suite("Coverage")
 struct CoverageSentenceTests {
