@@ -35,10 +35,10 @@ let package = Package(
         .executable(name: "accelc", targets: ["accelc"]),
         .library(name: "Accel", targets: ["Accel"]),
         .library(
-            name: "AccelToolchain",
+            name: "AccelConversion",
             targets: [
-                "AccelVerification", "AccelCalibration", "AccelFormats", "AccelPackages", "AccelCPURuntime",
-                "AccelModelFamilies",
+                "AccelConversion", "AccelVerification", "AccelCalibration", "AccelFormats", "AccelPackages",
+                "AccelCPURuntime", "AccelModelFamilies",
             ]),
     ],
     targets: [

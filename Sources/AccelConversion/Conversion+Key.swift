@@ -10,12 +10,13 @@ extension Conversion {
     /// the cache remembers what they hold.
     public func cacheKey(in cache: Cache, threads: Int) throws -> CacheKey {
         let checkpoint = try checkpoint()
-        let model = try model(of: checkpoint, by: Families.matching(checkpoint.configuration))
+        let family = try Families.matching(checkpoint.configuration)
+        let model = try model(of: checkpoint, by: family)
         let digests = try ModelDigests(checkpoint, cache: cache, threads: threads)
-        return key(digests, try freezing(model.programs))
+        return key(digests, by: family, try freezing(model.programs))
     }
 
-    func key(_ digests: ModelDigests, _ functions: [FrozenProgram]) -> CacheKey {
+    func key(_ digests: ModelDigests, by family: any ModelFamily, _ functions: [FrozenProgram]) -> CacheKey {
         var options: [(name: String, value: String)] = []
         if let samples { options.append(("calibrate", samples.digest.description)) }
         if let target { options.append(("target", target.text)) }
@@ -25,6 +26,11 @@ extension Conversion {
         }
         return CacheKey(
             sources: digests.sources, parts: parts, shapes: functions.map(\.functionName), recipe: recipe.json,
-            options: options)
+            options: options,
+            versions: ResultVersions(
+                family: type(of: family).versionedName,
+                // A target may choose any.
+                codecs: target == nil ? recipe.numericsVersions : Codecs.numericsVersions,
+                calibration: samples != nil || recipe.statistics != nil ? Tool.calibrationVersion : nil))
     }
 }

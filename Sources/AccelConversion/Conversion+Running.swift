@@ -3,6 +3,15 @@ public import AccelPackages
 import AccelPrograms
 import AccelTensors
 
+/// How many weights were found in the cache, and how many had to be made.
+public struct WeightCounts: Equatable, Sendable {
+    public var found = 0
+    public var made = 0
+
+    init() {}
+    init(_ kept: KeptTensors) { (found, made) = (kept.counts.found, kept.counts.made) }
+}
+
 /// A package that a conversion has made or found.
 public struct ConvertedPackage: Sendable {
     /// With its files mapped. What lies at its path may be another's by now.
@@ -10,6 +19,8 @@ public struct ConvertedPackage: Sendable {
     public let cache: CacheOutcome
     /// Where everything was made anew: how it compares with what the cache has.
     public let comparison: CacheComparison?
+    /// What became of the weights; none of either where the whole package was found.
+    public let weights: WeightCounts
 }
 
 extension Conversion {
@@ -35,10 +46,12 @@ extension Conversion {
 
         // Without a cache nothing depends on them yet: they are computed with the compression.
         let digests = try ModelDigests(model.checkpoint, cache: cache, threads: settings.threads)
-        var build = CachedBuild(output, as: cache.map { _ in key(digests, model.functions) }, in: cache)
+        var build = CachedBuild(
+            output, as: cache.map { _ in key(digests, by: model.family, model.functions) }, in: cache)
         build.comparison = settings.comparesWithCache ? CacheComparison() : nil
         // A plan is made anew each time: it is written beside the package.
         build.isAnew = target != nil && output.form != .cached || build.comparison != nil
+        var weights = WeightCounts()
         let (package, outcome) = try build.run {
             try model.meetTarget(writingPlanTo: settings.planFolder ?? "\(output.path).plan")
             model.choice?.events.forEach(emit)
@@ -49,6 +62,7 @@ extension Conversion {
                 cache: cache, digests: digests, output: output.path, draft: draft, comparedIn: build.comparison,
                 model: self.model, threads: settings.threads)
             let compressed = try model.compressed(keptIn: kept, remembering: memory, digests: digests, emit: emit)
+            weights = WeightCounts(kept)
             let graph = try compressed.graph()
             let contents = PackageContents(graph, of: compressed, from: model, digests: digests)
             try model.finish(digests, memory)
@@ -60,6 +74,6 @@ extension Conversion {
             if output.form != .cached { try model.planFolder?.publish(package: package.digest) }
             return package
         }
-        return ConvertedPackage(package: package, cache: outcome, comparison: build.comparison)
+        return ConvertedPackage(package: package, cache: outcome, comparison: build.comparison, weights: weights)
     }
 }

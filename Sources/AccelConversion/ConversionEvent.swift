@@ -21,9 +21,11 @@ public struct ConversionEvent: Sendable, Equatable {
     public let done: Int
     /// The steps of the stage; nil where they are not known.
     public let total: Int?
+    /// Of a weight: whether it was found in the cache (`hit`) or made.
+    public let cache: CacheOutcome?
 
-    init(_ kind: Kind, _ text: String, done: Int = 0, total: Int? = nil) {
-        (self.kind, self.text, self.done, self.total) = (kind, text, done, total)
+    init(_ kind: Kind, _ text: String, done: Int = 0, total: Int? = nil, cache: CacheOutcome? = nil) {
+        (self.kind, self.text, self.done, self.total, self.cache) = (kind, text, done, total, cache)
     }
 }
 

@@ -51,7 +51,7 @@ enum ExportSource {
         case .model(let model, let digests):
             guard model.request.target == nil else { return nil }
             return CacheKey(
-                exporting: model.request.key(digests, model.functions), as: format, choices: choices)
+                exporting: model.request.key(digests, by: model.family, model.functions), as: format, choices: choices)
         }
     }
 

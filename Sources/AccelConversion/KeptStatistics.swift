@@ -12,19 +12,22 @@ final class KeptStatistics: StatisticsMemory, Sendable {
     private let cache: Cache
     private let sources: [Provenance.Source]
     private let samples: Digest
+    private let family: String
     private let model: String
     private let pending = PendingRecords()
 
     /// nil without a cache, or where nothing is known of the model's files.
-    init?(_ cache: Cache?, _ digests: ModelDigests?, samples: SampleFile?, model: String) {
+    init?(_ cache: Cache?, _ digests: ModelDigests?, samples: SampleFile?, family: String, model: String) {
         guard let cache, let digests, let samples else { return nil }
         (self.cache, sources, self.model) = (cache, digests.sources, model)
         self.samples = samples.digest
+        self.family = family
     }
 
     private func build(_ place: StatisticsPlace) -> CachedBuild<StatisticsResult> {
         let key = CacheKey(
-            statisticsOf: place.weight, samples: samples, part: place.part, before: place.before, sources: sources)
+            statisticsOf: place.weight, samples: samples, part: place.part, before: place.before, sources: sources,
+            family: family)
         return CachedBuild(StatisticsResult(weight: place.weight, model: model, pending: pending), as: key, in: cache)
     }
 

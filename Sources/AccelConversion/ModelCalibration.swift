@@ -102,15 +102,19 @@ struct ModelCalibration {
         return search
     }
 
+    /// What is known of a weight's inputs without a run over samples.
+    func known(of weight: String) -> ActivationStatistics? { samples.isEmpty ? statistics[weight] : nil }
+
     /// Makes the weights whose codecs want to know their inputs.
     func compressing(
         _ plan: [PlannedWeight], stored: [CompressedTensor], keptIn kept: KeptTensors,
-        memory: (any StatisticsMemory)?, progress: (StoredTensor) throws -> Void
+        memory: (any StatisticsMemory)?, progress: (StoredTensor, _ isFound: Bool) throws -> Void
     ) throws -> [String: CompressedWeight] {
+        // By name, what is in the cache already.
+        var found: [String: CodecOptionValues] = [:]
         func compress(
             _ weight: PlannedWeight, _ statistics: ActivationStatistics
         ) throws -> (CompressedTensor, Distortion) {
-            try progress(weight.source)
             let (digest, codec) = (statistics.digest, weight.choice.codec)
             guard statistics.columns == weight.source.shape.columns else {
                 throw weight.source.error(
@@ -118,12 +122,18 @@ struct ModelCalibration {
             }
             // Whether gptq gives way is for these statistics to say, whether weighted does for the whole model's outputs.
             for codec in codec.method == .gptq ? [codec, codec.dataFree] : [codec] {
-                if let known = try kept.stored(weight.source, codec, digest) { return known }
+                if let known = try kept.stored(weight.source, codec, digest) {
+                    try progress(weight.source, true)
+                    found[weight.source.name] = known.0.codec.values
+                    return known
+                }
             }
+            try progress(weight.source, false)
             return try CompressedTensor.compressing(
                 kept.reading(weight.source, threads: threads), with: codec, judgedBy: statistics, threads: threads)
         }
         func keep(_ weight: PlannedWeight, _ made: SequentialCompression.Result) throws -> CompressedTensor {
+            if found[weight.source.name] == made.tensor.codec.values { return made.tensor }
             let isPlain = weight.choice.codec.method == .weighted && made.tensor.codec.method == .nearest
             return try kept.store(
                 weight.source, made.tensor, made.distortion, isPlain ? nil : made.statistics.digest)

@@ -49,6 +49,17 @@ struct RequestedModel {
     /// How each weight will be stored.
     var plan: [PlannedWeight] { recipe.plan(for: functions) }
 
+    /// The weights that can be stored each by itself, with the digest of what their codecs are told of their inputs, and
+    /// how many others there are: those wait for the weights before them, or for a run over samples.
+    var independent: (weights: [(weight: PlannedWeight, statistics: Digest?)], others: Int) {
+        let plan = plan
+        let weights: [(PlannedWeight, Digest?)] = plan.compactMap { weight in
+            guard weight.choice.codec.method.isToldOfInputs else { return (weight, nil) }
+            return calibration.known(of: weight.source.name).map { (weight, $0.digest) }
+        }
+        return (weights, plan.count - weights.count)
+    }
+
     /// Where the request has a target: chooses the scheme of each weight, and makes a draft of the folder that says so.
     mutating func meetTarget(writingPlanTo folder: String) throws {
         guard let target = request.target else { return }
@@ -77,7 +88,8 @@ struct RequestedModel {
     /// Where statistics are kept by the model's files; nil where fields are ignored, of which these do not tell.
     func statistics(in cache: Cache?, _ digests: ModelDigests) -> KeptStatistics? {
         guard request.ignoredFields.isEmpty else { return nil }
-        return KeptStatistics(cache, digests, samples: request.samples, model: request.model)
+        return KeptStatistics(
+            cache, digests, samples: request.samples, family: type(of: family).versionedName, model: request.model)
     }
 
     /// Compresses every weight, but for those that are kept from before.
@@ -88,19 +100,30 @@ struct RequestedModel {
         keptIn kept: KeptTensors, remembering memory: KeptStatistics?, digests: ModelDigests,
         emit: (ConversionEvent) -> Void
     ) throws -> CompressedProgram {
-        let (plan, threads, cancellation) = (plan, settings.threads, settings.cancellation)
+        CompressedProgram(
+            functions: functions,
+            weights: try compressed(plan, keptIn: kept, remembering: memory, digests: digests, emit: emit))
+    }
+
+    /// Compresses some of the weights.
+    func compressed(
+        _ plan: [PlannedWeight], keptIn kept: KeptTensors, remembering memory: KeptStatistics?, digests: ModelDigests,
+        emit: (ConversionEvent) -> Void
+    ) throws -> [CompressedWeight] {
+        let (threads, cancellation) = (settings.threads, settings.cancellation)
         emit(.stage("compressing", total: plan.count))
         var done = 0
-        func progress(_ source: StoredTensor) {
-            emit(ConversionEvent(.weight, source.name, done: done, total: plan.count))
+        func progress(_ source: StoredTensor, isFound: Bool) {
+            let outcome: CacheOutcome = isFound ? .hit : settings.cache == nil ? .off : .miss
+            emit(ConversionEvent(.weight, source.name, done: done, total: plan.count, cache: outcome))
             done += 1
         }
         kept.prefetch(plan.map { ($0.source, $0.choice.codec) })
-        let (compressed, _) = try Parallel.alongside(
+        let (weights, _) = try Parallel.alongside(
             threads: threads, { try digests.complete(except: plan.map(\.source)) }
         ) {
-            try recipe.compressing(
-                functions, threads: threads, stored: kept.stored,
+            try plan.compressing(
+                threads: threads, stored: kept.stored,
                 reading: {
                     try cancellation.check()
                     return try kept.reading($0, threads: $1)
@@ -109,13 +132,13 @@ struct RequestedModel {
                 calibrating: { plan, stored in
                     try calibration.compressing(plan, stored: stored, keptIn: kept, memory: memory) {
                         try cancellation.check()
-                        progress($0)
+                        progress($0, isFound: $1)
                     }
                 },
                 progress: progress)
         }
         try digests.complete()
-        return compressed
+        return weights
     }
 
     /// Checks that the files are those whose digests are known, and lets others find what samples told.

@@ -4,6 +4,8 @@ import AccelPrograms
 extension ModelFamily {
     /// e.g. `bert`
     public static var name: String { modelTypes.first ?? "" }
+    /// e.g. `bert 1`, for keys.
+    public static var versionedName: String { "\(name) \(version)" }
 }
 
 extension FamilyModel {

@@ -6,15 +6,29 @@ enum ConvertCommand: Command {
     static let name = "convert"
     static let summary = "turn a model into an accelerator package"
     static let positionals = [ConversionArguments.model]
+    static let shard = Option(
+        "shard", .text("I/N"),
+        "make share I of N of the weights, keep them in the cache, and write no package; see below",
+        excludes: ["output", "zip", "no-cache", "verify-cache", "target-size", "target-bits", "min-sqnr"])
     static let options =
         [OutputArguments.output, OutputArguments.zip] + ConversionArguments.options + CacheChoice.options + [
-            CacheChoice.verify, CommonOptions.json,
+            CacheChoice.verify, shard, CommonOptions.json,
         ]
-    static var notes: String { ConversionArguments.schemes }
+    static var notes: String { "\(shards)\n\n\(ConversionArguments.schemes)" }
+    private static let shards = """
+        With --shard several processes, or machines with one cache server, share the work: each makes its share, and the same
+        command without --shard then finds all of them and writes the package, the same as one process would. What a
+        process kept before it was killed is not made again. Shares are of about equal size in bytes. Weights with
+        method=gptq or weighted are shared where the recipe has statistics; with --calibrate they are left for the last
+        command, for their codes depend on the weights before them or on a run over the samples.
+        """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let start = ContinuousClock.now
         let conversion = try ConversionArguments.conversion(arguments)
+        if let text = arguments[shard] {
+            return try run(WeightShard(parsing: text), of: conversion, since: start, arguments, console)
+        }
         let output = try arguments.required(OutputArguments.output)
         let signatures = SignaturesBeside(output)
         var settings = try ConversionSettings(arguments, console)
@@ -28,5 +42,16 @@ enum ConvertCommand: Command {
         (summary.warnings + signatures.warnings(after: summary.package.digest)).forEach(console.warning)
         summary.remarks.forEach(console.detail)
         return made.comparison.map { CacheChoice.report($0, console) } ?? .success
+    }
+
+    private static func run(
+        _ shard: WeightShard, of conversion: Conversion, since start: ContinuousClock.Instant, _ arguments: Arguments,
+        _ console: Console
+    ) throws -> ExitStatus {
+        let made = try conversion.convert(
+            shard, ConversionSettings(arguments, console), emit: ConversionConsole(console).show)
+        let summary = ShardSummary(made, seconds: start.secondsToNow)
+        if arguments.has(CommonOptions.json) { console.print(summary.json) } else { console.summary(summary.text) }
+        return .success
     }
 }

@@ -10,6 +10,7 @@ struct ConversionSummary {
     let path: String
     let coverage: PackageCoverage
     let cache: CacheOutcome
+    let weights: WeightCounts
     let seconds: Double
 
     /// Nobody asked for the shapes: they are the usual ones of the model.
@@ -22,6 +23,7 @@ struct ConversionSummary {
         self.path = path
         coverage = try PackageCoverage(of: package)
         cache = made.cache
+        weights = made.weights
         self.seconds = seconds
         let isFrozen = package.manifest.functions.contains { !$0.bindings.numbers.isEmpty }
         self.hasUsualShapes = hasUsualShapes && isFrozen
@@ -53,6 +55,7 @@ struct ConversionSummary {
             "remarks": .array(manifest.provenance.remarks.map { .string($0) }),
             "coverage": coverage.json,
             "cache": .string(cache.rawValue),
+            "weights": weights.json,
             "seconds": .number((seconds * 1e6).rounded() / 1e6),
         ]
     }

@@ -10,7 +10,8 @@ enum OutputArguments {
             + "replaced, anything else is not",
         short: "o",
         implied: { arguments in
-            arguments[ConversionArguments.model].flatMap(Checkpoint.name).map {
+            if arguments.has(ConvertCommand.shard) { return nil }
+            return arguments[ConversionArguments.model].flatMap(Checkpoint.name).map {
                 "\($0).accelpkg\(arguments.has(zip) ? ".zip" : "")"
             }
         })
