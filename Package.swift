@@ -35,21 +35,24 @@ let package = Package(
         .executable(name: "accelc", targets: ["accelc"]),
         .library(name: "Accel", targets: ["Accel"]),
         .library(
-            name: "AccelToolchain",
+            name: "AccelConversion",
             targets: [
-                "AccelVerification", "AccelCalibration", "AccelFormats", "AccelPackages", "AccelCPURuntime",
-                "AccelModelFamilies",
+                "AccelConversion", "AccelVerification", "AccelCalibration", "AccelFormats", "AccelPackages",
+                "AccelCPURuntime", "AccelModelFamilies",
             ]),
     ],
     targets: [
         layer(
             "accelc",
             over: [
-                "AccelVerification", "AccelCalibration", "AccelFormats", "AccelPackages", "AccelCPURuntime",
-                "AccelModelFamilies", "AccelPrograms", "AccelHostTools",
+                "AccelConversion", "AccelVerification", "AccelCalibration", "AccelFormats", "AccelPackages",
+                "AccelCPURuntime", "AccelModelFamilies", "AccelPrograms", "AccelHostTools",
             ],
             kind: .executable),
         layer("AccelHostTools", over: ["AccelPackages"]),
+        layer(
+            "AccelConversion",
+            over: ["AccelCalibration", "AccelFormats", "AccelModelFamilies", "AccelPackages", "AccelCPURuntime"]),
         layer("Accel", over: ["AccelPackages", "AccelCPURuntime"]),
         layer(
             "AccelVerification",
@@ -82,7 +85,10 @@ let package = Package(
         layer("ExportersTests", over: ["AccelFormats", "TestSupport"], kind: .test),
         layer("PackagesTests", over: ["AccelPackages", "AccelHostTools", "TestSupport"], kind: .test),
         layer("AccelPackageTests", over: ["Accel", "AccelModelFamilies", "TestSupport"], kind: .test),
-        layer("VerificationTests", over: ["AccelVerification", "AccelModelFamilies", "TestSupport"], kind: .test),
+        layer(
+            "VerificationTests", over: ["AccelVerification", "AccelConversion", "AccelModelFamilies", "TestSupport"],
+            kind: .test),
+        layer("ConversionTests", over: ["AccelConversion", "TestSupport"], kind: .test),
         layer("CommandTests", over: ["accelc", "TestSupport"], kind: .test, exclude: ["Scripts"]),
     ],
     swiftLanguageModes: [.v6]

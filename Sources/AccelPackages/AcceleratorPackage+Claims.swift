@@ -14,6 +14,10 @@ extension AcceleratorPackage {
         guard manifest.coverage == CoverageSummary(contents.coverage, unused: contents.unusedTensors.count) else {
             throw fail("coverage", "does not count what \(PackageFormat.sourceMapName) lists")
         }
+        let codecs = Codecs.numericsVersions(of: contents.coverage.map(\.tensor.codec)).keys.sorted()
+        guard manifest.provenance.codecVersions.keys.sorted() == codecs else {
+            throw fail("provenance.codecs", "does not name the codecs that store the weights: \(codecs)")
+        }
         let isKnown = manifest.minor <= PackageFormat.minor
         let (required, optional) = contents.features(hasBlobs: !manifest.blobs.isEmpty)
         for (kind, found, wanted) in [

@@ -157,8 +157,11 @@ extension CoverageSummary {
 
 extension Provenance {
     init(parsing field: JSONField) throws {
-        var passVersions: [String: Int] = [:]
-        for (name, version) in try field["passes"].members() { passVersions[name] = try version.int(in: 1...1 << 30) }
+        func versions(_ name: String) throws -> [String: Int] {
+            var versions: [String: Int] = [:]
+            for (name, version) in try field[name].members() { versions[name] = try version.int(in: 1...1 << 30) }
+            return versions
+        }
         self.init(
             sources: try field["sources"].array().map {
                 Source(
@@ -166,14 +169,13 @@ extension Provenance {
                     digest: try $0["digest"].digest())
             },
             family: try field["family"].string(),
-            familyVersion: try field["familyVersion"].int(in: 1...1 << 30), passVersions: passVersions,
+            familyVersion: try field["familyVersion"].int(in: 1...1 << 30), passVersions: try versions("passes"),
             parts: field["parts"].exists ? try field["parts"].array().map { try $0.string() } : [],
             recipe: field["recipe"].value ?? .null,
             shapes: try field["shapes"].array().map { try $0.string() },
             remarks: field["remarks"].exists ? try field["remarks"].array().map { try $0.string() } : [],
             ignoredTensors: field["ignoredTensors"].exists
                 ? try field["ignoredTensors"].array().map { try $0.string() } : [],
-            toolVersion: try field["toolVersion"].string(),
-            numericsVersion: try field["numericsVersion"].int(in: 0...1 << 30))
+            toolVersion: try field["toolVersion"].string(), codecVersions: try versions("codecs"))
     }
 }

@@ -76,13 +76,10 @@ extension Provenance {
     var json: JSON {
         var members: [JSON.Member] = [
             .init("toolVersion", .string(toolVersion)),
-            .init("numericsVersion", .integer(Int64(numericsVersion))),
             .init("family", .string(family)),
             .init("familyVersion", .integer(Int64(familyVersion))),
-            .init(
-                "passes",
-                .object(
-                    passVersions.sorted { $0.key < $1.key }.map { JSON.Member($0.key, .integer(Int64($0.value))) })),
+            .init("passes", Self.json(passVersions)),
+            .init("codecs", Self.json(codecVersions)),
             .init("shapes", .array(shapes.map(JSON.string))),
             .init("recipe", recipe),
             .init("sources", .array(sources.map { Manifest.json($0.name, $0.byteCount, $0.digest) })),
@@ -93,5 +90,9 @@ extension Provenance {
             members.append(.init("ignoredTensors", .array(ignoredTensors.map(JSON.string))))
         }
         return .object(members)
+    }
+
+    private static func json(_ versions: [String: Int]) -> JSON {
+        .object(versions.sorted { $0.key < $1.key }.map { JSON.Member($0.key, .integer(Int64($0.value))) })
     }
 }

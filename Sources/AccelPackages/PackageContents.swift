@@ -13,6 +13,7 @@ public struct PackageContents: Sendable {
     public var provenance: Provenance
     public var assets: [Asset]
 
+    /// - Parameter provenance: where it names no codecs, their versions are those of this tool.
     public init(
         graph: ModelGraph, coverage: [CoverageEntry], unusedTensors: [UnusedTensor] = [],
         keptTensors: [StoredTensor] = [], provenance: Provenance, assets: [Asset] = []
@@ -22,6 +23,9 @@ public struct PackageContents: Sendable {
         self.unusedTensors = unusedTensors
         self.keptTensors = keptTensors
         self.provenance = provenance
+        if provenance.codecVersions.isEmpty {
+            self.provenance.codecVersions = Codecs.numericsVersions(of: coverage.map(\.tensor.codec))
+        }
         self.assets = assets
     }
 }
@@ -105,12 +109,13 @@ public struct Provenance: Equatable, Sendable {
     /// Patterns of tensors that were left out although the model's family does not explain them, sorted.
     public var ignoredTensors: [String]
     public var toolVersion: String
-    public var numericsVersion: Int
+    /// `WeightCodec.numericsVersion` of the codecs that store the package's weights, by name.
+    public var codecVersions: [String: Int]
 
     public init(
         sources: [Source], family: String, familyVersion: Int = 1, passVersions: [String: Int] = Passes.versions,
         parts: [String] = [], recipe: JSON, shapes: [String], remarks: [String] = [],
-        ignoredTensors: [String] = [], toolVersion: String = Tool.version, numericsVersion: Int = Tool.numericsVersion
+        ignoredTensors: [String] = [], toolVersion: String = Tool.version, codecVersions: [String: Int] = [:]
     ) {
         self.sources = sources.sorted { $0.name < $1.name }
         self.family = family
@@ -122,7 +127,7 @@ public struct Provenance: Equatable, Sendable {
         self.remarks = remarks
         self.ignoredTensors = ignoredTensors
         self.toolVersion = toolVersion
-        self.numericsVersion = numericsVersion
+        self.codecVersions = codecVersions
     }
 }
 

@@ -100,15 +100,14 @@ public struct PackageDiff: Equatable, Sendable {
         var fields = [
             "family": provenance.family,
             "family version": "\(provenance.familyVersion)",
-            "passes": provenance.passVersions.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
-                .joined(separator: ", "),
+            "passes": ResultVersions.text(provenance.passVersions),
             "parts": provenance.parts.joined(separator: " "),
             "recipe": provenance.recipe.text(),
             "shapes": provenance.shapes.joined(separator: " "),
             "remarks": provenance.remarks.joined(separator: "; "),
             "ignored tensors": provenance.ignoredTensors.joined(separator: "; "),
             "tool version": provenance.toolVersion,
-            "numerics version": "\(provenance.numericsVersion)",
+            "codecs": ResultVersions.text(provenance.codecVersions),
         ]
         for source in provenance.sources {
             fields["source \(source.name)"] = "\(source.byteCount) bytes, \(short(source.digest))"

@@ -51,6 +51,7 @@ public enum PackageFormat {
 /// What makes two versions of the tool differ in their output.
 public enum Tool {
     public static let version = "0.1.0"
-    /// Goes up when any codec, pass, or plan gives other bytes for the same input. Part of every cache key.
-    public static let numericsVersion = 6
+    /// Goes up when samples tell other statistics of the same model, or a search by them (scalings, schemes for a target)
+    /// finds others. Codecs, families and passes have versions of their own.
+    public static let calibrationVersion = 1
 }

@@ -117,7 +117,7 @@ public struct Parity: Sendable {
             stage.recorded = Dictionary(try package.coverage.map { ($0.tensor.name, $0.distortion) }) { first, _ in
                 first
             }
-            stage.makesSameCodes = package.manifest.provenance.numericsVersion == Tool.numericsVersion
+            stage.otherCodecs = package.manifest.provenance.otherCodecs
         }
         let result = try stage.run { progress(.weights, $0) }
         if options.stages.contains(.weights) {

@@ -8,6 +8,9 @@ public import AccelTensors
 public protocol WeightCodec: Sendable {
     /// The first word of a specification, e.g. `palette`.
     static var name: String { get }
+    /// Goes up when the codec, by any of its options or methods, gives other bytes for the same weight. It is part of the
+    /// key of each of its results, and of those of the codecs around it.
+    static var numericsVersion: Int { get }
     /// The options it takes, with their defaults. Drives parsing, help, and errors.
     static var options: [CodecOption] { get }
     /// A specification may name another codec after a `+`, which stores what this one leaves.

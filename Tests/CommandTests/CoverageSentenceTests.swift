@@ -1,10 +1,10 @@
+import AccelConversion
 import TestSupport
 import Testing
 
 @testable import AccelPackages
 @testable import AccelTensors
 @testable import AccelWeightCompression
-@testable import accelc
 
 @Suite("Coverage")
 struct CoverageSentenceTests {

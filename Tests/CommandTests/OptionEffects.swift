@@ -64,6 +64,7 @@ extension OptionEffect {
             ("progress", "convert -o q \(bert) [ --progress lines ]"),
             ("timeout", "convert -o q \(bert) [ --timeout 0.000001 ]"),
             ("output", "convert \(bert) -o [ q / r ]"), ("zip", "convert -o q \(bert) [ --zip ]"),
+            ("shard", "convert \(bert) [ --shard 1/2 ]"),
             ("verify-cache", "convert -o q \(bert) [ --verify-cache ]"), ("json", "convert -o q \(bert) [ --json ]"),
 
             ("against", "verify p.accelpkg --golden bert/golden.safetensors [ --against bert ]"),

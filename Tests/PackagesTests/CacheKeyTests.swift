@@ -15,15 +15,15 @@ struct CacheKeyTests {
         var shape: Shape = [4, 8]
         var codec = "float16"
         var statistics: Digest?
-        var numericsVersion = 1
+        var versions = Codecs.numericsVersions
         func key() throws -> CacheKey {
             CacheKey(
                 tensor: content, elementType: elementType, shape: shape, codec: try Codecs.codec(codec),
-                statistics: statistics, numericsVersion: numericsVersion)
+                statistics: statistics, versions: versions)
         }
     }
 
-    @Test("of a tensor: its bytes, type, shape, codec with every option, numerics version")
+    @Test("of a tensor: its bytes, type, shape, codec with every option and its version")
     func tensor() throws {
         let changes: [(inout TensorInputs) -> Void] = [
             { _ in }, { $0.content = SHA256.digest(of: "others") }, { $0.elementType = .bfloat16 },
@@ -31,7 +31,7 @@ struct CacheKeyTests {
             { $0.shape = [32] }, { $0.codec = "float32" }, { $0.codec = "palette:bits=4,group=16" },
             { $0.codec = "palette:bits=4,group=32" }, { $0.codec = "palette:bits=3,group=16" },
             { $0.codec = "sparse+int8" }, { $0.codec = "sparse+int4" }, { $0.codec = "sparse:threshold=0.1+int4" },
-            { $0.numericsVersion = 2 }, { $0.statistics = SHA256.digest(of: "s") },
+            { $0.versions["float16"] = 7 }, { $0.statistics = SHA256.digest(of: "s") },
             { $0.statistics = SHA256.digest(of: "t") },
         ]
         let keys = try changes.map { change in
@@ -41,6 +41,23 @@ struct CacheKeyTests {
         }
         #expect(Set(keys.map(\.digest)).count == changes.count)
         #expect(Set(keys).count == changes.count)
+    }
+
+    @Test(
+        "of a tensor: each codec has a version, which is in the keys of its results and in no others",
+        arguments: Codecs.all.map { $0.name })
+    func versions(codec: String) throws {
+        #expect(try #require(Codecs.numericsVersions[codec]) >= 1)
+        let specifications = Codecs.all.flatMap { type in
+            type.takesInner ? Codecs.all.filter { !$0.takesInner }.map { "\(type.name)+\($0.name)" } : [type.name]
+        }
+        for specification in specifications {
+            var inputs = TensorInputs(codec: specification)
+            let before = try inputs.key()
+            inputs.versions[codec]? += 1
+            let isPart = specification.split(separator: "+").contains { $0 == codec }
+            #expect(try (inputs.key() != before) == isPart, "\(specification)")
+        }
     }
 
     @Test("of a tensor: a default that is written out gives the same key")
@@ -82,15 +99,17 @@ struct CacheKeyTests {
         var recipe: JSON = ["default": "float16", "rules": []]
         var options: [(name: String, value: String)] = []
         var toolVersion = "1"
-        var numericsVersion = 1
+        var versions = ResultVersions(family: "bert 1", codecs: ["int4": 1, "stored": 1])
         func key() -> CacheKey {
             CacheKey(
                 sources: sources, parts: parts, shapes: shapes, recipe: recipe, options: options,
-                toolVersion: toolVersion, numericsVersion: numericsVersion)
+                versions: versions, toolVersion: toolVersion)
         }
     }
 
-    @Test("of a package: every source, part, shape and their order, recipe, option, tool and numerics version")
+    @Test(
+        "of a package: every source, part, shape and their order, recipe, option, and the versions of tool, family, passes, codecs and calibration"
+    )
     func package() {
         let changes: [(inout PackageInputs) -> Void] = [
             { _ in }, { $0.sources[0].digest = SHA256.digest(of: "d") },
@@ -102,7 +121,9 @@ struct CacheKeyTests {
             { $0.recipe = ["default": "float32", "rules": []] },
             { $0.options = [("calibrate", "x")] }, { $0.options = [("calibrate", "y")] },
             { $0.options = [("target", "x")] },
-            { $0.toolVersion = "2" }, { $0.numericsVersion = 2 },
+            { $0.toolVersion = "2" }, { $0.versions.family = "bert 2" }, { $0.versions.codecs["int4"] = 2 },
+            { $0.versions.codecs["int8"] = 1 }, { $0.versions.passes["fold-constants"] = 7 },
+            { $0.versions.calibration = 1 }, { $0.versions.calibration = 2 },
         ]
         let keys = changes.map { change in
             var inputs = PackageInputs()
@@ -121,23 +142,25 @@ struct CacheKeyTests {
         #expect(left.key() == right.key())
     }
 
-    @Test("of statistics: the weight, the samples, the part, what is stored before, every source, numerics version")
+    @Test(
+        "of statistics: the weight, the samples, the part, what is stored before, every source, the versions of family and calibration"
+    )
     func statistics() {
         let source = Provenance.Source(name: "config.json", byteCount: 3, digest: SHA256.digest(of: "c"))
         let other = Provenance.Source(name: "config.json", byteCount: 3, digest: SHA256.digest(of: "d"))
         let (samples, before) = (SHA256.digest(of: "samples"), SHA256.digest(of: "before"))
         func key(
             _ weight: String = "w", samples: Digest = samples, part: String = "model", before: Digest? = nil,
-            sources: [Provenance.Source] = [source], version: Int = 1
+            sources: [Provenance.Source] = [source], family: String = "bert 1", version: Int = 1
         ) -> Digest {
             CacheKey(
                 statisticsOf: weight, samples: samples, part: part, before: before, sources: sources,
-                numericsVersion: version
+                family: family, version: version
             ).digest
         }
         let keys = [
             key(), key("v"), key(samples: before), key(part: "encoder"), key(before: before), key(before: samples),
-            key(sources: [other]), key(sources: []), key(version: 2),
+            key(sources: [other]), key(sources: []), key(version: 2), key(family: "bert 2"),
         ]
         #expect(Set(keys).count == keys.count)
         #expect(key() == key())

@@ -35,11 +35,11 @@ struct CacheResultTests {
         resized[1].byteCount += 1
         func key(
             _ sources: [Provenance.Source], _ shapes: [String], _ recipe: JSON, tool: String = Tool.version,
-            numerics: Int = Tool.numericsVersion
+            versions: ResultVersions = ResultVersions()
         ) -> CacheKey {
             CacheKey(
-                sources: sources, parts: [], shapes: shapes, recipe: recipe, toolVersion: tool,
-                numericsVersion: numerics)
+                sources: sources, parts: [], shapes: shapes, recipe: recipe, versions: versions,
+                toolVersion: tool)
         }
         return [
             ("shapes", key(sources, ["model[sequence=5]"], recipe)),
@@ -49,7 +49,9 @@ struct CacheResultTests {
             ("a source less", key(Array(sources.dropLast()), shapes, recipe)),
             ("a source more", key(sources + [.init(name: "x", byteCount: 1, digest: other)], shapes, recipe)),
             ("tool version", key(sources, shapes, recipe, tool: "0.0.0")),
-            ("numerics version", key(sources, shapes, recipe, numerics: Tool.numericsVersion - 1)),
+            ("a family", key(sources, shapes, recipe, versions: ResultVersions(family: "other 1"))),
+            ("a pass", key(sources, shapes, recipe, versions: ResultVersions(passes: ["fold-constants": 7]))),
+            ("a codec", key(sources, shapes, recipe, versions: ResultVersions(codecs: ["stored": 7]))),
         ]
     }
 

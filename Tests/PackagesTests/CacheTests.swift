@@ -16,10 +16,10 @@ struct CacheTests {
         try CompressedTensor.compressing(Self.source, with: try Codecs.codec(codec), threads: 2)
     }
 
-    private func key(_ codec: String = "float16", numericsVersion: Int = 1) throws -> CacheKey {
+    private func key(_ codec: String = "float16", version: Int = 1) throws -> CacheKey {
         CacheKey(
             tensor: TreeDigest.digest(of: Self.source.bytes), elementType: Self.source.elementType,
-            shape: Self.source.shape, codec: try Codecs.codec(codec), numericsVersion: numericsVersion)
+            shape: Self.source.shape, codec: try Codecs.codec(codec), versions: [codec: version])
     }
 
     private func find(_ cache: Cache, _ codec: String = "float16") throws -> Result<CompressedTensor, CacheMiss> {

@@ -44,7 +44,8 @@ struct StoredTensorTests {
     @Test("8-bit floats have the not-a-numbers of their formats and rise with their codes")
     func float8() {
         #expect(Float8.e4m3.values.indices.filter { Float8.e4m3.values[$0].isNaN } == [0x7F, 0xFF])
-        #expect(Float8.e5m2.values.indices.filter { Float8.e5m2.values[$0].isNaN } == [0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF])
+        #expect(
+            Float8.e5m2.values.indices.filter { Float8.e5m2.values[$0].isNaN } == [0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF])
         #expect(zip(Float8.e4m3.values[..<0x7F], Float8.e4m3.values[1..<0x7F]).allSatisfy { $0 < $1 })
         #expect(zip(Float8.e5m2.values[..<0x7D], Float8.e5m2.values[1..<0x7D]).allSatisfy { $0 < $1 })
     }

@@ -1,3 +1,4 @@
+import AccelConversion
 import AccelTensors
 import Foundation
 import Testing

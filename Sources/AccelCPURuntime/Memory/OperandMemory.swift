@@ -2,7 +2,6 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-
 /// An operand and where it lies while its function runs.
 struct OperandMemory: @unchecked Sendable {
     // Pieces of work on other threads read inputs, and each writes its own part of an output; no output overlaps an input.

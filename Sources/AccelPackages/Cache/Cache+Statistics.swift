@@ -7,15 +7,17 @@ extension CacheKey {
     ///   - part: of the model.
     ///   - before: digest of how the part's weights before this one are stored; nil: as they were.
     ///   - sources: every file of the model.
-    ///   - numericsVersion: for tests.
+    ///   - family: the family's name and version, which made the part of the model.
+    ///   - version: `Tool.calibrationVersion`; another for tests.
     public init(
         statisticsOf weight: String, samples: Digest, part: String, before: Digest?, sources: [Provenance.Source],
-        numericsVersion: Int = Tool.numericsVersion
+        family: String, version: Int = Tool.calibrationVersion
     ) {
         self.init(
             kind: .statistics,
             fields: [
-                Field("numerics version", "\(numericsVersion)"),
+                Field("calibration version", "\(version)"),
+                Field("family", family),
                 Field("samples", samples.description),
                 Field("part", part),
                 Field("weight", weight),

@@ -9,10 +9,20 @@ extension CacheKey {
     func contradiction(with manifest: Manifest) -> String? {
         let provenance = manifest.provenance
         let claims = [
-            ("tool version", provenance.toolVersion), ("numerics version", "\(provenance.numericsVersion)"),
+            ("tool version", provenance.toolVersion), ("passes", ResultVersions.text(provenance.passVersions)),
             ("shapes", manifest.functions.map(\.name).joined(separator: " ")),
         ]
         if let found = contradiction(claims) { return found }
+        if let family = value("family"), !family.isEmpty {
+            let found = "\(provenance.family) \(provenance.familyVersion)"
+            if found != family { return "family \(found) instead of \(family)" }
+        }
+        // The key has those that the recipe may choose, the package those that it chose.
+        let known = Set((value("codecs") ?? "").split(separator: ", ").map(String.init))
+        for (name, version) in provenance.codecVersions.sorted(by: { $0.key < $1.key })
+        where !known.contains("\(name) \(version)") {
+            return "the codec \(name) \(version), which is none of \(value("codecs") ?? "none")"
+        }
         if value("option target") == nil, let found = contradiction(recipe: provenance.recipe) { return found }
         let found = Self.fields(of: provenance.sources)
         return Self.difference(sources, found)

@@ -45,15 +45,16 @@ public struct CacheKey: Hashable, Sendable {
     /// - Parameters:
     ///   - content: `TreeDigest` of the tensor's bytes. Its name and file do not matter.
     ///   - statistics: digest of what the codec was told of the weight's inputs; nil: nothing.
-    ///   - numericsVersion: for tests.
+    ///   - versions: of codecs' numerics; others for tests.
     public init(
         tensor content: Digest, elementType: ElementType, shape: Shape, codec: any WeightCodec,
-        statistics: Digest? = nil, numericsVersion: Int = Tool.numericsVersion
+        statistics: Digest? = nil, versions: [String: Int] = Codecs.numericsVersions
     ) {
+        let layers = codec.values.layers.map { "\($0.codec) \(versions[$0.codec] ?? 0)" }
         self.init(
             kind: .tensor,
             fields: [
-                Field("numerics version", "\(numericsVersion)"),
+                Field("codecs", layers.joined(separator: ", ")),
                 Field("element type", elementType.rawValue),
                 Field("shape", shape.description),
                 // Every option, defaults too: a default may change between versions.
@@ -68,17 +69,18 @@ public struct CacheKey: Hashable, Sendable {
     ///   - parts: the parts asked for; empty for all.
     ///   - shapes: the bindings of each frozen function, in the order asked for.
     ///   - options: further options that affect the output, by name.
+    ///   - versions: of what makes the package.
     public init(
         sources: [Provenance.Source], parts: [String], shapes: [String], recipe: JSON,
-        options: [(name: String, value: String)] = [], toolVersion: String = Tool.version,
-        numericsVersion: Int = Tool.numericsVersion
+        options: [(name: String, value: String)] = [], versions: ResultVersions = ResultVersions(),
+        toolVersion: String = Tool.version
     ) {
         self.init(
             kind: .package,
             fields: [
                 Field("format", "\(PackageFormat.major).\(PackageFormat.minor)"),
                 Field("tool version", toolVersion),
-                Field("numerics version", "\(numericsVersion)"),
+            ] + versions.fields + [
                 Field("parts", parts.joined(separator: ",")),
                 Field("shapes", shapes.joined(separator: " ")),
                 Field("recipe", recipe.text()),
@@ -108,12 +110,12 @@ public struct CacheKey: Hashable, Sendable {
     /// - Parameter package: its digest.
     public init(
         exporting package: Digest, as format: String, choices: [(name: String, value: String)],
-        toolVersion: String = Tool.version, numericsVersion: Int = Tool.numericsVersion
+        toolVersion: String = Tool.version
     ) {
         self.init(
             kind: .export,
             fields: [Field("export format", format)] + choices.map { Field("export \($0.name)", $0.value) } + [
-                Field("tool version", toolVersion), Field("numerics version", "\(numericsVersion)"),
+                Field("tool version", toolVersion),
                 Field("package", package.description),
             ])
     }

@@ -16,6 +16,18 @@ public final class KeptTensors: Sendable {
     /// The bytes of a source from which on waiting may be worth it.
     private static let claimedBytes = 1 << 18
     private let claims = Locked<[Digest: CacheClaim]>([:])
+    private let counter = Locked(Counts())
+
+    /// What became of the weights so far.
+    public struct Counts: Equatable, Sendable {
+        /// Another run had made them.
+        public var found = 0
+        public var made = 0
+        /// Of those that were made, those that the cache did not take: it cannot be written, or there is none.
+        public var unkept = 0
+    }
+    public var counts: Counts { counter.withLock { $0 } }
+
     private let cache: Cache?
     private let comparison: CacheComparison?
     private let digests: ModelDigests?
@@ -59,7 +71,13 @@ public final class KeptTensors: Sendable {
     ) throws -> (CompressedTensor, Distortion)? { try stored(source, codec, nil) }
 
     public func store(_ weights: [MadeWeight]) throws -> [CompressedTensor] {
-        if cache == nil { return try spill.keep(weights.map(\.tensor)) }
+        if cache == nil {
+            counter.withLock {
+                $0.made += weights.count
+                $0.unkept += weights.count
+            }
+            return try spill.keep(weights.map(\.tensor))
+        }
         // Each is hashed as one stream.
         return try Parallel.map(weights.count, threads: threads) {
             try store(weights[$0].source, weights[$0].tensor, weights[$0].distortion, nil)
@@ -74,6 +92,7 @@ public final class KeptTensors: Sendable {
         func find() -> (CompressedTensor, Distortion)? {
             guard let found = try? cache.tensor(for: key, source: source, codec: codec).get() else { return nil }
             digests?.noteFound(source)
+            counter.withLock { $0.found += 1 }
             return found
         }
         if let found = find() { return found }
@@ -89,6 +108,7 @@ public final class KeptTensors: Sendable {
     public func store(
         _ source: StoredTensor, _ tensor: CompressedTensor, _ distortion: Distortion, _ statistics: Digest? = nil
     ) throws -> CompressedTensor {
+        counter.withLock { $0.made += 1 }
         if let cache, digests?.isConfirmed(source) == true, let key = key(source, tensor.codec, statistics) {
             defer { claims.withLock { _ = $0.removeValue(forKey: key.digest) } }
             if let comparison, let known = try? cache.tensor(for: key, source: source, codec: tensor.codec).get() {
@@ -97,14 +117,19 @@ public final class KeptTensors: Sendable {
             }
             if let kept = cache.store(tensor, distortion, for: key, model: model) { return kept }
         }
+        counter.withLock { $0.unkept += 1 }
         return try spill.keep([tensor])[0]
     }
 
+    /// What is to be done for a weight; nil where nothing is looked up in the cache.
+    /// - Parameter statistics: digest of what the codec is told of the weight's inputs.
+    public func job(
+        _ source: StoredTensor, _ codec: any WeightCodec, _ statistics: Digest? = nil
+    ) -> WeightJob? {
+        digests.map { WeightJob(source, content: $0.digest(of: source), as: codec, given: statistics) }
+    }
+
     private func key(_ source: StoredTensor, _ codec: any WeightCodec, _ statistics: Digest?) -> CacheKey? {
-        digests.map { digests in
-            CacheKey(
-                tensor: digests.digest(of: source), elementType: source.elementType, shape: source.shape, codec: codec,
-                statistics: statistics)
-        }
+        job(source, codec, statistics)?.key
     }
 }

@@ -92,7 +92,7 @@ struct CoreMLParity {
         report.notCompared += result.notCompared
         if !result.unproved.isEmpty {
             report.remark(
-                "codes of \(Figure.plural(result.unproved.count, "weight")) are held to limits only, as their forms do not "
+                "codes of \(Wording.count(result.unproved.count, "weight")) are held to limits only, as their forms do not "
                     + "tell which would be nearer: \(result.unproved.prefix(3).joined(separator: ", "))"
                     + (result.unproved.count > 3 ? ", ..." : ""))
         }

@@ -41,7 +41,7 @@ struct CoreMLRemake {
             let operations = package.model.program.functions.reduce(0) { $0 + $1.operations.count }
             finding.compared = [("function", package.model.interfaces.count), ("operation", operations)]
             if !open.isEmpty {
-                finding.remarks.append(RowBound.words(Figure.plural(open.count, "weight"), because: .calibration))
+                finding.remarks.append(RowBound.words(Wording.count(open.count, "weight"), because: .calibration))
             }
         } catch let mismatch as Mismatch {
             finding.add("accelc.shapes", mismatch.reason)

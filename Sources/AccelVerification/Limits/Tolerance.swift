@@ -23,7 +23,7 @@ public struct Tolerance: Equatable, Sendable {
     /// What of `metrics` is beyond the limits, in words; nil when it keeps to all of them.
     public func objection(to metrics: Metrics) -> String? {
         if metrics.nonFiniteMismatches > 0 {
-            return "\(Figure.plural(metrics.nonFiniteMismatches, "element")) NaN or infinite on one side only"
+            return "\(Wording.count(metrics.nonFiniteMismatches, "element")) NaN or infinite on one side only"
         }
         if let limit = maximumError, !(metrics.maximumError <= limit) {
             return "max abs \(Figure.small(metrics.maximumError)) > \(Figure.small(limit))"

@@ -39,18 +39,4 @@ enum Figure {
         }
         return unit == 0 ? "\(count) B" : NumberText.fixed(value, digits: value < 9.95 ? 2 : 1) + " \(units[unit])"
     }
-
-    /// e.g. `22,713,216`
-    static func count(_ number: Int) -> String {
-        var digits = Array(String(number.magnitude))
-        var position = digits.count - 3
-        while position > 0 {
-            digits.insert(",", at: position)
-            position -= 3
-        }
-        return (number < 0 ? "-" : "") + String(digits)
-    }
-
-    /// e.g. `1 weight`, `3 weights`
-    static func plural(_ number: Int, _ noun: String) -> String { "\(count(number)) \(noun)\(number == 1 ? "" : "s")" }
 }

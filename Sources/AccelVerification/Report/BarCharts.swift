@@ -1,3 +1,5 @@
+import AccelByteIO
+
 /// Bytes of the largest tensors: stored over what they take in the checkpoint.
 struct SizeChart {
     let rows: [WeightFinding]
@@ -15,7 +17,7 @@ struct SizeChart {
         if !rest.isEmpty {
             bars.append(
                 (
-                    "\(Figure.count(rest.count)) more", rest.reduce(0) { $0 + $1.byteCount },
+                    "\(Wording.grouped(rest.count)) more", rest.reduce(0) { $0 + $1.byteCount },
                     rest.reduce(0) { $0 + $1.sourceByteCount }
                 ))
         }
@@ -70,7 +72,7 @@ struct HistogramChart {
             let share = Double(bar.count) / Double(max(distribution.count, 1)) * 100
             let y = plot.y(share)
             let name = Self.label(bar.exponent)
-            let text = "\(name): \(Figure.count(bar.count)) elements, \(Figure.fixed(share, digits: 2)) %"
+            let text = "\(name): \(Wording.grouped(bar.count)) elements, \(Figure.fixed(share, digits: 2)) %"
             return XML.element(
                 "rect",
                 [

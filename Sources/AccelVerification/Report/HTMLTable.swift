@@ -1,3 +1,5 @@
+import AccelByteIO
+
 /// A table of the page. Cells are escaped here and nowhere else.
 struct HTMLTable {
     enum Cell {

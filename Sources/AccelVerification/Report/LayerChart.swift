@@ -1,3 +1,5 @@
+import AccelByteIO
+
 /// SQNR of every call of a function in order: injected as dots, propagated as a line. Calls that
 /// lose nothing lie on the top edge.
 struct LayerChart {

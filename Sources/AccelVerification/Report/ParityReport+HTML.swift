@@ -90,8 +90,8 @@ extension ParityReport {
         var table = HTMLTable("stage", "compared#", "beyond their limits#", "what it shows")
         for stage in stages {
             table.add([
-                .text("\(stage.code) \(stage.title)"), .number(Figure.count(comparisons(in: stage))),
-                .number(Figure.count(failures(in: stage))), .text(Self.explanation(of: stage)),
+                .text("\(stage.code) \(stage.title)"), .number(Wording.grouped(comparisons(in: stage))),
+                .number(Wording.grouped(failures(in: stage))), .text(Self.explanation(of: stage)),
             ])
         }
         return "<h2>Stages</h2>\n" + table.html
@@ -101,7 +101,7 @@ extension ParityReport {
         guard let structure else { return "" }
         let notes = structure.remarks + structure.allowed.map { "allowed by the budget: \($0.name): \($0.reason)" }
         return "<h2>Structure</h2>\n<p>Compared with a second conversion of the model: "
-            + "\(XML.escaped(structure.summary)). \(Figure.plural(structure.differences.count, "difference")).</p>\n"
+            + "\(XML.escaped(structure.summary)). \(Wording.count(structure.differences.count, "difference")).</p>\n"
             + notes.map { "<p class=\"soft\">\(XML.escaped($0))</p>\n" }.joined()
     }
 
@@ -185,7 +185,7 @@ extension ParityReport {
         var table = HTMLTable("tensor", "stored as", "bytes#", "read by", "why not as the recipe says")
         for row in coverage {
             table.add([
-                .name(row.name), .text(row.codec), .number(Figure.count(row.byteCount)),
+                .name(row.name), .text(row.codec), .number(Wording.grouped(row.byteCount)),
                 .text(row.readers.joined(separator: ", ")), .text(row.reason ?? ""),
             ])
         }
@@ -194,7 +194,7 @@ extension ParityReport {
         }
         let exceptions = coverage.count { $0.reason != nil }
         return "<h2>Coverage</h2>\n<details\(coverage.count + unused.count <= 24 ? " open=\"open\"" : "")><summary>"
-            + "\(Figure.plural(coverage.count, "tensor")) stored, \(exceptions) not as the recipe says, "
+            + "\(Wording.count(coverage.count, "tensor")) stored, \(exceptions) not as the recipe says, "
             + "\(unused.count) unused</summary>\n\(table.html)</details>\n"
     }
 
@@ -211,7 +211,7 @@ extension ParityReport {
                 ])
             }
             html +=
-                "<h2>Weights</h2>\n<details><summary>\(Figure.plural(weights.count, "stored tensor"))</summary>\n\(table.html)</details>\n"
+                "<h2>Weights</h2>\n<details><summary>\(Wording.count(weights.count, "stored tensor"))</summary>\n\(table.html)</details>\n"
         }
         if !operators.isEmpty {
             var table = HTMLTable("call", "operator", "shape", "kernel dB#", "injected dB#", "propagated dB#", "")
@@ -223,7 +223,7 @@ extension ParityReport {
                 ])
             }
             html +=
-                "<h2>Calls</h2>\n<details><summary>\(Figure.plural(operators.count, "call"))</summary>\n\(table.html)</details>\n"
+                "<h2>Calls</h2>\n<details><summary>\(Wording.count(operators.count, "call"))</summary>\n\(table.html)</details>\n"
         }
         return html
     }

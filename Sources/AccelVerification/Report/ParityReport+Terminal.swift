@@ -39,7 +39,7 @@ extension ParityReport {
         let title = style.strong("\(stage.code) \(stage.title)")
         switch stage {
         case .container:
-            let what = count == 0 ? "no container" : "\(Figure.plural(count, "file")) equal their digests"
+            let what = count == 0 ? "no container" : "\(Wording.count(count, "file")) equal their digests"
             return ["\(title): \(count == 0 ? "not compared" : style.good("passed")) (\(what))"]
         case .structure:
             let what = structure?.summary ?? StructureFinding().summary
@@ -47,12 +47,12 @@ extension ParityReport {
                 + (structure?.allowed ?? []).map { "  allowed by the budget: \($0.name): \($0.reason)" }
         case .weights:
             let what =
-                "\(Figure.plural(weights.count, "tensor")), \(Figure.bytes(storedBytes)), "
+                "\(Wording.count(weights.count, "tensor")), \(Figure.bytes(storedBytes)), "
                 + "\(Figure.fixed(bitsPerWeight, digits: 2)) bits per weight"
             return ["\(title): \(state) (\(what))"] + rowBounds.map { "  \($0)" } + codecTable.lines(width: width)
                 + worstWeights(width)
         case .operators:
-            return ["\(title): \(state) (\(Figure.plural(operators.count, "call")))"] + worstOperators(width)
+            return ["\(title): \(state) (\(Wording.count(operators.count, "call")))"] + worstOperators(width)
         case .graph, .outputs:
             let rows = outputs.filter { $0.stage == stage }
             return ["\(title): \(state)"] + (rows.isEmpty ? [] : outputTable(rows).lines(width: width))
@@ -73,7 +73,7 @@ extension ParityReport {
             let bytes = group.reduce(0) { $0 + $1.byteCount }
             let worst = group.map(\.metrics.sqnr).min() ?? .infinity
             table.add([
-                codec, Figure.count(group.count), Figure.bytes(bytes),
+                codec, Wording.grouped(group.count), Figure.bytes(bytes),
                 Figure.fixed(Double(bytes * 8) / Double(max(all.count, 1)), digits: 2), Figure.decibels(all.sqnr),
                 Figure.decibels(worst),
             ])

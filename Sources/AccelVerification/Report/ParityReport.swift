@@ -89,7 +89,7 @@ public struct ParityReport: Sendable {
     var rowBounds: [String] {
         RowBound.Reason.allCases.compactMap { reason in
             let count = weights.count { $0.bound?.reason == reason }
-            return count == 0 ? nil : RowBound.words(Figure.plural(count, "weight"), because: reason)
+            return count == 0 ? nil : RowBound.words(Wording.count(count, "weight"), because: reason)
         }
     }
 
@@ -235,10 +235,10 @@ extension ParityReport {
             return "failed: \(selfTest?.headline ?? "")"
         case .failed where isMistaken:
             let count = budgetMistakes.count
-            return "failed: \(Figure.plural(count, "rule")) of the budget \(count == 1 ? "has" : "have") no effect"
+            return "failed: \(Wording.count(count, "rule")) of the budget \(count == 1 ? "has" : "have") no effect"
         case .failed:
             let number = failures.count
-            return "failed: \(Figure.plural(number, "comparison")) beyond \(number == 1 ? "its limit" : "the limits")"
+            return "failed: \(Wording.count(number, "comparison")) beyond \(number == 1 ? "its limit" : "the limits")"
         case .nothingCompared:
             return
                 "nothing compared: \(notCompared.first.map { "\($0.name): \($0.reason)" } ?? "no stage had anything to compare")"

@@ -52,9 +52,9 @@ public struct SelfTestReport: Sendable {
         let tail = skipped == 0 ? "" : ", \(skipped) not applicable here"
         if !failures.isEmpty {
             return
-                "self test failed: \(Figure.plural(failures.count, "fault")) not noticed or false alarms, \(caught) caught\(tail)"
+                "self test failed: \(Wording.count(failures.count, "fault")) not noticed or false alarms, \(caught) caught\(tail)"
         }
-        return "self test passed: \(Figure.plural(caught, "fault")) injected, \(caught) caught\(tail)"
+        return "self test passed: \(Wording.count(caught, "fault")) injected, \(caught) caught\(tail)"
     }
 
     /// The detection matrix for a terminal: a table for each weight or function that faults were put into. An empty cell

@@ -31,7 +31,7 @@ struct RowBound {
     enum Reason: String, CaseIterable, Sendable {
         case calibration = "codes depend on calibration data"
         case scaling = "channels are scaled by calibration data"
-        case version = "codes are of another numerics version"
+        case version = "codes are of another version of the codec"
     }
 
     /// Squared errors of one weight, as multiples of the expected ones.

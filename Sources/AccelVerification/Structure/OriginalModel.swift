@@ -30,10 +30,9 @@ public struct OriginalModel: Sendable {
         _ model: FamilyModel, of checkpoint: Checkpoint, by family: any ModelFamily, digests: ModelDigests
     ) {
         programs = model.programs
-        self.family = type(of: family).modelTypes.first ?? ""
+        self.family = type(of: family).name
         familyVersion = type(of: family).version
-        let names = model.programs.map(\.name)
-        parts = Set(names) == Set(family.defaultParts) ? [] : names
+        parts = model.recordedParts(of: family)
         unused = model.unused.map { UnusedTensor(name: $0.name, reason: $0.reason) }
         origins = model.origins
         remarks = model.remarks

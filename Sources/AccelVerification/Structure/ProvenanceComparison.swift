@@ -43,10 +43,11 @@ struct ProvenanceComparison {
         finding.compared += [("source", original.sources.count), ("asset", original.assets.count)]
         if !provenance.isOfThisVersion {
             finding.remarks.append(
-                "the package says that accelc \(provenance.toolVersion) (numerics \(provenance.numericsVersion)) made it, "
-                    + "and this is \(Tool.version) (\(Tool.numericsVersion))"
-                    + (provenance.numericsVersion == Tool.numericsVersion
-                        ? "" : ": that codes are the same is not proven, only how far they are from the model's"))
+                "the package says that accelc \(provenance.toolVersion) made it, and this is \(Tool.version)"
+                    + (provenance.otherCodecs.isEmpty
+                        ? ""
+                        : "; its codes of \(provenance.otherCodecs.sorted().joined(separator: ", ")) are of another version: that "
+                            + "they are the same is not proven, only how far they are from the model's"))
         }
     }
 

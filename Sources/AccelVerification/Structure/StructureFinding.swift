@@ -1,3 +1,5 @@
+import AccelByteIO
+
 /// What comparing a package with a conversion of the model has found, before any numbers are computed.
 public struct StructureFinding: Sendable {
     /// Something of the package that a conversion of the model would have made otherwise.
@@ -20,7 +22,7 @@ public struct StructureFinding: Sendable {
     /// e.g. `1 function, 90 calls`
     var summary: String {
         compared.isEmpty
-            ? "nothing to convert again" : compared.map { Figure.plural($0.count, $0.what) }.joined(separator: ", ")
+            ? "nothing to convert again" : compared.map { Wording.count($0.count, $0.what) }.joined(separator: ", ")
     }
 
     mutating func add(_ name: String, _ reason: String) {

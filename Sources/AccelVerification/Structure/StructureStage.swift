@@ -179,5 +179,10 @@ extension PackageContents {
 
 extension Provenance {
     /// Whether this version of the tool says to have made the package.
-    var isOfThisVersion: Bool { toolVersion == Tool.version && numericsVersion == Tool.numericsVersion }
+    var isOfThisVersion: Bool { toolVersion == Tool.version && otherCodecs.isEmpty }
+
+    /// The codecs that this tool has in another version, or not at all: it may choose other codes.
+    var otherCodecs: Set<String> {
+        Set(codecVersions.filter { Codecs.numericsVersions[$0.key] != $0.value }.keys)
+    }
 }

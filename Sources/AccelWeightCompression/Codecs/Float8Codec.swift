@@ -8,6 +8,7 @@ import CAccelKernels
 /// Sections: `codes` (one byte a weight, row-major), `scales` (float32, row-major by what shares them).
 public struct Float8Codec: WeightCodec {
     public static let name = "float8"
+    public static let numericsVersion = 1
     public static let options = [
         CodecOption(
             "type", allowed: ["e4m3", "e5m2"], default: "e4m3",

@@ -106,6 +106,7 @@ extension FloatCodec {
 /// IEEE 754 binary32.
 public struct Float32Codec: FloatCodec {
     public static let name = "float32"
+    public static let numericsVersion = 1
     public static let storedType = ElementType.float32
     public let values: CodecOptionValues
     public init(values: CodecOptionValues) { self.values = values }
@@ -117,6 +118,7 @@ public struct Float32Codec: FloatCodec {
 /// IEEE 754 binary16.
 public struct Float16Codec: FloatCodec {
     public static let name = "float16"
+    public static let numericsVersion = 1
     public static let storedType = ElementType.float16
     public let values: CodecOptionValues
     public init(values: CodecOptionValues) { self.values = values }
@@ -128,6 +130,7 @@ public struct Float16Codec: FloatCodec {
 /// The upper half of binary32.
 public struct BFloat16Codec: FloatCodec {
     public static let name = "bfloat16"
+    public static let numericsVersion = 1
     public static let storedType = ElementType.bfloat16
     public let values: CodecOptionValues
     public init(values: CodecOptionValues) { self.values = values }

@@ -9,6 +9,7 @@ import CAccelKernels
 /// `scales` (one a block, row-major), and for `mode=asymmetric` `zeros` (one nibble for each scale, packed like codes).
 public struct Int4Codec: WeightCodec {
     public static let name = "int4"
+    public static let numericsVersion = 1
     public static let options = [
         CodecOption(
             "block", allowed: ["16", "32", "64", "128", "channel"], default: "32",

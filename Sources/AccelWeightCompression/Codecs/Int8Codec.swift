@@ -9,6 +9,7 @@ import CAccelKernels
 /// `zeros` (one signed byte for each scale).
 public struct Int8Codec: WeightCodec {
     public static let name = "int8"
+    public static let numericsVersion = 1
     public static let options = [
         CodecOption(
             "axis", allowed: ["channel", "tensor"], default: "channel",

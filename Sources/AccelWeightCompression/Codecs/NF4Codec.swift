@@ -9,6 +9,7 @@ import CAccelKernels
 /// block, row-major; a negative one turns the table round).
 public struct NF4Codec: WeightCodec {
     public static let name = "nf4"
+    public static let numericsVersion = 1
     public static let options = [
         Blocks.option(default: "32"),
         CodecOption("scales", allowed: ["float16", "float32"], default: "float16", help: "type of the scales"),

@@ -8,6 +8,7 @@ public import AccelTensors
 /// (their values).
 public struct OutlierCodec: LayeredCodec {
     public static let name = "outliers"
+    public static let numericsVersion = 1
     public static let options = [
         CodecOption(
             "share", allowed: [], free: .share, default: "0.005",

@@ -11,6 +11,7 @@ import CAccelKernels
 /// (float32, one a row; the entries are then of rows divided by their scale).
 public struct PaletteCodec: WeightCodec {
     public static let name = "palette"
+    public static let numericsVersion = 1
     public static let options = [
         CodecOption(
             "bits", allowed: ["1", "2", "3", "4", "6", "8"], default: "4", isAlwaysNamed: true, help: "bits of a code"),

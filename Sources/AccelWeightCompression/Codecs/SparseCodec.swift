@@ -11,6 +11,7 @@ import CAccelKernels
 /// many weights are kept in the rows before, for each row and the end).
 public struct SparseCodec: LayeredCodec {
     public static let name = "sparse"
+    public static let numericsVersion = 1
     public static let options = [
         CodecOption(
             "target", allowed: ["none"], free: .share, default: "none",

@@ -4,6 +4,7 @@ public import AccelTensors
 /// The checkpoint's own bytes, whatever their type. What a recipe leaves alone is stored so.
 public struct StoredCodec: WeightCodec {
     public static let name = "stored"
+    public static let numericsVersion = 1
     public static let options: [CodecOption] = []
     public let values: CodecOptionValues
 

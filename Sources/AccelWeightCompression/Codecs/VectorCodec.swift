@@ -8,6 +8,7 @@ public import AccelTensors
 /// values).
 public struct VectorCodec: WeightCodec {
     public static let name = "vector"
+    public static let numericsVersion = 1
     public static let options = [
         CodecOption(
             "bits", allowed: ["2", "4", "6", "8"], default: "8", isAlwaysNamed: true,

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelConversion
 import AccelFormats
 import AccelPackages
 
@@ -31,7 +32,7 @@ enum CacheCommand: Command {
     private static let ofServers: [Option.Need] = [.word("get"), .word("prewarm")]
     private static let ofModels: [Option.Need] = [.word("explain"), .word("get")]
     /// What decides which package a model becomes.
-    private static let conversion = ConversionRequest.options.filter(\.affectsOutput)
+    private static let conversion = ConversionArguments.options.filter(\.affectsOutput)
     static let notes = """
           path     print where the cache is
           list     print what is in it, the most recently used first
@@ -121,8 +122,8 @@ enum CacheCommand: Command {
     }
 
     private static func explain(_ cache: Cache, _ arguments: Arguments, _ console: Console) throws -> Result {
-        let request = try ConversionRequest(arguments)
-        let explanation = cache.explain(try .package(request, cache, threads: console.threads))
+        let key = try ConversionArguments.conversion(arguments).cacheKey(in: cache, threads: console.threads)
+        let explanation = cache.explain(key)
         let json: JSON = [
             "key": .string(explanation.key.digest.description), "hit": .bool(explanation.miss == nil),
             "reason": explanation.miss.map { .string("\($0.reason)") } ?? .null,
@@ -148,7 +149,7 @@ enum CacheCommand: Command {
     }
 
     private static func get(_ cache: Cache, _ arguments: Arguments, _ console: Console) throws -> Result {
-        let key = try CacheKey.package(ConversionRequest(arguments), cache, threads: console.threads)
+        let key = try ConversionArguments.conversion(arguments).cacheKey(in: cache, threads: console.threads)
         switch try cache.openLasting(key.digest) {
         case .success(let found):
             let path = Files.absolutePath(of: found.path)
@@ -173,12 +174,12 @@ enum CacheCommand: Command {
                 try arguments.refuse(
                     allOptions.filter { option in !conversion.contains { $0.name == option.name } },
                     "this is a line of a list", for: "the whole command")
-                let request = try ConversionRequest(arguments)
-                let output = try PackageOutput(keptIn: cache)
-                let outcome = try ConvertCommand.convert(
-                    request, to: output, cache: cache, comparedIn: nil, plan: "\(output.path).plan", console
+                let model = try ConversionArguments.conversion(arguments)
+                let outcome = try model.convert(
+                    to: .cache, ConversionSettings(cache: cache, threads: console.threads),
+                    emit: ConversionConsole(console).show
                 ).cache
-                let key = try CacheKey.package(request, cache, threads: console.threads)
+                let key = try model.cacheKey(in: cache, threads: console.threads)
                 if let miss = cache.package(for: key).failure {
                     throw RequestError("the package could not be kept: \(miss.reason)", status: .unavailable)
                 }
@@ -195,8 +196,8 @@ enum CacheCommand: Command {
     private static func collect(_ cache: Cache, _ maximumBytes: Int, free: Int) throws -> Result {
         let report = try cache.collect(maximumBytes: maximumBytes, freeBytes: free)
         let text = """
-            removed \(Text.count(report.removedRecords, "result")), \(Text.bytes(report.freedBytes)); \
-            kept \(Text.count(report.keptRecords, "result")), \(Text.bytes(report.keptBytes))
+            removed \(Wording.count(report.removedRecords, "result")), \(Text.bytes(report.freedBytes)); \
+            kept \(Wording.count(report.keptRecords, "result")), \(Text.bytes(report.keptBytes))
             """
         let json: JSON = [
             "removed_records": .integer(Int64(report.removedRecords)),

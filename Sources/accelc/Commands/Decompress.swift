@@ -23,7 +23,7 @@ enum DecompressCommand: Command {
                 throw arguments.usage("writes the weights of Core ML packages as float32 only")
             }
             let count = try CoreMLPackage(at: path).decompress(to: output)
-            console.summary("\(output): \(Text.count(count, "tensor"))")
+            console.summary("\(output): \(Wording.count(count, "tensor"))")
             return .success
         }
         let package = try AcceleratorPackage(at: path)
@@ -34,10 +34,10 @@ enum DecompressCommand: Command {
         let unused = Set(try package.unusedTensors.map(\.name)).subtracting(written).count
         if unused > 0 {
             console.warning(
-                "\(Text.count(unused, "tensor")) of the checkpoint that no function reads "
+                "\(Wording.count(unused, "tensor")) of the checkpoint that no function reads "
                     + "\(unused == 1 ? "is" : "are") not in the package, and so not in \(output)")
         }
-        console.summary("\(output): \(Text.count(written.count, "tensor"))")
+        console.summary("\(output): \(Wording.count(written.count, "tensor"))")
         return .success
     }
 }

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelConversion
 import AccelFormats
 import AccelPackages
 
@@ -12,13 +13,13 @@ enum ExportCommand: Command {
         "what to write; an earlier export of that name is replaced, anything else is not", short: "o", isRequired: true)
     static let positionals = [
         Positional(
-            "MODEL", "\(ConversionRequest.model.help); or a package, with its weights as they are",
+            "MODEL", "\(ConversionArguments.model.help); or a package, with its weights as they are",
             takes: PathKind.models + [.package])
     ]
     static let options =
-        [format, output] + exporterOptions + ConversionRequest.options
+        [format, output] + exporterOptions + ConversionArguments.options
         + CacheChoice.options + [CommonOptions.json]
-    static var notes: String { ConversionRequest.schemes }
+    static var notes: String { ConversionArguments.schemes }
 
     /// Each once, for the formats that have it.
     private static var exporterOptions: [Option] {
@@ -34,36 +35,18 @@ enum ExportCommand: Command {
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let start = ContinuousClock.now
-        let request = try ConversionRequest(arguments)
+        let conversion = try ConversionArguments.conversion(arguments)
         let output = try arguments.required(output)
         let type = try exporter(arguments)
-        let choices = ExportOptionValues(type.options, arguments)
-        let exporter = try type.init(choices)
-
-        let cache = try CacheChoice.cache(arguments, console)
-        let source = try ExportSource(request, arguments, cache: cache, threads: console.threads)
-        source.warnings.forEach(console.warning)
-        source.usualShapes.map(console.note)
-        let key = try cache.flatMap { _ in try source.key(for: type, choices) }
-        let (kept, claim) = try take(key, type, from: cache, to: output)
-        defer { claim?.release() }
-        let outcome = cache == nil ? CacheOutcome.off : kept == nil ? .miss : .hit
-        let report: ExportReport
-        if let kept {
-            report = kept
-        } else {
-            let (model, plan) = try source.model(for: exporter, arguments, console, cache: cache, output: output)
-            let draft = try AtomicFolder(replacing: output, as: type.output)
-            report = try exporter.export(model, to: draft.path)
-            if let key {
-                cache?.store(exportAt: draft.path, report: report.document, for: key, model: request.model)
-            }
-            try plan?.requireReplaceable()
-            try draft.commit()
-            try plan?.publish(package: nil)
+        let settings = try ConversionSettings(arguments, console)
+        if AcceleratorPackage.looksLikePackage(at: conversion.model),
+            let option = ConversionArguments.options.first(where: arguments.has)
+        {
+            throw RequestError("\(conversion.model) is a package, which settles --\(option.name): leave it out")
         }
-        claim?.release()
-        cache?.finish()
+        let made = try ModelExport(of: conversion, to: type, choices: ExportOptionValues(type.options, arguments))
+            .export(to: output, settings, emit: ConversionConsole(console).show)
+        let (report, outcome) = (made.report, made.cache)
 
         let seconds = start.secondsToNow
         if arguments.has(CommonOptions.json) {
@@ -89,19 +72,6 @@ enum ExportCommand: Command {
 extension ExportCommand {
     private static func exporter(_ arguments: Arguments) throws -> any Exporter.Type {
         try Exporters.named(try arguments.required(format))
-    }
-
-    /// Puts the export there, where an earlier one has made it, or another process is about to.
-    /// - Returns: what was said of it, or with a miss the claim to be held while it is made.
-    private static func take(
-        _ key: CacheKey?, _ format: any Exporter.Type, from cache: Cache?, to output: String
-    ) throws -> (ExportReport?, CacheClaim?) {
-        guard let cache, let key else { return (nil, nil) }
-        return try cache.take(key) {
-            let kept = try cache.place(exported: key, at: output, as: format.output, provenance: format.provenance)
-            guard case .success(let document) = kept else { return nil }
-            return try ExportReport(document, file: output)
-        }
     }
 }
 

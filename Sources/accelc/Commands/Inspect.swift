@@ -23,7 +23,7 @@ enum InspectCommand: Command {
         "check", .flag, "of a package or a Core ML package: read every byte and compare it with its digest")
     static let positionals = [file]
     static let options = [
-        configuration, ConversionRequest.ignoredFields, shape, tensors, graph, plan, operators, check,
+        configuration, ConversionArguments.ignoredFields, shape, tensors, graph, plan, operators, check,
         CommonOptions.json,
     ]
 
@@ -40,7 +40,8 @@ enum InspectCommand: Command {
         let kind = PathKind.ofPackage(path)
         if kind == .package {
             try arguments.refuse(
-                [configuration, ConversionRequest.ignoredFields, shape, tensors], "\(path) is a package", for: "models")
+                [configuration, ConversionArguments.ignoredFields, shape, tensors], "\(path) is a package",
+                for: "models")
             let package = try AcceleratorPackage(at: path)
             if arguments.has(check) {
                 let progress = console.progress("checking", total: package.manifest.files.count)
@@ -51,7 +52,7 @@ enum InspectCommand: Command {
         }
         if kind == .coreML {
             let reason = "\(path) is a Core ML package"
-            try arguments.refuse([configuration, ConversionRequest.ignoredFields, shape], reason, for: "models")
+            try arguments.refuse([configuration, ConversionArguments.ignoredFields, shape], reason, for: "models")
             try arguments.refuse([graph, plan, operators], reason, for: "packages of accelc")
             let package = try CoreMLPackage(at: path)
             if arguments.has(check), try !package.check() {
@@ -62,7 +63,7 @@ enum InspectCommand: Command {
         try arguments.refuse([graph, plan, operators, check], "\(path) is not a package", for: "packages")
         if Files.kind(of: path) == .file, !path.hasSuffix(".json"), arguments[configuration] == nil {
             try arguments.refuse(
-                [ConversionRequest.ignoredFields, shape, tensors],
+                [ConversionArguments.ignoredFields, shape, tensors],
                 "\(path) is a file without a configuration (--config)", for: "models")
             return Inspection(try SafetensorsFile(path))
         }

@@ -32,8 +32,8 @@ enum VerifyCommand: Command {
         needs: [.option("against")])
     static let positionals = [package]
     static let options = [
-        against, ConversionRequest.configuration.needing([.option("against")]),
-        ConversionRequest.ignoredFields.needing([.option("against")]), inputs, golden, seed, budget, selfTest,
+        against, ConversionArguments.configuration.needing([.option("against")]),
+        ConversionArguments.ignoredFields.needing([.option("against")]), inputs, golden, seed, budget, selfTest,
         report, html,
         CommonOptions.json,
     ]

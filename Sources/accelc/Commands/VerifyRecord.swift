@@ -21,7 +21,7 @@ enum VerifyRecordCommand: Command {
         try package.check()
         let output = try arguments.required(output)
         let count = try RecordedRuns.record(package, on: VerifyCommand.inputSource(arguments), to: output)
-        console.summary("\(output): \(Text.count(count, "run"))")
+        console.summary("\(output): \(Wording.count(count, "run"))")
         return .success
     }
 }

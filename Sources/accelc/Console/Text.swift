@@ -47,18 +47,6 @@ enum Text {
     /// As short as it can be: 0, -1.5.
     static func number(_ value: Double) -> String { Int(exactly: value).map { "\($0)" } ?? "\(value)" }
 
-    /// e.g. `22,713,216`
-    static func grouped(_ number: Int) -> String {
-        var digits = Array(String(number.magnitude))
-        for index in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: index) }
-        return (number < 0 ? "-" : "") + String(digits)
-    }
-
-    /// `1 tensor`, `2 tensors`
-    static func count(_ number: Int, _ noun: String, _ plural: String? = nil) -> String {
-        "\(grouped(number)) \(number == 1 ? noun : plural ?? noun + "s")"
-    }
-
     enum Alignment {
         case left, right
     }

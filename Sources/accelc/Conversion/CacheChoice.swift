@@ -1,11 +1,6 @@
 import AccelByteIO
 import AccelHostTools
-import AccelModelFamilies
 import AccelPackages
-import AccelPlatform
-import AccelPrograms
-import AccelTensors
-import AccelWeightCompression
 
 /// The cache that a command works with.
 enum CacheChoice {
@@ -64,41 +59,12 @@ enum CacheChoice {
     static func report(_ comparison: CacheComparison, _ console: Console) -> ExitStatus {
         let differing = comparison.differing
         guard !differing.isEmpty else {
-            console.note("compared \(Text.count(comparison.count, "result")) with the cache: the same bytes")
+            console.note("compared \(Wording.count(comparison.count, "result")) with the cache: the same bytes")
             return .success
         }
         console.error(
-            "\(differing.count) of \(Text.count(comparison.count, "result")) differ from what the cache has: "
+            "\(differing.count) of \(Wording.count(comparison.count, "result")) differ from what the cache has: "
                 + differing.prefix(5).joined(separator: ", ") + (differing.count > 5 ? ", ..." : ""))
         return .exceeded
-    }
-}
-
-/// What the cache did for a conversion.
-enum CacheOutcome: String {
-    /// There is none, or it was not to be used.
-    case off
-    /// An earlier conversion had made the package.
-    case hit
-    case miss
-}
-
-extension CacheKey {
-    /// Names the package that a request makes of a model.
-    init(_ request: ConversionRequest, _ digests: ModelDigests, _ functions: [FrozenProgram]) {
-        var options: [(name: String, value: String)] = []
-        if let samples = request.samples {
-            options.append((ModelCalibration.calibrate.name, samples.digest.description))
-        }
-        if let budget = request.budget { options.append(("target", budget.text)) }
-        for (option, values) in [
-            (ConversionRequest.ignoredFields, request.ignoredFields),
-            (ConversionRequest.ignoredTensors, request.ignoredTensors),
-        ] where !values.isEmpty {
-            options.append((option.name, values.joined(separator: "\n")))
-        }
-        self.init(
-            sources: digests.sources, parts: request.parts, shapes: functions.map(\.functionName),
-            recipe: request.recipe.json, options: options)
     }
 }

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelConversion
 import AccelPackages
 import AccelPrograms
 
@@ -9,18 +10,20 @@ struct ConversionSummary {
     let path: String
     let coverage: PackageCoverage
     let cache: CacheOutcome
+    let weights: WeightCounts
     let seconds: Double
 
     /// Nobody asked for the shapes: they are the usual ones of the model.
     let hasUsualShapes: Bool
 
     init(
-        of package: AcceleratorPackage, at path: String, cache: CacheOutcome, seconds: Double, hasUsualShapes: Bool
+        of made: ConvertedPackage, at path: String, seconds: Double, hasUsualShapes: Bool
     ) throws {
-        self.package = package
+        package = made.package
         self.path = path
         coverage = try PackageCoverage(of: package)
-        self.cache = cache
+        cache = made.cache
+        weights = made.weights
         self.seconds = seconds
         let isFrozen = package.manifest.functions.contains { !$0.bindings.numbers.isEmpty }
         self.hasUsualShapes = hasUsualShapes && isFrozen
@@ -52,6 +55,7 @@ struct ConversionSummary {
             "remarks": .array(manifest.provenance.remarks.map { .string($0) }),
             "coverage": coverage.json,
             "cache": .string(cache.rawValue),
+            "weights": weights.json,
             "seconds": .number((seconds * 1e6).rounded() / 1e6),
         ]
     }

@@ -14,7 +14,7 @@ extension Inspection {
         parts += [Self.forms(weights), Self.table(allWeights ? weights : matrices)]
         if !plain.isEmpty, plain.count < matrices.count {
             let listed = plain.prefix(3).map(\.name).joined(separator: ", ") + (plain.count > 3 ? ", ..." : "")
-            parts.append("not compressed: \(Text.count(plain.count, "weight")) of two or more axes (\(listed))")
+            parts.append("not compressed: \(Wording.count(plain.count, "weight")) of two or more axes (\(listed))")
         }
         text = parts.joined(separator: "\n\n")
         json = [
@@ -86,7 +86,7 @@ extension Inspection {
     private static func forms(_ weights: [CoreMLWeight]) -> String {
         let rows = Dictionary(grouping: weights, by: \.operation).sorted { $0.key < $1.key }.map { form, weights in
             [
-                form, Text.grouped(weights.count), Text.grouped(weights.reduce(0) { $0 + $1.shape.count }),
+                form, Wording.grouped(weights.count), Wording.grouped(weights.reduce(0) { $0 + $1.shape.count }),
                 Text.bytes(weights.reduce(0) { $0 + $1.storedBits } / 8), Text.decimals(bits(weights), 3),
             ]
         }

@@ -12,7 +12,7 @@ extension Inspection {
         let overview = [
             "\(checkpoint.folder): family \(name)\(classes), \(Self.size(of: survey.parameters))",
             "  weights: \(checkpoint.files.map { Files.name(of: $0.path) }.joined(separator: ", ")), "
-                + "\(Text.count(checkpoint.tensors.count, "tensor")), \(Self.size(of: checkpoint.tensors))",
+                + "\(Wording.count(checkpoint.tensors.count, "tensor")), \(Self.size(of: checkpoint.tensors))",
             "  assets: \(checkpoint.assets.map(\.name).joined(separator: ", "))",
         ]
         var sections = [overview.joined(separator: "\n")]
@@ -46,7 +46,7 @@ extension Inspection {
     }
 
     private static func size(of parameters: ModelSurvey.Parameters) -> String {
-        "\(Text.count(parameters.count, "parameter")), \(Text.bytes(parameters.bytes))"
+        "\(Wording.count(parameters.count, "parameter")), \(Text.bytes(parameters.bytes))"
     }
 
     private static func text(of part: ModelSurvey.Part) -> String {
@@ -66,7 +66,7 @@ extension Inspection {
             }
             lines.append(Text.table(["  dimension", "usually", "at most"], rows, [.left, .left, .left]))
         }
-        let work = part.work.map { ["  \($0.bindings)", Text.grouped($0.multiplyAdds)] }
+        let work = part.work.map { ["  \($0.bindings)", Wording.grouped($0.multiplyAdds)] }
         lines.append(Text.table(["  frozen to", "multiply-adds"], work, [.left, .right]))
         for remark in part.work.flatMap(\.remarks).map({ "  remark: \($0)" }) where !lines.contains(remark) {
             lines.append(remark)

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelConversion
 import AccelPackages
 import AccelPrograms
 import AccelTensors
@@ -71,7 +72,7 @@ extension Inspection {
 
     private static func signature(of function: CompiledFunction) -> String {
         var lines = [
-            "function \(function.name): \(Text.count(function.calls.count, "call")), arena \(Text.bytes(function.arenaBytes))",
+            "function \(function.name): \(Wording.count(function.calls.count, "call")), arena \(Text.bytes(function.arenaBytes))",
             "  role \(function.interface.role)",
         ]
         let interface = function.interface
@@ -96,7 +97,9 @@ extension Inspection {
         }
         return Text.table(
             ["operator", "calls", "multiply-adds"],
-            counts.sorted { $0.key < $1.key }.map { [$0.key, Text.grouped($0.value.0), Text.grouped($0.value.1)] },
+            counts.sorted { $0.key < $1.key }.map {
+                [$0.key, Wording.grouped($0.value.0), Wording.grouped($0.value.1)]
+            },
             [.left, .right, .right])
     }
 

@@ -5,7 +5,7 @@ extension Inspection {
     /// A safetensors file: its tensors in the order of their bytes.
     init(_ file: SafetensorsFile) {
         var lines = [
-            "\(file.path): \(Text.count(file.tensors.count, "tensor")), \(Self.size(of: file.tensors))"
+            "\(file.path): \(Wording.count(file.tensors.count, "tensor")), \(Self.size(of: file.tensors))"
         ]
         lines += file.metadata.map { "  \($0.key): \($0.value)" }
         lines.append(Self.table(of: file.tensors))
@@ -20,7 +20,7 @@ extension Inspection {
     static func size(of tensors: [StoredTensor]) -> String {
         let elements = tensors.reduce(0) { $0 + $1.shape.count }
         let bytes = tensors.reduce(0) { $0 + $1.bytes.count }
-        return "\(Text.grouped(elements)) elements, \(Text.bytes(bytes))"
+        return "\(Wording.grouped(elements)) elements, \(Text.bytes(bytes))"
     }
 
     static func table(of tensors: [StoredTensor]) -> String {

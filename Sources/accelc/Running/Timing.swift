@@ -1,3 +1,4 @@
+import AccelByteIO
 import AccelPlatform
 
 /// How long loading and each run took.
@@ -42,7 +43,7 @@ struct Timing {
     var text: String {
         let figures = [("load", loading), ("best", best), ("median", median)]
         let times = figures.map { "\($0) \(Text.decimals(milliseconds($1), 3)) ms" }.joined(separator: ", ")
-        return "  \(times) of \(Text.count(runs.count, "run")), peak memory \(Text.bytes(Self.peakMemory))"
+        return "  \(times) of \(Wording.count(runs.count, "run")), peak memory \(Text.bytes(Self.peakMemory))"
     }
 
     /// Of a decoder's blocks: the first, which is the prefill, and the others, which are steps; nil when there is but one.

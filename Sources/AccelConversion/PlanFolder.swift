@@ -1,11 +1,10 @@
-import AccelByteIO
+package import AccelByteIO
 import AccelCalibration
-import AccelVerification
 import AccelWeightCompression
 
 /// A plan on disk: `recipe.json` and `statistics.safetensors` make the package again; `front.json` and `report.html`
 /// tell what there was to choose from. It is a draft until `publish`, and gone with this value otherwise.
-final class PlanFolder: Sendable {
+package final class PlanFolder: Sendable {
     private static let front = "front.json"
     private static let others = ["recipe.json", "report.html", "statistics.safetensors"]
     private static let mark = "compression plan"
@@ -20,7 +19,7 @@ final class PlanFolder: Sendable {
     }
 
     /// A folder that holds an earlier plan, as it was written, and nothing else.
-    static let kind = OutputKind.folder("a plan") { path in
+    package static let kind = OutputKind.folder("a plan") { path in
         try OutputKind.foreignMember(of: path, besides: others + [front])
             ?? OutputKind.missingMark(mark, in: "\(path)/\(front)") ?? WrittenDocument.change(of: front, in: path)
     }

@@ -1,18 +1,4 @@
 import AccelByteIO
-import AccelModelFamilies
-import AccelPackages
-import AccelTensors
-
-/// What `cache get`, `explain` and `prewarm` ask for.
-extension CacheKey {
-    /// The package that `convert` would make of a request.
-    static func package(_ request: ConversionRequest, _ cache: Cache, threads: Int) throws -> CacheKey {
-        let checkpoint = try request.checkpoint()
-        let model = try request.model(of: checkpoint, by: Families.matching(checkpoint.configuration))
-        let digests = try ModelDigests(checkpoint, cache: cache, threads: threads)
-        return CacheKey(request, digests, try request.freezing(model.programs))
-    }
-}
 
 /// A list of conversions, one a line: MODEL and options, as `convert` takes them. Quotes keep spaces in a word; what follows
 /// a `#` at the start of a word is a remark.

@@ -1,6 +1,6 @@
 /// The page's style sheet: light, and dark where the reader's system is.
-enum PageStyle {
-    static let text = """
+package enum PageStyle {
+    package static let text = """
         :root { --ground: #ffffff; --panel: #f6f7f9; --ink: #1b1f24; --soft: #5b6570; --rule: #dde1e6;
           --good: #1a7f4b; --bad: #c0322b; --warn: #9a6700; --blue: #2f6fde; --orange: #d9730d; --pale: #c9d6ee; color-scheme: light dark; }
         @media (prefers-color-scheme: dark) { :root { --ground: #14171b; --panel: #1d2126; --ink: #e6e9ed; --soft: #9aa4af;

@@ -1,23 +1,10 @@
 import AccelByteIO
+import AccelConversion
 import AccelPackages
 import AccelTensors
 import AccelWeightCompression
 
-/// What became of each tensor of the checkpoint, as tables and sentences.
-struct PackageCoverage {
-    let entries: [CoverageEntry]
-    let unused: [UnusedTensor]
-
-    init(of package: AcceleratorPackage) throws {
-        let map = try package.sourceMap()
-        self.init(entries: map.coverage, unused: map.unusedTensors)
-    }
-
-    init(entries: [CoverageEntry], unused: [UnusedTensor]) {
-        self.entries = entries
-        self.unused = unused
-    }
-
+extension PackageCoverage {
     /// A row for each scheme.
     var schemes: String {
         let codecs = Dictionary(grouping: entries) { $0.tensor.codec.values.request }
@@ -36,7 +23,7 @@ struct PackageCoverage {
         var distortion = Distortion()
         for entry in entries { distortion.merge(entry.distortion) }
         return [
-            Text.grouped(entries.count), Text.grouped(weights), Text.bytes(bytes),
+            Wording.grouped(entries.count), Wording.grouped(weights), Text.bytes(bytes),
             Text.decimals(weights == 0 ? 0 : Double(bytes * 8) / Double(weights), 3),
             distortion.squaredError == 0 ? "exact" : Text.decimals(distortion.sqnr, 1),
         ]
@@ -55,36 +42,6 @@ struct PackageCoverage {
                     Text.decimals(tensor.bitsPerWeight, 3), sqnr, entry.readers.joined(separator: ", "),
                 ]
             }, [.left, .left, .left, .left, .right, .right, .left])
-    }
-
-    /// A sentence for each reason why tensors stay out, or as they are where the scheme was meant for them.
-    var warnings: [String] {
-        Self.sentences(kept { $0.tensor.shape.hasOutputChannels }, Self.keptAsIs)
-            + Self.sentences(unused.map { (name: $0.name, reason: $0.reason) }, Self.notUsed)
-    }
-
-    /// The same for those that stay as they are by design.
-    var remarks: [String] { Self.sentences(kept { !$0.tensor.shape.hasOutputChannels }, Self.keptByDesign) }
-
-    private func kept(where isIncluded: (CoverageEntry) -> Bool) -> [(name: String, reason: String)] {
-        entries.filter(isIncluded).compactMap { entry in
-            entry.reason.map { (name: entry.tensor.name, reason: $0) }
-        }
-    }
-
-    static let keptAsIs = "not stored as the recipe says"
-    static let keptByDesign = "as in the checkpoint, by design"
-    static let notUsed = "not used"
-
-    /// One for each reason.
-    static func sentences(_ tensors: [(name: String, reason: String)], _ what: String) -> [String] {
-        let byReason = Dictionary(grouping: tensors, by: \.reason).sorted { $0.key < $1.key }
-        return byReason.map { reason, tensors in
-            let names = tensors.map(\.name).sorted()
-            let listed = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", ..." : "")
-            return
-                "\(Text.count(names.count, "tensor")) \(names.count == 1 ? "is" : "are") \(what): \(reason) (\(listed))"
-        }
     }
 
     var json: JSON {

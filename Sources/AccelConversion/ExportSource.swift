@@ -6,21 +6,21 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// What `export` takes a model from.
+/// What an export takes a model from.
 enum ExportSource {
     case package(AcceleratorPackage)
     case model(RequestedModel, digests: ModelDigests)
 
-    /// - Throws: `RequestError` for options that a package has settled.
-    init(_ request: ConversionRequest, _ arguments: Arguments, cache: Cache?, threads: Int) throws {
+    /// - Throws: `RequestError` for choices that a package has settled.
+    init(_ request: Conversion, _ settings: ConversionSettings) throws {
         guard AcceleratorPackage.looksLikePackage(at: request.model) else {
-            let model = try RequestedModel(request, threads: threads)
-            self = .model(model, digests: try ModelDigests(model.checkpoint, cache: cache, threads: threads))
+            let model = try RequestedModel(request, writing: nil, settings)
+            self = .model(
+                model, digests: try ModelDigests(model.checkpoint, cache: settings.cache, threads: settings.threads))
             return
         }
-        let settled = ConversionRequest.options.filter(arguments.has)
-        if let option = settled.first {
-            throw RequestError("\(request.model) is a package, which settles --\(option.name): leave it out")
+        if let choice = request.choicesOfModel.first {
+            throw RequestError("\(request.model) is a package, which settles \(choice): leave it out")
         }
         self = .package(try AcceleratorPackage(at: request.model))
     }
@@ -49,16 +49,16 @@ enum ExportSource {
         switch self {
         case .package(let package): return CacheKey(exporting: package.digest, as: format, choices: choices)
         case .model(let model, let digests):
-            guard model.request.budget == nil else { return nil }
+            guard model.request.target == nil else { return nil }
             return CacheKey(
-                exporting: CacheKey(model.request, digests, model.functions), as: format, choices: choices)
+                exporting: model.request.key(digests, by: model.family, model.functions), as: format, choices: choices)
         }
     }
 
     /// The functions, with weights as the package has them, or compressed as asked for unless the format cannot express
     /// them; and the plan by which they were chosen, to be published with the export.
     func model(
-        for exporter: any Exporter, _ arguments: Arguments, _ console: Console, cache: Cache?, output: String
+        for exporter: any Exporter, _ settings: ConversionSettings, output: String, emit: (ConversionEvent) -> Void
     ) throws -> (model: ExportedModel, plan: PlanFolder?) {
         switch self {
         case .package(let package):
@@ -74,22 +74,22 @@ enum ExportSource {
                     + Self.note(package.manifest.provenance.ignoredTensors))
             return (exported, nil)
         case .model(var model, let digests):
-            try model.meetTarget(writingPlanTo: arguments[BudgetRequest.plan])
-            model.choice?.tell(console)
+            try model.meetTarget(writingPlanTo: settings.planFolder ?? "\(output).plan")
+            model.choice?.events.forEach(emit)
             guard model.plan.allSatisfy({ $0.choice.codec.method != .awq }) else {
                 throw Self.scaledChannels(model.request.model)
             }
             let plain = try exporter.check(model.functions, model.plan)
             try model.leavePlain(Array(plain.keys))
             let kept = KeptTensors(
-                cache: cache, digests: digests, output: output, model: model.request.model, threads: console.threads)
-            let memory = model.statistics(in: cache, digests)
+                cache: settings.cache, digests: digests, output: output, model: model.request.model,
+                threads: settings.threads)
+            let memory = model.statistics(in: settings.cache, digests)
             let compressed = try model.compressed(
-                keptIn: kept, remembering: memory, digests: digests,
-                progress: console.progress("compressing", total: model.plan.count))
+                keptIn: kept, remembering: memory, digests: digests, emit: emit)
             try model.finish(digests, memory)
             let exported = ExportedModel(
-                program: compressed, family: type(of: model.family).modelTypes.first ?? "",
+                program: compressed, family: type(of: model.family).name,
                 provenance: Self.provenance(
                     model.recipe.json, model.functions.map(\.functionName), digests.sources)
                     + Self.note(model.request.ignoredTensors),
@@ -118,5 +118,16 @@ enum ExportSource {
         RequestError(
             "\(subject): method=awq stores weights with channels scaled, and only packages of accelc say by what; "
                 + "for an export choose method=gptq")
+    }
+}
+
+extension Conversion {
+    /// What is chosen here that a package has settled, by name; of the recipe that cannot be told.
+    fileprivate var choicesOfModel: [String] {
+        [
+            ("parts", !parts.isEmpty), ("shapes", !takesUsualShapes), ("a target", target != nil),
+            ("samples", samples != nil), ("a configuration", configuration != nil),
+            ("ignored fields", !ignoredFields.isEmpty), ("ignored tensors", !ignoredTensors.isEmpty),
+        ].filter(\.1).map(\.0)
     }
 }

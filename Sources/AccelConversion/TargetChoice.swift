@@ -17,10 +17,8 @@ struct TargetChoice {
         pinned = rules.map { ($0.source.name, $0.choice.codec.specification) }
     }
 
-    func tell(_ console: Console) {
-        console.note(summary)
-        lines.forEach(console.detail)
-    }
+    /// The choice in a note, and each weight's in a remark.
+    var events: [ConversionEvent] { [.note(summary)] + lines.map(ConversionEvent.remark) }
 
     /// In one sentence, by scheme.
     var summary: String {
@@ -28,7 +26,7 @@ struct TargetChoice {
             ($1.value.count, $0.key) < ($0.value.count, $1.key)
         }
         let schemes = counts.map { "\($0.key) for \($0.value.count)" }.joined(separator: ", ")
-        let rules = pinned.isEmpty ? "" : "; \(Text.count(pinned.count, "tensor")) as rules of the recipe say"
+        let rules = pinned.isEmpty ? "" : "; \(Wording.count(pinned.count, "tensor")) as rules of the recipe say"
         return "target \(target): chose \(schemes)\(rules)"
     }
 

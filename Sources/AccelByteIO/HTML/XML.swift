@@ -1,8 +1,6 @@
-import AccelByteIO
-
 /// Text for HTML and SVG. Names come from files: everything that is not markup of ours goes through `escaped`.
-enum XML {
-    static func escaped(_ text: String) -> String {
+package enum XML {
+    package static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -20,14 +18,15 @@ enum XML {
     }
 
     /// A coordinate: at most two digits after the point.
-    static func number(_ value: Double) -> String {
+    package static func number(_ value: Double) -> String {
         guard value.isFinite else { return "0" }
         let text = NumberText.fixed(value, digits: 2)
         let trimmed = text.reversed().drop { $0 == "0" }.drop { $0 == "." }.reversed()
         return trimmed.isEmpty || String(trimmed) == "-0" ? "0" : String(trimmed)
     }
 
-    static func element(_ name: String, _ attributes: [(String, String)] = [], _ content: String = "") -> String {
+    package static func element(_ name: String, _ attributes: [(String, String)] = [], _ content: String = "") -> String
+    {
         let list = attributes.map { " \($0)=\"\(escaped($1))\"" }.joined()
         return content.isEmpty ? "<\(name)\(list)/>" : "<\(name)\(list)>\(content)</\(name)>"
     }

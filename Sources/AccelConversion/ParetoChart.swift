@@ -1,22 +1,24 @@
+import AccelByteIO
+
 /// Bits a weight against SQNR for the choices that a target had: estimates as a line, measurements as dots.
-public struct ParetoChart: Sendable {
-    public struct Point: Sendable {
-        public let bits: Double
-        public let sqnr: Double
-        public let isMeasured: Bool
-        public init(bits: Double, sqnr: Double, isMeasured: Bool) {
+package struct ParetoChart: Sendable {
+    package struct Point: Sendable {
+        package let bits: Double
+        package let sqnr: Double
+        package let isMeasured: Bool
+        package init(bits: Double, sqnr: Double, isMeasured: Bool) {
             (self.bits, self.sqnr, self.isMeasured) = (bits, sqnr, isMeasured)
         }
     }
     private let points: [Point]
     private let chosen: Point
 
-    public init(points: [Point], chosen: (bits: Double, sqnr: Double)) {
+    package init(points: [Point], chosen: (bits: Double, sqnr: Double)) {
         self.points = points.filter { $0.bits.isFinite && $0.sqnr.isFinite }
         self.chosen = Point(bits: chosen.bits, sqnr: chosen.sqnr, isMeasured: true)
     }
 
-    public var svg: String {
+    package var svg: String {
         let values = points.map(\.sqnr) + [chosen.sqnr, 0]
         let low = ((values.min() ?? 0) / 10).rounded(.down) * 10
         let high = max(low + 20, ((values.max() ?? 0) / 10).rounded(.up) * 10)
@@ -60,7 +62,7 @@ public struct ParetoChart: Sendable {
     }
 
     /// A page of its own, without references to anything outside of it.
-    public func page(title: String) -> String {
+    package func page(title: String) -> String {
         """
         <!DOCTYPE html>
         <html lang="en"><head><meta charset="utf-8"><title>\(XML.escaped(title))</title><style>\(PageStyle.text)</style></head>

@@ -9,7 +9,7 @@ import AccelWeightCompression
 /// The model that a request names, frozen as it asks, and how its weights are to be stored: what commands that convert
 /// begin with.
 struct RequestedModel {
-    let request: ConversionRequest
+    let request: Conversion
     let checkpoint: Checkpoint
     let family: any ModelFamily
     let model: FamilyModel
@@ -26,18 +26,22 @@ struct RequestedModel {
     private(set) var choice: TargetChoice?
     /// The choice as a folder, to be published with what is made by it.
     private(set) var planFolder: PlanFolder?
-    private let threads: Int
+    private let settings: ConversionSettings
 
-    init(_ request: ConversionRequest, threads: Int) throws {
+    /// - Parameter output: where the package goes; nil for an export, which has its outputs among the request's.
+    init(_ request: Conversion, writing output: PackageOutput?, _ settings: ConversionSettings) throws {
         self.request = request
-        self.threads = threads
+        self.settings = settings
+        try settings.cancellation.check()
         checkpoint = try request.checkpoint()
         family = try Families.matching(checkpoint.configuration)
         model = try request.model(of: checkpoint, by: family)
-        try request.outputs.requireApart(fromSources: checkpoint.reader.sources.map(\.path))
+        let written = output.map { [NamedPath(name: "the package", path: $0.path)] } ?? []
+        try (request.outputs.isEmpty ? written : request.outputs)
+            .requireApart(fromSources: checkpoint.reader.sources.map(\.path))
         functions = try request.freezing(model.programs)
         calibration = try ModelCalibration(
-            request, parts: model.programs, plan: request.recipe.plan(for: functions), threads: threads)
+            request, parts: model.programs, plan: request.recipe.plan(for: functions), threads: settings.threads)
         recipe = calibration.resolving(request.recipe)
         warnings = checkpoint.remarks + model.remarks + (try request.check(model.unused, recipe.plan(for: functions)))
     }
@@ -45,11 +49,23 @@ struct RequestedModel {
     /// How each weight will be stored.
     var plan: [PlannedWeight] { recipe.plan(for: functions) }
 
+    /// The weights that can be stored each by itself, with the digest of what their codecs are told of their inputs, and
+    /// how many others there are: those wait for the weights before them, or for a run over samples.
+    var independent: (weights: [(weight: PlannedWeight, statistics: Digest?)], others: Int) {
+        let plan = plan
+        let weights: [(PlannedWeight, Digest?)] = plan.compactMap { weight in
+            guard weight.choice.codec.method.isToldOfInputs else { return (weight, nil) }
+            return calibration.known(of: weight.source.name).map { (weight, $0.digest) }
+        }
+        return (weights, plan.count - weights.count)
+    }
+
     /// Where the request has a target: chooses the scheme of each weight, and makes a draft of the folder that says so.
-    mutating func meetTarget(writingPlanTo folder: String?) throws {
-        guard let budget = request.budget, let folder else { return }
+    mutating func meetTarget(writingPlanTo folder: String) throws {
+        guard let target = request.target else { return }
+        try settings.cancellation.check()
         let draft = try PlanFolder(folder)
-        (recipe, calibration, choice) = try budget.solve(recipe, functions, calibration, in: draft)
+        (recipe, calibration, choice) = try target.solve(recipe, functions, calibration, in: draft)
         planFolder = draft
     }
 
@@ -72,7 +88,8 @@ struct RequestedModel {
     /// Where statistics are kept by the model's files; nil where fields are ignored, of which these do not tell.
     func statistics(in cache: Cache?, _ digests: ModelDigests) -> KeptStatistics? {
         guard request.ignoredFields.isEmpty else { return nil }
-        return KeptStatistics(cache, digests, samples: request.samples, model: request.model)
+        return KeptStatistics(
+            cache, digests, samples: request.samples, family: type(of: family).versionedName, model: request.model)
     }
 
     /// Compresses every weight, but for those that are kept from before.
@@ -80,24 +97,48 @@ struct RequestedModel {
     ///   - memory: where statistics are kept, and those of before are found.
     ///   - digests: of the model's files; those that nothing depended on yet are computed beside this.
     func compressed(
-        keptIn kept: KeptTensors, remembering memory: KeptStatistics?, digests: ModelDigests, progress: ProgressBar
+        keptIn kept: KeptTensors, remembering memory: KeptStatistics?, digests: ModelDigests,
+        emit: (ConversionEvent) -> Void
     ) throws -> CompressedProgram {
-        let plan = plan
+        CompressedProgram(
+            functions: functions,
+            weights: try compressed(plan, keptIn: kept, remembering: memory, digests: digests, emit: emit))
+    }
+
+    /// Compresses some of the weights.
+    func compressed(
+        _ plan: [PlannedWeight], keptIn kept: KeptTensors, remembering memory: KeptStatistics?, digests: ModelDigests,
+        emit: (ConversionEvent) -> Void
+    ) throws -> [CompressedWeight] {
+        let (threads, cancellation) = (settings.threads, settings.cancellation)
+        emit(.stage("compressing", total: plan.count))
+        var done = 0
+        func progress(_ source: StoredTensor, isFound: Bool) {
+            let outcome: CacheOutcome = isFound ? .hit : settings.cache == nil ? .off : .miss
+            emit(ConversionEvent(.weight, source.name, done: done, total: plan.count, cache: outcome))
+            done += 1
+        }
         kept.prefetch(plan.map { ($0.source, $0.choice.codec) })
-        let (compressed, _) = try Parallel.alongside(
+        let (weights, _) = try Parallel.alongside(
             threads: threads, { try digests.complete(except: plan.map(\.source)) }
         ) {
-            try recipe.compressing(
-                functions, threads: threads, stored: kept.stored, reading: kept.reading, store: kept.store,
+            try plan.compressing(
+                threads: threads, stored: kept.stored,
+                reading: {
+                    try cancellation.check()
+                    return try kept.reading($0, threads: $1)
+                },
+                store: kept.store,
                 calibrating: { plan, stored in
                     try calibration.compressing(plan, stored: stored, keptIn: kept, memory: memory) {
-                        progress.step($0.name)
+                        try cancellation.check()
+                        progress($0, isFound: $1)
                     }
                 },
-                progress: { progress.step($0.name) })
+                progress: progress)
         }
         try digests.complete()
-        return compressed
+        return weights
     }
 
     /// Checks that the files are those whose digests are known, and lets others find what samples told.

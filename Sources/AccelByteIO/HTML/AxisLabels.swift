@@ -1,20 +1,20 @@
 /// Which labels of an axis are printed, so that none overlaps its neighbour.
-enum AxisLabels {
+package enum AxisLabels {
     /// Units between neighbours.
-    static let gap = 6.0
+    package static let gap = 6.0
 
     /// The most units that a label of the class `axis` takes: digits of DejaVu Sans, the widest of the page's fonts, are
     /// 0.64 em, and 1 em is 11 units.
-    static func width(of text: String) -> Double { Double(text.count) * 7.1 }
+    package static func width(of text: String) -> Double { Double(text.count) * 7.1 }
 
     /// The horizontal range of a label that is centred at `center`.
-    static func range(of text: String, at center: Double) -> ClosedRange<Double> {
+    package static func range(of text: String, at center: Double) -> ClosedRange<Double> {
         let half = width(of: text) / 2
         return center - half...center + half
     }
 
     /// 1, 2 or 5 times a power of ten: the least step that marks `span` at most `count` times.
-    static func step(spanning span: Double, atMost count: Int) -> Double {
+    package static func step(spanning span: Double, atMost count: Int) -> Double {
         var power = 1.0
         while power < 1e12 {
             for factor in [1.0, 2, 5] where span / (power * factor) <= Double(max(count, 1)) { return power * factor }
@@ -29,7 +29,7 @@ enum AxisLabels {
     ///   - exponents: of each slot in order, ascending by one; nil only for the first.
     ///   - center: of a slot.
     ///   - width: the width of the picture, which labels do not leave.
-    static func decades(
+    package static func decades(
         _ exponents: [Int?], center: (Int) -> Double, width: Double, text: (Int?) -> String
     ) -> [Int] {
         func box(_ place: Int) -> ClosedRange<Double> { range(of: text(exponents[place]), at: center(place)) }

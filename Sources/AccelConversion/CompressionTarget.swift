@@ -1,72 +1,36 @@
 import AccelByteIO
-import AccelCalibration
+package import AccelCalibration
 import AccelPrograms
 import AccelTensors
-import AccelWeightCompression
+package import AccelWeightCompression
 
-/// A target for the size or the accuracy of a package's weights.
-struct BudgetRequest {
-    static let size = Option(
-        "target-size", .text("SIZE"),
-        "choose schemes weight by weight, for those that no rule of the recipe fits, so that all stored weights take at "
-            + "most so many bytes, e.g. 12MB",
-        affectsOutput: true, excludes: ["target-bits", "min-sqnr", "compress"])
-    static let bits = Option(
-        "target-bits", .text("BITS"), "the same for so many bits a weight, on average over those to choose for",
-        affectsOutput: true, excludes: ["min-sqnr", "compress"])
-    static let sqnr = Option(
-        "min-sqnr", .text("DB"), "the smallest weights whose outputs over the samples have at least so many dB",
-        affectsOutput: true, excludes: ["compress"])
-    static let plan = Option(
-        "plan", .output("DIR") { _ in PlanFolder.kind },
-        "where the choice is written: a recipe that makes the same package without samples, its statistics, and all "
-            + "that was measured (default: OUT.plan)",
-        needs: [.option("target-size"), .option("target-bits"), .option("min-sqnr")],
-        implied: { arguments in
-            guard [size, bits, sqnr].contains(where: arguments.has) else { return nil }
-            return arguments[PackageOutput.output].map { "\(Files.trimmingSlashes($0)).plan" }
-        })
-    static let options = [size, bits, sqnr, plan]
-
-    enum Target {
-        case bytes(Int)
-        case bits(Double)
-        case sqnr(Double)
-    }
-    let target: Target
+/// A target for the size or the accuracy of a package's weights. Schemes are chosen weight by weight, for those that no
+/// rule of the recipe fits.
+public struct CompressionTarget: Sendable {
+    let goal: BudgetGoal
+    /// As the cache's key, plans and sentences have it, e.g. `size 12MB`.
     let text: String
 
-    /// nil: there is no target.
-    init?(_ arguments: Arguments) throws {
-        func number(_ option: Option, _ text: String) throws -> Double {
-            guard let number = Double(text), number.isFinite, number > 0 else {
-                throw RequestError("--\(option.name) \(text): expected a number above 0")
-            }
-            return number
-        }
-        if let text = arguments[Self.size] {
-            let units: [(String, Double)] = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1), ("", 1)]
-            let unit = units.first { text.hasSuffix($0.0) } ?? ("", 1)
-            let bytes = try number(Self.size, String(text.dropLast(unit.0.count))) * unit.1
-            guard bytes < 1e18 else { throw RequestError("--target-size \(text) is too large") }
-            target = .bytes(Int(bytes))
-            self.text = "size \(text)"
-        } else if let text = arguments[Self.bits] {
-            target = .bits(try number(Self.bits, text))
-            self.text = "bits \(text)"
-        } else if let text = arguments[Self.sqnr] {
-            target = .sqnr(try number(Self.sqnr, text))
-            self.text = "sqnr \(text)"
-        } else {
-            return nil
-        }
+    package init(_ goal: BudgetGoal, text: String) { (self.goal, self.text) = (goal, text) }
+
+    /// All stored weights take at most so many bytes.
+    public static func bytes(_ count: Int) -> CompressionTarget {
+        CompressionTarget(.bytes(count), text: "size \(count)")
+    }
+    /// At most so many bits a weight, on average over those to choose for.
+    public static func bitsPerWeight(_ bits: Double) -> CompressionTarget {
+        CompressionTarget(.bits(bits), text: "bits \(bits)")
+    }
+    /// The smallest weights whose outputs over the samples have at least so many dB.
+    public static func sqnr(_ decibels: Double) -> CompressionTarget {
+        CompressionTarget(.sqnr(decibels), text: "sqnr \(decibels)")
     }
 
     /// What the target may choose from fits a weight that this one fits.
     private static func anyScheme() throws -> any WeightCodec { try Codecs.codec("palette:bits=4") }
 
     /// The recipe where the request has none: all weights are free.
-    static func freeRecipe() throws -> Recipe { Recipe(default: try anyScheme()) }
+    package static func freeRecipe() throws -> Recipe { Recipe(default: try anyScheme()) }
 
     /// Chooses schemes for the weights that no rule of `recipe` fits; the others stay as it says, and count.
     /// - Parameter folder: gets the plan, and is not published.
@@ -99,7 +63,7 @@ struct BudgetRequest {
         }
         let givenBytes = stored.reduce(0) { $0 + $1.byteCount } + pinned.reduce(0) { $0 + $1.byteCount }
         let goal: BudgetGoal
-        switch target {
+        switch self.goal {
         case .bytes(let bytes):
             guard givenBytes < bytes else {
                 throw RequestError(

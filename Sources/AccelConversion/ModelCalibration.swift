@@ -7,11 +7,6 @@ import AccelWeightCompression
 
 /// What a conversion knows of the inputs of weights: samples to run the model over, or statistics of an earlier run.
 struct ModelCalibration {
-    static let calibrate = Option(
-        "calibrate", .input("FILE"),
-        "sample inputs (safetensors), for targets and for schemes with method=weighted, gptq or awq: the inputs of "
-            + "every weight are seen in a run over them", affectsOutput: true, takes: [.tensors])
-
     private(set) var samples: [CalibrationSamples]
     /// By the weight's name; takes the place of samples.
     private(set) var statistics: [String: ActivationStatistics] = [:]
@@ -19,7 +14,7 @@ struct ModelCalibration {
 
     /// - Parameter plan: every weight, as the request's recipe stores it.
     /// - Throws: `RequestError` when a weight or a target wants samples and there are none, or the other way round.
-    init(_ request: ConversionRequest, parts: [Program], plan: [PlannedWeight], threads: Int) throws {
+    init(_ request: Conversion, parts: [Program], plan: [PlannedWeight], threads: Int) throws {
         self.threads = threads
         let recipe = request.recipe
         let multiplied = parts.reduce(into: Set<String>()) { $0.formUnion($1.multipliedWeights) }
@@ -28,7 +23,7 @@ struct ModelCalibration {
         }
         guard let file = request.samples else {
             samples = []
-            if request.budget != nil {
+            if request.target != nil {
                 throw RequestError("a target is measured on samples; give some with --calibrate FILE")
             } else if let reference = recipe.statistics {
                 statistics = try Self.statistics(reference, besides: request.recipeFile, threads: threads)
@@ -44,7 +39,7 @@ struct ModelCalibration {
                 "the recipe \(request.recipeFile ?? "") has statistics of its own (\(reference.file)), which take the place of "
                     + "samples: leave out --calibrate, or the recipe's \"statistics\"")
         }
-        guard isCalibrated || request.budget != nil else {
+        guard isCalibrated || request.target != nil else {
             throw RequestError(
                 recipe.wantsCalibration
                     ? "nothing uses the samples of --calibrate \(file.path): the recipe's rules leave no matrix that is multiplied "
@@ -107,15 +102,19 @@ struct ModelCalibration {
         return search
     }
 
+    /// What is known of a weight's inputs without a run over samples.
+    func known(of weight: String) -> ActivationStatistics? { samples.isEmpty ? statistics[weight] : nil }
+
     /// Makes the weights whose codecs want to know their inputs.
     func compressing(
         _ plan: [PlannedWeight], stored: [CompressedTensor], keptIn kept: KeptTensors,
-        memory: (any StatisticsMemory)?, progress: (StoredTensor) throws -> Void
+        memory: (any StatisticsMemory)?, progress: (StoredTensor, _ isFound: Bool) throws -> Void
     ) throws -> [String: CompressedWeight] {
+        // By name, what is in the cache already.
+        var found: [String: CodecOptionValues] = [:]
         func compress(
             _ weight: PlannedWeight, _ statistics: ActivationStatistics
         ) throws -> (CompressedTensor, Distortion) {
-            try progress(weight.source)
             let (digest, codec) = (statistics.digest, weight.choice.codec)
             guard statistics.columns == weight.source.shape.columns else {
                 throw weight.source.error(
@@ -123,12 +122,18 @@ struct ModelCalibration {
             }
             // Whether gptq gives way is for these statistics to say, whether weighted does for the whole model's outputs.
             for codec in codec.method == .gptq ? [codec, codec.dataFree] : [codec] {
-                if let known = try kept.stored(weight.source, codec, digest) { return known }
+                if let known = try kept.stored(weight.source, codec, digest) {
+                    try progress(weight.source, true)
+                    found[weight.source.name] = known.0.codec.values
+                    return known
+                }
             }
+            try progress(weight.source, false)
             return try CompressedTensor.compressing(
                 kept.reading(weight.source, threads: threads), with: codec, judgedBy: statistics, threads: threads)
         }
         func keep(_ weight: PlannedWeight, _ made: SequentialCompression.Result) throws -> CompressedTensor {
+            if found[weight.source.name] == made.tensor.codec.values { return made.tensor }
             let isPlain = weight.choice.codec.method == .weighted && made.tensor.codec.method == .nearest
             return try kept.store(
                 weight.source, made.tensor, made.distortion, isPlain ? nil : made.statistics.digest)

@@ -1,0 +1,32 @@
+import AccelModelFamilies
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+extension PackageContents {
+    /// What a conversion has made, and where it comes from.
+    init(
+        _ graph: ModelGraph, of compressed: CompressedProgram, from source: RequestedModel, digests: ModelDigests
+    ) {
+        let (model, origins) = (source.model, source.model.origins)
+        self.init(
+            graph: graph,
+            coverage: compressed.weights.map { weight in
+                var entry = CoverageEntry(weight)
+                entry.scaling = source.scalings[weight.tensor.name]
+                entry.reason = entry.reason ?? source.unscaled[weight.tensor.name]
+                entry.derivation = origins.derivations[weight.tensor.name]
+                entry.copies = origins.copies[weight.tensor.name] ?? []
+                return entry
+            },
+            unusedTensors: model.unused.map { UnusedTensor(name: $0.name, reason: $0.reason) },
+            keptTensors: origins.kept,
+            provenance: Provenance(
+                sources: digests.sources, family: type(of: source.family).name,
+                familyVersion: type(of: source.family).version, parts: model.recordedParts(of: source.family),
+                recipe: source.recipe.json, shapes: compressed.functions.map(\.bindings.description),
+                remarks: compressed.functions.remarks + model.remarks, ignoredTensors: model.ignoredTensors),
+            assets: source.checkpoint.assets.map { Asset(name: $0.name, content: $0.content) })
+    }
+}

@@ -1,0 +1,50 @@
+import AccelByteIO
+package import AccelPackages
+import AccelTensors
+import AccelWeightCompression
+
+/// What became of each tensor of the checkpoint, in sentences.
+package struct PackageCoverage {
+    package let entries: [CoverageEntry]
+    package let unused: [UnusedTensor]
+
+    package init(of package: AcceleratorPackage) throws {
+        let map = try package.sourceMap()
+        self.init(entries: map.coverage, unused: map.unusedTensors)
+    }
+
+    package init(entries: [CoverageEntry], unused: [UnusedTensor]) {
+        self.entries = entries
+        self.unused = unused
+    }
+
+    /// A sentence for each reason why tensors stay out, or as they are where the scheme was meant for them.
+    package var warnings: [String] {
+        Self.sentences(kept { $0.tensor.shape.hasOutputChannels }, Self.keptAsIs)
+            + Self.sentences(unused.map { (name: $0.name, reason: $0.reason) }, Self.notUsed)
+    }
+
+    /// The same for those that stay as they are by design.
+    package var remarks: [String] { Self.sentences(kept { !$0.tensor.shape.hasOutputChannels }, Self.keptByDesign) }
+
+    private func kept(where isIncluded: (CoverageEntry) -> Bool) -> [(name: String, reason: String)] {
+        entries.filter(isIncluded).compactMap { entry in
+            entry.reason.map { (name: entry.tensor.name, reason: $0) }
+        }
+    }
+
+    static let keptAsIs = "not stored as the recipe says"
+    static let keptByDesign = "as in the checkpoint, by design"
+    static let notUsed = "not used"
+
+    /// One for each reason.
+    static func sentences(_ tensors: [(name: String, reason: String)], _ what: String) -> [String] {
+        let byReason = Dictionary(grouping: tensors, by: \.reason).sorted { $0.key < $1.key }
+        return byReason.map { reason, tensors in
+            let names = tensors.map(\.name).sorted()
+            let listed = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", ..." : "")
+            return
+                "\(Wording.count(names.count, "tensor")) \(names.count == 1 ? "is" : "are") \(what): \(reason) (\(listed))"
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import AccelByteIO
+import AccelPackages
+
+/// A destination with its path known: where a package is made, stored and published.
+struct PackageOutput: CachedResult {
+    let path: String
+    let form: PackageDestination.Form
+    /// What lists of the cache call the model.
+    let model: String
+
+    /// - Throws: `RequestError` for a package that only the cache is to keep, where there is none that can be written.
+    init(_ destination: PackageDestination, of model: String, in cache: Cache?) throws {
+        self.model = model
+        form = destination.form
+        if let path = destination.path {
+            self.path = path
+        } else {
+            guard let cache else {
+                throw RequestError("there is no cache to keep the package in", status: .unavailable)
+            }
+            path = try cache.workPath()
+        }
+    }
+
+    /// A package that is whole, in a folder that nobody else knows. The folder goes with the draft unless it is committed.
+    struct Draft {
+        let draft: PackageDraft
+        /// With its files mapped.
+        let package: AcceleratorPackage
+
+        init(_ contents: PackageContents, as draft: PackageDraft) throws {
+            self.draft = draft
+            _ = try draft.write(contents)
+            package = try AcceleratorPackage(mapping: draft.folder)
+        }
+    }
+
+    /// Where the package is made.
+    /// - Parameter weights: the names of its weights, sorted.
+    func draft(weights: [String]) throws -> PackageDraft {
+        try form == .folder
+            ? PackageDraft(replacing: path, weights: weights) : PackageDraft(beside: path, weights: weights)
+    }
+
+    func find(_ key: CacheKey, in cache: Cache) throws -> AcceleratorPackage? {
+        let found =
+            switch form {
+            case .folder, .archive: try cache.place(key, at: path, asArchive: form == .archive)
+            case .cached: cache.opened(key)
+            }
+        return try? found.get()
+    }
+
+    func store(_ made: Draft, as key: CacheKey, in cache: Cache) {
+        cache.store(packageAt: made.draft.folder, for: key, model: model)
+    }
+
+    func publish(_ made: Draft) throws -> AcceleratorPackage {
+        switch form {
+        case .folder: try made.draft.commit()
+        case .archive: try PackageWriter.archive(packageAt: made.draft.folder, to: path)
+        case .cached: break
+        }
+        return made.package
+    }
+
+    func digest(of product: AcceleratorPackage) -> Digest? { product.digest }
+    func digest(under key: CacheKey, in cache: Cache) -> Digest? { try? cache.package(for: key).get().package }
+}

@@ -1,0 +1,97 @@
+import AccelByteIO
+import AccelConversion
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// The options that say what a conversion makes of a model. Every command that converts takes them.
+enum ConversionArguments {
+    static let model = Positional(
+        "MODEL",
+        "a folder with config.json and *.safetensors, a .safetensors file with --config, or hf:OWNER/NAME[@REV]",
+        takes: PathKind.models)
+    static let configuration = Option(
+        "config", .input("FILE"), "config.json of a MODEL that is a single file, or in place of the folder's",
+        affectsOutput: true)
+    static let ignoredFields = Option(
+        "ignore-config", .text("KEY"),
+        "read config.json as if it had no field KEY, for a field that is not known and changes nothing "
+            + "(in another file: FILE:KEY)", isRepeatable: true, affectsOutput: true)
+    static let parts = Option(
+        "part", .text("NAME,.."), "the parts of the model to convert; all where this is left out",
+        isRepeatable: true, affectsOutput: true)
+    static let shape = Option(
+        "shape", .text("DIM=N,.."),
+        "numbers for the free dimensions; each one given makes a function of its own, with "
+            + "the weights shared; the model's usual numbers where none is given", isRepeatable: true,
+        affectsOutput: true)
+    static let shapeFrom = Option(
+        "shape-from", .input("FILE"), "numbers for the free dimensions so that the inputs in a safetensors file fit",
+        isRepeatable: true, affectsOutput: true, takes: [.tensors])
+    static let compress = Option(
+        "compress", .text("SPEC"), "how weights are stored; see below", default: "float16", affectsOutput: true,
+        excludes: ["recipe"])
+    static let recipe = Option(
+        "recipe", .input("FILE"), "a JSON file of rules for which weight is stored how (schemas/recipe.schema.json)",
+        affectsOutput: true)
+    static let calibrate = Option(
+        "calibrate", .input("FILE"),
+        "sample inputs (safetensors), for targets and for schemes with method=weighted, gptq or awq: the inputs of "
+            + "every weight are seen in a run over them", affectsOutput: true, takes: [.tensors])
+    static let strict = Option(
+        "strict", .flag,
+        "refuse, instead of warning, when a tensor stays unused, a matrix uncompressed, or a rule of the recipe idle")
+    static let ignoredTensors = Option(
+        "ignore-tensor", .text("GLOB"),
+        "leave out tensors that no function reads, where that would be refused; packages say that they were",
+        isRepeatable: true, affectsOutput: true)
+    static let options =
+        [parts, shape, shapeFrom, compress, recipe, calibrate, configuration, ignoredFields, ignoredTensors, strict]
+        + TargetArguments.options
+
+    /// What the command line asks for, as a value.
+    static func conversion(_ arguments: Arguments) throws -> Conversion {
+        var conversion = Conversion(of: try arguments.required(model), recipe: try recipe(arguments))
+        conversion.configuration = arguments[configuration]
+        conversion.ignoredFields = arguments.all(ignoredFields)
+        conversion.parts = arguments.all(parts).flatMap { $0.split(separator: ",").map(String.init) }
+        conversion.shapes = try arguments.all(shape).map { try ShapeBindings(parsing: $0) }
+        conversion.shapeFiles = arguments.all(shapeFrom)
+        conversion.target = try TargetArguments.target(arguments)
+        if conversion.target != nil, arguments[recipe] == nil { conversion.recipe = try CompressionTarget.freeRecipe() }
+        conversion.recipeFile = arguments[recipe]
+        conversion.samples = try arguments[calibrate].map(SampleFile.init)
+        conversion.ignoredTensors = arguments.all(ignoredTensors)
+        conversion.isStrict = arguments.has(strict)
+        conversion.outputs = arguments.outputs
+        return conversion
+    }
+
+    private static func recipe(_ arguments: Arguments) throws -> Recipe {
+        if let path = arguments[recipe] { return try Recipe(JSONField(try JSON.read(path), file: path)) }
+        return Recipe(default: try Codecs.codec(try arguments.required(compress)))
+    }
+
+    /// The codecs and their options, for help.
+    static var schemes: String {
+        let rows = Codecs.all.flatMap { codec in
+            [("  \(codec.name)\(codec.takesInner ? "+SPEC" : "")", "")]
+                + codec.options.filter { !$0.isFilledIn }.map { option in
+                    let values = option.allowed + (option.free.map { [$0.placeholder] } ?? [])
+                    return (
+                        "    \(option.name)=\(values.joined(separator: "|"))",
+                        "\(option.help) (default: \(option.defaultValue))"
+                    )
+                }
+        }
+        return "SPEC is a scheme with options, as in palette:bits=4,group=16:\n" + HelpPage.table(rows)
+    }
+}
+
+extension Checkpoint {
+    /// Opens a model as the options of a command say.
+    init(model: String, _ arguments: Arguments) throws {
+        self = try Checkpoint(model: model, configuration: arguments[ConversionArguments.configuration])
+            .ignoring(arguments.all(ConversionArguments.ignoredFields))
+    }
+}

@@ -1,0 +1,27 @@
+import AccelConversion
+
+/// Shows what a conversion tells.
+final class ConversionConsole {
+    private let console: Console
+    private var progress: ProgressBar?
+
+    init(_ console: Console) { self.console = console }
+
+    func show(_ event: ConversionEvent) {
+        switch event.kind {
+        case .stage: progress = console.progress(event.text, total: event.total)
+        case .weight: progress?.step(event.text)
+        case .warning: console.warning(event.text)
+        case .remark: console.detail(event.text)
+        default: console.note(event.text)
+        }
+    }
+}
+
+extension ConversionSettings {
+    /// As the options of a command say.
+    init(_ arguments: Arguments, _ console: Console) throws {
+        self.init(cache: try CacheChoice.cache(arguments, console), threads: console.threads)
+        planFolder = arguments[TargetArguments.plan]
+    }
+}

@@ -1,0 +1,28 @@
+import AccelConversion
+import AccelPackages
+import AccelTensors
+
+/// The options that say where a package is written, and in which form.
+enum OutputArguments {
+    static let output = Option(
+        "output", .output("OUT.accelpkg") { isArchive($0) ? .packageArchive : .package },
+        "the package to write (default: MODEL.accelpkg, in the current folder); a package of that name is "
+            + "replaced, anything else is not",
+        short: "o",
+        implied: { arguments in
+            if arguments.has(ConvertCommand.shard) { return nil }
+            return arguments[ConversionArguments.model].flatMap(Checkpoint.name).map {
+                "\($0).accelpkg\(arguments.has(zip) ? ".zip" : "")"
+            }
+        })
+    static let zip = Option("zip", .flag, "write one zip archive instead of a folder; so does an OUT that ends in .zip")
+
+    static func destination(_ arguments: Arguments) throws -> PackageDestination {
+        let path = try arguments.required(output)
+        return isArchive(arguments) ? .archive(path) : .folder(path)
+    }
+
+    private static func isArchive(_ arguments: Arguments) -> Bool {
+        arguments.has(zip) || arguments[output]?.hasSuffix(".zip") == true
+    }
+}

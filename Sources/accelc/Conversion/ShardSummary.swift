@@ -1,0 +1,32 @@
+import AccelByteIO
+import AccelConversion
+
+/// What a share of a conversion tells when it is done.
+struct ShardSummary {
+    private let made: ConvertedShard
+    private let seconds: Double
+
+    init(_ made: ConvertedShard, seconds: Double) { (self.made, self.seconds) = (made, seconds) }
+
+    var text: String {
+        let left =
+            made.left == 0
+            ? "" : "\n\(Wording.count(made.left, "weight")) left for the conversion: their codes depend on calibration"
+        return "shard \(made.shard): \(Wording.grouped(made.ownJobs)) of \(Wording.count(made.jobs, "weight")), "
+            + "\(Text.bytes(made.ownBytes)) of \(Text.bytes(made.bytes)); \(made.weights.made) made, "
+            + "\(made.weights.found) found in the cache, \(Text.decimals(seconds, 2)) s\(left)"
+    }
+
+    var json: JSON {
+        [
+            "shard": .string("\(made.shard)"), "jobs": .integer(Int64(made.ownJobs)),
+            "bytes": .integer(Int64(made.ownBytes)), "all_jobs": .integer(Int64(made.jobs)),
+            "all_bytes": .integer(Int64(made.bytes)), "weights": made.weights.json,
+            "left": .integer(Int64(made.left)), "seconds": .number((seconds * 1e6).rounded() / 1e6),
+        ]
+    }
+}
+
+extension WeightCounts {
+    var json: JSON { ["found": .integer(Int64(found)), "made": .integer(Int64(made))] }
+}

@@ -1,0 +1,52 @@
+import AccelByteIO
+import AccelCalibration
+import AccelConversion
+
+/// The options that give a target for the size or the accuracy of a package's weights.
+enum TargetArguments {
+    static let size = Option(
+        "target-size", .text("SIZE"),
+        "choose schemes weight by weight, for those that no rule of the recipe fits, so that all stored weights take at "
+            + "most so many bytes, e.g. 12MB",
+        affectsOutput: true, excludes: ["target-bits", "min-sqnr", "compress"])
+    static let bits = Option(
+        "target-bits", .text("BITS"), "the same for so many bits a weight, on average over those to choose for",
+        affectsOutput: true, excludes: ["min-sqnr", "compress"])
+    static let sqnr = Option(
+        "min-sqnr", .text("DB"), "the smallest weights whose outputs over the samples have at least so many dB",
+        affectsOutput: true, excludes: ["compress"])
+    static let plan = Option(
+        "plan", .output("DIR") { _ in PlanFolder.kind },
+        "where the choice is written: a recipe that makes the same package without samples, its statistics, and all "
+            + "that was measured (default: OUT.plan)",
+        needs: [.option("target-size"), .option("target-bits"), .option("min-sqnr")],
+        implied: { arguments in
+            guard [size, bits, sqnr].contains(where: arguments.has) else { return nil }
+            return arguments[OutputArguments.output].map { "\(Files.trimmingSlashes($0)).plan" }
+        })
+    static let options = [size, bits, sqnr, plan]
+
+    /// nil: there is no target.
+    static func target(_ arguments: Arguments) throws -> CompressionTarget? {
+        func number(_ option: Option, _ text: String) throws -> Double {
+            guard let number = Double(text), number.isFinite, number > 0 else {
+                throw RequestError("--\(option.name) \(text): expected a number above 0")
+            }
+            return number
+        }
+        if let text = arguments[size] {
+            let units: [(String, Double)] = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1), ("", 1)]
+            let unit = units.first { text.hasSuffix($0.0) } ?? ("", 1)
+            let bytes = try number(size, String(text.dropLast(unit.0.count))) * unit.1
+            guard bytes < 1e18 else { throw RequestError("--target-size \(text) is too large") }
+            return CompressionTarget(.bytes(Int(bytes)), text: "size \(text)")
+        }
+        if let text = arguments[bits] {
+            return CompressionTarget(.bits(try number(bits, text)), text: "bits \(text)")
+        }
+        if let text = arguments[sqnr] {
+            return CompressionTarget(.sqnr(try number(sqnr, text)), text: "sqnr \(text)")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,3 @@
+extension ContinuousClock.Instant {
+    var secondsToNow: Double { (ContinuousClock.now - self) / .seconds(1) }
+}
