@@ -15,7 +15,8 @@ func layer(
     switch kind {
     case .executable:
         return .executableTarget(
-            name: name, dependencies: dependencies, path: name == "CacheTool" ? "Tests/CacheTool" : nil,
+            name: name, dependencies: dependencies,
+            path: ["CacheTool", "AllocationCounter"].contains(name) ? "Tests/\(name)" : nil, exclude: exclude,
             swiftSettings: swiftSettings, linkerSettings: linkerSettings)
     case .test:
         return .testTarget(
@@ -72,6 +73,10 @@ let package = Package(
         .systemLibrary(name: "CAccelZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
 
         layer("TestSupport", over: ["AccelPrograms", "AccelWeightCompression"]),
+        .target(name: "CCounting", path: "Tests/AllocationCounter/Counting"),
+        layer(
+            "AllocationCounter", over: ["AccelCPURuntime", "AccelModelFamilies", "TestSupport", "CCounting"],
+            kind: .executable, exclude: ["Counting"]),
         layer("CacheTool", over: ["AccelPackages", "TestSupport"], kind: .executable),
         layer("CKernelsTests", over: ["CAccelKernels", "TestSupport"], kind: .test),
         layer("ByteIOTests", over: ["AccelByteIO", "TestSupport"], kind: .test),

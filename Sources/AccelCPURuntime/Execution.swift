@@ -28,6 +28,8 @@ extension Bool: ExecutionElement {
 public final class Execution {
     private let executor: Executor
     private let outputs: [OutputPlace]
+    /// Makes outputs contiguous.
+    private let copies: [PlacedStep]
     private var isSet: [Bool]
     public var function: CompiledFunction { executor.function }
 
@@ -51,6 +53,7 @@ public final class Execution {
         self.executor = executor
         isSet = executor.function.inputs.map { _ in false }
         outputs = try executor.outputMemory.map { try Self.place(of: $0, in: executor) }
+        copies = outputs.flatMap(\.steps)
     }
 
     private static func place(of output: OperandMemory, in executor: Executor) throws -> OutputPlace {
@@ -100,16 +103,12 @@ public final class Execution {
     /// - Throws: `RequestError` when an input was never set; `ShapeError` naming the operator for values without meaning
     ///   (an index out of range).
     public func run() throws {
-        if let missing = isSet.firstIndex(of: false) {
-            let port = function.inputs[missing]
+        for index in 0..<isSet.count where !isSet[index] {
+            let port = function.inputs[index]
             throw RequestError("input \"\(port.name)\" of \(function.name) is missing; expected \(port.typeText)")
         }
         executor.memory.arena.user = nil
-        try executor.run()
-        for output in outputs {
-            for step in output.steps { executor.team.run(step) }
-        }
-        executor.team.rest()
+        try executor.run(then: copies)
         executor.memory.arena.user = ObjectIdentifier(self)
     }
 

@@ -23,7 +23,7 @@ public final class Executor {
     /// The same for all calls: an observer may fail after each. Made when there is one.
     private var observedJournal: StateJournal?
     /// How long each call of the last run took, by the call's index.
-    public private(set) var durations: [Duration] = []
+    public private(set) var durations: [Duration]
     /// What preparing took.
     public let preparation: Preparation
 
@@ -64,6 +64,7 @@ public final class Executor {
         let workspace = Workspace(in: arena, after: function.arenaBytes, workers: team.threads)
         let prepared = try PreparedFunction(function, memory, workspace)
         (self.function, self.memory, self.workspace, self.team) = (function, memory, workspace, team)
+        durations = prepared.calls.map { _ in .zero }
         (calls, kernels, outputs) = (prepared.calls, prepared.kernels, prepared.outputs)
         try memory.allocate(arenaBytes: workspace.end)
         journal = try StateJournal(prepared.calls, before: prepared.lastThatMayFail)
@@ -89,14 +90,13 @@ public final class Executor {
         let journal = try observedJournal ?? StateJournal(calls, before: calls.count)
         observedJournal = journal
         defer { team.rest() }
-        durations.removeAll(keepingCapacity: true)
         let clock = ContinuousClock()
         do {
             for index in calls.indices {
                 journal.note(index)
                 let start = clock.now
                 try make(index)
-                durations.append(clock.now - start)
+                durations[index] = clock.now - start
                 try observe(
                     Step(
                         index: index, call: function.calls[index], duration: durations[index],
@@ -112,13 +112,13 @@ public final class Executor {
 
     /// Runs the function on the inputs that it has. A run that fails leaves states as it found them. From the second run
     /// on nothing is allocated, no lock is taken, and helpers are woken at most once.
+    /// - Parameter last: steps that follow the calls.
     /// - Throws: `ShapeError` naming the operator for values without meaning (an index out of range).
-    func run() throws {
+    func run(then last: [PlacedStep] = []) throws {
         defer { team.rest() }
-        durations.removeAll(keepingCapacity: true)
         let clock = ContinuousClock()
         var start = clock.now
-        for index in kernels.indices {
+        for index in 0..<kernels.count {
             do {
                 journal.note(index)
                 try make(index)
@@ -127,9 +127,10 @@ public final class Executor {
                 throw error
             }
             let end = clock.now
-            durations.append(end - start)
+            durations[index] = end - start
             start = end
         }
+        for index in 0..<last.count { team.run(last[index]) }
         journal.forget()
     }
 

@@ -35,6 +35,9 @@ public final class Session {
         return executor
     }
 
+    /// Bytes of the arena: what the largest function that is ready needs, scratch memory included.
+    public var arenaBytes: Int { arena.byteCount }
+
     /// An execution of a function, for runs on memory of the caller's. It shares states and arena with the session's other
     /// functions.
     /// - Throws: as `Executor` does.

@@ -7,7 +7,11 @@ public struct Shape: Hashable, Sendable, ExpressibleByArrayLiteral, CustomString
 
     public var rank: Int { dimensions.count }
     /// The number of elements: 1 for a scalar.
-    public var count: Int { dimensions.reduce(1, *) }
+    public var count: Int {
+        var product = 1
+        for axis in 0..<rank { product *= dimensions[axis] }
+        return product
+    }
     /// The number of elements; nil when a dimension is negative, or when it or a stride overflows (a dimension of zero
     /// does not excuse the others).
     public var checkedCount: Int? {

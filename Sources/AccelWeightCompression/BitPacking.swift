@@ -5,7 +5,7 @@ public enum BitPacking {
     /// Writes `codes` from the first byte of `target` on; the bits after the last code are zero.
     static func pack(_ codes: UnsafeBufferPointer<UInt8>, bits: Int, into target: UnsafeMutablePointer<UInt8>) {
         if bits == 8 {
-            for index in codes.indices { target[index] = codes[index] }
+            for index in 0..<codes.count { target[index] = codes[index] }
             return
         }
         if bits == 4 {
@@ -31,18 +31,18 @@ public enum BitPacking {
     public static func unpack(_ source: UnsafePointer<UInt8>, bits: Int, into codes: UnsafeMutableBufferPointer<UInt8>)
     {
         if bits == 8 {
-            for index in codes.indices { codes[index] = source[index] }
+            for index in 0..<codes.count { codes[index] = source[index] }
             return
         }
         let mask = UInt8((1 << bits) - 1)
         if 8 % bits == 0 {
-            for index in codes.indices {
+            for index in 0..<codes.count {
                 let bit = index &* bits
                 codes[index] = source[bit >> 3] >> UInt8(truncatingIfNeeded: bit & 7) & mask
             }
             return
         }
-        for index in codes.indices {
+        for index in 0..<codes.count {
             let bit = index * bits
             let low = UInt16(source[bit >> 3]) >> UInt16(bit & 7)
             let high = bit & 7 + bits > 8 ? UInt16(source[bit >> 3 + 1]) << UInt16(8 - bit & 7) : 0

@@ -51,6 +51,6 @@ enum ScaleType: String, Sendable {
             let halves = start.assumingMemoryBound(to: UInt16.self) + indices.lowerBound
             return ck_f16_to_f32(halves, target, indices.count)
         }
-        for (place, index) in indices.enumerated() { target[place] = load(section, at: index) }
+        for place in 0..<indices.count { target[place] = load(section, at: indices.lowerBound + place) }
     }
 }

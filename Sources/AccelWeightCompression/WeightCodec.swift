@@ -107,8 +107,15 @@ extension Shape {
     /// schemes that need them leave it as it is in the checkpoint, by design.
     public var hasOutputChannels: Bool { rank >= 2 }
 
-    public var rows: Int { rank < 2 ? 1 : dimensions.contains(0) ? 0 : dimensions[0] }
-    public var columns: Int { rank < 2 ? count : dimensions.contains(0) ? 0 : dimensions[1...].reduce(1, *) }
+    public var rows: Int { rank < 2 ? 1 : columns == 0 ? 0 : dimensions[0] }
+    public var columns: Int {
+        if rank < 2 { return rank == 0 ? 1 : dimensions[0] }
+        // Asked for in the loops of decoding, which allocate nothing: `contains` and `reduce` may.
+        for axis in 0..<rank where dimensions[axis] == 0 { return 0 }
+        var product = 1
+        for axis in 1..<rank { product *= dimensions[axis] }
+        return product
+    }
 
     /// All rows, cut into blocks of about `elements` elements.
     func rowBlocks(of elements: Int) -> [Range<Int>] {

@@ -106,11 +106,11 @@ struct ConvKernel: Kernel {
                 let step = windows.step
                 if step == 1 {
                     let shifted = values + start
-                    for (count, position) in reached.enumerated() { result[position] += factor * shifted[count] }
+                    let result = result + reached.lowerBound
+                    for count in 0..<reached.count { result[count] += factor * shifted[count] }
                 } else {
-                    for (count, position) in reached.enumerated() {
-                        result[position] += factor * values[start + count * step]
-                    }
+                    let result = result + reached.lowerBound
+                    for count in 0..<reached.count { result[count] += factor * values[start + count * step] }
                 }
             }
         }

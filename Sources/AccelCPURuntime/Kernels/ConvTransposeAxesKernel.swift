@@ -99,9 +99,13 @@ struct ConvTransposeAxesKernel: Kernel {
     ) -> Double {
         let (middle, last) = (taps[1].count, taps[2].count)
         var sum = start
-        for a in taps[0][output / last / middle] {
-            for b in taps[1][output / last % middle] {
-                for c in taps[2][output % last] {
+        let (first, second, third) = (
+            taps[0][output / last / middle], taps[1][output / last % middle], taps[2][output % last]
+        )
+        for i in 0..<first.count {
+            for j in 0..<second.count {
+                for k in 0..<third.count {
+                    let (a, b, c) = (first[i], second[j], third[k])
                     let (position, tap) = (a.position + b.position + c.position, a.tap + b.tap + c.tap)
                     sum += Reference.dot(
                         UnsafeBufferPointer(start: source + position * channels, count: channels), 0,

@@ -13,12 +13,16 @@ struct ConvTransposeKernel: Kernel {
         let count: Int
         /// Taps of the kernel, and how far before output q's index their elements lie.
         let taps: [(tap: Int, shift: Int)]
+        /// Taps of the phases before.
+        let tapsBefore: Int
     }
     private let source: OperandMemory
     private let weight: WholeWeight
     private let bias: ChannelBias
     private let target: OperandMemory
     private let phases: [Phase]
+    /// Of all phases.
+    private let allTaps: Int
     private let stride: Int
     private let batch: Int
     private let groups: Int
@@ -45,13 +49,17 @@ struct ConvTransposeKernel: Kernel {
         (channels, rows) = (source.shape.dimensions[1] / groups, target.shape.dimensions[1] / groups)
         (taps, positions) = (call.inputs[1].shape.dimensions[2], target.shape.dimensions[2])
         let window = operation.window
+        var tapsBefore = 0
         phases = (0..<min(stride, positions)).map { [stride, taps, positions] first in
             let reached = (0..<taps).compactMap { tap -> (tap: Int, shift: Int)? in
                 let shift = first + window.before[0] - tap * window.dilations[0]
                 return shift % stride == 0 ? (tap, shift / stride) : nil
             }
-            return Phase(first: first, count: (positions - first + stride - 1) / stride, taps: reached)
+            let count = (positions - first + stride - 1) / stride
+            defer { tapsBefore += reached.count }
+            return Phase(first: first, count: count, taps: reached, tapsBefore: tapsBefore)
         }
+        allTaps = tapsBefore
         matrices = call.workspace.reserve(floats: groups * rows * taps * channels)
         let width = WeightPanels.width
         panelStarts = phases.reduce(into: [0]) { $0.append($0[$0.count - 1] + ($1.count + width - 1) / width) }
@@ -82,19 +90,18 @@ struct ConvTransposeKernel: Kernel {
         return weight.steps + [permuting, multiplying]
     }
 
-    /// Where the matrix of a phase starts within its group's.
-    private func start(of index: Int) -> Int { phases[..<index].reduce(0) { $0 + $1.taps.count } * channels * rows }
-
     /// Copies one output channel's weights [channel of the input][row][tap] to the phases' matrices.
     private func permute(
         _ index: Int, _ weight: UnsafePointer<Float>, into matrices: UnsafeMutablePointer<Float>
     ) {
         let (group, row) = (index / rows, index % rows)
-        var matrix = matrices + group * rows * channels * phases.reduce(0) { $0 + $1.taps.count }
-        for phase in phases {
+        var matrix = matrices + group * rows * channels * allTaps
+        for number in 0..<phases.count {
+            let phase = phases[number]
             let depth = phase.taps.count * channels
             var target = matrix + row * depth
-            for (tap, _) in phase.taps {
+            for place in 0..<phase.taps.count {
+                let tap = phase.taps[place].tap
                 for channel in 0..<channels {
                     target[channel] = weight[((group * channels + channel) * rows + row) * taps + tap]
                 }
@@ -113,8 +120,8 @@ struct ConvTransposeKernel: Kernel {
         let (phase, width) = (phases[index], WeightPanels.width)
         let (count, depth) = (min(width, phase.count - first), phase.taps.count * channels)
         let input = source + group * channels * length
-        for (number, (_, shift)) in phase.taps.enumerated() {
-            let begin = first + shift
+        for number in 0..<phase.taps.count {
+            let begin = first + phase.taps[number].shift
             let inside = (0..<count).clamped(to: -begin..<max(-begin, length - begin))
             for channel in 0..<channels {
                 let panel = memory + (number * channels + channel) * width
@@ -123,8 +130,7 @@ struct ConvTransposeKernel: Kernel {
                 for column in inside { panel[column] = line[column] }
             }
         }
-        let all = phases.reduce(0) { $0 + $1.taps.count }
-        let matrix = matrices + group % groups * rows * channels * all + start(of: index)
+        let matrix = matrices + (group % groups * allTaps + phase.tapsBefore) * rows * channels
         let products = memory + depth * width
         for row in Swift.stride(from: 0, to: rows, by: Self.rowsAtOnce) {
             let block = min(Self.rowsAtOnce, rows - row)

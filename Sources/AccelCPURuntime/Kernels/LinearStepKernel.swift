@@ -57,7 +57,7 @@ struct LinearStepKernel: Kernel {
                     columns, with: DotVector(floats: source + row * depth, pairs: pairs(ofRow: row)), into: place,
                     scratch: scratch)
                 if let bias = bias?.contiguousFloats {
-                    for (index, column) in columns.enumerated() { place[index] += bias[column] }
+                    for index in 0..<columns.count { place[index] += bias[columns.lowerBound + index] }
                 }
                 activation.apply(to: place, count: columns.count)
             }

@@ -21,13 +21,13 @@ struct PadKernel: Kernel {
     }
 
     var steps: [KernelStep] {
-        let width = sources.last?.count ?? 1
+        let (width, last, isScalar) = (sources.last?.count ?? 1, sources.last ?? [], sources.isEmpty)
         return [
-            .rows(width == 0 ? 0 : target.shape.count / width, width: width) { [sources, value] rows in
+            .rows(width == 0 ? 0 : target.shape.count / width, width: width) { [value] rows in
                 guard let x = source.contiguousFloats, let target = target.contiguousFloats else { return }
                 for row in rows {
                     let out = target + row * width
-                    guard let last = sources.last else {
+                    guard !isScalar else {
                         out[0] = x[0]
                         continue
                     }

@@ -52,8 +52,8 @@ struct ChannelBias: Sendable {
     /// Adds its bias to each of `rows` rows of a product.
     func add(to target: UnsafeMutablePointer<Float>, stride: Int, rows: Range<Int>, columns: Int) {
         guard operand != nil else { return }
-        for (index, channel) in rows.enumerated() {
-            let (row, value) = (target + index * stride, self[channel])
+        for index in 0..<rows.count {
+            let (row, value) = (target + index * stride, self[rows.lowerBound + index])
             for column in 0..<columns { row[column] += value }
         }
     }

@@ -13,6 +13,13 @@ struct OperandMemory: @unchecked Sendable {
     }
     let operand: Operand
     let place: Place
+    /// Whether the elements follow each other without gaps.
+    let isContiguous: Bool
+
+    init(operand: Operand, place: Place) {
+        (self.operand, self.place) = (operand, place)
+        isContiguous = operand.layout.isContiguous
+    }
 
     var layout: StridedLayout { operand.layout }
     var shape: Shape { operand.layout.shape }
@@ -48,7 +55,7 @@ struct OperandMemory: @unchecked Sendable {
     }
 
     /// The same when the elements follow each other without gaps.
-    var contiguousFloats: UnsafeMutablePointer<Float>? { layout.isContiguous ? floats : nil }
+    var contiguousFloats: UnsafeMutablePointer<Float>? { isContiguous ? floats : nil }
 }
 
 // MARK: - Whole tensors
@@ -125,7 +132,7 @@ struct StridedRows: Sendable {
         width = extents.last ?? 1
         step = layout.strides.last ?? 1
         offset = layout.offset
-        axes = zip(extents.dropLast(), layout.strides.dropLast()).map { ($0, $1) }.reversed()
+        axes = zip(extents.dropLast(), layout.strides.dropLast()).filter { $0.0 > 1 }.map { ($0, $1) }.reversed()
         // Rows without elements could be any number.
         count = width == 0 ? 0 : extents.dropLast().reduce(1, *)
     }
@@ -133,9 +140,12 @@ struct StridedRows: Sendable {
     /// The element at which a row starts.
     func start(of row: Int) -> Int {
         var (rest, start) = (row, offset)
-        for (extent, stride) in axes where extent > 1 {
+        var axis = 0
+        while axis < axes.count {
+            let (extent, stride) = axes[axis]
             start += rest % extent * stride
             rest /= extent
+            axis += 1
         }
         return start
     }

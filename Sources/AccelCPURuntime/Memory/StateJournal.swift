@@ -60,7 +60,7 @@ final class StateJournal {
 
     /// Keeps what a call is about to overwrite.
     func note(_ call: Int) {
-        for index in byCall[call] {
+        for index in byCall[call].lowerBound..<byCall[call].upperBound {
             let entry = entries[index]
             var offset = 0
             if let block = entry.block {
@@ -76,7 +76,7 @@ final class StateJournal {
 
     /// Takes back what has been noted, the last first.
     func undo() {
-        for index in entries.indices.reversed() {
+        for index in (0..<entries.count).reversed() {
             if let offset = kept[index] { copy(entries[index], offset, isUndone: true) }
         }
         forget()
@@ -84,7 +84,7 @@ final class StateJournal {
 
     /// Forgets what has been noted: the run has not failed.
     func forget() {
-        for index in kept.indices { kept[index] = nil }
+        for index in 0..<kept.count { kept[index] = nil }
     }
 
     private func copy(_ entry: Entry, _ offset: Int, isUndone: Bool) {

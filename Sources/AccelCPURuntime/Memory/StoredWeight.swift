@@ -4,14 +4,18 @@ import AccelTensors
 import AccelWeightCompression
 
 /// A weight that calls read as it is stored: each decodes the rows that it needs into scratch memory.
-final class StoredWeight: Sendable {
+final class StoredWeight: @unchecked Sendable {
+    // Nobody writes to what a weight is stored as.
     let tensor: CompressedTensor
     let rows: Int
     let columns: Int
+    /// Where the elements lie when they are stored as float32 on a boundary of 4 bytes. The tensor keeps them.
+    let floatsInPlace: UnsafePointer<Float>?
 
     init(_ tensor: CompressedTensor) {
         self.tensor = tensor
         (rows, columns) = (tensor.shape.rows, tensor.shape.columns)
+        floatsInPlace = Self.floatsInPlace(of: tensor)
     }
 
     /// What stands for the elements, e.g. `int4:block=64`.
@@ -20,8 +24,7 @@ final class StoredWeight: Sendable {
     /// All elements, row-major.
     func floats() -> [Float] { tensor.floats() }
 
-    /// Where the elements lie when they are stored as float32 on a boundary of 4 bytes. The tensor keeps them.
-    var floatsInPlace: UnsafePointer<Float>? {
+    private static func floatsInPlace(of tensor: CompressedTensor) -> UnsafePointer<Float>? {
         guard tensor.codec is Float32Codec || (tensor.codec is StoredCodec && tensor.elementType == .float32),
             let section = tensor.sections.first
         else { return nil }

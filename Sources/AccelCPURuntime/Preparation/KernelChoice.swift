@@ -89,6 +89,7 @@ struct PreparedKernel {
     /// - Throws: `OperatorError`
     func run(on team: Team) throws {
         try check?()
-        for step in steps { team.run(step) }
+        // Plain loops also where the compiler does not optimise: those over collections may allocate then.
+        for index in 0..<steps.count { team.run(steps[index]) }
     }
 }

@@ -23,13 +23,13 @@ struct Int8Product: VectorProduct {
         let columns = weight.columns
         weight.tensor.sections[0].withBytes { codes in
             guard let start = codes.baseAddress?.assumingMemoryBound(to: Int8.self) else { return }
-            for (index, row) in rows.enumerated() {
-                zeros[index] = codec.scaleAndZero(of: weight.tensor, row: row).zero
+            for index in 0..<rows.count {
+                zeros[index] = codec.scaleAndZero(of: weight.tensor, row: rows.lowerBound + index).zero
             }
             ck_dot_int8(
                 x.floats, start + rows.lowerBound * columns, columns, rows.count, columns, zeros, target)
-            for (index, row) in rows.enumerated() {
-                target[index] *= codec.scaleAndZero(of: weight.tensor, row: row).scale
+            for index in 0..<rows.count {
+                target[index] *= codec.scaleAndZero(of: weight.tensor, row: rows.lowerBound + index).scale
             }
         }
     }

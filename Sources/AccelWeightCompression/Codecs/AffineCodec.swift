@@ -108,8 +108,11 @@ public struct AffineCodec: WeightCodec {
     }
 
     private func grid(of weight: CompressedTensor, row: Int, block: Int) -> AffineGrid {
-        let index = row * blocks.perRow(weight.shape) + block
-        return AffineGrid(
+        grid(of: weight, index: row * blocks.perRow(weight.shape) + block)
+    }
+
+    private func grid(of weight: CompressedTensor, index: Int) -> AffineGrid {
+        AffineGrid(
             scale: weight.sections[1].withBytes { search.type.load($0, at: index) },
             bias: weight.sections[2].withBytes { search.type.load($0, at: index) }, top: search.top)
     }
@@ -120,19 +123,23 @@ public struct AffineCodec: WeightCodec {
     ) {
         let shape = weight.shape
         guard shape.columns > 0, let target = target.baseAddress else { return }
+        let (width, size, perRow, bytes) = (
+            shape.columns, blocks.size(shape), blocks.perRow(shape), bytesPerRow(shape)
+        )
         let entries = scratch.assumingMemoryBound(to: Float.self)
         let codes = UnsafeMutableBufferPointer(
             start: (entries + Self.tableSize).withMemoryRebound(to: UInt8.self, capacity: shape.columns) { $0 },
             count: shape.columns)
-        weight.sections[0].withBytes { bytes in
-            guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-            for (index, row) in rows.enumerated() {
-                let packed = start + row * bytesPerRow(shape)
+        weight.sections[0].withBytes { codeBytes in
+            guard let start = codeBytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+            for index in 0..<rows.count {
+                let row = rows.lowerBound + index
+                let packed = start + row * bytes
                 if bits != 4 { BitPacking.unpack(packed, bits: bits, into: codes) }
-                for block in 0..<blocks.perRow(shape) {
-                    let grid = grid(of: weight, row: row, block: block)
-                    let columns = blocks.columns(of: block, shape)
-                    let out = target + index * shape.columns
+                for block in 0..<perRow {
+                    let grid = self.grid(of: weight, index: row * perRow + block)
+                    let columns = block * size..<min((block + 1) * size, width)
+                    let out = target + index * width
                     guard bits <= 4 || columns.count > 64 else {
                         for column in columns { out[column] = grid.value(Float(codes[column])) }
                         continue

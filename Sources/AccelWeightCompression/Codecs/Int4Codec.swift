@@ -128,7 +128,10 @@ public struct Int4Codec: WeightCodec {
     }
 
     private func grid(of weight: CompressedTensor, row: Int, block: Int) -> LinearGrid {
-        let blocks = blocksPerRow(weight.shape)
+        grid(of: weight, row: row, block: block, of: blocksPerRow(weight.shape))
+    }
+
+    private func grid(of weight: CompressedTensor, row: Int, block: Int, of blocks: Int) -> LinearGrid {
         let zero =
             isSymmetric
             ? 0 : weight.sections[2].withBytes { Nibbles.signed($0, from: row * Nibbles.byteCount(blocks), at: block) }
@@ -147,10 +150,11 @@ public struct Int4Codec: WeightCodec {
                 guard let start = codes.baseAddress?.assumingMemoryBound(to: UInt8.self),
                     let target = target.baseAddress, let values = table.baseAddress
                 else { return }
-                for (index, row) in rows.enumerated() {
+                for index in 0..<rows.count {
+                    let row = rows.lowerBound + index
                     let codes = start + row * Nibbles.byteCount(columns)
                     for block in 0..<blocks {
-                        let grid = grid(of: weight, row: row, block: block)
+                        let grid = self.grid(of: weight, row: row, block: block, of: blocks)
                         let zero = Float(grid.zero)
                         for code in 0..<8 {
                             values[code] = grid.scale * (Float(code) - zero)

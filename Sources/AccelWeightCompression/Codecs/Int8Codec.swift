@@ -133,7 +133,8 @@ public struct Int8Codec: WeightCodec {
         let columns = weight.shape.columns
         weight.sections[0].withBytes { codes in
             guard let start = codes.baseAddress, let target = target.baseAddress else { return }
-            for (index, row) in rows.enumerated() {
+            for index in 0..<rows.count {
+                let row = rows.lowerBound + index
                 let grid = grid(of: weight, row: row)
                 ck_decode_int8(
                     (start + row * columns).assumingMemoryBound(to: Int8.self), grid.scale, Float(grid.zero),

@@ -117,20 +117,22 @@ public struct NF4Codec: WeightCodec {
         scratch: UnsafeMutableRawPointer
     ) {
         let shape = weight.shape
+        let (width, size, perRow) = (shape.columns, blocks.size(shape), blocks.perRow(shape))
         weight.sections[0].withBytes { codes in
             weight.sections[1].withBytes { scales in
                 withUnsafeTemporaryAllocation(of: Float.self, capacity: 16) { entries in
                     guard let codes = codes.baseAddress?.assumingMemoryBound(to: UInt8.self),
                         let target = target.baseAddress, let entries = entries.baseAddress
                     else { return }
-                    for (index, row) in rows.enumerated() {
-                        for block in 0..<blocks.perRow(shape) {
-                            let scale = scaleType.load(scales, at: row * blocks.perRow(shape) + block)
+                    for index in 0..<rows.count {
+                        let row = rows.lowerBound + index
+                        for block in 0..<perRow {
+                            let scale = scaleType.load(scales, at: row * perRow + block)
                             for code in 0..<16 { entries[code] = scale * Self.table[code] }
-                            let columns = blocks.columns(of: block, shape)
+                            let first = block * size
                             ck_decode_palette4(
-                                codes + row * Nibbles.byteCount(shape.columns), columns.lowerBound, entries,
-                                target + index * shape.columns + columns.lowerBound, columns.count)
+                                codes + row * Nibbles.byteCount(width), first, entries,
+                                target + index * width + first, min(size, width - first))
                         }
                     }
                 }

@@ -148,7 +148,8 @@ public struct OutlierCodec: LayeredCodec {
         let (starts, columns, values) = (
             weight.sections[first], weight.sections[first + 1], weight.sections[first + 2]
         )
-        for (index, row) in rows.enumerated() {
+        for index in 0..<rows.count {
+            let row = rows.lowerBound + index
             for outlier in starts.start(row)..<starts.start(row + 1) {
                 target[index * shape.columns + column(outlier, in: columns, shape)] = values.withBytes {
                     type.load($0, at: outlier)

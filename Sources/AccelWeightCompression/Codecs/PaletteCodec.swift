@@ -285,7 +285,8 @@ public struct PaletteCodec: WeightCodec {
         let codes = UnsafeMutableBufferPointer(
             start: (table + size).withMemoryRebound(to: UInt8.self, capacity: columns) { $0 }, count: columns)
         var current = -1
-        for (index, row) in rows.enumerated() {
+        for index in 0..<rows.count {
+            let row = rows.lowerBound + index
             if groupIndex(row) != current {
                 current = groupIndex(row)
                 loadEntries(of: weight, group: current, into: table)
@@ -313,7 +314,7 @@ public struct PaletteCodec: WeightCodec {
             case 8: ck_decode_palette8(packed + start, table, target.baseAddress, target.count)
             default:
                 BitPacking.unpack(packed + start, bits: bits, into: codes)
-                for place in codes.indices { target[place] = table[Int(codes[place])] }
+                for place in 0..<codes.count { target[place] = table[Int(codes[place])] }
             }
         }
     }

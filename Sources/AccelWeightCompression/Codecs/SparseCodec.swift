@@ -176,7 +176,7 @@ public struct SparseCodec: LayeredCodec {
         let shape = weight.shape
         let (mask, starts) = masks(weight.sections, shape)
         let (first, end) = (starts.start(rows.lowerBound), starts.start(rows.upperBound))
-        let length = innerShape(shape).columns
+        let length = innerWeight(of: weight).shape.columns
         let innerRows = first / length..<max((end + length - 1) / length, first / length)
         guard let target = target.baseAddress, shape.columns > 0 else { return }
         let values = scratch.assumingMemoryBound(to: Float.self)
@@ -186,7 +186,8 @@ public struct SparseCodec: LayeredCodec {
             scratch: scratch + Self.valueBytes(shape, length, rows: rows.count))
         mask.withBytes { mask in
             guard let mask = mask.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-            for (index, row) in rows.enumerated() {
+            for index in 0..<rows.count {
+                let row = rows.lowerBound + index
                 ck_expand_mask(
                     values + starts.start(row) - innerRows.lowerBound * length, mask + row * bytesPerRow(shape),
                     target + index * shape.columns, shape.columns)

@@ -161,16 +161,17 @@ public struct VectorCodec: WeightCodec {
             start: (table + entryCount).withMemoryRebound(to: UInt8.self, capacity: perRow(weight.shape)) { $0 },
             count: perRow(weight.shape))
         var current = -1
-        for (index, row) in rows.enumerated() {
+        for index in 0..<rows.count {
+            let row = rows.lowerBound + index
             if groupIndex(row) != current {
                 current = groupIndex(row)
                 loadEntries(of: weight, group: current, into: table)
             }
             unpack(row, of: weight, into: codes)
-            for (number, code) in codes.enumerated() {
+            for number in 0..<codes.count {
                 let first = number * size
                 for place in 0..<min(size, columns - first) {
-                    target[index * columns + first + place] = table[Int(code) * size + place]
+                    target[index * columns + first + place] = table[Int(codes[number]) * size + place]
                 }
             }
         }

@@ -28,7 +28,7 @@ enum RunCommand: Command {
         "repeat", .integer(1...1_000_000), "run so many times, each from the start", default: "1",
         needs: [.option("time"), .option("json")])
     static let time = Option(
-        "time", .flag, "print how long loading and running took, and the peak memory",
+        "time", .flag, "print how long loading, preparing and running took, and the peak memory",
         excludes: ["json"])
     static let notes = """
         A tensor of FILE that is called as a state is what the state starts as; without one it starts
@@ -51,16 +51,19 @@ enum RunCommand: Command {
         let inputs = FunctionInputs(try SafetensorsFile(inputFile).tensors, file: inputFile)
 
         var timing = Timing()
-        let (package, plan, session) = try timing.load {
+        let (package, plan) = try timing.load {
             let package = try AcceleratorPackage(at: try arguments.required(Self.package))
             let plan = try RunPlan(
                 package.program, inputs, function: arguments[function], generating: arguments.integer(generate) ?? 0)
+            return (package, plan)
+        }
+        let session = try timing.prepare {
             let session = try Session(package.program, threads: console.threads)
             if session.states.states.isEmpty {
                 try arguments.refuse([states], "\(package.path) has no states", for: "packages with states")
             }
             for step in plan.steps { _ = try session.executor(of: step.function) }
-            return (package, plan, session)
+            return session
         }
         var result = RunPlan.Result()
         let times = arguments.integer(times) ?? 1
@@ -133,6 +136,7 @@ enum RunCommand: Command {
             } ?? .null,
             "runs": .integer(Int64(timing.runs.count)),
             "load_ms": .number(timing.milliseconds(timing.loading)),
+            "prepare_ms": .number(timing.milliseconds(timing.preparing)),
             "best_ms": .number(timing.milliseconds(timing.best)),
             "median_ms": .number(timing.milliseconds(timing.median)),
             "block_ms": .array(

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCPURuntime
 import AccelConversion
 import AccelPackages
 import AccelPrograms
@@ -12,11 +13,15 @@ extension Inspection {
         let coverage = try PackageCoverage(of: package)
         let report = try package.report
         var parts = [Self.overview(package, isVerified: report != nil)]
-        parts += zip(package.program.functions, package.graph.functions).map { function, frozen in
+        parts += try zip(package.program.functions, package.graph.functions).enumerated().map { index, pair in
+            let (function, frozen) = pair
             var lines = [Self.signature(of: function)]
             if graph { lines.append(frozen.program.lines.dropFirst().joined(separator: "\n")) }
             if operators { lines.append(Self.operatorCounts(of: function)) }
-            if plan { lines.append(Self.plan(of: function, weights: package.program.weights.map(\.name))) }
+            if plan {
+                let kernels = try ExecutionPlan(package.program, function: index)
+                lines.append(Self.plan(of: function, kernels, weights: package.program.weights.map(\.name)))
+            }
             return lines.joined(separator: "\n")
         }
         parts += [coverage.schemes] + (graph || plan || operators ? [] : [coverage.tensors])
@@ -103,7 +108,7 @@ extension Inspection {
             [.left, .right, .right])
     }
 
-    private static func plan(of function: CompiledFunction, weights: [String]) -> String {
+    private static func plan(of function: CompiledFunction, _ plan: ExecutionPlan, weights: [String]) -> String {
         func text(_ operand: Operand) -> String {
             let place =
                 switch operand.storage {
@@ -116,13 +121,31 @@ extension Inspection {
                 "\(place) \(operand.elementType.rawValue)\(operand.shape)\(operand.layout.isContiguous ? "" : " strided")"
         }
         let width = String(function.calls.count).count
-        return function.calls.enumerated().map { index, call in
+        let memory =
+            "  memory: \(Text.bytes(plan.valueBytes)) of values, \(Text.bytes(plan.scratchBytes)) of scratch on one thread"
+        let calls = function.calls.enumerated().map { index, call in
             let number = String(repeating: " ", count: width - String(index).count) + "\(index)"
             let (reads, writes) = (call.inputs.map(text), call.outputs.map(text))
             return
                 "  \(number)  \(writes.joined(separator: ", ")) = \(call.operation.name)(\(reads.joined(separator: ", ")))"
-                + "\(call.operation.attributes.text) \"\(call.label)\""
-        }.joined(separator: "\n")
+                + "\(call.operation.attributes.text) \"\(call.label)\"\n"
+                + String(repeating: " ", count: width + 6) + Self.text(of: plan.choices[index])
+        }
+        return ([memory] + calls).joined(separator: "\n")
+    }
+
+    /// The kernel and the reason for it; then what else was to choose from.
+    private static func text(of choice: KernelChoice) -> String {
+        func cost(_ candidate: KernelChoice.Candidate) -> String {
+            candidate.cost.map { "cost \(Text.number($0))" } ?? candidate.reason
+        }
+        let others = choice.candidates.enumerated().filter { $0.offset != choice.chosen }.map(\.element)
+        let chosen = choice.candidates[choice.chosen]
+        var text = "by \(chosen.kernel): \(([chosen.reason] + choice.staged).joined(separator: ", "))"
+        if !others.isEmpty {
+            text += "; \(cost(chosen)), \(others.map { "\($0.kernel): \(cost($0))" }.joined(separator: ", "))"
+        }
+        return text
     }
 
     private static func document(_ function: CompiledFunction, nodes: Int) -> JSON {

@@ -1,16 +1,24 @@
 import AccelByteIO
 import AccelPlatform
 
-/// How long loading and each run took.
+/// How long loading, preparing and each run took.
 struct Timing {
     private let clock = ContinuousClock()
     private(set) var loading: Duration = .zero
+    private(set) var preparing: Duration = .zero
     private(set) var runs: [Duration] = []
 
     mutating func load<Result>(_ body: () throws -> Result) rethrows -> Result {
         let start = clock.now
         let result = try body()
         loading = clock.now - start
+        return result
+    }
+
+    mutating func prepare<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let start = clock.now
+        let result = try body()
+        preparing = clock.now - start
         return result
     }
 
@@ -41,7 +49,7 @@ struct Timing {
     }
 
     var text: String {
-        let figures = [("load", loading), ("best", best), ("median", median)]
+        let figures = [("load", loading), ("prepare", preparing), ("best", best), ("median", median)]
         let times = figures.map { "\($0) \(Text.decimals(milliseconds($1), 3)) ms" }.joined(separator: ", ")
         return "  \(times) of \(Wording.count(runs.count, "run")), peak memory \(Text.bytes(Self.peakMemory))"
     }

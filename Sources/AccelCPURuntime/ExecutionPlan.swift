@@ -1,0 +1,24 @@
+public import AccelPrograms
+
+/// How this processor would run a function: the kernel of each call, and the memory. No memory is taken to find out.
+public struct ExecutionPlan: Sendable {
+    /// By the call's index in the function's `calls`.
+    public let choices: [KernelChoice]
+    /// Bytes of intermediate values.
+    public let valueBytes: Int
+    /// Bytes of scratch memory, which all calls use.
+    public let scratchBytes: Int
+
+    /// - Parameters:
+    ///   - index: of the function in `program.functions`.
+    ///   - threads: that would work on a run; each has scratch memory of its own.
+    /// - Throws: `FormatError` when an operand lies outside of its storage.
+    public init(_ program: CompiledProgram, function index: Int, threads: Int = 1) throws {
+        let (function, arena) = (program.functions[index], SharedArena())
+        let memory = try FunctionMemory(
+            function, weights: program.weights, states: StateMemory([function]), arena: arena)
+        let workspace = Workspace(in: arena, after: function.arenaBytes, workers: threads)
+        choices = try PreparedFunction(function, memory, workspace).kernels.map(\.choice)
+        (valueBytes, scratchBytes) = (function.arenaBytes, workspace.byteCount)
+    }
+}
