@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Everything a change has to pass before it lands, beyond the tests: format, warnings as errors, release, sanitizers, fuzzing.
-# usage: check.sh [STEP...]     steps: format layers traps debug release address thread fuzz      (default: all, in this order)
+# Everything a change has to pass before it lands, beyond the tests: format, warnings as errors, release, sanitizers, fuzzing,
+# the public API and a package that uses it.
+# usage: check.sh [STEP...]     steps: format layers traps debug release address thread fuzz api consumer      (default: all, in this order)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/setup.sh
@@ -12,12 +13,12 @@ tests() { # name, then flags of the build; each kind keeps its own build folder,
     swift test --skip-build --disable-xctest --scratch-path "$scratch" "$@"
 }
 
-if [ $# = 0 ]; then set -- format layers traps debug release address thread fuzz; fi
+if [ $# = 0 ]; then set -- format layers traps debug release address thread fuzz api consumer; fi
 for step; do
     echo "== $step"
     case $step in
     format)
-        swift format lint --strict --recursive --parallel Package.swift Sources Tests
+        swift format lint --strict --recursive --parallel Package.swift Sources Tests scripts/consumer
         if command -v shellcheck >/dev/null; then shellcheck -x scripts/*.sh .ci/run; else echo "shellcheck is not installed: shell scripts not checked"; fi
         ;;
     layers) scripts/layers.sh check ;;
@@ -28,8 +29,10 @@ for step; do
     # Optimised: the same tests take an hour otherwise.
     thread) TSAN_OPTIONS=suppressions=$PWD/scripts/races.txt tests thread -c release -Xswiftc -enable-testing --sanitize thread ;;
     fuzz) scripts/fuzz.sh 60 ;;
+    api) scripts/api.sh ;;
+    consumer) scripts/consumer.sh ;;
     *)
-        echo "check: no step is called '$step'; there are format layers traps debug release address thread fuzz" >&2
+        echo "check: no step is called '$step'; there are format layers traps debug release address thread fuzz api consumer" >&2
         exit 2
         ;;
     esac

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/setup.sh
-if [ $# = 0 ]; then set -- AccelByteIO AccelTensors AccelWeightCompression AccelPrograms AccelModelFamilies AccelCPURuntime AccelPackages AccelVerification; fi
+if [ $# = 0 ]; then set -- AccelByteIO AccelTensors AccelWeightCompression AccelPrograms AccelModelFamilies AccelCPURuntime AccelPackages AccelConversion AccelVerification; fi
 out=$PWD/.build/docs
 rm -rf "$out/graphs"
 mkdir -p "$out/graphs"

@@ -10,6 +10,7 @@ public struct ConversionSettings: Sendable {
     public var comparesWithCache = false
     /// With a target: where the compression plan is published, as a folder. nil: beside the package, as `OUT.plan`.
     public var planFolder: String?
+    /// Ends every run with these settings and with copies of them.
     public var cancellation = Cancellation()
 
     public init(cache: Cache? = nil, threads: Int = Parallel.processorCount) {

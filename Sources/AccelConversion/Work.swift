@@ -1,7 +1,7 @@
 import AccelByteIO
-import Dispatch
+import AccelTensors
 
-/// Long work on a thread of its own, with its events and its result.
+/// Long work on a thread of its own, with its events and its result. It goes on when this value is let go.
 ///
 ///     let work = conversion.run(to: .folder("model.accelpkg"))
 ///     for await event in work.events { print(event.text) }
@@ -25,10 +25,14 @@ public final class Work<Success: Sendable, Event: Sendable>: Sendable {
         task = Task {
             try await withCheckedThrowingContinuation { result in
                 // Not on the cooperative pool: the work blocks.
-                DispatchQueue.global().async {
+                let hasStarted = DetachedThread.start {
                     let made = Result { try body { continuation.yield($0) } }
                     continuation.finish()
                     result.resume(with: made)
+                }
+                if !hasStarted {
+                    continuation.finish()
+                    result.resume(throwing: RequestError("the system makes no more threads", status: .unavailable))
                 }
             }
         }

@@ -81,23 +81,7 @@ final class WorkerPool: @unchecked Sendable {
     }
 
     /// A thread that cannot be made is no error: the job has one helper fewer.
-    private func startThread() {
-        // Allocated, like the lock: more than one module claims to define the type's initializer.
-        let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
-        pthread_attr_init(attributes)
-        defer {
-            pthread_attr_destroy(attributes)
-            attributes.deallocate()
-        }
-        pthread_attr_setdetachstate(attributes, Int32(PTHREAD_CREATE_DETACHED))
-        pthread_attr_setstacksize(attributes, 8 << 20)
-        #if canImport(Darwin)
-            var thread: pthread_t?
-        #else
-            var thread = pthread_t()
-        #endif
-        _ = pthread_create(&thread, attributes, { _ in WorkerPool.shared.help() }, nil)
-    }
+    private func startThread() { DetachedThread.start { WorkerPool.shared.help() } }
 
     private func help() -> Never {
         pthread_mutex_lock(lock)

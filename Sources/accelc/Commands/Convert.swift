@@ -16,11 +16,12 @@ enum ConvertCommand: Command {
         ]
     static var notes: String { "\(shards)\n\n\(ConversionArguments.schemes)" }
     private static let shards = """
-        With --shard several processes, or machines with one cache server, share the work: each makes its share, and the same
-        command without --shard then finds all of them and writes the package, the same as one process would. What a
-        process kept before it was killed is not made again. Shares are of about equal size in bytes. Weights with
-        method=gptq or weighted are shared where the recipe has statistics; with --calibrate they are left for the last
-        command, for their codes depend on the weights before them or on a run over the samples.
+        With --shard several processes, or machines with one cache server, share the work: each makes its
+        share, and the same command without --shard then finds all of them and writes the package, the same
+        as one process would. What a process kept before it was killed is not made again. Shares are of
+        about equal size in bytes. Weights with method=gptq or weighted are shared where the recipe has
+        statistics; with --calibrate they are left for the last command, for their codes depend on the
+        weights before them or on a run over the samples.
         """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {

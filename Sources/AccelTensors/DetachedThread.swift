@@ -1,0 +1,45 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Threads that nobody joins, with a stack of 8 MiB on every platform.
+package enum DetachedThread {
+    private final class Body {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    /// - Returns: whether the system made the thread.
+    @discardableResult
+    package static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
+        // Allocated: more than one module claims to define the type's initializer.
+        let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
+        pthread_attr_init(attributes)
+        defer {
+            pthread_attr_destroy(attributes)
+            attributes.deallocate()
+        }
+        pthread_attr_setdetachstate(attributes, Int32(PTHREAD_CREATE_DETACHED))
+        pthread_attr_setstacksize(attributes, 8 << 20)
+        #if canImport(Darwin)
+            var thread: pthread_t?
+        #else
+            var thread = pthread_t()
+        #endif
+        let body = Unmanaged.passRetained(Body(run))
+        let status = pthread_create(
+            &thread, attributes,
+            { context in
+                // Optional on some systems only.
+                let body: UnsafeMutableRawPointer? = context
+                if let body { Unmanaged<Body>.fromOpaque(body).takeRetainedValue().run() }
+                return nil
+            }, body.toOpaque())
+        if status != 0 { body.release() }
+        return status == 0
+    }
+}

@@ -1,0 +1,54 @@
+#if os(Linux)
+    import Foundation
+    import Glibc
+    import TestSupport
+    import Testing
+
+    /// scripts/consumer.sh makes a package of the same program and builds all of it anew, which takes minutes; `check.sh consumer`
+    /// runs that. Here the program is compiled against the modules that are built already.
+    @Suite("A program outside of the tree")
+    struct ConsumerTests {
+        private static let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
+
+        @Test(
+            "It converts in shares, verifies and runs a model through the public API alone",
+            .disabled(if: isSanitized, "what it links would need the sanitizer too"))
+        func consumer() throws {
+            let build = CommandRunner.executable.deletingLastPathComponent().path
+            let root = Fixtures.repository
+            let sources = try FileManager.default.contentsOfDirectory(atPath: "\(root)/Sources")
+            let objects = sources.filter { $0 != "accelc" }.flatMap { module in
+                (FileManager.default.subpaths(atPath: "\(build)/\(module).build") ?? []).filter { $0.hasSuffix(".o") }
+                    .map { "\(build)/\(module).build/\($0)" }
+            }
+            try withTemporaryFolder { folder in
+                let maps = [
+                    "\(build)/CAccelKernels.build/module.modulemap", "\(root)/Sources/CAccelZlib/module.modulemap",
+                ]
+                try run(
+                    ["swiftc", "-swift-version", "6", "-parse-as-library", "-I", "\(build)/Modules"]
+                        + maps.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
+                        + ["\(root)/scripts/consumer/Consumer.swift"] + objects
+                        + ["-lz", "-lm", "-o", "\(folder)/consumer"])
+                let output = try run(["\(folder)/consumer", Fixtures.path("digits"), folder])
+                #expect(output.contains("57 weights found"), "\(output)")
+                #expect(output.contains("of 360 digits as the framework has them"), "\(output)")
+            }
+        }
+
+        @discardableResult
+        private func run(_ words: [String]) throws -> String {
+            let process = Process()
+            process.executableURL = URL(filePath: "/usr/bin/env")
+            process.arguments = words
+            let output = Pipe()
+            process.standardOutput = output
+            process.standardError = output
+            try process.run()
+            let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            process.waitUntilExit()
+            try #require(process.terminationStatus == 0, "\(words[0]): \(text)")
+            return text
+        }
+    }
+#endif

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Compares the public declarations of the products' modules, from their symbol graphs, with the lists in scripts/api: a change of the public
+# API is a change of a file, to be read like any other.
+# usage: api.sh             (exit status 1 and the differences, where there are some)
+#        api.sh --update    (writes the lists anew)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/setup.sh
+if [ $# -gt 1 ] || { [ $# = 1 ] && [ "$1" != --update ]; }; then
+    echo "usage: api.sh [--update]" >&2
+    exit 2
+fi
+swift build
+modules=$(swift build --show-bin-path)
+target=$(swift -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["unversionedTriple"])')
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/api"
+# Every module but the executable is part of a product, or seen through one; helper programs are the tool's own, and the platform's
+# module has no declarations.
+for folder in Sources/Accel*; do
+    module=$(basename "$folder")
+    case $module in AccelHostTools | AccelPlatform) continue ;; esac
+    swift symbolgraph-extract -module-name "$module" -target "$target" -I "$modules/Modules" \
+        -Xcc -fmodule-map-file="$modules/CAccelKernels.build/module.modulemap" \
+        -Xcc -fmodule-map-file="$modules/CAccelPlatform.build/module.modulemap" \
+        -Xcc -fmodule-map-file="$PWD/Sources/CAccelZlib/module.modulemap" \
+        -minimum-access-level public -skip-synthesized-members -output-dir "$scratch"
+    python3 scripts/api.py "$module" "$scratch" >"$scratch/api/$module.txt"
+done
+if [ $# = 1 ]; then
+    rm -rf scripts/api
+    mv "$scratch/api" scripts/api
+    exit
+fi
+if ! diff -u -r scripts/api "$scratch/api"; then
+    echo "api: the public API has changed (- before, + now); where that is meant, run scripts/api.sh --update" >&2
+    exit 1
+fi
+echo "api: $(cat scripts/api/*.txt | wc -l) public declarations, none changed"
