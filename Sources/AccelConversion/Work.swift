@@ -1,5 +1,4 @@
 import AccelByteIO
-import AccelTensors
 
 /// Long work on a thread of its own, with its events and its result. It goes on when this value is let go.
 ///
