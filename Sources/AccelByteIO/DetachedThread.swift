@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import AccelPlatform
 
 /// Threads that nobody joins, with a stack of 8 MiB on every platform.
 package enum DetachedThread {

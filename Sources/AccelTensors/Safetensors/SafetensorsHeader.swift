@@ -66,10 +66,12 @@ struct SafetensorsHeader {
         let length = file.withBytes { UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)) }
         guard length >= 2 else { throw refused("the header has \(length) bytes, expected at least \"{}\"") }
         guard length <= UInt64(limits.headerBytes) else {
-            throw refused("the header is said to have \(length) bytes; at most \(limits.headerBytes) are read")
+            throw refused(
+                "this is no safetensors file, or a damaged one: its first 8 bytes ask for a header of \(length) bytes, and at "
+                    + "most \(limits.headerBytes) are read")
         }
         guard length <= UInt64(file.count - 8) else {
-            throw refused("the header is said to have \(length) bytes, but only \(file.count - 8) follow")
+            throw refused("its first 8 bytes ask for a header of \(length) bytes, but only \(file.count - 8) follow")
         }
         return Int(length)
     }

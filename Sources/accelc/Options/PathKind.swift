@@ -100,6 +100,9 @@ extension Arguments {
 
     private func require(_ takes: [PathKind], _ path: String, _ place: String) throws {
         let kind = PathKind(of: path)
+        if kind == .nothing, let other = Files.kind(of: path) {
+            throw FormatError(file: path, reason: "expected a regular file or a folder, found \(other)")
+        }
         guard !takes.contains(kind), ![.otherFolder, .otherFile, .nothing].contains(kind) else { return }
         let wanted = takes.filter { ![.gguf, .onnx, .pickle, .archive].contains($0) }.map(\.name)
         throw RequestError(
