@@ -32,8 +32,8 @@ typedef struct {
 } helper;
 
 static helper helpers[most_helpers];
-// Helpers whose threads exist; those being made count in `helpers_begun` only.
-static _Atomic size_t helper_count, helpers_begun;
+// Helpers whose threads exist.
+static _Atomic size_t helper_count;
 
 // The state of a call: a number that changes from call to call, whether helpers may join, and how many are inside.
 #define INSIDE_MASK 0xffffull
@@ -133,28 +133,27 @@ static void *help(void *argument) {
     return NULL;
 }
 
+// One thread at a time makes helpers; a run never does.
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
 // A thread that cannot be made is no error: there is one helper fewer.
 static void make_helpers(size_t count) {
     if (count > most_helpers) count = most_helpers;
-    size_t begun = atomic_load(&helpers_begun);
-    while (begun < count) {
-        if (!atomic_compare_exchange_weak(&helpers_begun, &begun, begun + 1)) continue;
+    if (atomic_load_explicit(&helper_count, memory_order_acquire) >= count) return;
+    pthread_mutex_lock(&making);
+    size_t made = atomic_load_explicit(&helper_count, memory_order_relaxed);
+    while (made < count) {
         pthread_attr_t attributes;
         pthread_attr_init(&attributes);
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
         pthread_attr_setstacksize(&attributes, (size_t)8 << 20);
         pthread_t thread;
-        // Places are filled in order, so that a count tells which there are.
-        while (atomic_load(&helper_count) != begun) sched_yield();
-        int failed = pthread_create(&thread, &attributes, help, &helpers[begun]);
+        int failed = pthread_create(&thread, &attributes, help, &helpers[made]);
         pthread_attr_destroy(&attributes);
-        if (failed) {
-            atomic_store(&helpers_begun, begun);
-            return;
-        }
-        atomic_store(&helper_count, begun + 1);
-        begun = begun + 1;
+        if (failed) break;
+        atomic_store_explicit(&helper_count, ++made, memory_order_release);
     }
+    pthread_mutex_unlock(&making);
 }
 
 ck_team *ck_team_make(size_t threads) {

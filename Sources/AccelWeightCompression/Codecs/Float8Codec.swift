@@ -20,10 +20,17 @@ public struct Float8Codec: WeightCodec {
 
     public let values: CodecOptionValues
     private let type: Float8
+    private let sharing: Sharing
+
+    /// What has a scale.
+    private enum Sharing: String {
+        case channel, tensor, block
+    }
 
     public init(_ values: CodecOptionValues) {
         self.values = values
         type = values["type"] == "e5m2" ? .e5m2 : .e4m3
+        sharing = Sharing(rawValue: values["scale"]) ?? .channel
     }
 
     /// How weights are cut into tiles that share a scale. Those at the lower and right edges may be smaller.
@@ -33,11 +40,11 @@ public struct Float8Codec: WeightCodec {
         let perRow: Int
         let count: Int
 
-        init(_ shape: Shape, by scale: String) {
-            switch scale {
-            case "tensor": (rows, columns) = (max(shape.rows, 1), max(shape.columns, 1))
-            case "block": (rows, columns) = (128, 128)
-            default: (rows, columns) = (1, max(shape.columns, 1))
+        init(_ shape: Shape, by sharing: Sharing) {
+            switch sharing {
+            case .tensor: (rows, columns) = (max(shape.rows, 1), max(shape.columns, 1))
+            case .block: (rows, columns) = (128, 128)
+            case .channel: (rows, columns) = (1, max(shape.columns, 1))
             }
             perRow = (shape.columns + columns - 1) / columns
             count = (shape.rows + rows - 1) / rows * perRow
@@ -48,7 +55,7 @@ public struct Float8Codec: WeightCodec {
         }
     }
 
-    private func tiles(_ shape: Shape) -> Tiles { Tiles(shape, by: values["scale"]) }
+    private func tiles(_ shape: Shape) -> Tiles { Tiles(shape, by: sharing) }
 
     public func objection(elementType: ElementType, shape: Shape) -> String? {
         quantizationObjection(elementType, shape)
