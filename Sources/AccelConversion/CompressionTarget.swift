@@ -61,7 +61,7 @@ public struct CompressionTarget: Sendable {
         let stored = try Parallel.map(others.count, threads: calibration.threads) {
             try CompressedTensor.compressing(others[$0].source, with: others[$0].choice.codec, threads: 1).tensor
         }
-        let givenBytes = stored.reduce(0) { $0 + $1.byteCount } + pinned.reduce(0) { $0 + $1.byteCount }
+        let givenBytes = stored.reduce(0) { $0 + $1.byteCount } + pinned.reduce(0) { $0 + $1.storedBytes }
         let goal: BudgetGoal
         switch self.goal {
         case .bytes(let bytes):
@@ -88,12 +88,5 @@ public struct CompressionTarget: Sendable {
         try folder.write(solved)
         let known = ModelCalibration(statistics: statistics, threads: calibration.threads)
         return (known.resolving(solved), known, choice)
-    }
-}
-
-extension PlannedWeight {
-    /// As it will be stored.
-    fileprivate var byteCount: Int {
-        choice.codec.sections(elementType: source.elementType, shape: source.shape).reduce(0) { $0 + $1.byteCount }
     }
 }

@@ -57,18 +57,12 @@ struct WeightShardTests {
         #expect("\(try WeightShard(2, of: 4))" == "2/4")
     }
 
-    private func conversion(_ scheme: String) throws -> Conversion {
-        var conversion = try Conversion(of: Fixtures.path("bert_base"), compressedBy: scheme)
-        conversion.shapes = [ShapeBindings(["batch": 1, "sequence": 4])]
-        return conversion
-    }
-
     @Test(
         "Shares, then a conversion: nothing is made twice, and the events say so",
         arguments: ["int8", "palette:bits=2"])
     func shared(scheme: String) throws {
         try withTemporaryFolder { folder in
-            let conversion = try conversion(scheme)
+            let conversion = try Samples.conversion(scheme)
             let alone = try conversion.convert(to: .folder("\(folder)/alone"))
             #expect(alone.cache == .off && alone.weights.found == 0 && alone.weights.made == 39)
             let settings = ConversionSettings(cache: Cache(root: "\(folder)/cache"), threads: 2)
@@ -93,7 +87,7 @@ struct WeightShardTests {
     @Test("Weights whose statistics the recipe has are shared too; those that wait for samples are left")
     func calibrated() throws {
         try withTemporaryFolder { folder in
-            var planned = try conversion("int8")
+            var planned = try Samples.conversion("int8")
             planned.recipe = try CompressionTarget.freeRecipe()
             planned.samples = try SampleFile(Fixtures.path("bert_base/golden.safetensors"))
             planned.target = .bitsPerWeight(6)
@@ -117,7 +111,7 @@ struct WeightShardTests {
             let second = try again.convert(to: .folder("\(folder)/second"), settings)
             #expect(second.weights.made == 0 && second.package.digest == first.package.digest)
 
-            var sampled = try conversion("int8:method=gptq")
+            var sampled = try Samples.conversion("int8:method=gptq")
             sampled.samples = planned.samples
             let share = try sampled.convert(WeightShard(1, of: 1), settings)
             #expect(share.left > 0 && share.left + share.jobs == 39)
@@ -129,7 +123,7 @@ struct WeightShardTests {
         let folder = FileManager.default.temporaryDirectory.appending(path: "accelc-test-\(UUID().uuidString)").path
         try Files.makeFolder(folder)
         defer { try? Files.removeTree(folder) }
-        let work = try conversion("int8").run(to: .folder("\(folder)/p"))
+        let work = try Samples.conversion("int8").run(to: .folder("\(folder)/p"))
         var kinds: [ConversionEvent.Kind] = []
         for await event in work.events { kinds.append(event.kind) }
         #expect(kinds == [.stage] + [ConversionEvent.Kind](repeating: .weight, count: 39))
@@ -138,7 +132,7 @@ struct WeightShardTests {
 
         let settings = ConversionSettings()
         settings.cancellation.cancel()
-        let cancelled = try conversion("int8").run(to: .folder("\(folder)/q"), settings)
+        let cancelled = try Samples.conversion("int8").run(to: .folder("\(folder)/q"), settings)
         await #expect(throws: CancellationError.self) { try await cancelled.value }
         #expect(try Files.list(folder) == ["p"])
     }
