@@ -113,7 +113,7 @@ if Context.environment["ACCELC_FUZZ"] != nil {
 
 // Built by scripts/bench.sh only.
 if Context.environment["ACCELC_SPEED"] != nil {
-    let speed = layer("speed", over: ["AccelModelFamilies", "AccelPackages"], kind: .executable)
+    let speed = layer("speed", over: ["AccelCPURuntime", "AccelModelFamilies", "AccelPackages"], kind: .executable)
     speed.path = "Tests/Speed"
     package.targets.append(speed)
 }

@@ -69,7 +69,8 @@ public final class Executor {
         try memory.allocate(arenaBytes: workspace.end)
         journal = try StateJournal(prepared.calls, before: prepared.lastThatMayFail)
         preparation = Preparation(
-            duration: clock.now - start, decodedBytes: memory.decodedBytes, scratchBytes: workspace.byteCount)
+            duration: clock.now - start, decoding: memory.decoding, decodedBytes: memory.decodedBytes,
+            scratchBytes: workspace.byteCount)
     }
 
     /// Runs the function. A run that fails leaves states as it found them.

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #if defined(__linux__)
 #include <linux/futex.h>
@@ -15,11 +16,9 @@
 #include <unistd.h>
 #elif defined(__APPLE__)
 #include <os/os_sync_wait_on_address.h>
-#else
-#include <time.h>
 #endif
 
-enum { most_helpers = 255, spins_before_yield = 256 };
+enum { most_helpers = 255, spins_before_yield = 256, spins_before_nap = 4096 };
 
 // What a helper's bell says in its low bits; the others count how often the helper was claimed, so that a team which lets a helper
 // go cannot take the call of another team for its own.
@@ -67,6 +66,17 @@ static inline void relax(unsigned *spins) {
 #endif
 }
 
+// Between two calls a helper spins. Where the next one is long in coming (the caller has lost its processor, or works alone), it naps,
+// so that it does not take the time of whoever has work; nobody has to wake it.
+static inline void relax_between_calls(unsigned *spins) {
+    if (*spins < spins_before_nap) {
+        relax(spins);
+        return;
+    }
+    struct timespec nap = {0, 30000};
+    nanosleep(&nap, NULL);
+}
+
 static void wait_while(_Atomic uint32_t *bell, uint32_t value) {
 #if defined(__linux__)
     syscall(SYS_futex, bell, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
@@ -102,7 +112,7 @@ static void take_part(ck_team *team, size_t worker) {
     while (atomic_load_explicit(&team->is_running, memory_order_acquire)) {
         uint64_t call = atomic_load_explicit(&team->call, memory_order_acquire);
         if (!(call & IS_OPEN) || call / NEXT_CALL == last) {
-            relax(&spins);
+            relax_between_calls(&spins);
             continue;
         }
         if (!atomic_compare_exchange_weak_explicit(&team->call, &call, call + 1, memory_order_acquire, memory_order_relaxed))

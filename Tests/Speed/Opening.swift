@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCPURuntime
 import AccelModelFamilies
 import AccelPackages
 import AccelPrograms
@@ -27,6 +28,23 @@ extension Speed {
         line(
             what, "\(text(seconds * 1000, 2)) ms", "\(nodes.map(String.init).joined(separator: " + ")) nodes",
             "<= \(text(limit, 0)) ms", seconds * 1000 <= limit)
+        try reportPreparing(path, what)
+    }
+
+    /// Choosing kernels, and decoding the small weights that stay decoded, beside a copy of as many bytes.
+    private static func reportPreparing(_ path: String, _ what: String) throws {
+        let program = try AcceleratorPackage(at: path).program
+        let rounds = try (0..<20).map { _ in try Executor(program, threads: 2).preparation }
+        let (whole, decoding) = (rounds.map(\.duration).min() ?? .zero, rounds.map(\.decoding).min() ?? .zero)
+        let bytes = rounds[0].decodedBytes
+        let (from, to) = (ByteBuffer(count: bytes), ByteBuffer(count: bytes))
+        let copying = best(200, [{ to.bytes.copyMemory(from: UnsafeRawBufferPointer(from.bytes)) }])[0]
+        line(
+            "\(what), then prepare", "\(text(whole / .milliseconds(1), 2)) ms",
+            "kernels of \(program.functions[0].calls.count) calls", "", nil)
+        line(
+            "  of it to decode \(bytes >> 10) KiB", "\(text(decoding / .milliseconds(1), 3)) ms",
+            "memcpy \(text(copying * 1000, 3)) ms", "<= 2.00", decoding / .seconds(1) <= 2 * copying)
     }
 
     /// A prefill and a step function; zeros stand for the weights that the fixture does not have.

@@ -18,14 +18,15 @@ final class FunctionMemory {
     /// Keeps the bytes of inputs that are the caller's.
     private var borrowed: [ByteView?]
     private let stateCells: [AddressCell]
-    /// Decoded weights, by the weight's index.
+    /// Weights that any operator reads from memory, by their index.
     private var resident: [Int: (cell: AddressCell, byteCount: Int)] = [:]
     /// Weights that are read as they are stored, by their index.
     private var stored: [Int: StoredWeight] = [:]
     private let (inputSizes, stateSizes): ([Int], [Int])
     private var isThere = false
-    /// Matrices of so many elements stay decoded too: scalars and small tables that any operator may read.
-    private static let residentElements = 1 << 12
+    /// Bytes of the weights that are kept decoded, and how long decoding them took.
+    private(set) var decodedBytes = 0
+    private(set) var decoding: Duration = .zero
 
     /// - Throws: `FormatError` for sizes that overflow.
     init(_ function: CompiledFunction, weights: [CompressedTensor], states: StateMemory, arena: SharedArena) throws {
@@ -60,42 +61,33 @@ final class FunctionMemory {
             let buffer = try states.buffer(of: state)
             cell.set(buffer.bytes.baseAddress.unsafelyUnwrapped, keptBy: buffer)
         }
-        for (index, weight) in resident { try decode(index, into: weight.cell) }
+        let (clock, indices) = (ContinuousClock(), resident.keys.sorted())
+        let start = clock.now
+        decodedBytes = try pack(indices)
+        decoding = clock.now - start
     }
 
-    /// Bytes of a weight that any operator reads from memory; nil for one that is decoded as it is read.
-    private static func residentBytes(of weight: CompressedTensor) throws -> Int? {
-        let isSmall = weight.shape.rank < 2 || weight.shape.count <= residentElements
-        guard isSmall || !weight.elementType.isFloatingPoint else { return nil }
-        let size = weight.elementType.isFloatingPoint ? 4 : weight.elementType == .bool ? 1 : 8
-        let (bytes, overflow) = weight.shape.count.multipliedReportingOverflow(by: size)
-        guard !overflow else { throw FormatError(file: weight.name, reason: "is too large") }
-        return bytes
-    }
-
-    /// Bytes of the weights that stay decoded.
-    var decodedBytes: Int { resident.values.reduce(0) { $0 + $1.byteCount } }
-
-    private func decode(_ index: Int, into cell: AddressCell) throws {
-        let weight = weights[index]
-        let buffer = try ByteBuffer(allocating: Self.residentBytes(of: weight) ?? 0, for: weight.name)
-        cell.set(buffer.bytes.baseAddress.unsafelyUnwrapped, keptBy: buffer)
-        if weight.elementType.isFloatingPoint {
-            weight.codec.decode(
-                0..<weight.shape.rows, of: weight, into: buffer.bytes.assumingMemoryBound(to: Float.self))
-            return
-        }
-        // Integers and booleans are never compressed: their only section is the tensor.
-        guard let bytes = weight.sections.first else { return }
-        let stored = StoredTensor(
-            name: weight.name, elementType: weight.elementType, shape: weight.shape, bytes: bytes)
-        for (index, value) in stored.integers().enumerated() {
-            if weight.elementType == .bool {
-                buffer.bytes[index] = value == 0 ? 0 : 1
+    /// Makes the weights that are small enough readable by any operator: where they are stored, or decoded side by side.
+    /// - Returns: the bytes that were decoded.
+    private func pack(_ indices: [Int]) throws -> Int {
+        var (starts, bytes): ([(index: Int, start: Int)], Int) = ([], 0)
+        for index in indices {
+            if let (address, owner) = ResidentWeight(weights[index])?.inPlace {
+                resident[index]?.cell.set(address, keptBy: owner)
             } else {
-                buffer.bytes.storeBytes(of: value, toByteOffset: index * MemoryLayout<Int64>.stride, as: Int64.self)
+                starts.append((index, bytes))
+                bytes += ((resident[index]?.byteCount ?? 0) + 63) / 64 * 64
             }
         }
+        guard !starts.isEmpty else { return 0 }
+        let buffer = try ByteBuffer(allocating: bytes, for: "the small weights of function \(function.name)")
+        for (index, start) in starts {
+            guard let weight = resident[index] else { continue }
+            let part = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[start..<start + weight.byteCount])
+            ResidentWeight(weights[index])?.decode(into: part)
+            weight.cell.set(buffer.bytes.baseAddress.unsafelyUnwrapped + start, keptBy: buffer)
+        }
+        return bytes
     }
 
     /// - Throws: `FormatError` when the tensor has another shape than the weight.
@@ -106,7 +98,7 @@ final class FunctionMemory {
         }
         weights[index] = tensor
         stored[index] = nil
-        if let weight = resident[index], isThere { try decode(index, into: weight.cell) }
+        if resident[index] != nil, isThere { _ = try pack([index]) }
     }
 
     /// Copies an input that has been checked.
@@ -174,10 +166,10 @@ final class FunctionMemory {
 
     private func residentWeight(_ index: Int) throws -> (cell: AddressCell, byteCount: Int)? {
         if let weight = resident[index] { return weight }
-        guard let bytes = try Self.residentBytes(of: weights[index]) else { return nil }
+        guard let bytes = try ResidentWeight(weights[index])?.byteCount() else { return nil }
         let weight = (cell: AddressCell(ByteBuffer(count: 64)), byteCount: bytes)
         resident[index] = weight
-        if isThere { try decode(index, into: weight.cell) }
+        if isThere { _ = try pack([index]) }
         return weight
     }
 

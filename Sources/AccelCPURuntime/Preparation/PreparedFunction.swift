@@ -3,7 +3,9 @@ import AccelPrograms
 /// What preparing a function took.
 public struct Preparation: Sendable {
     public let duration: Duration
-    /// Of the weights that stay decoded.
+    /// How much of it went to weights that stay decoded: vectors, scalars and small tables that are not stored as float32.
+    public let decoding: Duration
+    /// Of these weights.
     public let decodedBytes: Int
     /// Scratch memory of all calls, which use the same.
     public let scratchBytes: Int
