@@ -23,7 +23,8 @@
             }
             try withTemporaryFolder { folder in
                 let maps = [
-                    "\(build)/CAccelKernels.build/module.modulemap", "\(root)/Sources/CAccelZlib/module.modulemap",
+                    "\(build)/CAccelKernels.build/module.modulemap", "\(build)/CAccelPlatform.build/module.modulemap",
+                    "\(root)/Sources/CAccelZlib/module.modulemap",
                 ]
                 try run(
                     ["swiftc", "-swift-version", "6", "-parse-as-library", "-I", "\(build)/Modules"]

@@ -11,7 +11,8 @@ import Testing
 @Suite("What the numerics versions of codecs stand for")
 struct NumericsVersionTests {
     private static let versions = [
-        "affine": 1, "bfloat16": 1, "float16": 1, "float32": 1, "int4": 1, "int8": 1, "nf4": 1, "outliers": 1,
+        "affine": 1, "bfloat16": 1, "float16": 1, "float32": 1, "float8": 1, "int4": 1, "int8": 1, "nf4": 1,
+        "outliers": 1,
         "palette": 1, "sparse": 1, "stored": 1, "vector": 1,
     ]
     private static let digests: [String: String] = [
@@ -24,6 +25,8 @@ struct NumericsVersionTests {
         "bfloat16": "1a9f8e464d15edcb3439c653e52d663ead10005576fce51e759c484c830b24e0",
         "float16": "147a2fd8c7e7cbf678923896b49c9082b00cc632d938e82d3a64842ddd6b210f",
         "float32": "606a33b42ab1b4d851ff764e20b8882c73ec1c9d6a47d1cd315536c7e4d6946d",
+        "float8": "979a8f26214ac7353b0724a0e9cbb6820e388103ac5fe10928d14806519414aa",
+        "float8:type=e5m2,scale=block": "c3122f1576e2a600ab5eae707b50e26a44331a00c27fe52dceb296bf320b4bd0",
         "int4:block=32": "ef1566695d798ae5f28eb5a0b1e199cebd47e86ff24802d6abc2969769514d0f",
         "int4:fit=absmax": "35c5d5211bf71d1bffd6289fa70d954e80828f1e3875e314c16b20227f5ada01",
         "int4:mode=asymmetric": "ed2818966e7fd712b009ca048b9f84ccc0fd2190111cf6ada5ddaacfaf6a0a3b",

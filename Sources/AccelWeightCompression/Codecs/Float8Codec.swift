@@ -147,17 +147,22 @@ public struct Float8Codec: WeightCodec {
         scratch: UnsafeMutableRawPointer
     ) {
         let (shape, tiles) = (weight.shape, tiles(weight.shape))
+        let columns = shape.columns
         weight.sections[0].withBytes { codes in
-            guard let codes = codes.baseAddress?.assumingMemoryBound(to: UInt8.self), let target = target.baseAddress
-            else { return }
-            for (index, row) in rows.enumerated() {
-                for tile in 0..<tiles.perRow {
-                    let columns = tiles.columns(of: tile, shape)
-                    let out = target + index * shape.columns + columns.lowerBound
-                    ck_decode_palette8(
-                        codes + row * shape.columns + columns.lowerBound, type.values, out, columns.count)
-                    let scale = scale(of: weight, tiles, row: row, tile: tile)
-                    for column in 0..<columns.count { out[column] *= scale }
+            type.values.withUnsafeBufferPointer { table in
+                guard let codes = codes.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                    let table = table.baseAddress, let target = target.baseAddress
+                else { return }
+                for row in rows {
+                    let index = row - rows.lowerBound
+                    for tile in 0..<tiles.perRow {
+                        let first = tile * tiles.columns
+                        let count = min(tiles.columns, columns - first)
+                        let out = target + index * columns + first
+                        ck_decode_palette8(codes + row * columns + first, table, out, count)
+                        let scale = scale(of: weight, tiles, row: row, tile: tile)
+                        for column in 0..<count { out[column] *= scale }
+                    }
                 }
             }
         }
