@@ -18,7 +18,7 @@ public struct ExecutionPlan: Sendable {
         let memory = try FunctionMemory(
             function, weights: program.weights, states: StateMemory([function]), arena: arena)
         let workspace = Workspace(in: arena, after: function.arenaBytes, workers: threads)
-        choices = try PreparedFunction(function, memory, workspace).kernels.map(\.choice)
+        choices = try PreparedFunction(function, memory, workspace, explains: true).kernels.compactMap(\.choice)
         (valueBytes, scratchBytes) = (function.arenaBytes, workspace.byteCount)
     }
 }

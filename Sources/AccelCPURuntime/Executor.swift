@@ -216,9 +216,6 @@ public final class Executor {
         }
     }
 
-    /// The kernel of each call, and why it was chosen.
-    public var choices: [KernelChoice] { kernels.map(\.choice) }
-
     /// The kernel that computes each call, by name.
-    package var kernelNames: [String] { kernels.map(\.choice.kernel) }
+    package var kernelNames: [String] { kernels.map { $0.type.map { "\($0)" } ?? "nothing" } }
 }

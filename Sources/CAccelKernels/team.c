@@ -18,7 +18,7 @@
 #include <os/os_sync_wait_on_address.h>
 #endif
 
-enum { most_helpers = 255, spins_before_yield = 256, spins_before_nap = 4096 };
+enum { most_helpers = 255, spins_before_yield = 256, spins_before_nap = 4096, spins_before_sleep = 2048 };
 
 // What a helper's bell says in its low bits; the others count how often the helper was claimed, so that a team which lets a helper
 // go cannot take the call of another team for its own.
@@ -46,6 +46,8 @@ struct ck_team {
     ck_piece body;
     void *context;
     _Atomic int is_running;
+    // The caller sleeps until the last helper has left a call.
+    _Atomic uint32_t is_waiting;
     // Claimed helpers that have not left.
     _Atomic size_t claims;
     size_t threads;
@@ -54,16 +56,20 @@ struct ck_team {
     size_t wakes;
 };
 
-static inline void relax(unsigned *spins) {
-    if (++*spins % spins_before_yield == 0) {
-        sched_yield();
-        return;
-    }
+static inline void pause_briefly(void) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
 #endif
+}
+
+static inline void relax(unsigned *spins) {
+    if (++*spins % spins_before_yield == 0) {
+        sched_yield();
+    } else {
+        pause_briefly();
+    }
 }
 
 // Between two calls a helper spins. Where the next one is long in coming (the caller has lost its processor, or works alone), it naps,
@@ -119,7 +125,8 @@ static void take_part(ck_team *team, size_t worker) {
             continue;
         last = call / NEXT_CALL;
         take_pieces(team, worker);
-        atomic_fetch_sub_explicit(&team->call, 1, memory_order_release);
+        uint64_t before = atomic_fetch_sub(&team->call, 1);
+        if ((before & INSIDE_MASK) == 1 && atomic_exchange(&team->is_waiting, 0)) wake(&team->is_waiting);
         spins = 0;
     }
 }
@@ -211,7 +218,17 @@ void ck_team_run(ck_team *team, size_t pieces, ck_piece body, void *context) {
     take_pieces(team, 0);
     atomic_fetch_and_explicit(&team->call, ~IS_OPEN, memory_order_relaxed);
     unsigned spins = 0;
-    while (atomic_load_explicit(&team->call, memory_order_acquire) & INSIDE_MASK) relax(&spins);
+    while (atomic_load(&team->call) & INSIDE_MASK) {
+        if (spins < spins_before_sleep) {
+            spins++;
+            pause_briefly();
+            continue;
+        }
+        // A helper has lost its processor, or has a long piece.
+        atomic_store(&team->is_waiting, 1);
+        if (atomic_load(&team->call) & INSIDE_MASK) wait_while(&team->is_waiting, 1);
+    }
+    atomic_store_explicit(&team->is_waiting, 0, memory_order_relaxed);
 }
 
 void ck_team_rest(ck_team *team) {

@@ -112,7 +112,7 @@ struct ConvolutionTests {
                 GroupNorm(groups: 2, epsilon: 1e-5), [waves, maker.weight([14]), maker.weight([14])])
             return [normal, waves, groups, try maker.builder.apply(LeakyRelu(slope: 0.1), [waves])]
         }
-        #expect(try Executor(program.program).choices.allSatisfy { $0.staged.isEmpty })
+        #expect(try ExecutionPlan(program.program, function: 0).choices.allSatisfy { $0.staged.isEmpty })
         let single = try program.run(threads: 1)
         #expect(try program.run(threads: 3) == single)
         for (found, expected) in zip(single, try program.reference()) {

@@ -104,7 +104,7 @@ struct ExecutorLawTests {
                 let program = try SmallProgram { maker in
                     try maker.builder.applyAll(try sample.frozen(), arguments.map { maker.input($0) })
                 }
-                let choice = try #require(Executor(program.program).choices.last)
+                let choice = try #require(ExecutionPlan(program.program, function: 0).choices.last)
                 #expect(choice.kernel == "\(kernel)")
                 #expect(choice.staged == [])
                 #expect(choice.candidates.filter { $0.cost == nil }.allSatisfy { !$0.reason.isEmpty })
@@ -117,14 +117,14 @@ struct ExecutorLawTests {
         let program = try SmallProgram(compress: "int4:block=32") { maker in
             try [2, 3].map { try maker.builder.apply(Linear(), [maker.input([$0, 64]), maker.weight([80, 64])]) }
         }
-        let choices = try Executor(program.program).choices
+        let choices = try ExecutionPlan(program.program, function: 0).choices
         #expect(choices.map(\.kernel) == ["LinearStepKernel", "LinearKernel"])
         #expect(choices.map { $0.candidates.map(\.cost) } == [[6, 7], [9, 8]])
         #expect(choices[1].reason == "int4 decoded to panels; each panel meets 3 rows")
         let float = try SmallProgram { maker in
             [try maker.builder.apply(MatMul(), [maker.input([3, 64]), maker.weight([64, 80])])]
         }
-        let staged = try #require(try Executor(float.program).choices.first)
+        let staged = try #require(try ExecutionPlan(float.program, function: 0).choices.first)
         #expect(staged.staged == ["input 1 read where it is stored"])
         #expect(staged.reason == "operands in contiguous memory")
     }

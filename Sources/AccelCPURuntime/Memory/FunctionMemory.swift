@@ -24,6 +24,8 @@ final class FunctionMemory {
     private var stored: [Int: StoredWeight] = [:]
     private let (inputSizes, stateSizes): ([Int], [Int])
     private var isThere = false
+    /// What cells refer to as long as there is no memory.
+    private let none = ByteBuffer(count: 64)
     /// Bytes of the weights that are kept decoded, and how long decoding them took.
     private(set) var decodedBytes = 0
     private(set) var decoding: Duration = .zero
@@ -39,11 +41,10 @@ final class FunctionMemory {
         }
         inputSizes = try function.inputs.map { try $0.byteCount(in: function.name) }
         stateSizes = try function.states.map { try $0.port.byteCount(in: function.name) }
-        let none = ByteBuffer(count: 64)
-        inputs = inputSizes.map { _ in AddressCell(none) }
+        inputs = inputSizes.map { [none] _ in AddressCell(none) }
         inputBuffers = inputSizes.map { _ in nil }
         borrowed = inputSizes.map { _ in nil }
-        stateCells = stateSizes.map { _ in AddressCell(none) }
+        stateCells = stateSizes.map { [none] _ in AddressCell(none) }
     }
 
     /// Takes the memory that a run needs: what the plan says, states, and decoded weights.
@@ -167,7 +168,7 @@ final class FunctionMemory {
     private func residentWeight(_ index: Int) throws -> (cell: AddressCell, byteCount: Int)? {
         if let weight = resident[index] { return weight }
         guard let bytes = try ResidentWeight(weights[index])?.byteCount() else { return nil }
-        let weight = (cell: AddressCell(ByteBuffer(count: 64)), byteCount: bytes)
+        let weight = (cell: AddressCell(none), byteCount: bytes)
         resident[index] = weight
         if isThere { _ = try pack([index]) }
         return weight

@@ -25,25 +25,29 @@ public struct KernelChoice: Sendable {
 
 /// A call that is ready to run: nothing is left to decide or to allocate.
 struct PreparedKernel {
-    let choice: KernelChoice
+    /// nil where the result has no elements, and nothing is to be done.
+    let type: (any Kernel.Type)?
+    /// Only where it was asked for: sentences take longer to make than kernels to choose.
+    let choice: KernelChoice?
     let check: (@Sendable () throws -> Void)?
     let steps: [PlacedStep]
 
     /// Chooses the kernel of least cost among those that take the call; where none does, operands are brought into
     /// contiguous scratch memory for it.
     /// - Throws: `FormatError` when there is no kernel for it even then.
-    init(_ call: PreparedCall) throws {
+    init(_ call: PreparedCall, explains: Bool = false) throws {
         // What has no elements may have any number of rows without elements.
         guard call.outputs.contains(where: { !$0.shape.dimensions.contains(0) }) else {
             let nothing = KernelChoice.Candidate(kernel: "nothing", cost: 0, reason: "the result has no elements")
-            (choice, check, steps) = (KernelChoice(candidates: [nothing], chosen: 0, staged: []), nil, [])
+            choice = explains ? KernelChoice(candidates: [nothing], chosen: 0, staged: []) : nil
+            (type, check, steps) = (nil, nil, [])
             return
         }
-        var found = Self.choice(for: call)
+        var found = Self.choice(for: call, explains)
         var staging = StagedCall()
         if found == nil {
             staging = StagedCall(call)
-            found = Self.choice(for: staging.call ?? call)
+            found = Self.choice(for: staging.call ?? call, explains)
         }
         guard let (candidates, index, kernel) = found else {
             call.workspace.rewind()
@@ -53,12 +57,13 @@ struct PreparedKernel {
         }
         let steps = staging.before + kernel.steps + staging.after
         call.workspace.commit(steps)
-        choice = KernelChoice(candidates: candidates, chosen: index, staged: staging.remarks)
+        type = Swift.type(of: kernel)
+        choice = explains ? KernelChoice(candidates: candidates, chosen: index, staged: staging.remarks) : nil
         check = kernel.check
         self.steps = steps.map { PlacedStep($0, in: call.workspace) }
     }
 
-    private static func choice(for call: PreparedCall) -> (
+    private static func choice(for call: PreparedCall, _ explains: Bool) -> (
         candidates: [KernelChoice.Candidate], chosen: Int, kernel: any Kernel
     )? {
         let types = Kernels.byOperator[call.operation.name] ?? []
@@ -69,18 +74,15 @@ struct PreparedKernel {
             call.workspace.rewind(to: start)
             do throws(Unsuitable) {
                 let kernel = try type.init(call)
-                candidates.append(.init(kernel: "\(type)", cost: kernel.cost, reason: kernel.reason))
+                if explains { candidates.append(.init(kernel: "\(type)", cost: kernel.cost, reason: kernel.reason)) }
                 if kernel.cost < best?.cost ?? .infinity { best = (index, kernel, kernel.cost) }
             } catch {
-                candidates.append(.init(kernel: "\(type)", cost: nil, reason: error.reason))
+                if explains { candidates.append(.init(kernel: "\(type)", cost: nil, reason: error.reason)) }
             }
         }
-        guard let best else {
-            call.workspace.rewind(to: start)
-            return nil
-        }
-        // Once more, for the scratch memory of this one alone.
         call.workspace.rewind(to: start)
+        guard let best else { return nil }
+        // Once more, for the scratch memory of this one alone.
         guard let kernel = try? types[best.index].init(call) else { return nil }
         return (candidates, best.index, kernel)
     }

@@ -18,9 +18,12 @@ struct PreparedFunction {
     let outputs: [(name: String, memory: OperandMemory)]
 
     /// - Throws: `FormatError` when an operand lies outside of its storage.
-    init(_ function: CompiledFunction, _ memory: FunctionMemory, _ workspace: Workspace) throws {
+    /// - Parameter explains: keeps what spoke for each kernel.
+    init(
+        _ function: CompiledFunction, _ memory: FunctionMemory, _ workspace: Workspace, explains: Bool = false
+    ) throws {
         calls = try function.calls.map { try PreparedCall($0, in: memory, workspace) }
-        kernels = try calls.map { try PreparedKernel($0) }
+        kernels = try calls.map { try PreparedKernel($0, explains: explains) }
         outputs = try function.outputs.map { ($0.name, try memory.operand($0.operand)) }
     }
 
