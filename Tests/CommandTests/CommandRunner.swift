@@ -41,8 +41,10 @@ enum CommandRunner {
         let streams = ["stdout", "stderr"].map { URL(filePath: "\(folder)/.\($0)") }
         for stream in streams { try Data().write(to: stream) }
         process.standardInput = FileHandle.nullDevice
-        process.standardOutput = try FileHandle(forWritingTo: streams[0])
-        process.standardError = try FileHandle(forWritingTo: streams[1])
+        let handles = try streams.map { try FileHandle(forWritingTo: $0) }
+        // Foundation keeps them open for long, and with some thousand open files its own look through them reads past a buffer.
+        defer { handles.forEach { try? $0.close() } }
+        (process.standardOutput, process.standardError) = (handles[0], handles[1])
         try process.run()
         let alarm = DispatchWorkItem { process.terminate() }
         DispatchQueue.global().asyncAfter(deadline: .now() + timeout, execute: alarm)

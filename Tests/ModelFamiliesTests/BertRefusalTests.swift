@@ -44,7 +44,7 @@ struct BertRefusalTests {
                 + "(supported: BertModel, BertForMaskedLM, BertForSequenceClassification)"),
         Change(
             "hidden_act", "mish",
-            "config.json, field hidden_act: the activation \"mish\" is not supported (supported: gelu, gelu_accurate, "
+            "config.json, field hidden_act: the activation \"mish\" is not supported (supported: elu, gelu, gelu_accurate, "
                 + "gelu_fast, gelu_new, gelu_python, gelu_python_tanh, gelu_pytorch_tanh, quick_gelu, relu, sigmoid, silu, "
                 + "swish, tanh)"),
         Change(

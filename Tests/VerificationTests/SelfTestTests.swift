@@ -19,6 +19,7 @@ struct SelfTestTests {
         "vector:bits=4,size=4", "sparse:target=0.5+float16", "sparse:target=0.25+palette:bits=8",
         "sparse:pattern=2:4+int8", "sparse:threshold=0.02+int4", "outliers:share=0.02+int4",
         "outliers:share=0.02,values=float32+palette:bits=4",
+        "float8", "float8:type=e5m2,scale=block",
         "int4:method=gptq", "int4:mode=asymmetric,method=gptq", "int8:method=gptq", "int4:method=weighted",
         "int4:method=awq",
         "palette:bits=4,method=gptq", "palette:bits=3,group=16,method=gptq", "palette:bits=4,method=weighted",
