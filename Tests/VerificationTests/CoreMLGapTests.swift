@@ -78,6 +78,37 @@ struct CoreMLGapTests {
             }, "\(report.terminal())")
     }
 
+    @Test(
+        "a row whose scale is zero is lost, whatever its codes are: of packages without digests too",
+        arguments: [
+            "int8", "int4:block=channel", "nf4:block=channel,fit=absmax", "palette:bits=4,group=16,scale=channel",
+            "float8",
+        ])
+    func lostRow(codec: String) throws {
+        let program = try CoreMLSample.program()
+        let (model, written) = try CoreMLSample.exported(program, codec)
+        var weights = written
+        let intact = try CoreMLSample.report(try CoreMLSample.unsealed(model, weights), program)
+        #expect(intact.exitStatus == .success, "\(intact.terminal())")
+        // The 16 scales in float16. Tables of 16 begin below zero, and the norm's gains are float32.
+        let entries = try BlobReader(ByteView(weights), file: "weight.bin").checkedEntries().map(\.entry)
+        let scales = try #require(
+            entries.first { entry in
+                entry.dataType == .float16 && entry.elements == 16
+                    && entry.bytes.withBytes { $0.loadUnaligned(as: Float16.self) } > 0
+            })
+        let start = try #require(
+            weights.indices.first { place in
+                scales.bytes.withBytes {
+                    place + $0.count <= weights.count && weights[place..<place + $0.count].elementsEqual($0)
+                }
+            })
+        for byte in start + 6..<start + 8 { weights[byte] = 0 }
+        let report = try CoreMLSample.report(try CoreMLSample.unsealed(model, weights), program)
+        #expect(report.weights.contains { $0.name == "layer.weight" && $0.failure != nil }, "\(report.terminal())")
+        #expect(report.exitStatus == .exceeded)
+    }
+
     @Test("a matrix with its axes exchanged is compared, and used so, also with an axis of 1")
     func transposed() throws {
         let original = try CoreMLSample.program()

@@ -62,6 +62,7 @@ struct CoreMLWeightStage {
                     failure = failure ?? (isAllowed ? nil : codes.objection)
                 } else {
                     result.unproved.append(weight.name)
+                    if !match.isTransposed { failure = failure ?? Self.lostRow(of: weight, elements, original) }
                 }
             }
             let floats = match.isTransposed ? Self.transposed(elements, match.source.shape) : elements
@@ -96,6 +97,20 @@ struct CoreMLWeightStage {
         }
         return result
     }
+
+    /// Why a row cannot be zeros: scales over tables make a row of zeros of zeros alone, but for what float16 rounds to zero. Of
+    /// vectors, and where elements are left out, a small row may go.
+    private static func lostRow(of weight: CoreMLWeight, _ elements: [Float], _ original: [Float]) -> String? {
+        let width = weight.shape.columns
+        guard !weight.isSparse, !weight.isOfVectors, width > 1 else { return nil }
+        let row = stride(from: 0, to: elements.count, by: width).first { start in
+            elements[start..<start + width].allSatisfy { $0 == 0 }
+                && original[start..<start + width].contains { abs($0) > leastRow }
+        }
+        return row.map { "row \($0 / width): all is zero, and the checkpoint's is not" }
+    }
+    /// Scales of 8-bit codes for smaller numbers are zeros in float16.
+    private static let leastRow: Float = 0x1p-16
 
     /// Elements of a matrix [columns, rows] as one of `shape` = [rows, columns], which may have axes of 1 besides.
     private static func transposed(_ elements: [Float], _ shape: Shape) -> [Float] {

@@ -65,7 +65,12 @@ public struct NearestCodes: Equatable, Sendable {
         let highest = lowest + Float((1 << bits) - 1)
         blocks.forEachRun { run, _, block in
             let (scale, offset) = (scale.numbers[block], offset?.numbers[block] ?? 0)
-            for index in run where scale != 0 {
+            for index in run {
+                // Only of numbers as small as this float16 rounds a scale to zero.
+                guard scale != 0 else {
+                    record(index, isNear: abs(numbers[index]) <= 2 * Self.leastHalf * Float(1 << bits))
+                    continue
+                }
                 let code = data.numbers[index]
                 let exact = numbers[index] / scale + offset
                 // The symmetric range leaves the lowest code out.

@@ -21,6 +21,8 @@ public struct CoreMLWeight: Sendable {
     public let holds: TensorRows?
 
     public var isCompressed: Bool { operation != "const" && operation != "constexpr_cast" }
+    /// A code stands for several neighbours.
+    public var isOfVectors: Bool { form.contains(" of vectors of ") }
     public var shape: Shape { Shape(type.extents ?? []) }
     public var bitsPerWeight: Double { shape.count == 0 ? 0 : Double(storedBits) / Double(shape.count) }
 }
