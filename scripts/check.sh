@@ -21,7 +21,7 @@ for step; do
         swift format lint --strict --recursive --parallel Package.swift Sources Tests scripts/consumer
         if command -v shellcheck >/dev/null; then shellcheck -x scripts/*.sh .ci/run; else echo "shellcheck is not installed: shell scripts not checked"; fi
         ;;
-    layers) scripts/layers.sh check ;;
+    layers) scripts/layers.sh check && scripts/platforms.sh ;;
     traps) scripts/check_traps.sh ;;
     debug) tests debug -Xswiftc -warnings-as-errors -Xcc -Wall -Xcc -Wextra -Xcc -Werror ;;
     release) tests release -c release -Xswiftc -enable-testing -Xswiftc -warnings-as-errors ;;
