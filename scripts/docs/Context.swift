@@ -1,9 +1,9 @@
 // The names that examples use without saying where they come from. scripts/docs.sh compiles each example after these lines.
 import Accel
 import AccelByteIO
+import AccelCPURuntime
 import AccelCalibration
 import AccelConversion
-import AccelCPURuntime
 import AccelFormats
 import AccelModelFamilies
 import AccelPackages
@@ -11,6 +11,7 @@ import AccelPrograms
 import AccelTensors
 import AccelVerification
 import AccelWeightCompression
+
 func given<Value>(_ type: Value.Type = Value.self) -> Value { fatalError("examples are compiled, not run") }
 // Paths, names and numbers.
 var path: String { given() }
