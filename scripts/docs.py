@@ -4,6 +4,7 @@
 usage: docs.py links                        checks every relative link of the repository's documents: the file and the heading exist
        docs.py stage FOLDER                 copies the DocC catalogues there, with relative links as DocC has them
        docs.py diagnostics FILE...          prints what docc has found; exit status 1 where there is anything
+       docs.py commands ACCELC              checks that the options of every command in an example are in the command's help
        docs.py snippets GRAPHS FOLDER       writes each Swift example there, as a file to be compiled
 """
 import glob
@@ -12,6 +13,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -150,8 +152,44 @@ def diagnostics(paths):
     sys.exit(1 if found else 0)
 
 
-def fenced(text, path):
-    """The blocks of a document that say that they are Swift."""
+def commands(tool):
+    """Examples of the command line: what is typed in blocks of sh, and after a $ in those of text."""
+    prompts = {"sh": "", "text": "$ "}
+    helps = {}
+    faults = []
+    count = 0
+    for path in documents():
+        typed = [
+            (place, language, line)
+            for language in prompts
+            for place, block in fenced(path.read_text(), path.relative_to(ROOT), language)
+            for line in "\n".join(block).replace("\\\n", " ").split("\n")
+        ]
+        for place, language, line in typed:
+            prompt, name, rest = line.partition("accelc ")
+            words = [name.strip(), *rest.partition(" #")[0].split()]
+            if prompt != prompts[language] or len(words) < 2:
+                continue
+            command = "-".join(words[1:3]) if words[1:3] in (["verify", "record"], ["verify", "replay"]) else words[1]
+            if command not in helps:
+                asked = subprocess.run([tool, command, "--help"], capture_output=True, text=True)
+                helps[command] = None if asked.returncode else set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", asked.stdout))
+            count += 1
+            if helps[command] is None:
+                faults.append(f"{place}: there is no command {command}")
+                continue
+            for word in words[2:]:
+                option = word.partition("=")[0]
+                if option.startswith("-") and option not in helps[command]:
+                    faults.append(f"{place}: {command} has no option {option}")
+    for fault in faults:
+        print(f"docs: {fault}", file=sys.stderr)
+    print(f"docs: {count} example commands, {len(faults)} with an option or name that there is not")
+    sys.exit(1 if faults or not count else 0)
+
+
+def fenced(text, path, wanted="swift"):
+    """The blocks of a document in a language."""
     lines = text.split("\n")
     fence = None
     for number, line in enumerate(lines, 1):
@@ -159,7 +197,7 @@ def fenced(text, path):
         if fence is None and match:
             fence, start, language, block = match[2], number, match[3], []
         elif fence is not None and match and match[2].startswith(fence) and not match[3]:
-            if language == "swift":
+            if language == wanted:
                 yield f"{path}:{start}", block
             fence = None
         elif fence is not None:
@@ -226,11 +264,12 @@ def snippets(graphs, folder):
 
 
 if __name__ == "__main__":
-    commands = {
+    parts = {
         "links": (links, 0), "stage": (lambda folder: stage(folder), 1),
         "diagnostics": (lambda *paths: diagnostics(paths), None), "snippets": (snippets, 2),
+        "commands": (commands, 1),
     }
     words = sys.argv[1:]
-    if not words or words[0] not in commands or commands[words[0]][1] not in (None, len(words) - 1):
+    if not words or words[0] not in parts or parts[words[0]][1] not in (None, len(words) - 1):
         sys.exit(__doc__)
-    commands[words[0]][0](*words[1:])
+    parts[words[0]][0](*words[1:])

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the documentation into .build/docs/accelc.doccarchive: the DocC catalogues beside the sources, the doc comments, and the
-# documents in schemas. Fails on anything that docc complains of, on a link that leads nowhere, and on a Swift example that does not
-# compile. Examples are the blocks that a document marks as swift, and the indented blocks of doc comments, but for those that are no
-# Swift at all (formulas, program texts).
+# documents in schemas. Fails on anything that docc complains of, on a link that leads nowhere, on a Swift example that does not
+# compile, and on an example command with an option that there is not. Swift examples are the blocks that are marked as swift, and
+# the indented blocks of doc comments, but for those that are no Swift at all (formulas, program texts).
 # usage: docs.sh           (after changes: seconds, besides `swift build`)
 #        docs.sh links     checks the links between files only, without a build
 set -euo pipefail
@@ -46,6 +46,7 @@ echo "docs: ${#modules[@]} modules, $(wc -l <"$out/catalogues.txt") with a catal
 
 # The examples.
 products=$(swift build --show-bin-path)
+python3 scripts/docs.py commands "$products/accelc" || failed=1
 python3 scripts/docs.py snippets "$out/graphs" "$out/examples" >"$out/examples.txt"
 compiled=0 foreign=0
 while read -r file kind place; do
