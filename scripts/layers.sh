@@ -1,8 +1,22 @@
 #!/usr/bin/env bash
 # Draws the layers from what the sources import, in the order of the diagram in the article Architecture, and fails where an arrow points up.
-# usage: layers.sh [check]      check: fails too where the diagram has other arrows than the sources
+# usage: layers.sh [check | update]     check: fails too where the diagram has other arrows than the sources
+#                                       update: draws the diagram in the article anew
 set -euo pipefail
 cd "$(dirname "$0")/.."
+if [ "${1:-}" = update ]; then
+    drawn=$(mktemp)
+    trap 'rm -f "$drawn" "$drawn.article"' EXIT
+    scripts/layers.sh >"$drawn"
+    article=$(sed -n 's/^article=//p' "$0")
+    awk -v drawn="$drawn" '
+        /^An arrow means/ { seen = 1 }
+        seen && /^```/ && !inside { print; while ((getline row <drawn) > 0) print row; inside = 1; next }
+        inside && /^```/ { inside = seen = 0 }
+        !inside' "$article" >"$drawn.article"
+    cat "$drawn.article" >"$article"
+    exit
+fi
 article=Sources/AccelPrograms/AccelPrograms.docc/Architecture.md
 # MODULE IMPORT, for each import of a module of this package.
 imports() {
@@ -55,7 +69,7 @@ diagram() { awk '/^```/ { if (inside) exit; if (seen) { inside = 1; next } } /^A
                     if (k != j && ((from SUBSEP order[k]) in uses) && reaches(order[k], to)) needed = 0
                 if (needed) arrows = arrows (arrows == "" ? "" : ", ") to
             }
-            if (mode == "draw") printf "%-78s%s\n", text[from], arrows == "" ? "" : " -> " arrows
+            if (mode == "draw") print arrows == "" ? text[from] : sprintf("%-78s -> %s", text[from], arrows)
             else if (from != "accelc" && arrows != drawn[from]) {
                 print "layers: the diagram draws " from " -> " drawn[from] "; the sources import " arrows > "/dev/stderr"; failed = 1
             }
