@@ -3,13 +3,15 @@ public import AccelTensors
 
 /// One kind of computation. A conforming type is one file in `Operators/` and one line in `Operators.swift`.
 ///
-/// Values are row-major tensors. An optional input is one that may be left off at the end of `inputs`.
+/// Values are row-major tensors. `inputs` declares what an operator reads.
 public protocol Operator: Sendable {
     /// The name in program texts and packages, e.g. `layer_norm`.
     static var name: String { get }
     /// Goes up when the operator takes an attribute or an input more. A package made before means the same as ever: an
     /// operator that is to mean something else has another name.
     static var version: Int { get }
+    /// What it reads, in the order of a node's inputs.
+    static var inputs: [OperatorInput] { get }
     /// Reads the attributes that `attributes` writes.
     /// - Throws: `OperatorError`
     init(attributes: Attributes) throws
@@ -93,23 +95,6 @@ func saturatingProduct(_ factors: some Sequence<Int>) -> Int {
     factors.reduce(1) { product, factor in
         let (next, overflow) = product.multipliedReportingOverflow(by: factor)
         return overflow ? .max : next
-    }
-}
-
-/// Checks that shape rules share.
-extension Array where Element == TensorType {
-    /// Refuses another number of inputs, another element type than float32 (unless `types` says otherwise per input).
-    public func require(_ counts: ClosedRange<Int>, types: [ElementType] = []) throws {
-        guard counts.contains(count) else {
-            let wanted = counts.count == 1 ? "\(counts.lowerBound)" : "\(counts.lowerBound) to \(counts.upperBound)"
-            throw OperatorError("expected \(wanted) inputs, found \(count)")
-        }
-        for (index, type) in enumerated() {
-            let wanted = index < types.count ? types[index] : .float32
-            guard type.elementType == wanted else {
-                throw OperatorError("input \(index): expected \(wanted.rawValue), found \(type)")
-            }
-        }
     }
 }
 

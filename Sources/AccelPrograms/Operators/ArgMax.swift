@@ -5,6 +5,7 @@ import AccelTensors
 /// Input: x F32. Output: I64, the axis gone, or 1 where it `keepsAxis`.
 public struct ArgMax: Operator {
     public static let name = "argmax"
+    public static let inputs: [OperatorInput] = [.x]
     public var axis: Int
     public var keepsAxis: Bool
 
@@ -19,7 +20,7 @@ public struct ArgMax: Operator {
     public var attributes: Attributes { ["axis": .integer(axis), "keeps_axis": .flag(keepsAxis)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(1...1)
+        try Self.check(inputs)
         try inputs[0].require(rank: axis + 1...8, "x")
         guard inputs[0].dimensions[axis] != 0 else {
             throw OperatorError("axis \(axis) of \(inputs[0]) has no largest")

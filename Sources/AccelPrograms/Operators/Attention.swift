@@ -10,6 +10,9 @@ public import AccelTensors
 /// that is masked everywhere weighs all keys alike.
 public struct Attention: Operator {
     public static let name = "attention"
+    public static let inputs: [OperatorInput] = [
+        OperatorInput("q"), OperatorInput("k"), OperatorInput("v"), OperatorInput("mask", presence: .optional),
+    ]
     public static let readsStrided = true
     public static let writesStrided = true
     public var scale: Double
@@ -19,7 +22,7 @@ public struct Attention: Operator {
     public var attributes: Attributes { ["scale": .number(scale)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(3...4)
+        try Self.check(inputs)
         let (q, k, v) = (inputs[0], inputs[1], inputs[2])
         for (input, what) in zip(inputs, ["q", "k", "v"]) { try input.require(rank: 4...4, what) }
         try requireEqual(k.dimensions[0], q.dimensions[0], "batch of k")
@@ -29,10 +32,10 @@ public struct Attention: Operator {
         }
         guard let heads = q.dimensions[1].value, let groups = k.dimensions[1].value, groups > 0, heads % groups == 0
         else { throw OperatorError("\(q.dimensions[1]) heads do not share \(k.dimensions[1]) key heads evenly") }
-        if inputs.count == 4 {
+        if let mask = inputs.named("mask", of: self) {
             let scores = q.dimensions[..<3] + [k.dimensions[2]]
-            guard try broadcast([inputs[3].dimensions, Array(scores)]) == Array(scores) else {
-                throw OperatorError("mask \(inputs[3]) does not broadcast to \(TensorType(.float32, Array(scores)))")
+            guard try broadcast([mask.dimensions, Array(scores)]) == Array(scores) else {
+                throw OperatorError("mask \(mask) does not broadcast to \(TensorType(.float32, Array(scores)))")
             }
         }
         return [TensorType(.float32, q.dimensions[..<3] + [v.dimensions[3]])]
@@ -47,10 +50,11 @@ public struct Attention: Operator {
         let shape = Shape(inputs[0].shape.dimensions[..<3] + [inputs[2].shape.dimensions[3]])
         let valueWidth = shape.dimensions[3]
         let v = try inputs[2].transposed([0, 1, 3, 2]).floats
-        let maskLayout =
-            inputs.count == 4
-            ? StridedLayout(shape: inputs[3].shape).expanded(to: Shape(shape.dimensions[..<3] + [keys])) : nil
-        let mask = inputs.count == 4 ? inputs[3].floats : []
+        let masking = inputs.named("mask", of: self)
+        let maskLayout = masking.map {
+            StridedLayout(shape: $0.shape).expanded(to: Shape(shape.dimensions[..<3] + [keys]))
+        }
+        let mask = masking?.floats ?? []
         let result = Reference.rows(shape.count / max(valueWidth, 1), width: valueWidth) { row, result in
             let (batch, head) = (row / (rows * heads), row / rows % heads)
             let group = batch * keyHeads + head / (heads / keyHeads)
@@ -83,7 +87,9 @@ public struct Attention: Operator {
         let turned = try builder.apply(Transpose([0, 1, 3, 2]), [keys])
         let products = try builder.apply(MatMul(), [inputs[0], turned])
         var scores = try builder.apply(Multiply(), [products, builder.literal(Float(scale))])
-        if inputs.count == 4 { scores = try builder.apply(Add(), [scores, inputs[3]]) }
+        if let mask = inputs.named("mask", of: self, in: builder) {
+            scores = try builder.apply(Add(), [scores, mask])
+        }
         return [try builder.apply(MatMul(), [try builder.apply(Softmax(), [scores]), values])]
     }
 

@@ -8,12 +8,13 @@ public protocol BinaryOperator: Operator {
 }
 
 extension BinaryOperator {
+    public static var inputs: [OperatorInput] { [.x, .y] }
     public static var readsStrided: Bool { true }
     public init(attributes: Attributes) throws { self.init() }
     public var attributes: Attributes { [:] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(2...2)
+        try Self.check(inputs)
         return [TensorType(.float32, try broadcast(inputs.map(\.dimensions)))]
     }
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {

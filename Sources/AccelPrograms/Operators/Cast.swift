@@ -3,6 +3,7 @@ public import AccelTensors
 /// Another element type: F32, I64 (truncating toward zero) or BOOL (not zero). Elementwise.
 public struct Cast: Operator {
     public static let name = "cast"
+    public static let inputs: [OperatorInput] = [OperatorInput("x", .any)]
     public var elementType: ElementType
 
     public init(to elementType: ElementType) { self.elementType = elementType }
@@ -10,7 +11,8 @@ public struct Cast: Operator {
     public var attributes: Attributes { ["to": .word(elementType.rawValue)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        let input = try inputs.requireOne()
+        try Self.check(inputs)
+        let input = inputs[0]
         guard [.float32, .int64, .bool].contains(elementType) else {
             throw OperatorError("programs compute in F32, I64 and BOOL, not in \(elementType.rawValue)")
         }

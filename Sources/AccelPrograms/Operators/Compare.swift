@@ -12,6 +12,9 @@ public struct Compare: Operator {
         case greaterOrEqual = "greater_or_equal"
     }
     public static let name = "compare"
+    public static let inputs: [OperatorInput] = [
+        OperatorInput("x", .oneOf([.float32, .int64])), OperatorInput("y", .sameAsFirst),
+    ]
     public static let readsStrided = true
     public var relation: Relation
 
@@ -21,7 +24,7 @@ public struct Compare: Operator {
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
         let type: ElementType = inputs.first?.elementType == .int64 ? .int64 : .float32
-        try inputs.require(2...2, types: [type, type])
+        try Self.check(inputs)
         return [TensorType(.bool, try broadcast(inputs.map(\.dimensions)))]
     }
 

@@ -3,6 +3,7 @@ import AccelTensors
 /// Tensors one after the other along an axis. Inputs: one or more, of one element type, equal on every other axis.
 public struct Concat: Operator {
     public static let name = "concat"
+    public static let inputs: [OperatorInput] = [OperatorInput("x", .sameAsFirst, .repeated)]
     public var axis: Int
 
     public init(axis: Int) { self.axis = axis }
@@ -11,7 +12,7 @@ public struct Concat: Operator {
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
         guard var result = inputs.first else { throw OperatorError("expected 1 or more inputs, found 0") }
-        try inputs.require(1...inputs.count, types: inputs.map { _ in result.elementType })
+        try Self.check(inputs)
         try result.require(rank: axis + 1...8, "input 0")
         for (index, input) in inputs.enumerated().dropFirst() {
             try input.require(rank: result.rank...result.rank, "input \(index)")

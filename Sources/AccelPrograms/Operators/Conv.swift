@@ -6,6 +6,7 @@ public import AccelTensors
 /// Output: F32[batch, outputs, T...] with `T = (S + before + after - dilation * (K - 1) - 1) / stride + 1`.
 public struct Conv: Operator {
     public static let name = "conv"
+    public static let inputs: [OperatorInput] = [.x, .weight, .optionalBias]
     public var window: Window
     public var groups: Int
 
@@ -24,7 +25,7 @@ public struct Conv: Operator {
     }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(2...3)
+        try Self.check(inputs)
         let (x, weight) = (inputs[0], inputs[1])
         try x.require(rank: window.axes + 2...window.axes + 2, "x")
         try weight.require(rank: window.axes + 2...window.axes + 2, "weight")
@@ -33,9 +34,9 @@ public struct Conv: Operator {
         guard let rows = outputs.value, rows % groups == 0 else {
             throw OperatorError("\(outputs) output channels do not split into \(groups) groups")
         }
-        if inputs.count == 3 {
-            try inputs[2].require(rank: 1...1, "bias")
-            try requireEqual(inputs[2].dimensions[0], outputs, "bias")
+        if let bias = inputs.named("bias", of: self) {
+            try bias.require(rank: 1...1, "bias")
+            try requireEqual(bias.dimensions[0], outputs, "bias")
         }
         let extents = try (0..<window.axes).map { axis in
             guard let kernel = weight.dimensions[axis + 2].value, kernel >= 1, kernel <= 1 << 20 else {
@@ -66,7 +67,7 @@ public struct Conv: Operator {
         weight.shape = [kernel[0], width, kernel[2...].reduce(1, *)]
         let sums = taps.sums(
             try x.transposed([0, 2, 1]), try weight.transposed([0, 2, 1]),
-            bias: inputs.count == 3 ? inputs[2].floats : nil, batch: batch, groups: groups)
+            bias: inputs.named("bias", of: self)?.floats, batch: batch, groups: groups)
         return [HostTensor(sums, shape)]
     }
 

@@ -8,6 +8,7 @@ public import AccelTensors
 /// `T = (S - 1) * stride - before - after + dilation * (K - 1) + 1 + outputPadding`.
 public struct ConvTranspose: Operator {
     public static let name = "conv_transpose"
+    public static let inputs: [OperatorInput] = [.x, .weight, .optionalBias]
     public var window: Window
     /// Elements that the output is longer at its end, one number an axis.
     public var outputPadding: [Int]
@@ -31,7 +32,7 @@ public struct ConvTranspose: Operator {
     }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(2...3)
+        try Self.check(inputs)
         let (x, weight) = (inputs[0], inputs[1])
         try x.require(rank: window.axes + 2...window.axes + 2, "x")
         try weight.require(rank: window.axes + 2...window.axes + 2, "weight")
@@ -40,9 +41,9 @@ public struct ConvTranspose: Operator {
             throw OperatorError("\(x.dimensions[1]) channels do not split into \(groups) groups")
         }
         let outputs = weight.dimensions[1] * .fixed(groups)
-        if inputs.count == 3 {
-            try inputs[2].require(rank: 1...1, "bias")
-            try requireEqual(inputs[2].dimensions[0], outputs, "bias")
+        if let bias = inputs.named("bias", of: self) {
+            try bias.require(rank: 1...1, "bias")
+            try requireEqual(bias.dimensions[0], outputs, "bias")
         }
         let extents = try (0..<window.axes).map { axis in
             guard let kernel = weight.dimensions[axis + 2].value, kernel >= 1, kernel <= 1 << 20 else {
@@ -77,7 +78,7 @@ public struct ConvTranspose: Operator {
         weight = try weight.transposed([0, 2, 3, 1])
         weight.shape = [shape.dimensions[1], count, width]
         let sums = taps.sums(
-            try x.transposed([0, 2, 1]), weight, bias: inputs.count == 3 ? inputs[2].floats : nil, batch: batch,
+            try x.transposed([0, 2, 1]), weight, bias: inputs.named("bias", of: self)?.floats, batch: batch,
             groups: groups)
         return [HostTensor(sums, shape)]
     }

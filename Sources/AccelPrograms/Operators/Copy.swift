@@ -1,6 +1,7 @@
 /// The same values in contiguous memory. Compilation puts it before kernels that need that.
 public struct Copy: Operator {
     public static let name = "copy"
+    public static let inputs: [OperatorInput] = [OperatorInput("x", .any)]
     public static let readsStrided = true
     public var attributes: Attributes { [:] }
 
@@ -8,7 +9,7 @@ public struct Copy: Operator {
     public init(attributes: Attributes) throws {}
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        guard inputs.count == 1 else { throw OperatorError("expected 1 input, found \(inputs.count)") }
+        try Self.check(inputs)
         return inputs
     }
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] { inputs }

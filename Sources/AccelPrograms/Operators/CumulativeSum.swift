@@ -3,6 +3,7 @@ import AccelTensors
 /// Each element with the sum of those before it on an axis added.
 public struct CumulativeSum: Operator {
     public static let name = "cumsum"
+    public static let inputs: [OperatorInput] = [.x]
     public var axis: Int
 
     public init(axis: Int) { self.axis = axis }
@@ -10,7 +11,7 @@ public struct CumulativeSum: Operator {
     public var attributes: Attributes { ["axis": .integer(axis)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(1...1)
+        try Self.check(inputs)
         try inputs[0].require(rank: axis + 1...8, "x")
         return inputs
     }

@@ -10,7 +10,8 @@ public struct Expand: ViewOperator {
     public var attributes: Attributes { ["to": .dimensions(dimensions)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        let input = try inputs.requireOne()
+        try Self.check(inputs)
+        let input = inputs[0]
         guard try broadcast([input.dimensions, dimensions]) == dimensions else {
             throw OperatorError("\(input) does not broadcast to \(TensorType(input.elementType, dimensions))")
         }

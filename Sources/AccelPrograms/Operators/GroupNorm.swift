@@ -6,6 +6,7 @@ import AccelTensors
 /// Inputs: x F32[batch, channels, S...], weight F32[channels], bias F32[channels]. Output as x.
 public struct GroupNorm: Operator {
     public static let name = "group_norm"
+    public static let inputs: [OperatorInput] = [.x, .weight, OperatorInput("bias")]
     public var groups: Int
     public var epsilon: Double
 
@@ -20,7 +21,7 @@ public struct GroupNorm: Operator {
     public var attributes: Attributes { ["groups": .integer(groups), "epsilon": .number(epsilon)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(3...3)
+        try Self.check(inputs)
         try inputs[0].require(rank: 2...8, "x")
         let channels = inputs[0].dimensions[1]
         guard let number = channels.value, number % groups == 0 else {

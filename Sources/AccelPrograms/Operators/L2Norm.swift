@@ -3,6 +3,7 @@ import AccelTensors
 /// `x / max(length(x), epsilon)` over the last axis of a float32 tensor: a vector of length 1.
 public struct L2Norm: Operator {
     public static let name = "l2_norm"
+    public static let inputs: [OperatorInput] = [.x]
     public var epsilon: Double
 
     public init(epsilon: Double = 1e-12) { self.epsilon = epsilon }
@@ -10,7 +11,7 @@ public struct L2Norm: Operator {
     public var attributes: Attributes { ["epsilon": .number(epsilon)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(1...1)
+        try Self.check(inputs)
         try inputs[0].require(rank: 1...8, "x")
         return inputs
     }

@@ -11,13 +11,16 @@ public import AccelTensors
 /// optionally both of inputBias and stateBias F32[4H]. Output: the new state F32[2, batch, H].
 public struct LSTMCell: Operator {
     public static let name = "lstm_cell"
+    public static let inputs: [OperatorInput] = [
+        .x, OperatorInput("state"), OperatorInput("input_weight"), OperatorInput("state_weight"),
+        OperatorInput("input_bias", presence: .optional), OperatorInput("state_bias", presence: .with("input_bias")),
+    ]
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        guard inputs.count != 5 else { throw OperatorError("expected both biases or none, found one") }
-        try inputs.require(4...6)
+        try Self.check(inputs)
         let ranks = [2, 3, 2, 2, 1, 1]
         for (input, (rank, what)) in zip(
             inputs, zip(ranks, ["x", "state", "input weight", "state weight", "input bias", "state bias"]))
@@ -78,10 +81,11 @@ public struct LSTMCell: Operator {
             let part = try builder.apply(Slice(begin: [index, 0, 0], sizes: [1, batch, width]), [inputs[1]])
             return try builder.apply(Reshape(to: [batch, width]), [part])
         }
-        func linear(_ x: Value, _ index: Int) throws -> Value {
-            try builder.apply(Linear(), [x, inputs[index]] + (inputs.count == 6 ? [inputs[index + 2]] : []))
+        func linear(_ x: Value, _ kind: String) throws -> Value {
+            let names = ["\(kind)_weight", "\(kind)_bias"]
+            return try builder.apply(Linear(), [x] + names.compactMap { inputs.named($0, of: self, in: builder) })
         }
-        let sum = try builder.apply(Add(), [try linear(inputs[0], 2), try linear(try half(0), 3)])
+        let sum = try builder.apply(Add(), [try linear(inputs[0], "input"), try linear(try half(0), "state")])
         func gate(_ index: Int, _ activation: any Operator) throws -> Value {
             let part = try builder.apply(Slice(begin: [0, width * .fixed(index)], sizes: [batch, width]), [sum])
             return try builder.apply(activation, [part])

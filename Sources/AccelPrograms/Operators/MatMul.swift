@@ -5,12 +5,13 @@ public import AccelTensors
 /// Inputs: a F32[..., M, K], b F32[..., K, N]; the axes before the last two broadcast. Output: F32[..., M, N].
 public struct MatMul: Operator {
     public static let name = "matmul"
+    public static let inputs: [OperatorInput] = [OperatorInput("left"), OperatorInput("right")]
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(2...2)
+        try Self.check(inputs)
         let (a, b) = (inputs[0], inputs[1])
         try a.require(rank: 2...8, "left")
         try b.require(rank: 2...8, "right")

@@ -6,6 +6,7 @@ public struct Pad: Operator {
     /// the element at the edge.
     public enum Mode: String, CaseIterable, Sendable { case constant, reflect, edge }
     public static let name = "pad"
+    public static let inputs: [OperatorInput] = [.x]
     public var mode: Mode
     /// Elements before the first and after the last, a number an axis.
     public var before: [Dimension]
@@ -30,7 +31,7 @@ public struct Pad: Operator {
     }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(1...1)
+        try Self.check(inputs)
         let extents = inputs[0].dimensions
         guard before.count == extents.count, after.count == extents.count else {
             throw OperatorError("has \(before.count) and \(after.count) paddings for \(inputs[0])")

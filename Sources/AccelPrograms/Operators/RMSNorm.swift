@@ -5,6 +5,7 @@ import AccelTensors
 /// Inputs: x F32[..., K], weight F32[K]. Output as x.
 public struct RMSNorm: Operator {
     public static let name = "rms_norm"
+    public static let inputs: [OperatorInput] = [.x, .weight]
     public var epsilon: Double
 
     public init(epsilon: Double) { self.epsilon = epsilon }
@@ -12,7 +13,7 @@ public struct RMSNorm: Operator {
     public var attributes: Attributes { ["epsilon": .number(epsilon)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(2...2)
+        try Self.check(inputs)
         try inputs[0].require(rank: 1...8, "x")
         try inputs[1].require(rank: 1...1, "weight")
         try requireEqual(inputs[1].dimensions[0], inputs[0].dimensions[inputs[0].rank - 1], "weight")

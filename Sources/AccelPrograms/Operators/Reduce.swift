@@ -4,6 +4,7 @@ import AccelTensors
 public struct Reduce: Operator {
     public enum Kind: String, CaseIterable, Sendable { case sum, mean, max }
     public static let name = "reduce"
+    public static let inputs: [OperatorInput] = [.x]
     public var kind: Kind
     /// Ascending.
     public var axes: [Int]
@@ -25,7 +26,7 @@ public struct Reduce: Operator {
     }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(1...1)
+        try Self.check(inputs)
         guard !axes.isEmpty, axes == Set(axes).sorted(), axes.allSatisfy((0..<inputs[0].rank).contains) else {
             throw OperatorError("\(axes) are no ascending axes of \(inputs[0])")
         }

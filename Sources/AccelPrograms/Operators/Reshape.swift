@@ -10,7 +10,8 @@ public struct Reshape: ViewOperator {
     public var attributes: Attributes { ["to": .dimensions(dimensions)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        let input = try inputs.requireOne()
+        try Self.check(inputs)
+        let input = inputs[0]
         let (found, wanted) = (input.dimensions.reduce(1, *), dimensions.reduce(1, *))
         // Whether a quotient leaves a rest shows once it is a number.
         guard found == wanted || found.hasQuotient || wanted.hasQuotient else {

@@ -8,6 +8,7 @@ import AccelTensors
 public struct Resize: Operator {
     public enum Mode: String, CaseIterable, Sendable { case nearest, linear }
     public static let name = "resize"
+    public static let inputs: [OperatorInput] = [.x]
     public var mode: Mode
     /// The new extents of the spatial axes.
     public var sizes: [Dimension]
@@ -23,7 +24,7 @@ public struct Resize: Operator {
     public var attributes: Attributes { ["mode": .word(mode.rawValue), "sizes": .dimensions(sizes)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(1...1)
+        try Self.check(inputs)
         try inputs[0].require(rank: 3...8, "x")
         guard sizes.count == inputs[0].rank - 2 else {
             throw OperatorError("has \(sizes.count) sizes for the spatial axes of \(inputs[0])")

@@ -11,12 +11,13 @@ import AccelTensors
 /// [batch, heads, sequence, W]. Output as x.
 public struct Rope: Operator {
     public static let name = "rope"
+    public static let inputs: [OperatorInput] = [.x, OperatorInput("cos"), OperatorInput("sin")]
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(3...3)
+        try Self.check(inputs)
         let (x, cos, sin) = (inputs[0], inputs[1], inputs[2])
         try x.require(rank: 1...8, "x")
         try cos.require(rank: 1...x.rank, "cos")

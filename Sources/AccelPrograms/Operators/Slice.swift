@@ -17,7 +17,8 @@ public struct Slice: ViewOperator {
     public var attributes: Attributes { ["begin": .dimensions(begin), "sizes": .dimensions(sizes)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        let input = try inputs.requireOne()
+        try Self.check(inputs)
+        let input = inputs[0]
         guard begin.count == input.rank, sizes.count == input.rank else {
             throw OperatorError("has \(begin.count) begins and \(sizes.count) sizes for \(input)")
         }

@@ -6,6 +6,7 @@ import AccelTensors
 /// Inputs: x F32[...], alpha F32 of extents that broadcast to those of x, e.g. [1, channels, 1]. Output as x.
 public struct Snake: Operator {
     public static let name = "snake"
+    public static let inputs: [OperatorInput] = [.x, OperatorInput("alpha")]
     public var epsilon: Double
 
     public init(epsilon: Double = 0) { self.epsilon = epsilon }
@@ -13,7 +14,7 @@ public struct Snake: Operator {
     public var attributes: Attributes { ["epsilon": .number(epsilon)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(2...2)
+        try Self.check(inputs)
         guard try broadcast(inputs.map(\.dimensions)) == inputs[0].dimensions else {
             throw OperatorError("alpha \(inputs[1]) does not broadcast to \(inputs[0])")
         }

@@ -4,12 +4,13 @@ import AccelTensors
 /// `exp(x) / sum(exp(x))` over the last axis of a float32 tensor.
 public struct Softmax: Operator {
     public static let name = "softmax"
+    public static let inputs: [OperatorInput] = [.x]
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(1...1)
+        try Self.check(inputs)
         try inputs[0].require(rank: 1...8, "x")
         return inputs
     }

@@ -10,7 +10,8 @@ public struct Transpose: ViewOperator {
     public var attributes: Attributes { ["permutation": .integers(permutation)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        let input = try inputs.requireOne()
+        try Self.check(inputs)
+        let input = inputs[0]
         guard permutation.sorted() == Array(0..<input.rank) else {
             throw OperatorError("\(permutation) is no permutation of the axes of \(input)")
         }

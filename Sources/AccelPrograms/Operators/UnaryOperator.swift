@@ -7,8 +7,9 @@ public protocol UnaryOperator: Operator {
 }
 
 extension UnaryOperator {
+    public static var inputs: [OperatorInput] { [.x] }
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(1...1)
+        try Self.check(inputs)
         return inputs
     }
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {

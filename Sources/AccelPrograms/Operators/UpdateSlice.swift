@@ -7,6 +7,9 @@ import AccelTensors
 /// target.
 public struct UpdateSlice: Operator {
     public static let name = "update_slice"
+    public static let inputs: [OperatorInput] = [
+        OperatorInput("target", .any), OperatorInput("block", .sameAsFirst), OperatorInput("position", .only(.int64)),
+    ]
     public static let readsStrided = true
     public static let updatesInPlace = true
     public var axis: Int
@@ -17,7 +20,7 @@ public struct UpdateSlice: Operator {
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
         let type = inputs.first?.elementType ?? .float32
-        try inputs.require(3...3, types: [type, type, .int64])
+        try Self.check(inputs)
         let (target, block, place) = (inputs[0], inputs[1], inputs[2])
         try target.require(rank: axis + 1...8, "target")
         try block.require(rank: target.rank...target.rank, "block")
