@@ -10,8 +10,6 @@ public import AccelTensors
 /// that is masked everywhere weighs all keys alike.
 public struct Attention: Operator {
     public static let name = "attention"
-    public static let readsStrided = true
-    public static let writesStrided = true
     public var scale: Double
 
     public init(scale: Double) { self.scale = scale }

@@ -12,7 +12,6 @@ public struct Compare: Operator {
         case greaterOrEqual = "greater_or_equal"
     }
     public static let name = "compare"
-    public static let readsStrided = true
     public var relation: Relation
 
     public init(_ relation: Relation) { self.relation = relation }

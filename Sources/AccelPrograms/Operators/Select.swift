@@ -3,7 +3,6 @@ import AccelTensors
 /// `condition ? x : y`, element by element, broadcasting. Inputs: condition BOOL, x F32, y F32.
 public struct Select: Operator {
     public static let name = "select"
-    public static let readsStrided = true
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }

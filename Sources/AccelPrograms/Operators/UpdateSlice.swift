@@ -7,8 +7,6 @@ import AccelTensors
 /// target.
 public struct UpdateSlice: Operator {
     public static let name = "update_slice"
-    public static let readsStrided = true
-    public static let updatesInPlace = true
     public var axis: Int
 
     public init(axis: Int) { self.axis = axis }
