@@ -45,19 +45,3 @@ public struct FrozenProgram: Sendable {
         return try FrozenProgram(changed, bindings: bindings, remarks: remarks)
     }
 }
-
-extension FrozenProgram {
-    /// Name, type and shape of a value that goes in or out.
-    public func port(_ name: String, _ value: Value) -> CompiledFunction.Port {
-        .init(name: name, elementType: program.type(of: value).elementType, shape: shape(of: value))
-    }
-
-    public var inputs: [CompiledFunction.Port] { program.inputs.map { port($0.name, $0.value) } }
-    public var outputs: [CompiledFunction.Port] { program.outputs.map { port($0.name, $0.value) } }
-    public var states: [CompiledFunction.State] {
-        program.states.map {
-            let port = port($0.name, $0.value)
-            return .init(name: port.name, elementType: port.elementType, shape: port.shape, initial: $0.initial)
-        }
-    }
-}

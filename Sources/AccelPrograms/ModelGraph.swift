@@ -16,9 +16,6 @@ public struct ModelGraph: Sendable {
         self.tensors = tensors
     }
 
-    /// The graph that a program was planned of.
-    public init(of program: CompiledProgram) { self.init(functions: program.graph, tensors: program.weights) }
-
     /// The same for those who write other formats: its weights as they are encoded. Its tables are among the constants.
     public var compressed: CompressedProgram {
         let names = weightNames
@@ -44,23 +41,6 @@ extension CompressedProgram {
         }
         let read = Set(functions.flatMap { $0.program.constants.map(\.name) })
         return ModelGraph(functions: functions, tensors: tensors.tensors.filter { read.contains($0.name) })
-    }
-
-    /// The graph with an execution plan.
-    public func compiled() throws -> CompiledProgram { try graph().planned() }
-}
-
-extension ModelGraph {
-    /// Decides for each function where its values lie, and orders its kernel calls. Takes time linear in the nodes, and in the
-    /// pairs of values that are needed at the same time.
-    /// - Throws: `RequestError` (unavailable) for a function whose values need more memory than a plan may have.
-    public func planned() throws -> CompiledProgram {
-        let indices = Dictionary(tensors.enumerated().map { ($1.name, $0) }) { first, _ in first }
-        let functions = try functions.map { function in
-            var compiler = FunctionCompiler(function)
-            return try compiler.compiled(with: indices)
-        }
-        return CompiledProgram(of: self, functions: functions)
     }
 }
 

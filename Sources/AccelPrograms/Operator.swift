@@ -34,13 +34,6 @@ public protocol Operator: Sendable {
     /// Where the output lies when it is only another look at the first input's memory (reshape, transpose, slice); nil
     /// when it has to be computed.
     func view(of input: StridedLayout) -> StridedLayout?
-    /// Kernels of this operator read inputs of any layout; else the plan makes them contiguous first.
-    static var readsStrided: Bool { get }
-    /// Kernels of this operator write an output of any layout, so that a transpose after it costs nothing.
-    static var writesStrided: Bool { get }
-    /// The output is the first input with some elements replaced, and kernels can write just those in the first input's
-    /// memory: so a cache is updated in place.
-    static var updatesInPlace: Bool { get }
 }
 
 extension Operator {
@@ -53,9 +46,6 @@ extension Operator {
         saturatingProduct([MachineMemory.sum(inputs.map { saturatingProduct($0.dimensions) }), 4])
     }
     public func view(of input: StridedLayout) -> StridedLayout? { nil }
-    public static var readsStrided: Bool { false }
-    public static var writesStrided: Bool { false }
-    public static var updatesInPlace: Bool { false }
 
     /// `outputTypes`, and that each is a tensor that can exist: extents from 0 on whose product does not overflow.
     package func checkedOutputTypes(_ inputs: [TensorType]) throws -> [TensorType] {

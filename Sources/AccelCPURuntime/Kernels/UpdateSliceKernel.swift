@@ -5,6 +5,8 @@ import AccelTensors
 /// there, else in a copy.
 struct UpdateSliceKernel: Kernel {
     static let operators: [any Operator.Type] = [UpdateSlice.self]
+    static let readsStrided = true
+    static let updatesInPlace = true
     private let axis: Int
     private let block: OperandMemory
     private let place: OperandMemory

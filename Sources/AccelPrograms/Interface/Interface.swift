@@ -59,12 +59,3 @@ extension Program {
     /// The states of a kind, in their order.
     public func states(_ kind: RoleKind) -> [State] { states.filter { interface.states[$0.name]?.kind == kind } }
 }
-
-extension CompiledFunction {
-    /// The first input of a kind, nil where there is none.
-    public func input(_ kind: RoleKind) -> Port? { inputs.first { interface.inputs[$0.name]?.kind == kind } }
-    /// The first output of a kind, nil where there is none.
-    public func output(_ kind: RoleKind) -> Output? { outputs.first { interface.outputs[$0.name]?.kind == kind } }
-    /// The states of a kind, in their order.
-    public func states(_ kind: RoleKind) -> [State] { states.filter { interface.states[$0.name]?.kind == kind } }
-}

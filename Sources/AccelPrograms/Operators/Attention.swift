@@ -13,8 +13,6 @@ public struct Attention: Operator {
     public static let inputs: [OperatorInput] = [
         OperatorInput("q"), OperatorInput("k"), OperatorInput("v"), OperatorInput("mask", presence: .optional),
     ]
-    public static let readsStrided = true
-    public static let writesStrided = true
     public var scale: Double
 
     public init(scale: Double) { self.scale = scale }

@@ -9,7 +9,6 @@ public protocol BinaryOperator: Operator {
 
 extension BinaryOperator {
     public static var inputs: [OperatorInput] { [.x, .y] }
-    public static var readsStrided: Bool { true }
     public init(attributes: Attributes) throws { self.init() }
     public var attributes: Attributes { [:] }
 

@@ -15,7 +15,6 @@ public struct Compare: Operator {
     public static let inputs: [OperatorInput] = [
         OperatorInput("x", .oneOf([.float32, .int64])), OperatorInput("y", .sameAsFirst),
     ]
-    public static let readsStrided = true
     public var relation: Relation
 
     public init(_ relation: Relation) { self.relation = relation }

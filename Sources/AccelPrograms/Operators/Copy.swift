@@ -1,8 +1,7 @@
-/// The same values in contiguous memory. Compilation puts it before kernels that need that.
+/// The same values in contiguous memory. Planners put it before kernels that need that.
 public struct Copy: Operator {
     public static let name = "copy"
     public static let inputs: [OperatorInput] = [OperatorInput("x", .any)]
-    public static let readsStrided = true
     public var attributes: Attributes { [:] }
 
     public init() {}

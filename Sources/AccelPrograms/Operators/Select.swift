@@ -4,7 +4,6 @@ import AccelTensors
 public struct Select: Operator {
     public static let name = "select"
     public static let inputs: [OperatorInput] = [OperatorInput("condition", .only(.bool)), .x, .y]
-    public static let readsStrided = true
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }

@@ -10,8 +10,6 @@ public struct UpdateSlice: Operator {
     public static let inputs: [OperatorInput] = [
         OperatorInput("target", .any), OperatorInput("block", .sameAsFirst), OperatorInput("position", .only(.int64)),
     ]
-    public static let readsStrided = true
-    public static let updatesInPlace = true
     public var axis: Int
 
     public init(axis: Int) { self.axis = axis }
@@ -19,7 +17,6 @@ public struct UpdateSlice: Operator {
     public var attributes: Attributes { ["axis": .integer(axis)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        let type = inputs.first?.elementType ?? .float32
         try Self.check(inputs)
         let (target, block, place) = (inputs[0], inputs[1], inputs[2])
         try target.require(rank: axis + 1...8, "target")
