@@ -177,6 +177,7 @@ struct GraphEncodingTests {
 
 private struct Probe: Operator {
     static let name = "probe"
+    static let inputs: [OperatorInput] = []
     init() {}
     init(attributes: Attributes) throws {}
     var attributes: Attributes { ["a": .integer(-5), "b": .number(0.1), "c": .word("w"), "d": .flag(true)] }
