@@ -1,13 +1,16 @@
 import AccelTensors
 
-/// The index of the largest element on an axis, the first of equal ones; a NaN counts as the largest.
+/// The index of the largest element on an axis: the first of equal ones; NaN counts as the largest.
 ///
-/// Input: x F32. Output: I64, the axis gone, or 1 where it `keepsAxis`.
+/// Input: x F32. Output: I64 without the axis, or with the axis of size 1 if `keepsAxis`.
 public struct ArgMax: Operator {
     public static let name = "argmax"
+    /// The axis to search, from 0.
     public var axis: Int
+    /// The axis stays in the output, with size 1.
     public var keepsAxis: Bool
 
+    /// Creates the operator for one axis.
     public init(axis: Int, keepsAxis: Bool = false) {
         self.axis = axis
         self.keepsAxis = keepsAxis

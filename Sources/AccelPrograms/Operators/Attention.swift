@@ -6,14 +6,16 @@ public import AccelTensors
 /// optionally an additive mask that broadcasts to F32[batch, heads, S, T]. Output: F32[batch, heads, S, valueWidth].
 /// `kvHeads` divides `heads`; head h reads key and value head `h / (heads / kvHeads)`.
 ///
-/// Scores with their mask are rounded to float32 before the softmax: a large finite mask swallows them, so that a row
-/// that is masked everywhere weighs all keys alike.
+/// Scores plus mask are rounded to float32 before the softmax. A large finite mask value then absorbs the score, so
+/// that a fully masked row gives all keys the same weight.
 public struct Attention: Operator {
     public static let name = "attention"
     public static let readsStrided = true
     public static let writesStrided = true
+    /// The factor of the scores, usually `1 / sqrt(width)`.
     public var scale: Double
 
+    /// Creates the operator with the factor of the scores.
     public init(scale: Double) { self.scale = scale }
     public init(attributes: Attributes) throws { scale = try attributes.number("scale") }
     public var attributes: Attributes { ["scale": .number(scale)] }
@@ -87,7 +89,7 @@ public struct Attention: Operator {
         return [try builder.apply(MatMul(), [try builder.apply(Softmax(), [scores]), values])]
     }
 
-    /// Key or value heads, each repeated until there are `heads`.
+    /// Repeats each key or value head until there are `heads`.
     private static func repeating(_ value: Value, to heads: Dimension, in builder: inout ProgramBuilder) throws -> Value
     {
         let extents = builder.type(of: value).dimensions
