@@ -3,16 +3,16 @@ import AccelTensors
 public import AccelWeightCompression
 
 extension Recipe {
-    /// A rule that stores no weight, or another part of the recipe without effect.
+    /// A part of a recipe without effect, such as a rule that chooses the codec of no weight.
     public struct IdleRule: Equatable, Sendable {
-        /// e.g. `rules[0].match`
+        /// The location in the recipe, such as `rules[0].match`.
         public let field: String
-        /// What is wrong, and what may be meant.
+        /// The cause, with a suggestion if a name is misspelled.
         public let reason: String
     }
 
-    /// The rules that choose for none of the weights, and statistics that nothing uses.
-    /// - Parameter plan: all weights, as this recipe plans them.
+    /// Returns the parts of the recipe without effect: rules that no weight uses, and statistics that no scheme uses.
+    /// - Parameter plan: the compression plan that this recipe makes for all weights.
     public func idleRules(in plan: [PlannedWeight]) -> [IdleRule] {
         let chosen = Set(plan.compactMap(\.choice.rule))
         let idle = rules.indices.filter { !chosen.contains($0) }.map { index in

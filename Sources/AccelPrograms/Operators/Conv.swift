@@ -1,14 +1,17 @@
 public import AccelTensors
 
-/// Convolution (as the frameworks mean it: correlation) over 1 to 3 spatial axes, with zeros around the input.
+/// Convolution (cross-correlation, as in the frameworks) over 1 to 3 spatial axes with zero padding.
 ///
 /// Inputs: x F32[batch, channels, S...], weight F32[outputs, channels / groups, K...], and optionally bias F32[outputs].
 /// Output: F32[batch, outputs, T...] with `T = (S + before + after - dilation * (K - 1) - 1) / stride + 1`.
 public struct Conv: Operator {
     public static let name = "conv"
+    /// Strides, dilations and paddings of the spatial axes.
     public var window: Window
+    /// The number of groups that the input and output channels are split into.
     public var groups: Int
 
+    /// Creates the operator; see the properties.
     public init(_ window: Window = Window(), groups: Int = 1) {
         self.window = window
         self.groups = groups

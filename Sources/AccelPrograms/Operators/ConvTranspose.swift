@@ -1,18 +1,22 @@
 public import AccelTensors
 
-/// Transposed convolution over 1 to 3 spatial axes: each element of the input adds its multiple of the kernel to the
-/// output, `stride` elements after its neighbour's.
+/// Transposed convolution over 1 to 3 spatial axes: each input element adds its multiple of the kernel to the output,
+/// at a distance of `stride` elements from its neighbour's.
 ///
 /// Inputs: x F32[batch, channels, S...], weight F32[channels, outputs / groups, K...], and optionally bias F32[outputs].
 /// Output: F32[batch, outputs, T...] with
 /// `T = (S - 1) * stride - before - after + dilation * (K - 1) + 1 + outputPadding`.
 public struct ConvTranspose: Operator {
     public static let name = "conv_transpose"
+    /// Strides, dilations and paddings of the forward convolution that this one transposes.
     public var window: Window
-    /// Elements that the output is longer at its end, one number an axis.
+    /// Elements added at the end of the output, one number per axis.
     public var outputPadding: [Int]
+    /// The number of groups that the input and output channels are split into.
     public var groups: Int
 
+    /// Creates the operator.
+    /// - Parameter outputPadding: nil for 0 on each axis.
     public init(_ window: Window = Window(), outputPadding: [Int]? = nil, groups: Int = 1) {
         self.window = window
         self.outputPadding = outputPadding ?? window.strides.map { _ in 0 }

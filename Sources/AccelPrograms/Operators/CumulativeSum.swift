@@ -1,10 +1,13 @@
 import AccelTensors
 
-/// Each element with the sum of those before it on an axis added.
+/// The running sum over an axis of a float32 tensor: each output element is the sum of the inputs up to and including
+/// it.
 public struct CumulativeSum: Operator {
     public static let name = "cumsum"
+    /// The axis to sum along, from 0.
     public var axis: Int
 
+    /// Creates the operator for one axis.
     public init(axis: Int) { self.axis = axis }
     public init(attributes: Attributes) throws { axis = try attributes.integer("axis", in: 0...7) }
     public var attributes: Attributes { ["axis": .integer(axis)] }
@@ -32,7 +35,7 @@ public struct CumulativeSum: Operator {
     }
 }
 
-/// A tensor as [outer, extent of an axis, inner].
+/// The sizes of a tensor viewed as [outer, axis, inner].
 struct AxisSections {
     let outer: Int
     let extent: Int

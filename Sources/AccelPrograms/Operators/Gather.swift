@@ -5,6 +5,7 @@ import AccelTensors
 /// Inputs: table [N, R...] of any element type, indices I64[I...]. Output: [I..., R...].
 public struct Gather: Operator {
     public static let name = "gather"
+    /// Creates the operator, which has no attributes.
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }

@@ -1,14 +1,17 @@
 import AccelTensors
 
-/// `(x - mean) / sqrt(variance + epsilon) * weight + bias`, mean and variance over the channels of a group and all
-/// positions.
+/// Group normalisation (Wu and He, 2018): `(x - mean) / sqrt(variance + epsilon) * weight + bias`, with mean and
+/// variance over the channels of a group and all positions.
 ///
 /// Inputs: x F32[batch, channels, S...], weight F32[channels], bias F32[channels]. Output as x.
 public struct GroupNorm: Operator {
     public static let name = "group_norm"
+    /// The number of groups of channels.
     public var groups: Int
+    /// The term that keeps the divisor from 0.
     public var epsilon: Double
 
+    /// Creates the operator.
     public init(groups: Int, epsilon: Double) {
         self.groups = groups
         self.epsilon = epsilon
@@ -64,7 +67,7 @@ public struct GroupNorm: Operator {
     }
 }
 
-/// Mean and mean square deviation, in float64.
+/// Mean and biased variance, in float64.
 struct Moments {
     private(set) var mean = 0.0
     private(set) var variance = 0.0

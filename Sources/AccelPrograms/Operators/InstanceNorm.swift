@@ -1,16 +1,19 @@
 import AccelTensors
 
-/// `(x - mean) / sqrt(variance + epsilon) * weight + bias`, mean and variance over the positions of each channel.
+/// Instance normalisation: `(x - mean) / sqrt(variance + epsilon) * weight + bias`, with mean and variance over the
+/// positions of each channel.
 ///
 /// Inputs: x F32[batch, channels, S...]; optionally weight and bias, both F32[channels] or both F32[batch, channels]; and
 /// last, for x of rank 3 only and optionally, the number of valid positions, I64[] or I64[batch]. Output as x.
 ///
-/// With a number of valid positions, mean and variance are those of the valid ones, and what lies behind them is 0 in the
-/// output: padding does not change what comes before it.
+/// If the number of valid positions is given, mean and variance are those of the valid positions, and the output is 0
+/// after them: padding does not change the result for the positions before it.
 public struct InstanceNorm: Operator {
     public static let name = "instance_norm"
+    /// The term that keeps the divisor from 0.
     public var epsilon: Double
 
+    /// Creates the operator.
     public init(epsilon: Double) { self.epsilon = epsilon }
     public init(attributes: Attributes) throws { epsilon = try attributes.number("epsilon") }
     public var attributes: Attributes { ["epsilon": .number(epsilon)] }
@@ -68,7 +71,8 @@ public struct InstanceNorm: Operator {
         return [HostTensor(result, shape)]
     }
 
-    /// Nil with a number of valid positions while the extents are free: the positions need a table.
+    /// Returns nil if a number of valid positions is given while the dimensions are free: the mask needs a table of
+    /// positions.
     public func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]? {
         let x = builder.type(of: inputs[0])
         let (batch, channels) = (x.dimensions[0], x.dimensions[1])
@@ -84,7 +88,7 @@ public struct InstanceNorm: Operator {
             let zero = builder.literal(0)
             let divisor = try builder.apply(Cast(to: .float32), [count])
             func mean(_ value: Value) throws -> Value {
-                // Chosen, not multiplied: what lies in the padding may be infinite.
+                // Selected, not multiplied by a mask: the padding may hold infinities.
                 let valid = try builder.apply(Select(), [isValid, value, zero])
                 let sum = try builder.apply(Reduce(.sum, axes: [2]), [valid])
                 return try builder.apply(Divide(), [sum, divisor])

@@ -1,7 +1,7 @@
 import AccelPlatform
 public import AccelTensors
 
-/// One step of a long short-term memory.
+/// One time step of a long short-term memory layer (Hochreiter and Schmidhuber, 1997).
 ///
 ///     i, f, g, o = the four blocks of rows of  x * inputWeight^T + inputBias + h * stateWeight^T + stateBias
 ///     c' = sigmoid(f) * c + sigmoid(i) * tanh(g)
@@ -11,6 +11,7 @@ public import AccelTensors
 /// optionally both of inputBias and stateBias F32[4H]. Output: the new state F32[2, batch, H].
 public struct LSTMCell: Operator {
     public static let name = "lstm_cell"
+    /// Creates the operator, which has no attributes.
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }

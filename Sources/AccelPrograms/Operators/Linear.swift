@@ -5,9 +5,10 @@ public import AccelTensors
 /// Inputs: x F32[..., K], weight F32[N, K], and optionally bias F32[N]. Output: F32[..., N].
 public struct Linear: Operator {
     public static let name = "linear"
-    /// Applied to each element of the result; `none` unless a pass has fused it.
+    /// The function applied to each element of the result; `none` unless `FuseActivations` has fused one.
     public var activation: Activation
 
+    /// Creates the operator.
     public init(activation: Activation = .none) { self.activation = activation }
 
     public init(attributes: Attributes) throws {

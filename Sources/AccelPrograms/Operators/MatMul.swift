@@ -1,10 +1,11 @@
 public import AccelTensors
 
-/// Matrix products over batches: `y[..., m, n] = sum_k a[..., m, k] * b[..., k, n]`.
+/// Batched matrix product: `y[..., m, n] = sum_k a[..., m, k] * b[..., k, n]`.
 ///
 /// Inputs: a F32[..., M, K], b F32[..., K, N]; the axes before the last two broadcast. Output: F32[..., M, N].
 public struct MatMul: Operator {
     public static let name = "matmul"
+    /// Creates the operator, which has no attributes.
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }

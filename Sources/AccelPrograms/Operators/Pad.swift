@@ -1,18 +1,21 @@
 import AccelTensors
 
-/// A float32 tensor with elements added around it.
+/// Padding of a float32 tensor on any of its axes.
 public struct Pad: Operator {
-    /// What the new elements are: a value, the tensor reflected at its first and last element (which do not repeat), or
-    /// the element at the edge.
+    /// The values of the new elements: a constant, the tensor reflected at its first and last element (which are not
+    /// repeated), or the nearest edge element.
     public enum Mode: String, CaseIterable, Sendable { case constant, reflect, edge }
     public static let name = "pad"
+    /// The values of the new elements.
     public var mode: Mode
-    /// Elements before the first and after the last, a number an axis.
+    /// Elements added before the first of each axis.
     public var before: [Dimension]
+    /// Elements added after the last of each axis.
     public var after: [Dimension]
-    /// Of the new elements, where the mode is `constant`.
+    /// The value of new elements in the mode `constant`.
     public var value: Double
 
+    /// Creates the operator. `before` and `after` have one number per axis.
     public init(_ mode: Mode, before: [Dimension], after: [Dimension], value: Double = 0) {
         (self.mode, self.before, self.after, self.value) = (mode, before, after, value)
     }
@@ -37,7 +40,7 @@ public struct Pad: Operator {
         }
         for axis in extents.indices {
             for padding in [before[axis], after[axis]] {
-                // What is still free is checked again once it is a number.
+                // Free sizes are checked again after freezing.
                 guard let count = padding.value else { continue }
                 guard count >= 0 else { throw OperatorError("axis \(axis): cannot add \(count) elements") }
                 guard let extent = extents[axis].value, count > 0 else { continue }
@@ -73,7 +76,7 @@ public struct Pad: Operator {
         return [HostTensor(x, shape)]
     }
 
-    /// Where the element at `place` comes from; nil: it is the value.
+    /// Returns the index of the source of element `place`; nil if it takes the constant value.
     package func source(of place: Int, in extent: Int) -> Int? {
         if place >= 0, place < extent { return place }
         return switch mode {

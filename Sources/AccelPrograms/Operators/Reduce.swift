@@ -1,15 +1,19 @@
 import AccelTensors
 
-/// Sum, mean or maximum over some axes of a float32 tensor. A maximum with a NaN is NaN; over nothing it is -infinity.
+/// Sum, mean or maximum over some axes of a float32 tensor. A maximum that includes NaN is NaN; over no elements it is
+/// -infinity.
 public struct Reduce: Operator {
+    /// The reduction.
     public enum Kind: String, CaseIterable, Sendable { case sum, mean, max }
     public static let name = "reduce"
+    /// The reduction.
     public var kind: Kind
-    /// Ascending.
+    /// The reduced axes, ascending.
     public var axes: [Int]
-    /// Reduced axes stay, with an extent of 1.
+    /// Reduced axes stay in the output, with size 1.
     public var keepsAxes: Bool
 
+    /// Creates the operator. `axes` are ascending.
     public init(_ kind: Kind, axes: [Int], keepsAxes: Bool = true) {
         self.kind = kind
         self.axes = axes

@@ -1,17 +1,20 @@
 import AccelTensors
 
-/// Other extents for the spatial axes of a tensor, by the elements nearby.
+/// Interpolation of the spatial axes of a tensor to other sizes.
 ///
-/// Input: x F32[batch, channels, S...]. Output: F32[batch, channels, sizes...]. Element t of an axis lies at
-/// `(t + 1/2) * S / T - 1/2` of the input (the corners are not aligned): `linear` weighs the two elements around it, which
-/// is bilinear over two axes; `nearest` takes element `t * S / T` rounded down.
+/// Input: x F32[batch, channels, S...]. Output: F32[batch, channels, sizes...]. Element t of an axis of size T is
+/// sampled at `(t + 1/2) * S / T - 1/2` of the input (half-pixel centres, corners not aligned). `linear` weighs the two
+/// elements around it, which is bilinear over two axes; `nearest` takes element `t * S / T` rounded down.
 public struct Resize: Operator {
+    /// The interpolation.
     public enum Mode: String, CaseIterable, Sendable { case nearest, linear }
     public static let name = "resize"
+    /// The interpolation.
     public var mode: Mode
-    /// The new extents of the spatial axes.
+    /// The new sizes of the spatial axes.
     public var sizes: [Dimension]
 
+    /// Creates the operator for the new sizes of the spatial axes.
     public init(_ mode: Mode, to sizes: [Dimension]) {
         self.mode = mode
         self.sizes = sizes
@@ -57,7 +60,7 @@ public struct Resize: Operator {
         return [HostTensor(x.map { Float($0) }, shape)]
     }
 
-    /// The two elements that make element `place`, and the weight of the second.
+    /// Returns the two source elements of output element `place`, and the weight of the second.
     public func source(of place: Int, of size: Int, in extent: Int) -> (lower: Int, upper: Int, weight: Double) {
         switch mode {
         case .nearest:

@@ -1,6 +1,7 @@
 import AccelTensors
 
-/// Rotary position embedding, half-split: element i of the last axis turns with element i + R by an angle.
+/// Rotary position embedding (Su et al., "RoFormer", 2021), half-split: elements i and i + R of the last axis are
+/// rotated as a pair.
 ///
 ///     y[i]     = x[i]     * cos[i] - x[i + R] * sin[i]    for i < R
 ///     y[i + R] = x[i + R] * cos[i] + x[i]     * sin[i]
@@ -11,6 +12,7 @@ import AccelTensors
 /// [batch, heads, sequence, W]. Output as x.
 public struct Rope: Operator {
     public static let name = "rope"
+    /// Creates the operator, which has no attributes.
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }

@@ -1,11 +1,14 @@
 import AccelTensors
 
-/// A box out of a tensor: on each axis, `sizes[axis]` elements from `begin[axis]` on.
+/// A block of a tensor: on each axis, `sizes[axis]` elements starting at `begin[axis]`.
 public struct Slice: ViewOperator {
     public static let name = "slice"
+    /// The first index on each axis.
     public var begin: [Dimension]
+    /// The number of elements on each axis.
     public var sizes: [Dimension]
 
+    /// Creates the operator. Both lists have one number per axis.
     public init(begin: [Dimension], sizes: [Dimension]) {
         self.begin = begin
         self.sizes = sizes
@@ -22,7 +25,7 @@ public struct Slice: ViewOperator {
             throw OperatorError("has \(begin.count) begins and \(sizes.count) sizes for \(input)")
         }
         for axis in 0..<input.rank {
-            // What is still free is checked again once it is a number.
+            // Free sizes are checked again after freezing.
             guard let first = begin[axis].value, let size = sizes[axis].value, let extent = input.dimensions[axis].value
             else { continue }
             let (end, overflow) = first.addingReportingOverflow(size)

@@ -4,6 +4,7 @@ import AccelTensors
 /// `exp(x) / sum(exp(x))` over the last axis of a float32 tensor.
 public struct Softmax: Operator {
     public static let name = "softmax"
+    /// Creates the operator, which has no attributes.
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }
@@ -24,7 +25,7 @@ public struct Softmax: Operator {
         return [HostTensor(result, shape)]
     }
 
-    /// The softmax of one row, in float64.
+    /// Returns the softmax of one row, in float64.
     static func weights(_ row: some Collection<Float>) -> [Double] {
         let largest = Double(row.max() ?? 0)
         var sum = 0.0

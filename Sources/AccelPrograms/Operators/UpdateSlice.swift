@@ -1,16 +1,18 @@
 import AccelTensors
 
-/// A tensor with a block of it replaced, at a place on one axis that is known only when it runs.
+/// Replacement of a block of a tensor, at a position on one axis that is known at run time only. It writes caches.
 ///
-/// Inputs: target [...] of any element type, block of the same extents but on `axis`, where it has no more, and the place
-/// of the block's first element on that axis: I64[] or I64[1], or I64[N] with a place for each index of axis 0. Output as
-/// target.
+/// Inputs: target [...] of any element type; block, equal in every dimension but `axis`, where it is not larger; and
+/// the position of the block's first element on that axis, I64[] or I64[1], or I64[N] with one position per index of
+/// axis 0. Output as target.
 public struct UpdateSlice: Operator {
     public static let name = "update_slice"
     public static let readsStrided = true
     public static let updatesInPlace = true
+    /// The axis that the position is on, from 0.
     public var axis: Int
 
+    /// Creates the operator for one axis.
     public init(axis: Int) { self.axis = axis }
     public init(attributes: Attributes) throws { axis = try attributes.integer("axis", in: 0...7) }
     public var attributes: Attributes { ["axis": .integer(axis)] }

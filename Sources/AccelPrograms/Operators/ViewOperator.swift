@@ -1,6 +1,6 @@
 import AccelTensors
 
-/// An operator that only looks at the elements of its one input in another way. Any element type.
+/// An operator whose output is a view of its only input. Any element type.
 public protocol ViewOperator: Operator {}
 
 extension ViewOperator {
@@ -13,7 +13,7 @@ extension ViewOperator {
 }
 
 extension [TensorType] {
-    /// The one input, of any element type.
+    /// Returns the type of the only input, which may have any element type.
     func requireOne() throws -> TensorType {
         try require(1...1, types: map(\.elementType))
         return self[0]
