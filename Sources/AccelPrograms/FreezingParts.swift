@@ -51,8 +51,8 @@ extension [Program] {
             let all = try ShapeBindings(fitting: tensors, to: part, file: file)
             return part.states.isEmpty ? [all] : [all] + all.stepping(tensors, in: part)
         }
-        let told = own.reduce(into: [:]) { $0.merge($1.numbers) { first, _ in first } }
-        return own.map { ShapeBindings($0.numbers.merging(told) { own, _ in own }) }
+        let shared = own.reduce(into: [:]) { $0.merge($1.numbers) { first, _ in first } }
+        return own.map { ShapeBindings($0.numbers.merging(shared) { own, _ in own }) }
     }
 }
 

@@ -63,7 +63,9 @@ extension Operator {
         for type in types {
             let countable = type.shape.map { ($0.checkedCount ?? .max) < 1 << 48 } ?? true
             guard countable, type.dimensions.allSatisfy({ ($0.value ?? 0) >= 0 }), type.rank <= 8 else {
-                throw OperatorError("no tensor can be \(type)")
+                throw OperatorError(
+                    "\(type) is not a valid tensor: sizes must not be negative, the rank at most 8, and the elements fewer than 2^48"
+                )
             }
         }
         return types

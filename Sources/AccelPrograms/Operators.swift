@@ -24,7 +24,7 @@ public enum Operators {
     public static func make(_ name: String, _ attributes: Attributes) throws -> any Operator {
         guard let type = byName[name] else {
             let hint = nearestName(to: name, among: byName.keys.sorted()).map { "; did you mean \($0)?" } ?? ""
-            throw OperatorError("there is no operator \"\(name)\"\(hint)")
+            throw OperatorError("unknown operator \"\(name)\"\(hint)")
         }
         return try type.init(attributes: attributes)
     }

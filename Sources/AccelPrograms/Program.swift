@@ -167,7 +167,7 @@ public struct Program: Sendable {
         for node in nodes {
             let subject = "\(node.operation.name) \"\(node.label)\""
             guard node.inputs.allSatisfy(made.contains) else {
-                throw ShapeError(operator: subject, reason: "reads a value that nothing before it makes")
+                throw ShapeError(operator: subject, reason: "reads a value before it is computed")
             }
             let types: [TensorType]
             do {
@@ -177,7 +177,7 @@ public struct Program: Sendable {
             }
             guard types == node.outputs.map(type) else {
                 throw ShapeError(
-                    operator: subject, reason: "makes \(types), but the program says \(node.outputs.map(type))")
+                    operator: subject, reason: "computes \(types), but the program declares \(node.outputs.map(type))")
             }
             made.formUnion(node.outputs)
         }
@@ -185,11 +185,11 @@ public struct Program: Sendable {
             guard made.contains(state.next), type(of: state.next) == type(of: state.value) else {
                 throw ShapeError(
                     operator: "state \"\(state.name)\"",
-                    reason: "is \(type(of: state.value)), but becomes \(type(of: state.next))")
+                    reason: "is \(type(of: state.value)), but is updated with \(type(of: state.next))")
             }
         }
         for output in outputs where !made.contains(output.value) {
-            throw ShapeError(operator: "output \"\(output.name)\"", reason: "nothing makes its value")
+            throw ShapeError(operator: "output \"\(output.name)\"", reason: "its value is never computed")
         }
         try interface.check(ports)
     }
@@ -268,7 +268,9 @@ extension Program.Constant {
     /// - Throws: `ShapeError` for a weight of a package, which stores an encoding instead.
     public func requireTensor() throws -> StoredTensor {
         guard let tensor else {
-            throw ShapeError(operator: "constant \"\(name)\"", reason: "its elements are encoded in a package")
+            throw ShapeError(
+                operator: "constant \"\(name)\"",
+                reason: "its elements are not available, because a package stores their encoding")
         }
         return tensor
     }

@@ -1,6 +1,6 @@
 public import AccelTensors
 
-/// A place in a program where channels can be rescaled without a change of its results: only weights produce the
+/// A point in a program where channels can be rescaled without a change of its results: only weights produce the
 /// channels, only columns of weights read them, and the operators in between keep them apart. The producers are divided
 /// by the factors that the readers are multiplied by.
 public struct ScalingSite: Hashable, Sendable {
@@ -47,7 +47,7 @@ extension [Program] {
 private struct SiteFinder {
     private let program: Program
     private let weights: [Value: String]
-    /// Tables of zeros; a normalisation without a bias may have one in its place.
+    /// Tables of zeros; a normalisation without a bias may have one instead.
     private let zeros: Set<Value>
     private let readers: [Value: [Program.Node]]
     /// The values of outputs and of states for the next run.

@@ -108,8 +108,8 @@ extension [PlannedWeight] {
         let largestFirst = batch.indices.sorted {
             (batch[$1].source.shape.count, $0) < (batch[$0].source.shape.count, $1)
         }
-        let unordered = try Parallel.map(batch.count, threads: threads) { place in
-            let index = largestFirst[place]
+        let unordered = try Parallel.map(batch.count, threads: threads) { position in
+            let index = largestFirst[position]
             let (tensor, distortion) =
                 try found[index]
                 ?? CompressedTensor.compressing(
@@ -124,15 +124,15 @@ extension [PlannedWeight] {
     /// batch, when the first is stored already.
     private static func batches(_ plan: [PlannedWeight]) -> [[PlannedWeight]] {
         var batches: [[PlannedWeight]] = []
-        var room = 0
+        var remaining = 0
         for planned in plan {
             let weight = planned.source.shape.count
-            if room < weight || batches.last?.contains(where: { $0.isEqual(to: planned) }) ?? true {
+            if remaining < weight || batches.last?.contains(where: { $0.isEqual(to: planned) }) ?? true {
                 batches.append([])
-                room = Swift.max(1 << 25, weight)
+                remaining = Swift.max(1 << 25, weight)
             }
             batches[batches.count - 1].append(planned)
-            room -= weight
+            remaining -= weight
         }
         return batches
     }

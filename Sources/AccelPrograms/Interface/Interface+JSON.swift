@@ -36,7 +36,7 @@ extension Interface {
         if isLater { return }
         try field.refuseMembers(otherThan: ["role", "inputs", "outputs", "states", "links"])
         guard FunctionRole.all.contains(role) else {
-            throw field["role"].error("there is no role \(quoted(role.rawValue)) of functions")
+            throw field["role"].error("unknown function role \(quoted(role.rawValue))")
         }
     }
 }

@@ -31,7 +31,7 @@ extension Interface {
             if role.kind == .opaque { continue }
             guard let rule = RoleRule.rule(for: role.kind) else {
                 if isLater { continue }
-                throw ShapeError(operator: port.subject, reason: "there is no role \"\(role.kind.rawValue)\"")
+                throw ShapeError(operator: port.subject, reason: "unknown role \"\(role.kind.rawValue)\"")
             }
             if let reason = rule.unsupportedReason(role, port.side, port.type) {
                 throw ShapeError(operator: port.subject, reason: reason)
@@ -99,10 +99,12 @@ extension [Program] {
         func error(_ reason: String) -> ShapeError {
             ShapeError(operator: "input \"\(link.input)\" of the part \"\(program.name)\"", reason: reason)
         }
-        guard parts.contains(link.part) else { throw error("has a link to \"\(link.part)\", which is no part") }
+        guard parts.contains(link.part) else {
+            throw error("has a link to \"\(link.part)\", which is not a part of the model")
+        }
         guard let maker = first(where: { $0.name == link.part }) else { return false }
         guard let output = maker.outputs.first(where: { $0.name == link.output }) else {
-            throw error("has a link to \"\(link.output)\" of \"\(link.part)\", which is no output")
+            throw error("has a link to \"\(link.output)\", which is not an output of \"\(link.part)\"")
         }
         let (made, taken) = (
             maker.type(of: output.value),

@@ -105,7 +105,7 @@ public struct RoleRule: Sendable {
                 case (.word(let word), .word(let words)): words.isEmpty || words.contains(word)
                 default: false
                 }
-            guard fits else { return "the role \(self.kind.rawValue) has the \(name) \(parameter), which is none" }
+            guard fits else { return "the role \(self.kind.rawValue) has an invalid \(name): \(parameter)" }
         }
         if let axis = role.integer("axis"), side == .state, axis >= type.rank {
             return "the role \(kind.rawValue) counts positions on axis \(axis), but the port is \(type)"

@@ -25,7 +25,7 @@ public struct ArgMax: Operator {
         try inputs.require(1...1)
         try inputs[0].require(rank: axis + 1...8, "x")
         guard inputs[0].dimensions[axis] != 0 else {
-            throw OperatorError("axis \(axis) of \(inputs[0]) has no largest")
+            throw OperatorError("axis \(axis) of \(inputs[0]) is empty, so it has no largest element")
         }
         var dimensions = inputs[0].dimensions
         dimensions.replaceSubrange(axis...axis, with: keepsAxis ? [1] : [])
@@ -38,15 +38,15 @@ public struct ArgMax: Operator {
         for outer in 0..<sections.outer {
             for inner in 0..<sections.inner {
                 var (best, largest) = (0, -Float.infinity)
-                for index in 0..<sections.extent where !largest.isNaN {
-                    let value = x[(outer * sections.extent + index) * sections.inner + inner]
+                for index in 0..<sections.size where !largest.isNaN {
+                    let value = x[(outer * sections.size + index) * sections.inner + inner]
                     if value > largest || value.isNaN { (best, largest) = (index, value) }
                 }
                 result.append(Int64(best))
             }
         }
-        var extents = inputs[0].shape.dimensions
-        extents.replaceSubrange(axis...axis, with: keepsAxis ? [1] : [])
-        return [HostTensor(result, Shape(extents))]
+        var dimensions = inputs[0].shape.dimensions
+        dimensions.replaceSubrange(axis...axis, with: keepsAxis ? [1] : [])
+        return [HostTensor(result, Shape(dimensions))]
     }
 }

@@ -29,13 +29,13 @@ extension BinaryOperator {
 func broadcast(_ operands: [[Dimension]]) throws -> [Dimension] {
     let rank = operands.map(\.count).max() ?? 0
     return try (0..<rank).map { axis in
-        let extents = operands.compactMap { operand in
+        let sizes = operands.compactMap { operand in
             let own = axis - (rank - operand.count)
             return own < 0 ? nil : operand[own]
         }
-        let wide = extents.first { $0 != .fixed(1) } ?? .fixed(1)
-        if let other = extents.first(where: { $0 != .fixed(1) && $0 != wide }) {
-            throw OperatorError("axis \(axis): extents \(wide) and \(other) do not broadcast")
+        let wide = sizes.first { $0 != .fixed(1) } ?? .fixed(1)
+        if let other = sizes.first(where: { $0 != .fixed(1) && $0 != wide }) {
+            throw OperatorError("axis \(axis): sizes \(wide) and \(other) do not broadcast")
         }
         return wide
     }

@@ -40,9 +40,10 @@ public struct Conv: Operator {
             try inputs[2].require(rank: 1...1, "bias")
             try requireEqual(inputs[2].dimensions[0], outputs, "bias")
         }
-        let extents = try (0..<window.axes).map { axis in
+        let sizes = try (0..<window.axes).map { axis in
             guard let kernel = weight.dimensions[axis + 2].value, kernel >= 1, kernel <= 1 << 20 else {
-                throw OperatorError("kernel axis \(axis): no convolution has \(weight.dimensions[axis + 2]) taps")
+                throw OperatorError(
+                    "kernel axis \(axis): expected 1 to 2^20 taps, found \(weight.dimensions[axis + 2])")
             }
             let span = window.span(of: kernel, on: axis)
             let padded = x.dimensions[axis + 2] + .fixed(window.before[axis] + window.after[axis])
@@ -52,20 +53,20 @@ public struct Conv: Operator {
             }
             return (padded - .fixed(span)) / window.strides[axis] + 1
         }
-        return [TensorType(.float32, [x.dimensions[0], outputs] + extents)]
+        return [TensorType(.float32, [x.dimensions[0], outputs] + sizes)]
     }
 
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
         let shape = Shape(try outputTypes(inputs.map(\.type))[0].dimensions.compactMap(\.value))
-        let (extents, kernel) = (inputs[0].shape.dimensions, inputs[1].shape.dimensions)
+        let (sizes, kernel) = (inputs[0].shape.dimensions, inputs[1].shape.dimensions)
         let taps = WindowTaps(
-            inputs: Array(extents[2...]), kernel: Array(kernel[2...]), outputs: Array(shape.dimensions[2...])
+            inputs: Array(sizes[2...]), kernel: Array(kernel[2...]), outputs: Array(shape.dimensions[2...])
         ) { axis, output, tap in
             output * window.strides[axis] + tap * window.dilations[axis] - window.before[axis]
         }
-        let (batch, width) = (extents[0], kernel[1])
+        let (batch, width) = (sizes[0], kernel[1])
         var (x, weight) = (inputs[0], inputs[1])
-        x.shape = [batch * groups, width, extents[2...].reduce(1, *)]
+        x.shape = [batch * groups, width, sizes[2...].reduce(1, *)]
         weight.shape = [kernel[0], width, kernel[2...].reduce(1, *)]
         let sums = taps.sums(
             try x.transposed([0, 2, 1]), try weight.transposed([0, 2, 1]),

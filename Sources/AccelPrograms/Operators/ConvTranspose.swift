@@ -48,35 +48,36 @@ public struct ConvTranspose: Operator {
             try inputs[2].require(rank: 1...1, "bias")
             try requireEqual(inputs[2].dimensions[0], outputs, "bias")
         }
-        let extents = try (0..<window.axes).map { axis in
+        let sizes = try (0..<window.axes).map { axis in
             guard let kernel = weight.dimensions[axis + 2].value, kernel >= 1, kernel <= 1 << 20 else {
-                throw OperatorError("kernel axis \(axis): no convolution has \(weight.dimensions[axis + 2]) taps")
+                throw OperatorError(
+                    "kernel axis \(axis): expected 1 to 2^20 taps, found \(weight.dimensions[axis + 2])")
             }
             let whole = (x.dimensions[axis + 2] - 1) * .fixed(window.strides[axis])
-            let extent =
+            let size =
                 whole
                 + .fixed(
                     window.span(of: kernel, on: axis) + outputPadding[axis] - window.before[axis] - window.after[axis])
-            if let found = extent.value, found < 1 || x.dimensions[axis + 2].value == 0 {
-                throw OperatorError("spatial axis \(axis): \(x) leaves no output (\(found) elements)")
+            if let found = size.value, found < 1 || x.dimensions[axis + 2].value == 0 {
+                throw OperatorError("spatial axis \(axis): \(x) is too small: the output would have \(found) elements")
             }
-            return extent
+            return size
         }
-        return [TensorType(.float32, [x.dimensions[0], outputs] + extents)]
+        return [TensorType(.float32, [x.dimensions[0], outputs] + sizes)]
     }
 
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
         let shape = Shape(try outputTypes(inputs.map(\.type))[0].dimensions.compactMap(\.value))
-        let (extents, kernel) = (inputs[0].shape.dimensions, inputs[1].shape.dimensions)
+        let (sizes, kernel) = (inputs[0].shape.dimensions, inputs[1].shape.dimensions)
         let taps = WindowTaps(
-            inputs: Array(extents[2...]), kernel: Array(kernel[2...]), outputs: Array(shape.dimensions[2...])
+            inputs: Array(sizes[2...]), kernel: Array(kernel[2...]), outputs: Array(shape.dimensions[2...])
         ) { axis, output, tap in
-            let place = output + window.before[axis] - tap * window.dilations[axis]
-            return place % window.strides[axis] == 0 ? place / window.strides[axis] : nil
+            let position = output + window.before[axis] - tap * window.dilations[axis]
+            return position % window.strides[axis] == 0 ? position / window.strides[axis] : nil
         }
-        let (batch, width, count) = (extents[0], extents[1] / groups, kernel[2...].reduce(1, *))
+        let (batch, width, count) = (sizes[0], sizes[1] / groups, kernel[2...].reduce(1, *))
         var (x, weight) = (inputs[0], inputs[1])
-        x.shape = [batch * groups, width, extents[2...].reduce(1, *)]
+        x.shape = [batch * groups, width, sizes[2...].reduce(1, *)]
         weight.shape = [groups, width, kernel[1], count]
         weight = try weight.transposed([0, 2, 3, 1])
         weight.shape = [shape.dimensions[1], count, width]

@@ -24,10 +24,10 @@ public struct CumulativeSum: Operator {
         for outer in 0..<sections.outer {
             for inner in 0..<sections.inner {
                 var sum = 0.0
-                for index in 0..<sections.extent {
-                    let place = (outer * sections.extent + index) * sections.inner + inner
-                    sum += Double(result[place])
-                    result[place] = Float(sum)
+                for index in 0..<sections.size {
+                    let element = (outer * sections.size + index) * sections.inner + inner
+                    sum += Double(result[element])
+                    result[element] = Float(sum)
                 }
             }
         }
@@ -38,12 +38,12 @@ public struct CumulativeSum: Operator {
 /// The sizes of a tensor viewed as [outer, axis, inner].
 struct AxisSections {
     let outer: Int
-    let extent: Int
+    let size: Int
     let inner: Int
 
     init(_ shape: Shape, axis: Int) {
         outer = shape.dimensions[..<axis].reduce(1, *)
-        extent = shape.dimensions[axis]
+        size = shape.dimensions[axis]
         inner = shape.dimensions[(axis + 1)...].reduce(1, *)
     }
 }

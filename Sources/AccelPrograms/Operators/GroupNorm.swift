@@ -54,13 +54,13 @@ public struct GroupNorm: Operator {
     }
 
     public func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]? {
-        let extents = builder.type(of: inputs[0]).dimensions
-        guard let channels = extents[1].value else { return nil }
-        let width = (extents[2...].reduce(1, *)) * .fixed(channels / groups)
-        let grouped = try builder.apply(Reshape(to: [extents[0], .fixed(groups), width]), [inputs[0]])
+        let dimensions = builder.type(of: inputs[0]).dimensions
+        guard let channels = dimensions[1].value else { return nil }
+        let width = (dimensions[2...].reduce(1, *)) * .fixed(channels / groups)
+        let grouped = try builder.apply(Reshape(to: [dimensions[0], .fixed(groups), width]), [inputs[0]])
         let normal = try builder.normalised(grouped, over: [2], epsilon: epsilon)
-        let whole = try builder.apply(Reshape(to: extents), [normal])
-        let perChannel: [Dimension] = [extents[1]] + extents[2...].map { _ in 1 }
+        let whole = try builder.apply(Reshape(to: dimensions), [normal])
+        let perChannel: [Dimension] = [dimensions[1]] + dimensions[2...].map { _ in 1 }
         let weight = try builder.apply(Reshape(to: perChannel), [inputs[1]])
         let bias = try builder.apply(Reshape(to: perChannel), [inputs[2]])
         return [try builder.apply(Add(), [try builder.apply(Multiply(), [whole, weight]), bias])]

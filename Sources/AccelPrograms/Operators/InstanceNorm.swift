@@ -28,7 +28,7 @@ public struct InstanceNorm: Operator {
         try x.require(rank: 3...8, "x")
         if inputs.count >= 3 {
             guard inputs[1] == inputs[2] else {
-                throw OperatorError("bias: expected \(inputs[1]) as the weight, found \(inputs[2])")
+                throw OperatorError("bias: expected \(inputs[1]), the type of the weight, found \(inputs[2])")
             }
             try inputs[1].require(rank: 1...2, "weight")
             guard inputs[1].dimensions == Array(x.dimensions[(2 - inputs[1].rank)..<2]) else {
@@ -40,7 +40,7 @@ public struct InstanceNorm: Operator {
             let length = inputs[inputs.count - 1]
             guard length.rank == 0 || length.dimensions == [x.dimensions[0]] else {
                 throw OperatorError(
-                    "valid positions: expected one number or one for each of the batch, found \(length)")
+                    "valid positions: expected one number, or one per batch element, found \(length)")
             }
         }
         return [x]
@@ -54,7 +54,7 @@ public struct InstanceNorm: Operator {
         if Self.hasLength(inputs.count) {
             let numbers = inputs[inputs.count - 1].integers
             for number in numbers where number < 1 || number > width {
-                throw OperatorError("\(number) valid positions are not from 1 to \(width)")
+                throw OperatorError("expected 1 to \(width) valid positions, found \(number)")
             }
             valid = (0..<batch).map { Int(numbers[numbers.count == 1 ? 0 : $0]) }
         }
@@ -82,8 +82,8 @@ public struct InstanceNorm: Operator {
             guard let width = x.dimensions[2].value else { return nil }
             let positions = HostTensor((0..<width).map { Int64($0) }, [width])
             let length = inputs[inputs.count - 1]
-            let extents: [Dimension] = builder.type(of: length).rank == 0 ? [1, 1, 1] : [batch, 1, 1]
-            let count = try builder.apply(Reshape(to: extents), [length])
+            let dimensions: [Dimension] = builder.type(of: length).rank == 0 ? [1, 1, 1] : [batch, 1, 1]
+            let count = try builder.apply(Reshape(to: dimensions), [length])
             let isValid = try builder.apply(Compare(.less), [builder.literal(positions, name: "positions"), count])
             let zero = builder.literal(0)
             let divisor = try builder.apply(Cast(to: .float32), [count])
@@ -103,10 +103,10 @@ public struct InstanceNorm: Operator {
         }
         if inputs.count >= 3 {
             let rank = builder.type(of: inputs[1]).rank
-            let extents = (rank == 2 ? [batch] : [1]) + [channels] + x.dimensions[2...].map { _ in Dimension(1) }
+            let dimensions = (rank == 2 ? [batch] : [1]) + [channels] + x.dimensions[2...].map { _ in Dimension(1) }
             let (weight, bias) = (
-                try builder.apply(Reshape(to: extents), [inputs[1]]),
-                try builder.apply(Reshape(to: extents), [inputs[2]])
+                try builder.apply(Reshape(to: dimensions), [inputs[1]]),
+                try builder.apply(Reshape(to: dimensions), [inputs[2]])
             )
             normal = try builder.apply(Add(), [try builder.apply(Multiply(), [normal, weight]), bias])
         }

@@ -62,11 +62,11 @@ public struct LSTMCell: Operator {
         var result = state
         for row in 0..<batch {
             for unit in 0..<width {
-                let place = row * width + unit
-                let kept = Sigmoid().apply(gate(1, row, unit)) * Double(state[batch * width + place])
+                let element = row * width + unit
+                let kept = Sigmoid().apply(gate(1, row, unit)) * Double(state[batch * width + element])
                 let cell = kept + Sigmoid().apply(gate(0, row, unit)) * AccelPlatform.tanh(gate(2, row, unit))
-                result[batch * width + place] = Float(cell)
-                result[place] = Float(Sigmoid().apply(gate(3, row, unit)) * AccelPlatform.tanh(cell))
+                result[batch * width + element] = Float(cell)
+                result[element] = Float(Sigmoid().apply(gate(3, row, unit)) * AccelPlatform.tanh(cell))
             }
         }
         return [HostTensor(result, inputs[1].shape)]

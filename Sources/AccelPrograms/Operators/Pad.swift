@@ -34,22 +34,24 @@ public struct Pad: Operator {
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
         try inputs.require(1...1)
-        let extents = inputs[0].dimensions
-        guard before.count == extents.count, after.count == extents.count else {
-            throw OperatorError("has \(before.count) and \(after.count) paddings for \(inputs[0])")
+        let sizes = inputs[0].dimensions
+        guard before.count == sizes.count, after.count == sizes.count else {
+            throw OperatorError(
+                "expected one padding per axis of \(inputs[0]), found \(before.count) before and \(after.count) after")
         }
-        for axis in extents.indices {
+        for axis in sizes.indices {
             for padding in [before[axis], after[axis]] {
                 // Free sizes are checked again after freezing.
                 guard let count = padding.value else { continue }
                 guard count >= 0 else { throw OperatorError("axis \(axis): cannot add \(count) elements") }
-                guard let extent = extents[axis].value, count > 0 else { continue }
-                if (mode == .reflect && count >= extent) || (mode == .edge && extent == 0) {
-                    throw OperatorError("axis \(axis): \(mode.rawValue) cannot make \(count) elements of \(extent)")
+                guard let size = sizes[axis].value, count > 0 else { continue }
+                if (mode == .reflect && count >= size) || (mode == .edge && size == 0) {
+                    throw OperatorError(
+                        "axis \(axis): \(mode.rawValue) cannot add \(count) elements to an axis of size \(size)")
                 }
             }
         }
-        return [TensorType(.float32, extents.indices.map { before[$0] + extents[$0] + after[$0] })]
+        return [TensorType(.float32, sizes.indices.map { before[$0] + sizes[$0] + after[$0] })]
     }
 
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
@@ -57,13 +59,13 @@ public struct Pad: Operator {
         for axis in shape.dimensions.indices {
             let (first, last) = (before[axis].value ?? 0, after[axis].value ?? 0)
             let sections = AxisSections(shape, axis: axis)
-            let sources = (-first..<sections.extent + last).map { source(of: $0, in: sections.extent) }
+            let sources = (-first..<sections.size + last).map { source(of: $0, in: sections.size) }
             var result: [Float] = []
             result.reserveCapacity(sections.outer * sources.count * sections.inner)
             for outer in 0..<sections.outer {
                 for source in sources {
                     if let source {
-                        let start = (outer * sections.extent + source) * sections.inner
+                        let start = (outer * sections.size + source) * sections.inner
                         result.append(contentsOf: x[start..<start + sections.inner])
                     } else {
                         result.append(contentsOf: repeatElement(Float(value), count: sections.inner))
@@ -76,13 +78,13 @@ public struct Pad: Operator {
         return [HostTensor(x, shape)]
     }
 
-    /// Returns the index of the source of element `place`; nil if it takes the constant value.
-    package func source(of place: Int, in extent: Int) -> Int? {
-        if place >= 0, place < extent { return place }
+    /// Returns the index of the source of element `position`; nil if it takes the constant value.
+    package func source(of position: Int, in size: Int) -> Int? {
+        if position >= 0, position < size { return position }
         return switch mode {
         case .constant: nil
-        case .reflect: place < 0 ? -place : 2 * (extent - 1) - place
-        case .edge: place < 0 ? 0 : extent - 1
+        case .reflect: position < 0 ? -position : 2 * (size - 1) - position
+        case .edge: position < 0 ? 0 : size - 1
         }
     }
 }

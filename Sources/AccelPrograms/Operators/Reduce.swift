@@ -31,10 +31,10 @@ public struct Reduce: Operator {
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
         try inputs.require(1...1)
         guard !axes.isEmpty, axes == Set(axes).sorted(), axes.allSatisfy((0..<inputs[0].rank).contains) else {
-            throw OperatorError("\(axes) are no ascending axes of \(inputs[0])")
+            throw OperatorError("axes \(axes): expected distinct ascending axes of \(inputs[0])")
         }
-        let dimensions = inputs[0].dimensions.enumerated().compactMap { axis, extent in
-            axes.contains(axis) ? (keepsAxes ? Dimension(1) : nil) : extent
+        let dimensions = inputs[0].dimensions.enumerated().compactMap { axis, size in
+            axes.contains(axis) ? (keepsAxes ? Dimension(1) : nil) : size
         }
         return [TensorType(.float32, dimensions)]
     }

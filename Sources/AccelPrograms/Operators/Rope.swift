@@ -25,9 +25,9 @@ public struct Rope: Operator {
         guard sin == cos else { throw OperatorError("sin: expected \(cos), found \(sin)") }
         guard let half = cos.dimensions[cos.rank - 1].value, let width = x.dimensions[x.rank - 1].value,
             half >= 1, half <= width / 2
-        else { throw OperatorError("\(cos) are no angles for the pairs of \(x)") }
-        let turned = Array(x.dimensions.dropLast())
-        guard try broadcast([Array(cos.dimensions.dropLast()), turned]) == turned else {
+        else { throw OperatorError("cos: expected 1 to half as many columns as \(x), found \(cos)") }
+        let leading = Array(x.dimensions.dropLast())
+        guard try broadcast([Array(cos.dimensions.dropLast()), leading]) == leading else {
             throw OperatorError("\(cos) does not broadcast to the rows of \(x)")
         }
         return [x]

@@ -22,16 +22,17 @@ public struct Slice: ViewOperator {
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
         let input = try inputs.requireOne()
         guard begin.count == input.rank, sizes.count == input.rank else {
-            throw OperatorError("has \(begin.count) begins and \(sizes.count) sizes for \(input)")
+            throw OperatorError(
+                "expected one begin and one size per axis of \(input), found \(begin.count) and \(sizes.count)")
         }
         for axis in 0..<input.rank {
             // Free sizes are checked again after freezing.
-            guard let first = begin[axis].value, let size = sizes[axis].value, let extent = input.dimensions[axis].value
+            guard let first = begin[axis].value, let size = sizes[axis].value, let bound = input.dimensions[axis].value
             else { continue }
             let (end, overflow) = first.addingReportingOverflow(size)
-            guard first >= 0, size >= 0, !overflow, end <= extent else {
+            guard first >= 0, size >= 0, !overflow, end <= bound else {
                 throw OperatorError(
-                    "axis \(axis): \(size) elements from \(first) on lie outside of the \(extent) of \(input)")
+                    "axis \(axis): \(size) elements starting at \(first) exceed the \(bound) elements of \(input)")
             }
         }
         return [TensorType(input.elementType, sizes)]

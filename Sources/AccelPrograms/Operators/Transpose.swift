@@ -14,7 +14,7 @@ public struct Transpose: ViewOperator {
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
         let input = try inputs.requireOne()
         guard permutation.sorted() == Array(0..<input.rank) else {
-            throw OperatorError("\(permutation) is no permutation of the axes of \(input)")
+            throw OperatorError("\(permutation) is not a permutation of the axes of \(input)")
         }
         return [TensorType(input.elementType, permutation.map { input.dimensions[$0] })]
     }
