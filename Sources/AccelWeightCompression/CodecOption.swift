@@ -114,7 +114,7 @@ public struct CodecOptionValues: Hashable, Sendable {
                 throw RequestError("\(type.name) has no option \"\(name)\" (\(known))\(hint)")
             }
             guard let canonical = option.canonical(value) else {
-                throw RequestError("\(type.name): \(name) is \"\(value)\", but takes \(option.accepted)")
+                throw RequestError("\(type.name): \(name)=\(value) is not valid; it takes \(option.accepted)")
             }
             values[name] = canonical
         }

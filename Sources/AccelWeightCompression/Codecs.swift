@@ -27,24 +27,24 @@ public enum Codecs {
     public static func codec(_ specification: String) throws -> any WeightCodec {
         let layers = specification.split(separator: "+", omittingEmptySubsequences: false).map(String.init)
         guard layers.count <= greatestDepth else {
-            throw RequestError("\(specification): at most \(greatestDepth) schemes go around each other")
+            throw RequestError("\(specification): at most \(greatestDepth) schemes can be nested")
         }
         var inner: CodecOptionValues?
         for (index, layer) in layers.enumerated().reversed() {
             inner = try values(layer, around: inner)
             guard index == layers.count - 1 || type(named: layer).map({ $0.takesInner }) ?? false else {
                 let around = all.filter { $0.takesInner }.map { $0.name }.joined(separator: ", ")
-                throw RequestError("\(specification): \(layer) takes no scheme within it (there is \(around))")
+                throw RequestError("\(specification): \(layer) takes no inner scheme; \(around) do")
             }
         }
-        guard let values = inner else { throw RequestError("there is no compression \"\"") }
+        guard let values = inner else { throw RequestError("the scheme is empty; expected a name such as int8") }
         return try codec(values)
     }
 
     /// Creates the codec of `values`.
     static func codec(_ values: CodecOptionValues) throws -> any WeightCodec {
         guard let type = all.first(where: { $0.name == values.codec }) else {
-            throw RequestError("there is no compression \"\(values.codec)\"")
+            throw RequestError("unknown scheme \"\(values.codec)\"")
         }
         return try type.init(values)
     }
@@ -61,7 +61,7 @@ public enum Codecs {
             let name = String(specification.prefix { $0 != ":" })
             let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
             throw RequestError(
-                "there is no compression \"\(name)\" (there is \(names.joined(separator: ", ")))\(hint)")
+                "unknown scheme \"\(name)\" (known: \(names.joined(separator: ", ")))\(hint)")
         }
         let parts = specification.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         var given: [String: String] = [:]

@@ -11,7 +11,7 @@ enum ScaleFit: String, Sendable {
         CodecOption(
             "fit", allowed: ["absmax", "mse"], default: value.rawValue,
             help:
-                "how scales are found: mse: of least squared error, clipping the largest; absmax: reaching every weight"
+                "search for scales: mse: least squared error, may clip the largest; absmax: reaches every weight"
         )
     }
 }

@@ -23,7 +23,7 @@ public struct Recipe: Sendable {
         ) throws {
             glob = match.flatMap(Glob.init)
             if let match, glob == nil {
-                throw RequestError("\"\(match)\" is no pattern: close its brackets, and order its ranges")
+                throw RequestError("\"\(match)\" is not a valid pattern: close its brackets, and order its ranges")
             }
             self.match = match
             self.operator = `operator`
@@ -101,7 +101,7 @@ public struct Recipe: Sendable {
             let reference = document["statistics"]
             try reference.refuseMembers(otherThan: ["file", "digest"])
             guard let digest = Digest(hexadecimal: try reference["digest"].string()) else {
-                throw reference["digest"].error("is no digest of 64 hexadecimal digits")
+                throw reference["digest"].error("is not a digest of 64 hexadecimal digits")
             }
             statistics = StatisticsReference(file: try reference["file"].string(), digest: digest)
         }

@@ -46,7 +46,7 @@ extension StoredTensor {
         for rest in index..<range.count { sum += target[rest] - target[rest] }
         guard sum == 0 else {
             let bad = target[..<range.count].firstIndex { !$0.isFinite } ?? 0
-            throw error("is \(target[bad]), and a weight has to be finite", index: range.lowerBound + bad)
+            throw error("is \(target[bad]), but weights have to be finite", index: range.lowerBound + bad)
         }
     }
 

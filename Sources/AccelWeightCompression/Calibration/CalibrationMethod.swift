@@ -16,7 +16,7 @@ public enum CalibrationMethod: String, Sendable, CaseIterable {
     /// The option `method`, shared by all codecs that support calibration.
     static let option = CodecOption(
         "method", allowed: allCases.map(\.rawValue), default: nearest.rawValue,
-        help: "weighted, gptq and awq make up for rounding where the model's inputs are large; they need --calibrate")
+        help: "weighted, gptq and awq reduce the error where activations are large; they need --calibrate")
 }
 
 extension CodecOptionValues {

@@ -129,4 +129,3 @@ extension StoredTensor {
         return distortion
     }
 }
-/// Evenly spaced values for error feedback. Each run of positions, or each row, has its own grid.

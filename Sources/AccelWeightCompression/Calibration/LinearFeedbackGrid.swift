@@ -1,4 +1,4 @@
-/// Evenly spaced values for error feedback: each run of positions, or each row, on a grid of its own.
+/// Evenly spaced values for error feedback. Each run of positions, or each row, has its own grid.
 struct LinearFeedbackGrid: FeedbackGrid {
     let run: Int?
     private let search: LinearGridSearch

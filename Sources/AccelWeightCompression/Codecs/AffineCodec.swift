@@ -19,8 +19,8 @@ public struct AffineCodec: WeightCodec {
         CodecOption(
             "fit", allowed: AffineFit.allCases.map(\.rawValue), default: AffineFit.mse.rawValue,
             help:
-                "how scale and bias are found: mse: of least squared error, clipping the outermost; hqq: half-quadratic "
-                + "iterations of the bias, with less regard to large errors; minmax: reaching every weight"),
+                "search for scale and bias: mse: least squared error, may clip the outermost; hqq: half-quadratic "
+                + "iterations of the bias, robust to large errors; minmax: reaches every weight"),
     ]
 
     public let values: CodecOptionValues

@@ -15,7 +15,7 @@ public struct Float8Codec: WeightCodec {
             help: "e4m3: three bits of mantissa, values up to 448; e5m2: two, up to 57344"),
         CodecOption(
             "scale", allowed: ["channel", "tensor", "block"], default: "channel",
-            help: "what shares a scale: an output channel, all weights, or a block of 128 x 128"),
+            help: "weights that share a scale: an output channel, the tensor, or a block of 128 x 128"),
     ]
 
     public let values: CodecOptionValues

@@ -38,7 +38,7 @@ public struct Int4Codec: WeightCodec {
         block = values.integer("block")
         isSymmetric = values["mode"] == "symmetric"
         if !isSymmetric, values["range"] != "8" {
-            throw RequestError("int4: mode=asymmetric has codes -8 to 7; leave range out")
+            throw RequestError("int4: mode=asymmetric always has codes -8 to 7; remove range")
         }
         search = LinearGridSearch(
             codes: isSymmetric && values["range"] == "7" ? -7...7 : -8...7, isSymmetric: isSymmetric,

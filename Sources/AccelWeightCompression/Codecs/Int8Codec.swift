@@ -13,7 +13,7 @@ public struct Int8Codec: WeightCodec {
     public static let options = [
         CodecOption(
             "axis", allowed: ["channel", "tensor"], default: "channel",
-            help: "what shares a scale: an output channel, or all"),
+            help: "weights that share a scale: an output channel, or the tensor"),
         CodecOption(
             "mode", allowed: ["symmetric", "asymmetric"], default: "symmetric",
             help: "symmetric: codes -127 to 127 about 0; asymmetric: -128 to 127 about a stored zero point"),

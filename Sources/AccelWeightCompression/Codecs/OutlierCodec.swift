@@ -13,7 +13,7 @@ public struct OutlierCodec: LayeredCodec {
     public static let options = [
         CodecOption(
             "share", allowed: [], free: .share, default: "0.005",
-            help: "how many of the weights are outliers, at least one"),
+            help: "the share of weights that are outliers; at least one weight"),
         CodecOption("values", allowed: ["float16", "float32"], default: "float16", help: "type of the outliers"),
     ]
 

@@ -19,7 +19,7 @@ public struct PaletteCodec: WeightCodec {
             help: "output channels that share a table; the last group may be smaller"),
         CodecOption(
             "scale", allowed: ["none", "channel"], default: "none",
-            help: "channel: each output channel is divided by its largest magnitude first"),
+            help: "channel: divide each output channel by its largest magnitude first"),
         CodecOption(
             "entries", allowed: ["float32", "float16", "int8"], default: "float32",
             help:

@@ -16,17 +16,17 @@ public struct SparseCodec: LayeredCodec {
         CodecOption(
             "target", allowed: ["none"], free: .share, default: "none",
             help:
-                "this share of the weights becomes zero, the smallest ones, and few more that are stored as equal; 0.5 where no "
-                + "rule is given"),
+                "prune this share of the weights, the smallest, with those that would be stored as equal; 0.5 if no rule is "
+                + "given"),
         CodecOption(
             "threshold", allowed: ["none"], free: .number, default: "none",
-            help: "weights of smaller magnitude become zero"),
+            help: "prune weights of smaller magnitude"),
         CodecOption(
             "pattern", allowed: ["none"], free: .pattern, default: "none",
-            help: "N:M keeps the N largest of every M neighbours in a row"),
+            help: "N:M: keep the N largest of every M neighbours in a row"),
         CodecOption(
             "kept", allowed: ["all"], free: .count, default: "all", isFilledIn: true,
-            help: "how many weights are kept, where the rule alone does not say"),
+            help: "the number of kept weights, if the rule does not determine it"),
     ]
 
     public let values: CodecOptionValues
@@ -39,7 +39,7 @@ public struct SparseCodec: LayeredCodec {
         var (inner, values) = try Self.inner(of: values)
         let rules = ["target", "threshold", "pattern"].filter { values[$0] != "none" }
         guard rules.count <= 1 else {
-            throw RequestError("sparse: \(rules.joined(separator: " and ")) are given; one rule decides what is pruned")
+            throw RequestError("sparse: \(rules.joined(separator: " and ")) exclude each other; give one pruning rule")
         }
         if rules.isEmpty { values = values.replacing("target", by: "0.5") }
         if let least = Double(values["threshold"]) {

@@ -35,7 +35,7 @@ public struct VectorCodec: WeightCodec {
         group = values.integer("group")
         type = ScaleType(rawValue: values["entries"]) ?? .float16
         guard bits % size == 0 else {
-            throw RequestError("vector: bits=\(bits) is no multiple of size=\(size)")
+            throw RequestError("vector: bits=\(bits) is not a multiple of size=\(size)")
         }
     }
 
