@@ -14,9 +14,9 @@ struct TwoTowers {
     let image: (_ batch: Dimension, inout LayerBuilder) throws -> Value
     /// F32[batch, projection], of any length.
     let text: (_ batch: Dimension, inout LayerBuilder) throws -> Value
-    /// What a text may be long.
+    /// The longest text, in tokens.
     let positions: Int
-    /// Makes logits of the cosines of images and texts.
+    /// Computes logits from the cosine similarities of images and texts.
     let logits: (Value, inout LayerBuilder) throws -> Value
 
     func programs(_ parts: [String], names: inout TensorNames) throws -> [Program] {

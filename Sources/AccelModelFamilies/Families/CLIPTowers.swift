@@ -2,21 +2,21 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// What one of CLIP's encoders makes.
+/// The results of one of CLIP's encoders.
 struct CLIPStates {
     /// F32[batch, length, width]
     let hidden: Value
-    /// F32[batch, width] of the token that stands for all.
+    /// The state of the token that represents the whole input, F32[batch, width].
     let pooled: Value
     let width: Int
 }
 
-/// CLIP's encoder of images.
+/// CLIP's image encoder.
 struct CLIPVisionTower {
     private let encoder: EncoderLayers
     private let layerCount: Int
     private let patches: ImagePatches
-    /// What stands before the names of its tensors.
+    /// The prefix of its tensors' names.
     private let prefix: String
 
     init(_ config: JSONField, of checkpoint: Checkpoint, prefix: String) throws {
@@ -40,7 +40,7 @@ struct CLIPVisionTower {
             let first = try layers.apply(Expand(to: [batch, 1, .fixed(width)]), token)
             return try layers.apply(Add(), try layers.apply(Concat(axis: 1), first, x), places)
         }
-        // Spelled so in every checkpoint.
+        // Checkpoints have this misspelled name.
         x = try layers.layerNorm("\(prefix)pre_layrnorm", x, width: width, epsilon: encoder.epsilon)
         for index in 0..<layerCount {
             x = try encoder.layer("\(prefix)encoder.layers.\(index)", x, nil, in: &layers)
@@ -51,14 +51,14 @@ struct CLIPVisionTower {
     }
 }
 
-/// CLIP's encoder of texts.
+/// CLIP's text encoder.
 struct CLIPTextTower {
     private let encoder: EncoderLayers
     private let layerCount: Int
     private let vocabulary: Int
     private let endToken: Int
     let positions: Int
-    /// What stands before the names of its tensors.
+    /// The prefix of its tensors' names.
     private let prefix: String
 
     init(_ config: JSONField, prefix: String) throws {
@@ -94,7 +94,7 @@ struct CLIPTextTower {
         return CLIPStates(hidden: x, pooled: pooled, width: width)
     }
 
-    /// A token sees itself and what is before it, without padding.
+    /// Returns the causal mask without padding.
     private func seen(
         _ mask: Value, batch: Dimension, in layers: inout LayerBuilder
     ) throws -> EncoderLayers.Seen {
@@ -107,13 +107,13 @@ struct CLIPTextTower {
         return EncoderLayers.Seen(additive: try layers.apply(Minimum(), padding, causal), any: nil)
     }
 
-    /// F32[batch, width] of the first end token.
+    /// Returns the state of the first end token, F32[batch, width].
     private func atEnd(
         _ x: Value, _ tokens: Value, batch: Dimension, in layers: inout LayerBuilder
     ) throws -> Value {
         let numbers: Value
         if endToken == 2 {
-            // Early configurations name a wrong end token; the framework takes the largest token for them.
+            // Early configurations name a wrong end token; transformers then takes the largest token.
             numbers = try layers.apply(Cast(to: .float32), tokens)
         } else {
             let end = layers.builder.literal(HostTensor([Int64(endToken)], [1]), name: "end_token")

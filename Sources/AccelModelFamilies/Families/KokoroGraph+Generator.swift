@@ -2,13 +2,13 @@ import AccelPrograms
 import AccelTensors
 
 extension KokoroGraph {
-    /// The valid positions of a tensor: how many, I64[batch], and which, BOOL[batch, 1, time].
+    /// The valid positions of a tensor: their number, I64[batch], and a mask, BOOL[batch, 1, time].
     private struct Valid {
         let count: Value
         let mask: Value
     }
 
-    /// The generator.
+    /// Builds the generator.
     mutating func generator(hasLength: Bool) throws {
         let (style, bins) = (Dimension(config.style), config.bins)
         var x = layers.builder.input(
@@ -64,7 +64,7 @@ extension KokoroGraph {
         layers.builder.output("audio", audio, .audio(rate: KokoroConfiguration.samplingRate))
     }
 
-    /// What the harmonic source adds to a stage.
+    /// Returns the contribution of the harmonic source to a stage.
     private mutating func excitation(
         _ source: Value, _ style: Value, stage: Int, width: Int, scale: Int, _ count: Value?
     ) throws -> Value {
@@ -78,7 +78,8 @@ extension KokoroGraph {
             "generator.noise_res.\(stage)", y, style, width: width, kernel: isLast ? 11 : 7, [1, 3, 5], count)
     }
 
-    /// A residual block of the generator: three times two convolutions behind norms by the style and waves.
+    /// Builds a residual block of the generator: three pairs of convolutions, each after a style norm and a Snake
+    /// activation.
     private mutating func wavyBlock(
         _ name: String, _ x: Value, _ style: Value, width: Int, kernel: Int, _ dilations: [Int], _ count: Value?
     ) throws -> Value {
@@ -98,7 +99,7 @@ extension KokoroGraph {
         return x
     }
 
-    /// The first `times * length + plus` of `extent` positions; nil: all of them.
+    /// Returns the mask of the first `times * length + plus` positions; nil if all are valid.
     private mutating func valid(_ length: Value?, times: Int, plus: Int, of extent: Dimension) throws -> Valid? {
         guard let length else { return nil }
         return try layers.in("length") { layers in
@@ -115,7 +116,7 @@ extension KokoroGraph {
         }
     }
 
-    /// Zeros where `x` is not valid.
+    /// Returns `x` with zeros at positions that are not valid.
     private mutating func masked(_ x: Value, _ valid: Valid?) throws -> Value {
         guard let valid else { return x }
         return try layers.in("length") { try $0.apply(Select(), valid.mask, x, $0.builder.literal(0)) }

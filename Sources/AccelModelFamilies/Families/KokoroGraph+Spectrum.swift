@@ -6,12 +6,12 @@ import func AccelPlatform.sin
 
 /// The harmonic source, and the short-time Fourier transform and its inverse as convolutions.
 extension KokoroGraph {
-    /// A Hann window of period `points`.
+    /// The periodic Hann window of `points` samples.
     private var window: [Double] {
         (0..<config.points).map { 0.5 - 0.5 * cos(2 * .pi * Double($0) / Double(config.points)) }
     }
 
-    /// cos and sin of the angle of bin `bin` at sample `sample`, exact where they are 0, 1 or -1.
+    /// Returns cosine and sine of the phase of bin `bin` at sample `sample`; exact for 0, 1 and -1.
     private func turn(_ bin: Int, _ sample: Int) -> (cos: Double, sin: Double) {
         let part = bin * sample % config.points
         switch part * 4 {
@@ -29,15 +29,15 @@ extension KokoroGraph {
         layers.builder.literal(HostTensor(numbers.map { Float($0) }, shape), name: name)
     }
 
-    /// The audio F32[batch, 1, hop * (spectra - 1)] of a spectrum F32[batch, 2 * bins, spectra]: logarithms of magnitudes,
-    /// then what the sine makes angles of. Overlapping windows are divided by the sum of their squares, which is smaller
-    /// at both ends (and at the end of what is valid), as in `torch.istft`.
+    /// Returns the audio F32[batch, 1, hop * (spectra - 1)] of a spectrum F32[batch, 2 * bins, spectra], which holds
+    /// logarithms of magnitudes, then numbers whose sine is the phase. As in `torch.istft`, the overlap of windows is
+    /// divided by the sum of their squares, which is smaller at both ends (and at the end of the valid part).
     mutating func waveform(_ x: Value, of spectra: Dimension, _ mask: Value?) throws -> Value {
         let (points, bins) = (config.points, config.bins)
         var waves: [Double] = []
         for isImaginary in [false, true] {
             for bin in 0..<bins {
-                // The bins between the first and the last stand for their mirror images too.
+                // Inner bins also represent their mirror images.
                 let weight = (bin == 0 || bin == bins - 1 ? 1 : 2) / Double(points)
                 for sample in 0..<points {
                     let turn = turn(bin, sample)
@@ -67,13 +67,13 @@ extension KokoroGraph {
             }
             let sum = try layers.apply(inverse, spectrum, basis)
             let overlap = try layers.apply(inverse, frames, envelope)
-            // Where no valid window reaches, zero stays zero.
+            // Where no valid window contributes, zero stays zero.
             let divisor = mask == nil ? overlap : try layers.apply(Maximum(), overlap, layers.builder.literal(1e-11))
             return try layers.apply(Divide(), sum, divisor)
         }
     }
 
-    /// The part that makes harmonics of the pitch.
+    /// Builds the part that makes harmonics from the pitch.
     mutating func harmonicSource() throws {
         let harmonics = 9
         let (rate, bins, points) = (config.samplesAFrame, config.bins, config.points)
@@ -84,7 +84,7 @@ extension KokoroGraph {
         let noise = layers.builder.input(
             "noise.1", TensorType(.float32, ["batch", samples, .fixed(harmonics)]), .noise(.normal))
         let multiples = table((1...harmonics).map(Double.init), [1, harmonics, 1], "harmonics")
-        // The fundamental starts at 0.
+        // The fundamental starts at phase 0.
         let started = table([0] + [Double](repeating: 1, count: harmonics - 1), [1, harmonics], "started")
 
         let (waves, voiced, noises) = try layers.in("generator.m_source.l_sin_gen") { layers in

@@ -13,7 +13,7 @@ struct SNACGraph {
     /// The length of the latents.
     private var whole: Dimension { "frames" * Dimension(config.strides[0]) }
 
-    /// F32[batch, latent, length]: the sum of what each book's codes stand for.
+    /// Returns the sum of all codebooks' vectors, F32[batch, latent, length].
     mutating func latents() throws -> Value {
         var sum: Value?
         for (index, stride) in config.strides.enumerated() {
@@ -34,7 +34,7 @@ struct SNACGraph {
         return sum
     }
 
-    /// F32[batch, 1, samples]
+    /// Returns the audio, F32[batch, 1, samples].
     mutating func audio(_ latents: Value, addsNoise: Bool) throws -> Value {
         var (x, width, index) = (latents, config.latent, 0)
         func next() -> String {
@@ -104,7 +104,7 @@ struct SNACGraph {
         return try layers.in(name) { try $0.apply(Snake(epsilon: 1e-9), x, alpha) }
     }
 
-    /// Attention within windows of `window` frames.
+    /// Applies attention within windows of `window` frames.
     private mutating func attention(_ name: String, _ x: Value, _ window: Int) throws -> Value {
         let (width, heads) = (config.width, config.width / 64)
         let windows = "batch" * (whole / window)
@@ -132,7 +132,7 @@ struct SNACGraph {
         }
     }
 
-    /// The tables of the rotary embedding, as the framework computes them in float32.
+    /// Returns the tables of the rotary embedding, computed in float32 as in the original.
     private mutating func angles(_ name: String, count: Int) throws -> (cos: Value, sin: Value) {
         let frequencies =
             layers.names.find("\(name).inv_freq") == nil

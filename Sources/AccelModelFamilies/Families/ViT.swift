@@ -2,11 +2,11 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// Vision transformers (ViT): the bare model and the classifier of images.
+/// Vision transformers (ViT): the bare model and the image classifier.
 ///
-/// Input: `pixel_values` F32[batch, channels, height, width] of the size that the configuration states, normalised as the
-/// model's image processor does it. Outputs: of the model `last_hidden_state` F32[batch, 1 + patches, width] and
-/// `pooler_output` F32[batch, width] where the checkpoint has a pooler; of the classifier `logits`.
+/// Input: `pixel_values` F32[batch, channels, height, width] of the size in the configuration, normalised as by the
+/// model's image processor. Outputs of the bare model: `last_hidden_state` F32[batch, 1 + patches, width], and
+/// `pooler_output` F32[batch, width] if the checkpoint has a pooler; output of the classifier: `logits`.
 struct ViT: ModelFamily {
     enum Architecture: String, CaseIterable {
         case model = "ViTModel"

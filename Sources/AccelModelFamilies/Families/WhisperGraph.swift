@@ -6,7 +6,7 @@ import AccelTensors
 struct WhisperGraph {
     private let config: WhisperConfiguration
     var layers: LayerBuilder
-    /// How many states the encoder makes of its frames.
+    /// The number of encoder states per window.
     private static let source = (Dimension("frames") - 1) / 2 + 1
     private static let epsilon = 1e-5
     private static let halves: [(letter: String, half: Role.AttentionHalf)] = [("k", .keys), ("v", .values)]
@@ -24,7 +24,7 @@ struct WhisperGraph {
         ]
         if part == "decoder" {
             let places = config.targetPositions
-            // A prefill and a step.
+            // One function for the prefill, and one for the decode step.
             let blocks = places == 1 ? [1] : [min(4, places), 1]
             dimensions += [
                 Program.FreeDimension("cache", usual: [places], maximum: places),
@@ -135,7 +135,7 @@ struct WhisperGraph {
             "logits", try layers.in("proj_out") { try $0.apply(Linear(), normal, weight) }, .logits(over: .vocabulary))
     }
 
-    /// x and what `body` makes of its normal, added. The norm is called `NAME_layer_norm`.
+    /// Returns x plus the result of `body` for the norm of x. The norm's name is `NAME_layer_norm`.
     private mutating func residual(
         _ name: String, _ x: Value, _ body: (inout WhisperGraph, Value) throws -> Value
     ) throws -> Value {
@@ -153,7 +153,7 @@ struct WhisperGraph {
         }
     }
 
-    /// F32[batch, heads, length, head width] of x F32[batch, length, width].
+    /// Projects x F32[batch, length, width] to heads, F32[batch, heads, length, head width].
     private mutating func heads(_ name: String, _ x: Value, _ count: Int, isBiased: Bool = true) throws -> Value {
         let width = config.width
         let flat = try layers.linear(name, x, from: width, to: width, isBiased: isBiased)
