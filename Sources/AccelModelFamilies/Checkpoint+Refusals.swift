@@ -16,7 +16,7 @@ extension Checkpoint {
     /// Refuses checkpoints whose weights alone are not the model.
     /// - Throws: `RequestError` (unavailable) for a checkpoint that is marked as quantized, or that comes with an
     ///   adapter.
-    func refuseWhatWeightsDoNotSay() throws {
+    func refuseIncompleteWeights() throws {
         if let path = configuration.value.flatMap({ Self.quantization(in: $0) }) {
             try configuration.refuse([(path, true, "a checkpoint that is quantized already")])
         }

@@ -31,5 +31,5 @@ extension LayerBuilder {
     }
 
     /// Swaps the last two axes: [batch, channels, time] to [batch, time, channels] and back.
-    mutating func turned(_ x: Value) throws -> Value { try apply(Transpose([0, 2, 1]), x) }
+    mutating func transposed(_ x: Value) throws -> Value { try apply(Transpose([0, 2, 1]), x) }
 }

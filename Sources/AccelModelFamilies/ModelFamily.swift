@@ -98,7 +98,7 @@ extension ModelFamily {
         for part in parts where !self.parts.contains(part) {
             throw RequestError("there is no part \"\(part)\" (the model has: \(self.parts.joined(separator: ", ")))")
         }
-        try checkpoint.refuseWhatWeightsDoNotSay()
+        try checkpoint.refuseIncompleteWeights()
         if !Self.buildsSentencePooling { try checkpoint.refuseModules() }
         let checkpoint = checkpoint.recording()
         var names = TensorNames(checkpoint)

@@ -23,14 +23,14 @@ private struct PooledTokens {
     let hidden: Value
     let positions: Int
     /// F32[sequence, 1]: 0, 1, 2, ...
-    let places: Value
+    let indices: Value
     /// F32[batch, sequence, 1]
     let weights: Value
 
     init(hidden: Value, mask: Value, positions: Int, in layers: inout LayerBuilder) throws {
         (self.hidden, self.positions) = (hidden, positions)
         let table = HostTensor((0..<positions).map(Float.init), [positions, 1])
-        places = try layers.apply(
+        indices = try layers.apply(
             Slice(begin: [0, 0], sizes: ["sequence", 1]), layers.builder.literal(table, name: "positions"))
         let numbers = try layers.apply(Cast(to: .float32), mask)
         weights = try layers.apply(Reshape(to: ["batch", "sequence", 1]), numbers)
@@ -46,10 +46,10 @@ private struct PooledTokens {
         case .weightedMean:
             // Weights 1, 2, 3, ... starting at the first token that is not padding.
             let first = try layers.apply(
-                Select(), try extreme(last: false, in: &layers), places, layers.builder.literal(0))
+                Select(), try extreme(last: false, in: &layers), indices, layers.builder.literal(0))
             let begin = try layers.apply(Reduce(.sum, axes: [1]), first)
             let rank = try layers.apply(
-                Add(), try layers.apply(Subtract(), places, begin), layers.builder.literal(1))
+                Add(), try layers.apply(Subtract(), indices, begin), layers.builder.literal(1))
             return try mean(try layers.apply(Multiply(), weights, rank), in: &layers) { $1 }
         case .max:
             let counts = try layers.apply(Cast(to: .bool), weights)
@@ -83,7 +83,7 @@ private struct PooledTokens {
     private func extreme(last: Bool, in layers: inout LayerBuilder) throws -> Value {
         let counts = try layers.apply(Cast(to: .float32), try layers.apply(Cast(to: .bool), weights))
         let order = try layers.apply(
-            Multiply(), places, layers.builder.literal(last ? 1 : -1))
+            Multiply(), indices, layers.builder.literal(last ? 1 : -1))
         // Tokens score above all padding, and no two scores are equal.
         let score = try layers.apply(
             Add(), try layers.apply(Multiply(), counts, layers.builder.literal(Float(2 * positions))), order)

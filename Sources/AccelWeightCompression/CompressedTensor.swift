@@ -28,7 +28,9 @@ public struct CompressedTensor: Sendable {
             let wanted = layout.map { "\($0.name) of \($0.byteCount)" }.joined(separator: ", ")
             throw FormatError(
                 file: file, place: .tensor(name, index: nil),
-                reason: "\(codec.specification) of \(shape): expected sections \(wanted) bytes, found \(sections.map(\.count)) bytes")
+                reason:
+                    "\(codec.specification) of \(shape): expected sections \(wanted) bytes, found \(sections.map(\.count)) bytes"
+            )
         }
         if let defect = codec.defect(in: sections, shape: shape) {
             throw FormatError(

@@ -62,7 +62,8 @@ extension LayeredCodec {
         let within = values.inner.first ?? CodecOptionValues(defaultsOf: Float16Codec.self)
         let codec = try Codecs.codec(within)
         guard codec.method == .nearest else {
-            throw RequestError("\(name): the inner scheme \(codec.specification) cannot be calibrated; remove its method")
+            throw RequestError(
+                "\(name): the inner scheme \(codec.specification) cannot be calibrated; remove its method")
         }
         return (codec, values.replacing(inner: within))
     }

@@ -57,7 +57,7 @@ struct BertGraph {
         let types =
             config.segments > 0
             ? try layers.weight("embeddings.token_type_embeddings.weight", [config.segments, width]) : nil
-        let places = try layers.weight("embeddings.position_embeddings.weight", [config.positions, width])
+        let table = try layers.weight("embeddings.position_embeddings.weight", [config.positions, width])
         let word = try layers.in("word_embeddings") { [tokens] in try $0.apply(Gather(), words, tokens) }
         // Without segments as an input, every token belongs to segment 0.
         let type = try types.map { types in
@@ -68,9 +68,9 @@ struct BertGraph {
                 return try layers.apply(Gather(), types, segments)
             }
         }
-        let place = try layers.in("position_embeddings") { try positions(places, in: &$0) }
+        let position = try layers.in("position_embeddings") { try positions(table, in: &$0) }
         let typed = try type.map { try layers.apply(Add(), word, $0) } ?? word
-        let sum = try layers.apply(Add(), typed, place)
+        let sum = try layers.apply(Add(), typed, position)
         let weight = try layers.weight("embeddings.LayerNorm.weight", [width])
         let bias = try layers.weight("embeddings.LayerNorm.bias", [width])
         return try layers.apply(LayerNorm(epsilon: config.epsilon), sum, weight, bias)
@@ -85,8 +85,8 @@ struct BertGraph {
         let isText = try layers.apply(
             Cast(to: .float32), try layers.apply(Compare(.notEqual), tokens, token))
         let counted = try layers.apply(Multiply(), try layers.apply(CumulativeSum(axis: 1), isText), isText)
-        let place = try layers.apply(Add(), counted, layers.builder.literal(Float(padding)))
-        return try layers.apply(Gather(), table, try layers.apply(Cast(to: .int64), place))
+        let position = try layers.apply(Add(), counted, layers.builder.literal(Float(padding)))
+        return try layers.apply(Gather(), table, try layers.apply(Cast(to: .int64), position))
     }
 
     /// Applies a dense layer to the first token.

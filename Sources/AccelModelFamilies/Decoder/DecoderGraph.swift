@@ -18,7 +18,7 @@ struct DecoderGraph {
 
     /// The mask and the rotation of a layer's attention.
     private struct Surroundings {
-        let turn: DecoderPlaces.Turn
+        let rotation: DecoderPositions.Rotation
         let mask: Value
     }
 
@@ -51,11 +51,11 @@ struct DecoderGraph {
         let position = builder.input("position", TensorType(.int64, [1]), .position)
         var layers = LayerBuilder(builder: builder, names: names)
         let surroundings = try layers.in("places") { layers in
-            var places = try DecoderPlaces(position: position, in: &layers)
+            var positions = try DecoderPositions(position: position, in: &layers)
             return try config.layers.map { layer in
                 Surroundings(
-                    turn: try places.turn(by: layer.rotary, in: &layers),
-                    mask: try places.mask(window: layer.window, in: &layers))
+                    rotation: try positions.rotation(by: layer.rotary, in: &layers),
+                    mask: try positions.mask(window: layer.window, in: &layers))
             }
         }
         var graph = DecoderGraph(config: config, layers: layers, position: position, surroundings: surroundings)
@@ -126,9 +126,9 @@ struct DecoderGraph {
             key = try norm("\(name).k_norm", key, width: width)
         }
         let mixed = try layers.in(name) { [config, position, surroundings] layers in
-            let turn = surroundings[index].turn
-            query = try layers.apply(Rope(), query, turn.cos, turn.sin)
-            key = try layers.apply(Rope(), key, turn.cos, turn.sin)
+            let rotation = surroundings[index].rotation
+            query = try layers.apply(Rope(), query, rotation.cos, rotation.sin)
+            key = try layers.apply(Rope(), key, rotation.cos, rotation.sin)
             let keys = try layers.cached(key, as: "k", .keys, layer: index, at: position)
             let values = try layers.cached(value, as: "v", .values, layer: index, at: position)
             let mixed = try layers.apply(

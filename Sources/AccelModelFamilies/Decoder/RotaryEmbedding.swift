@@ -91,14 +91,14 @@ struct RotaryEmbedding: Equatable {
             throw source["partial_rotary_factor"].error(
                 "\(share) of heads of \(headWidth) is no number of pairs")
         }
-        let turning = Int((share * Double(headWidth) / 2).rounded(.down))
-        return (0..<pairs).map { $0 < turning ? 1 / pow(Float(base), Float(2 * $0) / Float(headWidth)) / factor : 0 }
+        let rotated = Int((share * Double(headWidth) / 2).rounded(.down))
+        return (0..<pairs).map { $0 < rotated ? 1 / pow(Float(base), Float(2 * $0) / Float(headWidth)) / factor : 0 }
     }
 
     /// Returns the effects of the cache length.
     func remarks(upTo longest: Int) -> [Program.FreeDimension.Remark] {
-        func beyond(_ places: Int, _ text: String) -> [Program.FreeDimension.Remark] {
-            places < longest ? [.init(places + 1...longest, text)] : []
+        func beyond(_ positions: Int, _ text: String) -> [Program.FreeDimension.Remark] {
+            positions < longest ? [.init(positions + 1...longest, text)] : []
         }
         switch growth {
         case .none: return []
@@ -134,11 +134,11 @@ struct RotaryEmbedding: Equatable {
         _ powers: [Float], width: Int, base: Double, factor: Double, original: Int, _ source: RotarySource
     ) throws -> [Float] {
         guard base != 1 else { throw source["rope_theta"].error("1 turns all pairs alike") }
-        func pair(turning turns: Double) -> Double {
-            Double(width) * log(Double(original) / (turns * 2 * .pi)) / (2 * log(base))
+        func pair(rotating rotations: Double) -> Double {
+            Double(width) * log(Double(original) / (rotations * 2 * .pi)) / (2 * log(base))
         }
-        var low = pair(turning: try source.positive("beta_fast", default: 32))
-        var high = pair(turning: try source.positive("beta_slow", default: 1))
+        var low = pair(rotating: try source.positive("beta_fast", default: 32))
+        var high = pair(rotating: try source.positive("beta_slow", default: 1))
         if try source["truncate"].bool(default: true) {
             (low, high) = (low.rounded(.down), high.rounded(.up))
         }

@@ -29,8 +29,8 @@ struct ImagePatches {
         _ config: JSONField, of checkpoint: Checkpoint, patch: Int, normalisation usual: Role.PixelNormalisation
     ) throws {
         channels = try config["num_channels"].int(in: 1...1024, default: 3)
-        (height, width) = try Self.extents(config["image_size"], default: 224)
-        (patchHeight, patchWidth) = try Self.extents(config["patch_size"], default: patch)
+        (height, width) = try Self.sizes(config["image_size"], default: 224)
+        (patchHeight, patchWidth) = try Self.sizes(config["patch_size"], default: patch)
         guard patchHeight <= height, patchWidth <= width else {
             throw config["patch_size"].error("a patch is larger than the image of \(height) x \(width)")
         }
@@ -38,15 +38,15 @@ struct ImagePatches {
     }
 
     /// Reads height and width, or one number for both.
-    private static func extents(_ field: JSONField, default other: Int) throws -> (Int, Int) {
+    private static func sizes(_ field: JSONField, default other: Int) throws -> (Int, Int) {
         let range = 1...1 << 14
         guard case .array? = field.value else {
-            let extent = try field.int(in: range, default: other)
-            return (extent, extent)
+            let size = try field.int(in: range, default: other)
+            return (size, size)
         }
-        let extents = try field.array().map { try $0.int(in: range) }
-        guard extents.count == 2 else { throw field.error("expected 1 or 2 integers, found \(extents.count)") }
-        return (extents[0], extents[1])
+        let sizes = try field.array().map { try $0.int(in: range) }
+        guard sizes.count == 2 else { throw field.error("expected 1 or 2 integers, found \(sizes.count)") }
+        return (sizes[0], sizes[1])
     }
 
     /// Applies the kernel `NAME.weight` [outputs, channels, patch height, patch width] to each patch, as one linear

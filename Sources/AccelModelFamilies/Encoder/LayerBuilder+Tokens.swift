@@ -9,7 +9,7 @@ extension LayerBuilder {
     }
 
     /// Returns 0, 1, 2, ... as F32[length, 1]; `length` is at most `largest`.
-    mutating func places(_ length: Dimension, largest: Int) throws -> Value {
+    mutating func positions(_ length: Dimension, largest: Int) throws -> Value {
         let table = HostTensor((0..<largest).map(Float.init), [largest, 1])
         return try apply(Slice(begin: [0, 0], sizes: [length, 1]), builder.literal(table, name: "positions"))
     }

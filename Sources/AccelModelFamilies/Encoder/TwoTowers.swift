@@ -41,8 +41,8 @@ struct TwoTowers {
             let words = part == "vision" ? nil : try normal(try text(texts, &layers), "text_embeds", in: &layers)
             if let pictures, let words {
                 let compared = try layers.in("logits") { layers in
-                    let turned = try layers.apply(Transpose([1, 0]), words)
-                    return try logits(try layers.apply(MatMul(), pictures, turned), &layers)
+                    let transposed = try layers.apply(Transpose([1, 0]), words)
+                    return try logits(try layers.apply(MatMul(), pictures, transposed), &layers)
                 }
                 layers.builder.output("logits_per_image", compared, .logits(over: .texts))
             }

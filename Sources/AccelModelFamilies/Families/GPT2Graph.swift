@@ -31,8 +31,8 @@ struct GPT2Graph {
             "input_ids", TensorType(.int64, ["batch", "tokens"]), .tokens(vocabulary: config.vocabulary))
         let position = layers.builder.input("position", TensorType(.int64, [1]), .position)
         let (rows, mask) = try layers.in("positions") { layers in
-            var places = try DecoderPlaces(position: position, in: &layers)
-            return (try places.rows(in: &layers), try places.mask(window: nil, in: &layers))
+            var positions = try DecoderPositions(position: position, in: &layers)
+            return (try positions.rows(in: &layers), try positions.mask(window: nil, in: &layers))
         }
         layers.names.tie(head: Self.head, words: Self.words, isTied: config.tiesHead && !config.isBare)
         let words = try layers.weight(Self.words, [config.vocabulary, config.width])

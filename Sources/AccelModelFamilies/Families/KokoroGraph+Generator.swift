@@ -100,19 +100,19 @@ extension KokoroGraph {
     }
 
     /// Returns the mask of the first `times * length + plus` positions; nil if all are valid.
-    private mutating func valid(_ length: Value?, times: Int, plus: Int, of extent: Dimension) throws -> Valid? {
+    private mutating func valid(_ length: Value?, times: Int, plus: Int, of total: Dimension) throws -> Valid? {
         guard let length else { return nil }
         return try layers.in("length") { layers in
             let frames = try layers.apply(Cast(to: .float32), length)
             let many = try layers.apply(Multiply(), frames, layers.builder.literal(Float(times)))
             let count = try layers.apply(Add(), many, layers.builder.literal(Float(plus)))
             // 1, 2, 3, ...
-            let ones = try layers.apply(Expand(to: [1, 1, extent]), layers.builder.literal(1))
-            let places = try layers.apply(CumulativeSum(axis: 2), ones)
+            let ones = try layers.apply(Expand(to: [1, 1, total]), layers.builder.literal(1))
+            let positions = try layers.apply(CumulativeSum(axis: 2), ones)
             let limit = try layers.apply(Reshape(to: ["batch", 1, 1]), count)
             return Valid(
                 count: try layers.apply(Cast(to: .int64), count),
-                mask: try layers.apply(Compare(.lessOrEqual), places, limit))
+                mask: try layers.apply(Compare(.lessOrEqual), positions, limit))
         }
     }
 

@@ -12,7 +12,7 @@ extension KokoroGraph {
     }
 
     /// Returns cosine and sine of the phase of bin `bin` at sample `sample`; exact for 0, 1 and -1.
-    private func turn(_ bin: Int, _ sample: Int) -> (cos: Double, sin: Double) {
+    private func phase(_ bin: Int, _ sample: Int) -> (cos: Double, sin: Double) {
         let part = bin * sample % config.points
         switch part * 4 {
         case 0: return (1, 0)
@@ -40,18 +40,18 @@ extension KokoroGraph {
                 // Inner bins also represent their mirror images.
                 let weight = (bin == 0 || bin == bins - 1 ? 1 : 2) / Double(points)
                 for sample in 0..<points {
-                    let turn = turn(bin, sample)
-                    waves.append((isImaginary ? -turn.sin : turn.cos) * weight * window[sample])
+                    let phase = phase(bin, sample)
+                    waves.append((isImaginary ? -phase.sin : phase.cos) * weight * window[sample])
                 }
             }
         }
         let basis = table(waves, [2 * bins, 1, points], "istft.waves")
         let envelope = table(window.map { $0 * $0 }, [1, 1, points], "istft.squares")
-        let extents: [Dimension] = ["batch", .fixed(bins), spectra]
+        let dimensions: [Dimension] = ["batch", .fixed(bins), spectra]
         let inverse = ConvTranspose(Window(stride: config.hop, padding: points / 2))
         return try layers.in("istft") { layers in
             func half(_ index: Int) throws -> Value {
-                try layers.apply(Slice(begin: [0, .fixed(index * bins), 0], sizes: extents), x)
+                try layers.apply(Slice(begin: [0, .fixed(index * bins), 0], sizes: dimensions), x)
             }
             let magnitude = try layers.apply(Exp(), try half(0))
             let angle = try layers.apply(Sin(), try half(1))
@@ -93,7 +93,7 @@ extension KokoroGraph {
             }
             let curve = try layers.apply(
                 Resize(.nearest, to: [samples]), try layers.apply(Reshape(to: ["batch", 1, "frames"]), pitch))
-            let turns = try layers.apply(
+            let cycles = try layers.apply(
                 Modulo(),
                 try layers.apply(
                     Divide(), try layers.apply(Multiply(), curve, multiples),
@@ -103,7 +103,7 @@ extension KokoroGraph {
                 Reshape(to: ["batch", .fixed(harmonics), 1]), try layers.apply(Multiply(), start, started))
             let begin = try layers.apply(Pad(.constant, before: [0, 0, 0], after: [0, 0, samples - 1]), first)
             let perFrame = try layers.apply(
-                Resize(.linear, to: ["frames"]), try layers.apply(Add(), turns, begin))
+                Resize(.linear, to: ["frames"]), try layers.apply(Add(), cycles, begin))
             let phase = try times(try layers.apply(CumulativeSum(axis: 2), perFrame), 2 * .pi)
             let smooth = try layers.apply(Resize(.linear, to: [samples]), try times(phase, Double(rate)))
             let waves = try times(try layers.apply(Sin(), smooth), 0.1)
@@ -111,10 +111,10 @@ extension KokoroGraph {
                 Cast(to: .float32), try layers.apply(Compare(.greater), curve, layers.builder.literal(10)))
             let unvoiced = try layers.apply(Subtract(), layers.builder.literal(1), voiced)
             let amplitude = try layers.apply(Add(), try times(voiced, 0.003), try times(unvoiced, 0.1 / 3))
-            return (waves, voiced, try layers.apply(Multiply(), amplitude, try layers.turned(noise)))
+            return (waves, voiced, try layers.apply(Multiply(), amplitude, try layers.transposed(noise)))
         }
         let mixed = try layers.in("generator.m_source") { layers in
-            try layers.turned(
+            try layers.transposed(
                 try layers.apply(Add(), try layers.apply(Multiply(), waves, voiced), noises))
         }
         let merged = try layers.linear("generator.m_source.l_linear", mixed, from: harmonics, to: 1)
@@ -123,15 +123,15 @@ extension KokoroGraph {
         for isImaginary in [false, true] {
             for bin in 0..<bins {
                 for sample in 0..<points {
-                    let turn = turn(bin, sample)
-                    basis.append((isImaginary ? -turn.sin : turn.cos) * window[sample])
+                    let phase = phase(bin, sample)
+                    basis.append((isImaginary ? -phase.sin : phase.cos) * window[sample])
                 }
             }
         }
         let analysis = table(basis, [2 * bins, 1, points], "stft.waves")
         let spectra = "frames" * Dimension(config.spectraAFrame) + 1
         let source = try layers.in("stft") { [config] layers in
-            let tanh = try layers.apply(Tanh(), try layers.turned(merged))
+            let tanh = try layers.apply(Tanh(), try layers.transposed(merged))
             let half = Dimension(points / 2)
             let padded = try layers.apply(Pad(.reflect, before: [0, 0, half], after: [0, 0, half]), tanh)
             let spectrum = try layers.apply(Conv(Window(stride: config.hop)), padded, analysis)

@@ -45,7 +45,7 @@ struct MPNet: BertFamily {
         return try layers.in(name) { layers in
             let numbers = (1 - longest..<longest).map { Int64(Self.bucket(of: $0)) }
             let buckets = layers.builder.literal(HostTensor(numbers, [numbers.count]), name: "buckets")
-            let queries = try layers.places("sequence", largest: longest)
+            let queries = try layers.positions("sequence", largest: longest)
             let keys = try layers.apply(Reshape(to: [1, "sequence"]), queries)
             let distances = try layers.apply(
                 Add(), try layers.apply(Subtract(), keys, queries), layers.builder.literal(Float(longest - 1)))

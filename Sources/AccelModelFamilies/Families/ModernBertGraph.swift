@@ -67,7 +67,7 @@ struct ModernBertGraph {
         try layers.in(name) { [config, mask] layers in
             let isText = try layers.apply(Cast(to: .float32), try layers.apply(Cast(to: .bool), mask))
             var flags = try layers.apply(Reshape(to: ["batch", 1, 1, "sequence"]), isText)
-            let queries = try layers.places("sequence", largest: config.positions)
+            let queries = try layers.positions("sequence", largest: config.positions)
             if let reach {
                 let keys = try layers.apply(Reshape(to: [1, "sequence"]), queries)
                 let distance = try layers.apply(Subtract(), queries, keys)

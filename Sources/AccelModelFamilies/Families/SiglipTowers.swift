@@ -33,8 +33,8 @@ struct SiglipVisionTower {
         let image = layers.builder.input("pixel_values", patches.type(batch: batch), .pixels(patches.normalisation))
         var x = try patches.embedded(
             image, by: "\(prefix)embeddings.patch_embedding", to: width, isBiased: true, batch: batch, in: &layers)
-        let places = try layers.weight("\(prefix)embeddings.position_embedding.weight", [patches.count, width])
-        x = try layers.in("\(prefix)embeddings") { try $0.apply(Add(), x, places) }
+        let table = try layers.weight("\(prefix)embeddings.position_embedding.weight", [patches.count, width])
+        x = try layers.in("\(prefix)embeddings") { try $0.apply(Add(), x, table) }
         for index in 0..<layerCount {
             x = try layer.layer("\(prefix)encoder.layers.\(index)", x, nil, in: &layers)
         }
@@ -98,10 +98,10 @@ struct SiglipTextTower {
         let tokens = layers.builder.input(
             "input_ids", TensorType(.int64, [batch, "sequence"]), .tokens(vocabulary: vocabulary))
         let words = try layers.weight("\(prefix)embeddings.token_embedding.weight", [vocabulary, width])
-        let places = try layers.weight("\(prefix)embeddings.position_embedding.weight", [positions, width])
+        let table = try layers.weight("\(prefix)embeddings.position_embedding.weight", [positions, width])
         var x = try layers.in("\(prefix)embeddings") { layers in
-            let place = try layers.apply(Slice(begin: [0, 0], sizes: ["sequence", .fixed(width)]), places)
-            return try layers.apply(Add(), try layers.apply(Gather(), words, tokens), place)
+            let position = try layers.apply(Slice(begin: [0, 0], sizes: ["sequence", .fixed(width)]), table)
+            return try layers.apply(Add(), try layers.apply(Gather(), words, tokens), position)
         }
         for index in 0..<layerCount {
             x = try encoder.layer("\(prefix)encoder.layers.\(index)", x, nil, in: &layers)

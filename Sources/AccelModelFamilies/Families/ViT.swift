@@ -56,10 +56,10 @@ struct ViT: ModelFamily {
         var x = try patches.embedded(
             image, by: "embeddings.patch_embeddings.projection", to: encoder.width, isBiased: true, in: &layers)
         let first = try layers.weight("embeddings.cls_token", [1, 1, encoder.width])
-        let places = try layers.weight("embeddings.position_embeddings", [1, length, encoder.width])
+        let positions = try layers.weight("embeddings.position_embeddings", [1, length, encoder.width])
         x = try layers.in("embeddings") { layers in
             let token = try layers.apply(Expand(to: ["batch", 1, .fixed(encoder.width)]), first)
-            return try layers.apply(Add(), try layers.apply(Concat(axis: 1), token, x), places)
+            return try layers.apply(Add(), try layers.apply(Concat(axis: 1), token, x), positions)
         }
         for index in 0..<(try file["num_hidden_layers"].int(in: 1...1000, default: 12)) {
             x = try encoder.layer("encoder.layer.\(index)", x, nil, in: &layers)

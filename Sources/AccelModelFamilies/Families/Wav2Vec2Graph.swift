@@ -27,9 +27,9 @@ struct Wav2Vec2Graph {
                 hasBias: config.featuresHaveBias)
             width = layer.width
             if config.normsAllFeatures {
-                let turned = try layers.in(name) { [x] in try $0.turned(x) }
-                let normal = try layers.layerNorm("\(name).layer_norm", turned, width: width, epsilon: 1e-5)
-                x = try layers.in(name) { try $0.turned(normal) }
+                let transposed = try layers.in(name) { [x] in try $0.transposed(x) }
+                let normal = try layers.layerNorm("\(name).layer_norm", transposed, width: width, epsilon: 1e-5)
+                x = try layers.in(name) { try $0.transposed(normal) }
             } else if index == 0 {
                 let weight = try layers.weight("\(name).layer_norm.weight", [width])
                 let bias = try layers.weight("\(name).layer_norm.bias", [width])
@@ -39,7 +39,7 @@ struct Wav2Vec2Graph {
             }
             x = try layers.in(name) { [config, x] in try $0.apply(config.featureActivation, x) }
         }
-        x = try layers.in("feature_projection") { [x] in try $0.turned(x) }
+        x = try layers.in("feature_projection") { [x] in try $0.transposed(x) }
         if config.normsProjection {
             x = try layers.layerNorm("feature_projection.layer_norm", x, width: width, epsilon: config.epsilon)
         }
@@ -85,13 +85,13 @@ struct Wav2Vec2Graph {
         // An even kernel would give one more frame, which transformers drops.
         let window = Window(
             strides: [1], dilations: [1], before: [kernel / 2], after: [kernel % 2 == 0 ? kernel / 2 - 1 : kernel / 2])
-        let turned = try layers.in(name) { try $0.turned(features) }
-        let places = try layers.conv(
-            "\(name).conv", turned, from: config.width, to: config.width, kernel: kernel, window,
+        let transposed = try layers.in(name) { try $0.transposed(features) }
+        let positions = try layers.conv(
+            "\(name).conv", transposed, from: config.width, to: config.width, kernel: kernel, window,
             groups: config.positionGroups)
         return try layers.in(name) { [config] in
-            let active = try $0.apply(config.featureActivation, places)
-            return try $0.apply(Add(), features, try $0.turned(active))
+            let active = try $0.apply(config.featureActivation, positions)
+            return try $0.apply(Add(), features, try $0.transposed(active))
         }
     }
 

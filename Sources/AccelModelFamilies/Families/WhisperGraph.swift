@@ -23,12 +23,12 @@ struct WhisperGraph {
             Program.FreeDimension("frames", usual: [frames], maximum: frames, remarks: [shorter]),
         ]
         if part == "decoder" {
-            let places = config.targetPositions
+            let positions = config.targetPositions
             // One function for the prefill, and one for the decode step.
-            let blocks = places == 1 ? [1] : [min(4, places), 1]
+            let blocks = positions == 1 ? [1] : [min(4, positions), 1]
             dimensions += [
-                Program.FreeDimension("cache", usual: [places], maximum: places),
-                Program.FreeDimension("tokens", usual: blocks.reversed(), defaults: blocks, maximum: places),
+                Program.FreeDimension("cache", usual: [positions], maximum: positions),
+                Program.FreeDimension("tokens", usual: blocks.reversed(), defaults: blocks, maximum: positions),
             ]
         }
         let role: FunctionRole =
@@ -52,10 +52,10 @@ struct WhisperGraph {
             let sums = try layers.conv(name, x, from: inputs, to: width, kernel: 3, window)
             x = try layers.in(name) { [config] in try $0.apply(config.activation, sums) }
         }
-        let places = try layers.weight("encoder.embed_positions.weight", [config.sourcePositions, width])
+        let positions = try layers.weight("encoder.embed_positions.weight", [config.sourcePositions, width])
         x = try layers.in("encoder.embed_positions") { layers in
-            let row = try layers.apply(Slice(begin: [0, 0], sizes: [Self.source, .fixed(width)]), places)
-            return try layers.apply(Add(), try layers.turned(x), row)
+            let row = try layers.apply(Slice(begin: [0, 0], sizes: [Self.source, .fixed(width)]), positions)
+            return try layers.apply(Add(), try layers.transposed(x), row)
         }
         for index in 0..<stack.layers {
             let name = "encoder.layers.\(index)"
@@ -95,14 +95,14 @@ struct WhisperGraph {
             "decoder_input_ids", TensorType(.int64, ["batch", "tokens"]), .tokens(vocabulary: config.vocabulary))
         let position = layers.builder.input("position", TensorType(.int64, [1]), .position)
         let (rows, mask) = try layers.in("places") { layers in
-            var places = try DecoderPlaces(position: position, in: &layers)
-            return (try places.rows(in: &layers), try places.mask(window: nil, in: &layers))
+            var positions = try DecoderPositions(position: position, in: &layers)
+            return (try positions.rows(in: &layers), try positions.mask(window: nil, in: &layers))
         }
         layers.names.tie(head: Self.head, words: Self.words, isTied: config.tiesHead && !config.isBare)
         let words = try layers.weight(Self.words, [config.vocabulary, width])
-        let places = try layers.weight("decoder.embed_positions.weight", [config.targetPositions, width])
+        let positions = try layers.weight("decoder.embed_positions.weight", [config.targetPositions, width])
         var x = try layers.in("decoder.embed_tokens") { try $0.apply(Gather(), words, tokens) }
-        x = try layers.in("decoder.embed_positions") { try $0.apply(Add(), x, try $0.apply(Gather(), places, rows)) }
+        x = try layers.in("decoder.embed_positions") { try $0.apply(Add(), x, try $0.apply(Gather(), positions, rows)) }
         for index in 0..<stack.layers {
             let name = "decoder.layers.\(index)"
             x = try residual("\(name).self_attn", x) { graph, normal in

@@ -5,16 +5,16 @@ import AccelTensors
 /// The positions of a block's tokens in the sequence, with the attention masks and rotations that follow from them.
 ///
 /// The block starts at `position`; the free dimensions `tokens` and `cache` are the lengths of block and cache.
-struct DecoderPlaces {
+struct DecoderPositions {
     /// F32[tokens, 1]: the positions of the block's tokens.
     private let queries: Value
     /// F32[cache]: 0, 1, 2, ...
     private let keys: Value
     private var masks: [Int?: Value] = [:]
-    private var turns: [(rotary: RotaryEmbedding, turn: Turn)] = []
+    private var rotations: [(rotary: RotaryEmbedding, rotation: Rotation)] = []
 
     /// The rotary angles of a head's pairs at each position: F32[tokens, pairs] each.
-    struct Turn {
+    struct Rotation {
         let cos: Value
         let sin: Value
     }
@@ -60,16 +60,16 @@ struct DecoderPlaces {
         try layers.apply(Cast(to: .int64), try layers.apply(Reshape(to: ["tokens"]), queries))
     }
 
-    mutating func turn(by rotary: RotaryEmbedding, in layers: inout LayerBuilder) throws -> Turn {
-        if let known = turns.first(where: { $0.rotary == rotary }) { return known.turn }
+    mutating func rotation(by rotary: RotaryEmbedding, in layers: inout LayerBuilder) throws -> Rotation {
+        if let known = rotations.first(where: { $0.rotary == rotary }) { return known.rotation }
         let angles = try layers.apply(Multiply(), queries, try frequencies(of: rotary, in: &layers))
         var (cos, sin) = (try layers.apply(Cos(), angles), try layers.apply(Sin(), angles))
         if rotary.attentionFactor != 1 {
             let factor = layers.builder.literal(Float(rotary.attentionFactor))
             (cos, sin) = (try layers.apply(Multiply(), cos, factor), try layers.apply(Multiply(), sin, factor))
         }
-        turns.append((rotary, Turn(cos: cos, sin: sin)))
-        return Turn(cos: cos, sin: sin)
+        rotations.append((rotary, Rotation(cos: cos, sin: sin)))
+        return Rotation(cos: cos, sin: sin)
     }
 
     /// Returns the frequencies F32[pairs], which may depend on the cache length.
