@@ -1,11 +1,13 @@
 import AccelTensors
 
-/// Tensors one after the other along an axis. Inputs: one or more, of one element type, equal on every other axis.
+/// Concatenation along an axis. Inputs: one or more tensors of one element type, equal in every other dimension.
 public struct Concat: Operator {
     public static let name = "concat"
     public static let inputs: [OperatorInput] = [OperatorInput("x", .sameAsFirst, .repeated)]
+    /// The axis to concatenate on, from 0.
     public var axis: Int
 
+    /// Creates the operator for one axis.
     public init(axis: Int) { self.axis = axis }
     public init(attributes: Attributes) throws { axis = try attributes.integer("axis", in: 0...7) }
     public var attributes: Attributes { ["axis": .integer(axis)] }

@@ -1,9 +1,10 @@
-/// The same values in contiguous memory. Planners put it before kernels that need that.
+/// A copy in contiguous memory. Planners insert it before kernels that need contiguous inputs.
 public struct Copy: Operator {
     public static let name = "copy"
     public static let inputs: [OperatorInput] = [OperatorInput("x", .any)]
     public var attributes: Attributes { [:] }
 
+    /// Creates the operator, which has no attributes.
     public init() {}
     public init(attributes: Attributes) throws {}
 

@@ -6,6 +6,7 @@ import AccelTensors
 public struct Gather: Operator {
     public static let name = "gather"
     public static let inputs: [OperatorInput] = [OperatorInput("table", .any), OperatorInput("indices", .only(.int64))]
+    /// Creates the operator, which has no attributes.
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }

@@ -1,20 +1,23 @@
 import AccelTensors
 
-/// `(x - mean) / sqrt(variance + epsilon) * weight + bias`, mean and variance over the positions of each channel.
+/// Instance normalisation: `(x - mean) / sqrt(variance + epsilon) * weight + bias`, with mean and variance over the
+/// positions of each channel.
 ///
 /// Inputs: x F32[batch, channels, S...]; optionally weight and bias, both F32[channels] or both F32[batch, channels]; and
 /// last, for x of rank 3 only and optionally, the number of valid positions, I64[] or I64[batch]. Output as x.
 ///
-/// With a number of valid positions, mean and variance are those of the valid ones, and what lies behind them is 0 in the
-/// output: padding does not change what comes before it.
+/// If the number of valid positions is given, mean and variance are those of the valid positions, and the output is 0
+/// after them: padding does not change the result for the positions before it.
 public struct InstanceNorm: Operator {
     public static let name = "instance_norm"
     public static let inputs: [OperatorInput] = [
         .x, OperatorInput("weight", presence: .optional), OperatorInput("bias", presence: .with("weight")),
         OperatorInput("length", .only(.int64), .optional),
     ]
+    /// The term that keeps the divisor from 0.
     public var epsilon: Double
 
+    /// Creates the operator.
     public init(epsilon: Double) { self.epsilon = epsilon }
     public init(attributes: Attributes) throws { epsilon = try attributes.number("epsilon") }
     public var attributes: Attributes { ["epsilon": .number(epsilon)] }
@@ -25,7 +28,7 @@ public struct InstanceNorm: Operator {
         try x.require(rank: 3...8, "x")
         if let weight = inputs.named("weight", of: self), let bias = inputs.named("bias", of: self) {
             guard weight == bias else {
-                throw OperatorError("bias: expected \(weight) as the weight, found \(bias)")
+                throw OperatorError("bias: expected \(weight), the type of the weight, found \(bias)")
             }
             try weight.require(rank: 1...2, "weight")
             guard weight.dimensions == Array(x.dimensions[(2 - weight.rank)..<2]) else {
@@ -36,7 +39,7 @@ public struct InstanceNorm: Operator {
             try x.require(rank: 3...3, "x with a number of valid positions")
             guard length.rank == 0 || length.dimensions == [x.dimensions[0]] else {
                 throw OperatorError(
-                    "valid positions: expected one number or one for each of the batch, found \(length)")
+                    "valid positions: expected one number, or one per batch element, found \(length)")
             }
         }
         return [x]
@@ -49,7 +52,7 @@ public struct InstanceNorm: Operator {
         var valid = [Int](repeating: width, count: batch)
         if let numbers = inputs.named("length", of: self)?.integers {
             for number in numbers where number < 1 || number > width {
-                throw OperatorError("\(number) valid positions are not from 1 to \(width)")
+                throw OperatorError("expected 1 to \(width) valid positions, found \(number)")
             }
             valid = (0..<batch).map { Int(numbers[numbers.count == 1 ? 0 : $0]) }
         }
@@ -68,7 +71,8 @@ public struct InstanceNorm: Operator {
         return [HostTensor(result, shape)]
     }
 
-    /// Nil with a number of valid positions while the extents are free: the positions need a table.
+    /// Returns nil if a number of valid positions is given while the dimensions are free: the mask needs a table of
+    /// positions.
     public func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]? {
         let x = builder.type(of: inputs[0])
         let (batch, channels) = (x.dimensions[0], x.dimensions[1])
@@ -77,13 +81,13 @@ public struct InstanceNorm: Operator {
         if let length = inputs.named("length", of: self, in: builder) {
             guard let width = x.dimensions[2].value else { return nil }
             let positions = HostTensor((0..<width).map { Int64($0) }, [width])
-            let extents: [Dimension] = builder.type(of: length).rank == 0 ? [1, 1, 1] : [batch, 1, 1]
-            let count = try builder.apply(Reshape(to: extents), [length])
+            let dimensions: [Dimension] = builder.type(of: length).rank == 0 ? [1, 1, 1] : [batch, 1, 1]
+            let count = try builder.apply(Reshape(to: dimensions), [length])
             let isValid = try builder.apply(Compare(.less), [builder.literal(positions, name: "positions"), count])
             let zero = builder.literal(0)
             let divisor = try builder.apply(Cast(to: .float32), [count])
             func mean(_ value: Value) throws -> Value {
-                // Chosen, not multiplied: what lies in the padding may be infinite.
+                // Selected, not multiplied by a mask: the padding may hold infinities.
                 let valid = try builder.apply(Select(), [isValid, value, zero])
                 let sum = try builder.apply(Reduce(.sum, axes: [2]), [valid])
                 return try builder.apply(Divide(), [sum, divisor])
@@ -100,10 +104,10 @@ public struct InstanceNorm: Operator {
             let shift = inputs.named("bias", of: self, in: builder)
         {
             let rank = builder.type(of: scale).rank
-            let extents = (rank == 2 ? [batch] : [1]) + [channels] + x.dimensions[2...].map { _ in Dimension(1) }
+            let dimensions = (rank == 2 ? [batch] : [1]) + [channels] + x.dimensions[2...].map { _ in Dimension(1) }
             let (weight, bias) = (
-                try builder.apply(Reshape(to: extents), [scale]),
-                try builder.apply(Reshape(to: extents), [shift])
+                try builder.apply(Reshape(to: dimensions), [scale]),
+                try builder.apply(Reshape(to: dimensions), [shift])
             )
             normal = try builder.apply(Add(), [try builder.apply(Multiply(), [normal, weight]), bias])
         }

@@ -1,7 +1,7 @@
 import AccelPlatform
 public import AccelTensors
 
-/// One step of a long short-term memory.
+/// One time step of a long short-term memory layer (Hochreiter and Schmidhuber, 1997).
 ///
 ///     i, f, g, o = the four blocks of rows of  x * inputWeight^T + inputBias + h * stateWeight^T + stateBias
 ///     c' = sigmoid(f) * c + sigmoid(i) * tanh(g)
@@ -15,6 +15,7 @@ public struct LSTMCell: Operator {
         .x, OperatorInput("state"), OperatorInput("input_weight"), OperatorInput("state_weight"),
         OperatorInput("input_bias", presence: .optional), OperatorInput("state_bias", presence: .with("input_bias")),
     ]
+    /// Creates the operator, which has no attributes.
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }
@@ -64,11 +65,11 @@ public struct LSTMCell: Operator {
         var result = state
         for row in 0..<batch {
             for unit in 0..<width {
-                let place = row * width + unit
-                let kept = Sigmoid().apply(gate(1, row, unit)) * Double(state[batch * width + place])
+                let element = row * width + unit
+                let kept = Sigmoid().apply(gate(1, row, unit)) * Double(state[batch * width + element])
                 let cell = kept + Sigmoid().apply(gate(0, row, unit)) * AccelPlatform.tanh(gate(2, row, unit))
-                result[batch * width + place] = Float(cell)
-                result[place] = Float(Sigmoid().apply(gate(3, row, unit)) * AccelPlatform.tanh(cell))
+                result[batch * width + element] = Float(cell)
+                result[element] = Float(Sigmoid().apply(gate(3, row, unit)) * AccelPlatform.tanh(cell))
             }
         }
         return [HostTensor(result, inputs[1].shape)]

@@ -1,13 +1,16 @@
 import AccelTensors
 
-/// `(x - mean(x)) / sqrt(variance(x) + epsilon) * weight + bias` over the last axis.
+/// Layer normalisation (Ba et al., 2016): `(x - mean(x)) / sqrt(variance(x) + epsilon) * weight + bias` over the last
+/// axis.
 ///
 /// Inputs: x F32[..., K], weight F32[K], and optionally bias F32[K]. Output as x.
 public struct LayerNorm: Operator {
     public static let name = "layer_norm"
     public static let inputs: [OperatorInput] = [.x, .weight, .optionalBias]
+    /// The term that keeps the divisor from 0.
     public var epsilon: Double
 
+    /// Creates the operator.
     public init(epsilon: Double) { self.epsilon = epsilon }
     public init(attributes: Attributes) throws { epsilon = try attributes.number("epsilon") }
     public var attributes: Attributes { ["epsilon": .number(epsilon)] }

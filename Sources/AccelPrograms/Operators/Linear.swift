@@ -6,9 +6,10 @@ public import AccelTensors
 public struct Linear: Operator {
     public static let name = "linear"
     public static let inputs: [OperatorInput] = [.x, .weight, .optionalBias]
-    /// Applied to each element of the result; `none` unless a pass has fused it.
+    /// The function applied to each element of the result; `none` unless `FuseActivations` has fused one.
     public var activation: Activation
 
+    /// Creates the operator.
     public init(activation: Activation = .none) { self.activation = activation }
 
     public init(attributes: Attributes) throws {

@@ -1,13 +1,16 @@
 import AccelTensors
 
-/// `x / sqrt(mean(x^2) + epsilon) * weight` over the last axis.
+/// Root mean square normalisation (Zhang and Sennrich, 2019): `x / sqrt(mean(x^2) + epsilon) * weight` over the last
+/// axis.
 ///
 /// Inputs: x F32[..., K], weight F32[K]. Output as x.
 public struct RMSNorm: Operator {
     public static let name = "rms_norm"
     public static let inputs: [OperatorInput] = [.x, .weight]
+    /// The term that keeps the divisor from 0.
     public var epsilon: Double
 
+    /// Creates the operator.
     public init(epsilon: Double) { self.epsilon = epsilon }
     public init(attributes: Attributes) throws { epsilon = try attributes.number("epsilon") }
     public var attributes: Attributes { ["epsilon": .number(epsilon)] }

@@ -1,9 +1,10 @@
 import AccelTensors
 
-/// `condition ? x : y`, element by element, broadcasting. Inputs: condition BOOL, x F32, y F32.
+/// `condition ? x : y`, elementwise, broadcasting. Inputs: condition BOOL, x F32, y F32.
 public struct Select: Operator {
     public static let name = "select"
     public static let inputs: [OperatorInput] = [OperatorInput("condition", .only(.bool)), .x, .y]
+    /// Creates the operator, which has no attributes.
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }

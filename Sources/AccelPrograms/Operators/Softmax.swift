@@ -5,6 +5,7 @@ import AccelTensors
 public struct Softmax: Operator {
     public static let name = "softmax"
     public static let inputs: [OperatorInput] = [.x]
+    /// Creates the operator, which has no attributes.
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }
@@ -25,7 +26,7 @@ public struct Softmax: Operator {
         return [HostTensor(result, shape)]
     }
 
-    /// The softmax of one row, in float64.
+    /// Returns the softmax of one row, in float64.
     static func weights(_ row: some Collection<Float>) -> [Double] {
         let largest = Double(row.max() ?? 0)
         var sum = 0.0

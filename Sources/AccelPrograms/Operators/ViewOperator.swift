@@ -1,6 +1,6 @@
 import AccelTensors
 
-/// An operator that only looks at the elements of its one input in another way. Any element type.
+/// An operator whose output is a view of its only input. Any element type.
 public protocol ViewOperator: Operator {}
 
 extension ViewOperator {
