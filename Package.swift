@@ -72,7 +72,7 @@ let package = Package(
         .target(name: "CAccelKernels"),
         .systemLibrary(name: "CAccelZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
 
-        layer("TestSupport", over: ["AccelPrograms", "AccelWeightCompression"]),
+        layer("TestSupport", over: ["AccelCPURuntime", "AccelPrograms", "AccelWeightCompression"]),
         .target(name: "CCounting", path: "Tests/AllocationCounter/Counting"),
         layer(
             "AllocationCounter", over: ["AccelCPURuntime", "AccelModelFamilies", "TestSupport", "CCounting"],

@@ -191,6 +191,13 @@ elu = lambda x: F.elu(x, 0.75)
 sample("elu", elu, r(2, 5, scale=2))
 sample("elu_special", elu, special)
 
+fresh(26)
+# The scale that Core ML's own attention has: one over the root of the width.
+native = lambda *inputs: F.scaled_dot_product_attention(*inputs)
+q, k, v, mask = r(2, 4, 3, 5), r(2, 4, 6, 5), r(2, 4, 6, 7), r(2, 1, 1, 6)
+sample("attention_native", native, q, k, v)
+sample("attention_native_mask", native, q, k, v, mask)
+
 path = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Fixtures" / "operators.safetensors"
 safetensors.torch.save_file(tensors, path)
 print(f"{path}: {len(tensors)} tensors, {path.stat().st_size} bytes")

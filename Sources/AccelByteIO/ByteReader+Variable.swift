@@ -1,5 +1,6 @@
 extension ByteReader {
-    /// Unsigned LEB128; only its shortest form, so that a value has one encoding.
+    /// Reads an unsigned LEB128 number. Only the shortest encoding is accepted, so that each value has one encoding.
+    /// - Parameter what: the name of the number in errors.
     public mutating func variable(_ what: String) throws(FormatError) -> UInt64 {
         let start = position
         var number: UInt64 = 0
@@ -14,7 +15,7 @@ extension ByteReader {
         throw error("\(what): a number of more than 64 bits", at: start)
     }
 
-    /// An unsigned number from 0 to `limit`.
+    /// Reads an unsigned number from 0 to `limit`.
     public mutating func variable(atMost limit: Int, _ what: String) throws(FormatError) -> Int {
         let start = position
         let number = try variable(what)
@@ -24,7 +25,8 @@ extension ByteReader {
         return integer
     }
 
-    /// A count of things that take at least `minimumBytes` each: it cannot ask for more memory than the file could fill.
+    /// Reads a count of items that take at least `minimumBytes` each. A count that exceeds the remaining bytes is
+    /// refused, so that a file cannot request more memory than its own size.
     public mutating func count(_ what: String, minimumBytes: Int = 1) throws(FormatError) -> Int {
         let start = position
         let number = try variable(what)
@@ -34,17 +36,18 @@ extension ByteReader {
         return count
     }
 
+    /// Reads a signed number in zigzag encoding: 0, 1, 2, 3, ... stand for 0, -1, 1, -2, ...
     public mutating func zigzag(_ what: String) throws(FormatError) -> Int64 {
         let number = try variable(what)
         return Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
     }
 
-    /// A length as `variable`, then that many bytes of UTF-8.
+    /// Reads a length as a `variable`, then as many bytes of UTF-8.
     public mutating func string(_ what: String) throws(FormatError) -> String {
         try text(try count("length of \(what)"))
     }
 
-    /// Refuses bytes after the end of the encoding.
+    /// Checks that no bytes are left.
     public func finish() throws(FormatError) {
         guard isAtEnd else { throw error("\(remaining) bytes after the end") }
     }

@@ -1,14 +1,15 @@
-/// Reads little-endian binary data from start to end. Nothing is read past the end: every method throws a `FormatError`
-/// with the offset in the file instead.
+/// Reads little-endian binary data from start to end. Every method throws a `FormatError`, with the offset in the file,
+/// instead of reading past the end.
 public struct ByteReader: Sendable {
     private let view: ByteView
     private let file: String
     private let origin: Int
-    /// The next byte to read, from the start of the view.
+    /// The offset of the next byte, from the start of the view.
     public private(set) var position: Int
 
-    /// - Parameter origin: where `view` starts in `file`, for the offsets in errors.
-    /// - Parameter position: where to start, in `0...view.count`.
+    /// Creates a reader.
+    /// - Parameter origin: the offset of `view` in `file`, for errors.
+    /// - Parameter position: the offset to start at, in `0...view.count`.
     public init(_ view: ByteView, file: String, origin: Int = 0, position: Int = 0) {
         self.view = view
         self.file = file
@@ -16,14 +17,17 @@ public struct ByteReader: Sendable {
         self.position = min(max(position, 0), view.count)
     }
 
+    /// The number of bytes that are left.
     public var remaining: Int { view.count - position }
+    /// All bytes are read.
     public var isAtEnd: Bool { remaining == 0 }
 
-    /// An error at `position`, by default the next byte to read.
+    /// Returns an error at `position`, by default that of the next byte.
     public func error(_ reason: String, at position: Int? = nil) -> FormatError {
         FormatError(file: file, place: .offset(UInt64(origin + (position ?? self.position))), reason: reason)
     }
 
+    /// Reads a little-endian integer.
     public mutating func integer<Integer: FixedWidthInteger & BitwiseCopyable>(
         _ type: Integer.Type = Integer.self
     ) throws(FormatError) -> Integer {
@@ -31,7 +35,7 @@ public struct ByteReader: Sendable {
         return part.withBytes { Integer(littleEndian: $0.loadUnaligned(as: Integer.self)) }
     }
 
-    /// An unsigned 64-bit number in `range`: a count, an offset, a size.
+    /// Reads an unsigned 64-bit number in a range: a count, an offset, or a size.
     public mutating func natural(
         _ what: String, in range: ClosedRange<Int> = 0...Int.max
     ) throws(FormatError) -> Int {
@@ -43,6 +47,7 @@ public struct ByteReader: Sendable {
         return natural
     }
 
+    /// Reads `count` bytes, without copying them.
     public mutating func bytes(_ count: Int) throws(FormatError) -> ByteView {
         guard count >= 0, count <= remaining else {
             throw error("\(count) bytes are expected here, but \(remaining) are left")
@@ -51,7 +56,7 @@ public struct ByteReader: Sendable {
         return view[position..<position + count]
     }
 
-    /// `count` bytes of UTF-8.
+    /// Reads `count` bytes of UTF-8.
     public mutating func text(_ count: Int) throws(FormatError) -> String {
         let start = position
         let part = try bytes(count)

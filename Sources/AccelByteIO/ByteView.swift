@@ -1,11 +1,13 @@
-/// A range of bytes that somebody keeps alive: a part of a mapped file, or of a buffer in memory. Copying a view
-/// copies no bytes.
+/// A view of immutable bytes in a mapped file or a buffer; it keeps their owner alive. Copying a view copies no bytes.
 public struct ByteView: @unchecked Sendable {
-    // Immutable for as long as the view lives: a map is read-only, a buffer is not written after it is wrapped.
+    // Safe: the bytes are immutable while the view lives. A map is read-only, and a buffer is not written after it is
+    // wrapped.
     private let owner: AnyObject
     private let start: UnsafeRawPointer
+    /// The number of bytes.
     public let count: Int
 
+    /// Creates a view.
     /// - Parameter owner: keeps `start..<start + count` valid and unchanged while it lives.
     public init(owner: AnyObject, start: UnsafeRawPointer, count: Int) {
         self.owner = owner
@@ -13,20 +15,22 @@ public struct ByteView: @unchecked Sendable {
         self.count = count
     }
 
-    /// The bytes of an array, taken over without a second copy where possible.
+    /// Creates a view of an array's elements as bytes.
     public init<Element: BitwiseCopyable>(_ elements: [Element]) {
         let buffer = ByteBuffer(count: elements.count * MemoryLayout<Element>.stride)
         elements.withUnsafeBytes { buffer.bytes.copyMemory(from: $0) }
         self.init(buffer)
     }
 
-    /// The bytes of a buffer that nobody will write to any more.
+    /// Creates a view of a buffer, which must not be written any more.
     public init(_ buffer: ByteBuffer) {
         self.init(owner: buffer, start: UnsafeRawPointer(buffer.bytes.baseAddress!), count: buffer.bytes.count)
     }
 
+    /// There are no bytes.
     public var isEmpty: Bool { count == 0 }
 
+    /// Calls `body` with the bytes, which are valid during the call only.
     public func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -34,7 +38,7 @@ public struct ByteView: @unchecked Sendable {
         return try body(UnsafeRawBufferPointer(start: start, count: count))
     }
 
-    /// The part `range` of the bytes. Traps outside of `0..<count`: check offsets that come from a file before.
+    /// A part of the bytes. Traps outside of `0..<count`: offsets from a file have to be checked before.
     public subscript(range: Range<Int>) -> ByteView {
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "a view's part lies outside of the view")
         return ByteView(owner: owner, start: start + range.lowerBound, count: range.count)
@@ -47,15 +51,16 @@ extension ByteView: Equatable {
     }
 }
 
-/// Bytes in memory on a 64-byte boundary, zeroed at first, freed with their last user.
+/// Zeroed memory, aligned to 64 bytes, which is freed with its last reference.
 public final class ByteBuffer: @unchecked Sendable {
-    /// Never empty in memory (at least one byte is allocated); `bytes.count` is the count asked for.
+    /// The memory. At least one byte is allocated; `bytes.count` is the requested count.
     public let bytes: UnsafeMutableRawBufferPointer
-    /// Large ones come from the system, zeroed and not touched yet, and go back to it.
+    /// Large buffers are mapped from the system, which zeroes them lazily, and unmapped at the end.
     private let isMapped: Bool
     static let mappedBytes = 1 << 21
 
-    /// - Parameter count: one that no input decides; for others there is `init(allocating:for:)`.
+    /// Creates a buffer. Traps if there is no memory.
+    /// - Parameter count: a number that does not depend on input; `init(allocating:for:)` is for all others.
     public init(count: Int) {
         if count >= Self.mappedBytes, let pages = SystemPages.map(count) {
             bytes = UnsafeMutableRawBufferPointer(start: pages, count: count)
@@ -68,7 +73,7 @@ public final class ByteBuffer: @unchecked Sendable {
         isMapped = false
     }
 
-    /// - Parameter pages: as `SystemPages` gives them.
+    /// - Parameter pages: memory from `SystemPages`.
     init(pages: UnsafeMutableRawPointer, count: Int) {
         bytes = UnsafeMutableRawBufferPointer(start: pages, count: count)
         isMapped = true

@@ -1,4 +1,4 @@
 extension ByteView {
-    /// CRC-32 as zip and gzip have it. Finds accidents, not forgeries.
+    /// The CRC-32 of zip and gzip. It detects accidental changes only.
     public var crc32: UInt32 { Deflate.checksum(of: self) }
 }

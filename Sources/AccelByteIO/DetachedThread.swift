@@ -1,16 +1,17 @@
 import AccelPlatform
 
-/// Threads that nobody joins, with a stack of 8 MiB on every platform.
+/// Threads that are never joined, with a stack of 8 MiB on every platform.
 package enum DetachedThread {
     private final class Body {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// - Returns: whether the system made the thread.
+    /// Starts a thread.
+    /// - Returns: Whether the system created the thread.
     @discardableResult
     package static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
-        // Allocated: more than one module claims to define the type's initializer.
+        // Allocated, because more than one module defines the type's initialiser.
         let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
         pthread_attr_init(attributes)
         defer {

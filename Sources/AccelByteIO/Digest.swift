@@ -1,10 +1,12 @@
-/// 32 bytes that name some content.
+/// A digest of 32 bytes that identifies content.
 public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The 32 bytes.
     public let bytes: [UInt8]
 
+    /// Creates a digest from 32 bytes.
     public init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// 64 lower-case hexadecimal digits; nil for anything else.
+    /// Reads 64 lower-case hexadecimal digits; nil for anything else.
     public init?(hexadecimal: String) {
         let digits = Array(hexadecimal.utf8)
         guard digits.count == 64 else { return nil }

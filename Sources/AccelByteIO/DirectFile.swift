@@ -1,27 +1,27 @@
 import AccelPlatform
 
-/// A file's end, written past the page cache: the rest of a large file would push everything else out of it, and the system
-/// takes twice as long to bring it from there to the disk.
+/// The end of a large file, written past the page cache. Otherwise it would evict everything else from the cache, and
+/// take twice as long to reach the disk.
 final class DirectFile {
-    /// No disk's blocks, and no memory's pages, want more.
+    /// The alignment of offsets and memory, which suffices for all disks.
     static let pageBytes = 4096
     private static let bufferBytes = 4 << 20
 
     private let descriptor: FileDescriptor
     private let buffer = ByteBuffer(count: bufferBytes)
     private var buffered = 0
-    /// Where the buffer's bytes belong in the file: on a page.
+    /// The offset of the buffer in the file; a multiple of the page size.
     private var offset: Int
 
-    /// - Parameter offset: where the file ends; a multiple of `pageBytes`.
-    /// - Returns: nil where the system or its file system does not offer that.
+    /// - Parameter offset: the current size of the file; a multiple of `pageBytes`.
+    /// - Returns: Nil if the system or the file system does not support it.
     init?(_ path: String, from offset: Int) {
         descriptor = FileDescriptor(cp_open_past_cache(path))
         self.offset = offset
         guard descriptor.number >= 0, lseek(descriptor.number, off_t(offset), SEEK_SET) == offset else { return nil }
     }
 
-    /// Returns false when the system reports an error, which `errno` tells.
+    /// Writes bytes. Returns false on a system error, which is in `errno`.
     func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -34,7 +34,7 @@ final class DirectFile {
         return true
     }
 
-    /// Brings everything into the file. Zeros follow up to the end of the page, until more is written or `finish` is called.
+    /// Writes the buffer to the file. The last page is padded with zeros until more is written, or `finish` is called.
     func flush() -> Bool {
         let tail = buffered % Self.pageBytes
         let whole = buffered - tail
@@ -45,19 +45,19 @@ final class DirectFile {
         offset += whole
         buffered = tail
         guard tail > 0 else { return true }
-        // The page that is not full will be written once more.
+        // The incomplete page will be written again.
         memmove(buffer.bytes.baseAddress!, buffer.bytes.baseAddress! + whole, tail)
         return lseek(descriptor.number, off_t(offset), SEEK_SET) == offset
     }
 
-    /// Brings everything into the file, which ends there.
+    /// Writes the buffer and sets the size of the file.
     func finish() -> Bool {
         flush() && ftruncate(descriptor.number, off_t(offset + buffered)) == 0 && descriptor.close()
     }
 
     private func writeNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if descriptor.writeAll(bytes) { return true }
-        // Some file systems take such a descriptor, but not what is written to it; or an odd part has been written.
+        // Some file systems accept the descriptor but refuse the writes; or an odd number of bytes was written.
         guard errno == EINVAL, lseek(descriptor.number, off_t(offset), SEEK_SET) == offset else { return false }
         cp_go_through_cache(descriptor.number)
         return descriptor.writeAll(bytes)

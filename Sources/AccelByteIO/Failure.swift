@@ -1,11 +1,11 @@
-/// How a run of the tool ends, as the shell sees it.
+/// The exit status of the tool.
 public enum ExitStatus: Int32, Sendable {
     case success = 0
-    /// Parity, a size limit, or a budget is exceeded.
+    /// A parity limit, a size limit or an error budget is exceeded.
     case exceeded = 1
-    /// The request makes no sense: an unknown option, an unbound dimension.
+    /// The request is not valid: an unknown option, an unbound dimension.
     case usage = 2
-    /// The request makes sense, but something it needs is missing. Never reads as a pass.
+    /// The request is valid, but something that it needs is missing. It never counts as success.
     case unavailable = 3
     /// A file is corrupt or hostile.
     case corrupt = 4
@@ -13,26 +13,32 @@ public enum ExitStatus: Int32, Sendable {
     case interrupted = 130
 }
 
-/// An error that a user reads: one sentence (what, where, what to do) and an exit status.
+/// An error for the user: one sentence (what, where, what to do), and an exit status.
 public protocol ReportedError: Error, CustomStringConvertible {
+    /// The exit status of a run that fails with this error.
     var exitStatus: ExitStatus { get }
 }
 
-/// A file does not hold what its format promises.
+/// An error about the content of a file, with its location.
 public struct FormatError: ReportedError, Equatable {
+    /// A location in a file.
     public enum Place: Equatable, Sendable {
-        /// Bytes from the start of the file.
+        /// A byte offset from the start of the file.
         case offset(UInt64)
-        /// A tensor of the file, and the index of an element in row-major order.
+        /// A tensor of the file, and the row-major index of an element.
         case tensor(String, index: Int?)
-        /// A field of a JSON document, e.g. `functions[0].inputs`.
+        /// A field of a JSON document, such as `functions[0].inputs`.
         case field(String)
     }
 
+    /// The path of the file.
     public var file: String
+    /// The location in the file; nil for the file as a whole.
     public var place: Place?
+    /// The problem, in words that follow the location.
     public var reason: String
 
+    /// Creates an error.
     public init(file: String, place: Place? = nil, reason: String) {
         self.file = file
         self.place = place
@@ -52,27 +58,29 @@ public struct FormatError: ReportedError, Equatable {
     }
 }
 
-/// A request that cannot be carried out as it was made.
+/// An error about a request that cannot be carried out.
 public struct RequestError: ReportedError, Equatable {
     public var exitStatus: ExitStatus
     public var description: String
 
-    /// - Parameter status: `.usage` when the request should be worded otherwise, `.unavailable` when something is missing.
+    /// Creates an error.
+    /// - Parameter status: `.usage` if the request has to change, `.unavailable` if something is missing.
     public init(_ sentence: String, status: ExitStatus = .usage) {
         self.description = sentence
         self.exitStatus = status
     }
 }
 
-/// "did you mean" for names: the candidate within a third of the name's length in edits, if there is one.
+/// Returns a suggestion for a misspelled name: the most similar candidate, within edits of a third of the name's
+/// length.
 public func nearestName(to name: String, among candidates: some Sequence<String>) -> String? {
     guard name.utf8.count <= longestMisspelling else { return nil }
     let limit = max(1, name.count / 3)
     return candidates.map { (editDistance(name, $0), $0) }.filter { $0.0 <= limit }.min { $0 < $1 }?.1
 }
 
-/// Names that are like a name, the most alike first: within a third of its length in edits, or beginning with the same
-/// word of three letters or more.
+/// Returns candidates similar to a name, the most similar first: within edits of a third of its length, or with the
+/// same first word of at least three letters.
 public func nearestNames(to name: String, among candidates: some Sequence<String>) -> [String] {
     guard name.utf8.count <= longestMisspelling else { return [] }
     func word(_ name: String) -> Substring { name.prefix { $0.isLetter } }
@@ -82,10 +90,10 @@ public func nearestNames(to name: String, among candidates: some Sequence<String
         .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }.map(\.name)
 }
 
-/// A longer name, which a file may hold, is no slip of the pen; comparing it would take long.
+/// Longer names, which may come from a file, are not compared, because that would take long.
 private let longestMisspelling = 256
 
-/// Levenshtein distance in characters.
+/// Returns the Levenshtein distance in characters.
 func editDistance(_ left: String, _ right: String) -> Int {
     let right = Array(right)
     var row = Array(0...right.count)

@@ -1,16 +1,18 @@
 import AccelPlatform
 
-/// The sole right to a name among all processes, for as long as the value lives; a process that is killed gives it up. It
-/// stands for nothing on file systems where locks have no effect (`areEffective(in:)`): nobody may need it to be correct.
+/// An advisory lock among all processes, held while the value lives; it ends when its process ends. Some file systems
+/// do not support locks (`areEffective(in:)`), so nothing may depend on them for correctness.
 public final class FileLock: Sendable {
+    /// The result of an attempt to lock.
     public enum Attempt: Sendable {
         case locked(FileLock)
-        /// Another holder has it.
+        /// Another process holds the lock.
         case busy
-        /// The file cannot be made, or the file system has no locks.
+        /// The file cannot be created, or the file system has no locks.
         case unsupported
     }
 
+    /// The path of the lock file.
     public let path: String
     private let descriptor: Int32
 
@@ -20,14 +22,15 @@ public final class FileLock: Sendable {
         TemporaryPaths.insert(path)
     }
 
-    /// The file goes while it is still locked: whoever waits for it sees that the name stands for another file now.
+    /// The file is removed while it is still locked, so that those who wait see that the name belongs to another file
+    /// now.
     deinit {
         unlink(path)
         TemporaryPaths.remove(path)
         close(descriptor)
     }
 
-    /// Makes the file at `path`, whose folder must exist, and locks it. Never waits.
+    /// Creates the file at `path`, whose folder must exist, and locks it. Does not wait.
     public static func attempt(_ path: String) -> Attempt {
         for _ in 0..<100 {
             let descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o644)
@@ -38,14 +41,14 @@ public final class FileLock: Sendable {
                 return isBusy ? .busy : .unsupported
             }
             if identity(descriptor) == Files.identity(of: path)?.inode { return .locked(FileLock(path, descriptor)) }
-            // The one before has just given it up, and its file is gone.
+            // The previous holder has just unlocked it and removed the file.
             close(descriptor)
         }
         return .busy
     }
 
-    /// Runs `body` while nobody runs another one under the same path, but for those who are not exclusive either. After some
-    /// seconds of waiting, or where there are no locks, it runs all the same.
+    /// Runs `body` under a lock on `path`: exclusive holders exclude all others, shared holders only exclusive ones.
+    /// After some seconds of waiting, or without support for locks, `body` runs nevertheless.
     public static func guarding<Result>(
         _ path: String, exclusively: Bool, patience: Duration = .seconds(5), _ body: () throws -> Result
     ) rethrows -> Result {
@@ -58,7 +61,7 @@ public final class FileLock: Sendable {
         return try withExtendedLifetime(descriptor) { try body() }
     }
 
-    /// Whether somebody has locked an existing file, or may have: it belongs to somebody else.
+    /// Returns whether another process has locked an existing file, or may have.
     public static func isHeld(_ path: String) -> Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return errno != ENOENT }
@@ -66,22 +69,23 @@ public final class FileLock: Sendable {
         return flock(descriptor, LOCK_EX | LOCK_NB) != 0
     }
 
-    /// Whether a second lock of one file is refused in a folder, as it should be: some network file systems grant all.
+    /// Returns whether a second lock of a file is refused in a folder, as it should be; some network file systems grant
+    /// all locks.
     public static func areEffective(in folder: String) -> Bool {
         let name = String(UInt64.random(in: .min ... .max), radix: 16)
         guard case .locked(let lock) = attempt("\(folder)/.\(name).lock") else { return false }
         return withExtendedLifetime(lock) { isHeld(lock.path) }
     }
 
-    /// Adds text to the file, in one piece.
-    /// - Returns: false when it cannot be written.
+    /// Appends text to the file in one write.
+    /// - Returns: False if it cannot be written.
     @discardableResult
     public func append(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { write(descriptor, $0.baseAddress, $0.count) == $0.count }
     }
 
-    /// Tells those who wait that the holder is at work.
+    /// Updates the file's time, so that waiting processes see that the holder is at work.
     public func touch() { futimens(descriptor, nil) }
 
     private static func identity(_ descriptor: Int32) -> UInt64? {

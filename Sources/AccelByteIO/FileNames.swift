@@ -1,13 +1,13 @@
-/// The names of an archive or a folder: no two may fall together on a file system that ignores case or normalizes Unicode, and none
-/// may be both file and folder.
+/// The names in an archive or a folder, checked for collisions: no two may be equal on a file system that ignores case
+/// or normalises Unicode, and none may be both a file and a folder.
 package struct FileNames {
     package init() {}
 
-    // Swift compares strings by canonical equivalence: composed and decomposed forms are one.
+    // Swift compares strings by canonical equivalence, so composed and decomposed forms are equal.
     private var files: Set<String> = []
     private var folders: Set<String> = []
 
-    /// Returns what is wrong with the name beside those before it, nil when nothing is.
+    /// Adds a name. Returns why it collides with earlier names; nil if it does not.
     package mutating func insert(_ name: String, isFolder: Bool = false) -> String? {
         let folded = name.uppercased().lowercased()
         if files.contains(folded) || (!isFolder && folders.contains(folded)) {

@@ -1,16 +1,17 @@
 import AccelPlatform
 
 extension Files {
-    /// Who owns a file or folder, and what may be done with it.
+    /// The owner and the permissions of a file or folder.
     public struct Access: Equatable, Sendable {
-        /// The user's number.
+        /// The user identifier of the owner.
         public var owner: UInt32
-        /// The nine bits of permission.
+        /// The nine permission bits.
         public var mode: UInt16
+        /// Somebody may write to it.
         public var isWritable: Bool { mode & 0o222 != 0 }
-        /// By the group, or by everybody.
+        /// The group or everybody may write to it.
         public var isWritableByOthers: Bool { mode & 0o022 != 0 }
-        /// Only the user whose rights this process has can decide what is in it.
+        /// Only this process's user can write to it.
         public var isOurs: Bool { owner == Files.user && !isWritableByOthers }
 
         init(_ status: stat) {
@@ -18,22 +19,22 @@ extension Files {
         }
     }
 
-    /// That of what `path` leads to; nil when there is nothing.
+    /// Returns the access of a file or folder, links followed; nil if there is none.
     public static func access(of path: String) -> Access? {
         var status = stat()
         return stat(path, &status) == 0 ? Access(status) : nil
     }
 
-    /// The number of the user whose rights this process has.
+    /// The effective user identifier of this process.
     public static var user: UInt32 { geteuid() }
 
-    /// Sets the nine bits of permission.
-    /// - Returns: false when that is not allowed.
+    /// Sets the nine permission bits.
+    /// - Returns: False if that is not allowed.
     @discardableResult
     public static func setMode(_ mode: UInt16, of path: String) -> Bool { chmod(path, mode_t(mode)) == 0 }
 
-    /// Removes a folder that has nothing in it.
-    /// - Returns: false when it has, or is no folder, or may not be removed.
+    /// Removes an empty folder.
+    /// - Returns: False if it is not empty or not a folder, or if that is not allowed.
     @discardableResult
     public static func removeEmptyFolder(_ path: String) -> Bool { rmdir(path) == 0 }
 }

@@ -1,20 +1,20 @@
 import AccelPlatform
 
 extension Files {
-    /// How a copy came about.
+    /// The method by which a copy was made.
     public enum CopyMethod: String, Sendable {
         /// The file system shares the blocks until one side is written.
         case clone
-        /// Two names of one file.
+        /// A hard link: both names refer to one file.
         case link
         case copy
     }
 
-    /// Makes `target`, which must not exist, hold the bytes of the file `source`.
+    /// Copies the file `source` to `target`, which must not exist.
     /// - Parameters:
-    ///   - mode: what may be done with it. A link has that of the source.
-    ///   - mayLink: a second name of the same file will do; only for files that nobody writes to.
-    ///   - isSynced: the bytes are on the disk when this returns.
+    ///   - mode: the permissions of the copy; a link keeps those of the source.
+    ///   - mayLink: allows a hard link, for files that nobody writes to.
+    ///   - isSynced: the bytes are on the disk when the function returns.
     @discardableResult
     public static func copy(
         _ source: String, to target: String, mode: UInt16 = 0o644, mayLink: Bool = false, isSynced: Bool = true
@@ -42,21 +42,21 @@ extension Files {
             let from = FileDescriptor(open(source, O_RDONLY | O_CLOEXEC))
             let into = FileDescriptor(open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode)))
             guard from.number >= 0, into.number >= 0 else { return false }
-            // FICLONE of linux/fs.h, which is no constant in Swift.
+            // The constant FICLONE of linux/fs.h, which Swift does not import.
             if ioctl(into.number, 0x4004_9409, from.number) == 0 { return true }
             unlink(target)
             return false
         #endif
     }
 
-    /// Takes away the right to write to a file.
+    /// Removes all write permissions of a file.
     public static func makeReadOnly(_ path: String) throws {
         guard chmod(path, 0o444) == 0 else {
             throw RequestError("cannot make \(path) read-only: \(systemMessage())", status: .unavailable)
         }
     }
 
-    /// Gives a file another name in the same file system, replacing what has that name.
+    /// Renames a file within its file system, and replaces a file that has the new name.
     public static func rename(_ path: String, to target: String) throws(RequestError) {
         #if canImport(Darwin)
             let result = Darwin.rename(path, target)
@@ -70,11 +70,11 @@ extension Files {
         }
     }
 
-    /// Sets a file's time of modification to now. Returns false when that is not allowed.
+    /// Sets a file's modification time to now. Returns false if that is not allowed.
     @discardableResult
     public static func touch(_ path: String) -> Bool { utimensat(AT_FDCWD, path, nil, 0) == 0 }
 
-    /// Names this run of the operating system: another after each start. nil where the system does not tell.
+    /// An identifier of the current boot of the system; nil if the system has none.
     public static var bootIdentifier: String? {
         #if canImport(Darwin)
             var size = 0
@@ -93,7 +93,7 @@ extension Files {
 }
 
 extension Files {
-    /// Bytes that may still be written to the file system of an existing path; nil where the system does not tell.
+    /// Returns the free bytes of the file system of an existing path; nil if they are unknown.
     public static func freeBytes(at path: String) -> Int? {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
@@ -101,9 +101,9 @@ extension Files {
         return overflow ? Int.max : Int(clamping: bytes)
     }
 
-    /// Brings a file to the disk: out of the system's memory, and with `throughDriveCache` also out of the drive's, where
-    /// the two differ.
-    /// - Returns: false when that is not possible, with the reason in errno.
+    /// Writes a file's data to the disk; with `throughDriveCache` also through the drive's own cache, on systems that
+    /// distinguish the two.
+    /// - Returns: False on failure, with the reason in errno.
     @discardableResult
     public static func sync(_ path: String, throughDriveCache: Bool = false) -> Bool {
         let descriptor = FileDescriptor(open(path, O_RDONLY | O_CLOEXEC))

@@ -1,8 +1,8 @@
 import AccelPlatform
 
-/// The file system, as far as the tool looks at it.
+/// Queries and operations on the file system.
 public enum Files {
-    /// What stands at a path.
+    /// The kind of a file system entry.
     public enum Kind: Sendable, CustomStringConvertible {
         case file, folder, pipe, socket, device, link, other
 
@@ -31,19 +31,19 @@ public enum Files {
         }
     }
 
-    /// What `path` leads to, nil when there is nothing (or a broken link).
+    /// Returns the kind of the entry at `path`, links followed; nil if there is none.
     public static func kind(of path: String) -> Kind? {
         var status = stat()
         return stat(path, &status) == 0 ? Kind(mode: status.st_mode) : nil
     }
 
-    /// The same, with a symbolic link not followed.
+    /// Returns the kind of the entry at `path` itself, links not followed; nil if there is none.
     public static func kindWithoutFollowing(_ path: String) -> Kind? {
         var status = stat()
         return lstat(path, &status) == 0 ? Kind(mode: status.st_mode) : nil
     }
 
-    /// What names a file or folder, whatever its paths: device and inode.
+    /// The identity of a file or folder, independent of its path: device and inode.
     public struct Node: Hashable, Sendable {
         let device: UInt64
         let number: UInt64
@@ -54,20 +54,20 @@ public enum Files {
         }
     }
 
-    /// What `path` leads to; nil when there is nothing.
+    /// Returns the identity of the entry at `path`, links followed; nil if there is none.
     public static func node(of path: String) -> Node? {
         var status = stat()
         return stat(path, &status) == 0 ? Node(status) : nil
     }
 
-    /// The same, with a symbolic link not followed.
+    /// Returns the identity of the entry at `path` itself, links not followed; nil if there is none.
     static func node(ofEntry path: String) -> Node? {
         var status = stat()
         return lstat(path, &status) == 0 ? Node(status) : nil
     }
 
-    /// The path from the root of the file system, without `.` parts and doubled slashes. Links stay as they are, and so does `..`,
-    /// which may lead out of one.
+    /// Returns the absolute path without `.` components and repeated slashes. Links and `..` are kept, because `..`
+    /// after a link depends on the link's target.
     public static func absolutePath(of path: String) -> String {
         var folder = ""
         if !path.hasPrefix("/"), let buffer = getcwd(nil, 0) {
@@ -78,20 +78,20 @@ public enum Files {
         return "/" + parts.joined(separator: "/")
     }
 
-    /// The path from the root without links, `.` and `..`; nil when there is nothing.
+    /// Returns the absolute path without links, `.` and `..`; nil if the path does not exist.
     public static func realPath(of path: String) -> String? {
         guard let buffer = realpath(path, nil) else { return nil }
         defer { free(buffer) }
         return String(cString: buffer)
     }
 
-    /// What tells whether the file at `path` has changed; nil when there is no file.
+    /// Returns the identity that shows whether a file has changed; nil if there is no file.
     public static func identity(of path: String) -> FileIdentity? {
         var status = stat()
         return stat(path, &status) == 0 ? FileIdentity(status) : nil
     }
 
-    /// How many names (hard links) a file has, where it may be written through each of them; 1 for any other file.
+    /// Returns the number of hard links of a writable file; 1 for any other file.
     public static func writableNames(of path: String) -> Int {
         var status = stat()
         guard stat(path, &status) == 0, Kind(mode: status.st_mode) == .file, status.st_mode & 0o222 != 0 else {
@@ -100,7 +100,7 @@ public enum Files {
         return max(1, Int(clamping: status.st_nlink))
     }
 
-    /// The names in a folder, sorted, without `.` and `..`.
+    /// Returns the names in a folder, sorted, without `.` and `..`.
     public static func list(_ folder: String) throws(RequestError) -> [String] {
         guard let stream = opendir(folder) else {
             throw RequestError("cannot list \(folder): \(systemMessage())", status: .unavailable)
@@ -108,7 +108,7 @@ public enum Files {
         defer { closedir(stream) }
         var names: [String] = []
         while let entry = readdir(stream) {
-            // d_name begins inside of the record and ends with its NUL; the imported tuple's size is only a bound.
+            // d_name starts within the record and ends with its NUL; the size of the imported tuple is only a bound.
             let offset = MemoryLayout<dirent>.offset(of: \dirent.d_name) ?? 0
             let name = String(cString: UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self))
             if name != "." && name != ".." { names.append(name) }
@@ -116,7 +116,7 @@ public enum Files {
         return names.sorted()
     }
 
-    /// Makes a folder and those above it that are missing, each with `mode`.
+    /// Creates a folder and its missing parents, each with `mode`.
     public static func makeFolder(_ path: String, mode: UInt16 = 0o777) throws(RequestError) {
         if mkdir(path, mode_t(mode)) == 0 || kind(of: path) == .folder { return }
         let number = errno
@@ -127,8 +127,8 @@ public enum Files {
         throw RequestError("cannot make the folder \(path): \(systemMessage(number))", status: .unavailable)
     }
 
-    /// Removes a file, or a folder with all that is in it. Symbolic links are removed, not followed. What is already
-    /// gone is no error.
+    /// Removes a file, or a folder with its content. Symbolic links are removed, not followed. Missing entries are not
+    /// an error.
     public static func removeTree(_ path: String) throws(RequestError) {
         if kindWithoutFollowing(path) == .folder {
             for name in try list(path) { try removeTree("\(path)/\(name)") }
@@ -139,7 +139,7 @@ public enum Files {
         throw RequestError("cannot remove \(path): \(systemMessage())", status: .unavailable)
     }
 
-    /// The path of the folder that `path` stands in: `.` for a plain name, nil for the root.
+    /// Returns the folder of `path`: `.` for a plain name, nil for the root.
     public static func parentFolder(of path: String) -> String? {
         let trimmed = trimmingSlashes(path)
         guard let slash = trimmed.utf8.lastIndex(of: UInt8(ascii: "/")) else { return trimmed.isEmpty ? nil : "." }
@@ -147,14 +147,14 @@ public enum Files {
         return parent.isEmpty ? "/" : parent
     }
 
-    /// The last part of a path.
+    /// Returns the last component of a path.
     public static func name(of path: String) -> String {
         let trimmed = trimmingSlashes(path)
         guard let slash = trimmed.utf8.lastIndex(of: UInt8(ascii: "/")) else { return trimmed }
         return String(trimmed[trimmed.utf8.index(after: slash)...])
     }
 
-    /// `path` without `/` at its end.
+    /// Returns `path` without trailing slashes.
     package static func trimmingSlashes(_ path: String) -> String {
         var view = path[...]
         while view.utf8.last == UInt8(ascii: "/") { view = view.dropLast() }

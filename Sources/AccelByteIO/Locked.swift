@@ -1,13 +1,13 @@
 import AccelPlatform
 
-/// A value that one thread at a time can reach.
+/// A value protected by a lock.
 ///
-/// It has a lock of pthreads, since the thread sanitizer does not see that a thread has waited for Synchronization's `Mutex`, and
-/// then takes each use of the value for a race.
+/// The lock is one of pthreads, because the thread sanitizer does not know Synchronization's `Mutex` and reports races.
 public final class Locked<Value: ~Copyable>: @unchecked Sendable {
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let value: UnsafeMutablePointer<Value>
 
+    /// Creates a locked value.
     public init(_ initial: consuming sending Value) {
         value = .allocate(capacity: 1)
         value.initialize(to: initial)
@@ -22,7 +22,7 @@ public final class Locked<Value: ~Copyable>: @unchecked Sendable {
         lock.deallocate()
     }
 
-    /// Calls `body` with the value once no other thread has it; `body` must not ask for it again.
+    /// Calls `body` with the value under the lock. `body` must not lock the same value again.
     public func withLock<Result: ~Copyable, Failure>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

@@ -1,17 +1,17 @@
 import AccelPlatform
 
-/// Finds out which mapped file was shortened while it was read, or lies on a disk that cannot be read.
+/// Reports of mapped files that were shortened while they were read, or that are on a failing disk.
 public enum LostPages {
     struct Map {
         var path: String
         var byteCount: Int
     }
-    /// The maps of this process, by their addresses.
+    /// The maps of this process, by address.
     static let maps = Locked<[UInt: Map]>([:])
 
-    /// From now on a thread that reads such a page stops there, and the descriptor that is returned becomes readable: then
-    /// `read` tells what happened, and the process has to end.
-    /// - Returns: nil when the system has no pipe left; then the system ends the process.
+    /// Installs a handler. A thread that reads a lost page stops, and the returned descriptor becomes readable: then
+    /// `read` returns the error, and the process has to end.
+    /// - Returns: Nil if the system has no pipe left; then the system ends the process on such a read.
     public static func report() -> Int32? {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return nil }
@@ -19,7 +19,8 @@ public enum LostPages {
         return cp_report_lost_pages(ends[1]) == 0 ? ends[0] : nil
     }
 
-    /// - Parameter descriptor: what `report` returned.
+    /// Returns the error, with the file and the offset of the lost page.
+    /// - Parameter descriptor: the descriptor that `report` returned.
     public static func read(from descriptor: Int32) -> FormatError {
         var address: UInt = 0
         let count = withUnsafeMutableBytes(of: &address) { systemRead(descriptor, $0.baseAddress, $0.count) }

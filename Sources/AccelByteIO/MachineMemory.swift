@@ -1,41 +1,42 @@
 import AccelPlatform
 
-/// How much memory a process can have here. Systems promise more than they have, and end the process that takes it at its word: so
-/// whoever needs memory by a number from a file or a request asks here before.
+/// The memory that the process can use. Systems promise more memory than they have, and kill processes that use it. So
+/// every amount that depends on a file or a request is checked here first.
 public enum MachineMemory {
-    /// Bytes that the machine has, or that the control groups of the process leave to it.
+    /// The memory of the machine, or the limit of the process's control groups, in bytes.
     private static let total: Int = ([physical].compactMap { $0 } + controlGroups).filter { $0 > 0 }.min() ?? .max
-    /// Bytes of addresses that the process may take in all (`ulimit -v`).
+    /// The limit of the address space in bytes (`ulimit -v`); nil for none.
     private static let addressLimit: Int? = addresses.flatMap { $0 > 0 ? $0 : nil }
-    /// `$ACCELC_MEMORY`: bytes that one thing may need, whatever the process has taken already.
+    /// The value of `$ACCELC_MEMORY`: the most bytes for one purpose, independent of other memory of the process.
     private static let limit: Int? = environment.flatMap { $0 > 0 ? $0 : nil }
 
-    /// Bytes that the process can still take: what the machine has without what the process holds, or less by its limits.
+    /// The bytes that the process can still take: the memory of the machine minus its own use, reduced by limits.
     public static var available: Int { min(free, limit ?? .max) }
 
-    /// The same without `$ACCELC_MEMORY`.
+    /// The same, without `$ACCELC_MEMORY`.
     private static var free: Int {
         let used = Self.used
         return max(0, min(total - used.memory, addressLimit.map { $0 - used.addresses } ?? .max))
     }
 
+    /// Checks that memory suffices.
     /// - Parameters:
-    ///   - bytes: what is needed in all, at one time.
-    ///   - held: what the process has taken for the same purpose already.
-    ///   - purpose: for the error, e.g. "the arena of function decoder".
-    ///   - available: for tests.
-    /// - Throws: `RequestError` (unavailable) when there is less.
+    ///   - bytes: the memory that is needed at one time.
+    ///   - held: memory that the process already uses for the same purpose.
+    ///   - purpose: the subject of the error, such as "the arena of function decoder".
+    ///   - available: replaces the measured amount in tests.
+    /// - Throws: `RequestError` (unavailable) if there is less.
     public static func require(
         _ bytes: Int, besides held: Int = 0, for purpose: @autoclosure () -> String, available: Int? = nil
     ) throws(RequestError) {
-        // What is small is not worth asking the system, unless a limit says so.
+        // Small amounts are not worth a system call, unless a limit is set.
         guard bytes > 1 << 24 || available != nil || limit != nil || addressLimit != nil else { return }
         let available = min(available ?? free, limit.map { $0 - held } ?? .max)
         guard bytes > available else { return }
         throw RequestError("\(purpose()) needs \(bytes) bytes; \(available) are available", status: .unavailable)
     }
 
-    /// A sum of sizes; the largest number where it overflows, which no machine has.
+    /// Returns a sum of sizes; `Int.max` on overflow.
     public static func sum(_ sizes: some Sequence<Int>) -> Int {
         sizes.reduce(0) { sum, size in
             let (result, overflow) = sum.addingReportingOverflow(size)
@@ -43,10 +44,10 @@ public enum MachineMemory {
         }
     }
 
-    /// What the process holds: memory without the pages of files, and addresses.
+    /// The memory of the process without pages of files, and its address space, in bytes.
     private static var used: (memory: Int, addresses: Int) {
         #if os(Linux)
-            // Pages: addresses, memory, and how much of that are files' pages.
+            // In pages: address space, memory, and the part of it that belongs to files.
             let counts = lines("/proc/self/statm").first?.split(separator: " ").prefix(3).compactMap { Int($0) } ?? []
             guard counts.count == 3 else { return (0, 0) }
             let size = Int(sysconf(Int32(_SC_PAGESIZE)))
@@ -75,7 +76,8 @@ public enum MachineMemory {
     private static var variableText: String? { ProcessEnvironment.text(variable) }
     private static var environment: Int? { variableText.flatMap { Int($0) } }
 
-    /// - Throws: `RequestError` (usage) where `$ACCELC_MEMORY` is no number of bytes.
+    /// Checks `$ACCELC_MEMORY`.
+    /// - Throws: `RequestError` (usage) if it is not a positive number of bytes.
     public static func checkVariable() throws(RequestError) {
         guard let text = variableText, !((Int(text) ?? 0) > 0) else { return }
         throw RequestError(
@@ -83,7 +85,7 @@ public enum MachineMemory {
         )
     }
 
-    /// The limits of the groups that the process is in, version 2 and 1.
+    /// The memory limits of the process's control groups, of version 2 and 1.
     private static var controlGroups: [Int] {
         #if os(Linux)
             let root = "/sys/fs/cgroup"
@@ -106,7 +108,7 @@ public enum MachineMemory {
         #endif
     }
 
-    /// Of a small file, which may say that it has no bytes, as those of the system do.
+    /// Returns the lines of a small file, which may report a size of 0 as the system's own files do.
     private static func lines(_ path: String) -> [Substring] {
         let descriptor = FileDescriptor(open(path, O_RDONLY | O_CLOEXEC))
         guard descriptor.number >= 0 else { return [] }
@@ -117,9 +119,9 @@ public enum MachineMemory {
 }
 
 extension ByteBuffer {
-    /// Zeroed bytes, as many as a file or a request asks for.
-    /// - Parameter purpose: for the error, e.g. "the arena of function decoder".
-    /// - Throws: `RequestError` (unavailable) when there are not so many, before any is taken.
+    /// Allocates zeroed memory of a size that depends on a file or a request.
+    /// - Parameter purpose: the subject of the error, such as "the arena of function decoder".
+    /// - Throws: `RequestError` (unavailable) if memory does not suffice; checked before the allocation.
     public convenience init(allocating count: Int, for purpose: @autoclosure () -> String) throws(RequestError) {
         try MachineMemory.require(count, for: purpose())
         guard count >= Self.mappedBytes else {

@@ -1,18 +1,21 @@
 import AccelPlatform
 
-/// A regular file mapped read-only. Nothing is read until it is touched, nothing is copied.
+/// A regular file, mapped read-only. Pages are read when they are accessed; nothing is copied.
 ///
-/// A thread that touches what another process has cut off a mapped file gets SIGBUS. A command line tool ends itself then, by
-/// `LostPages`; a library leaves signals alone.
+/// Access to a page that another process has truncated raises SIGBUS. The command line tool then ends with an error
+/// from `LostPages`; a library does not handle signals.
 public final class MappedFile: @unchecked Sendable {
+    /// The path that was opened.
     public let path: String
+    /// The identity of the mapped file.
     public let identity: FileIdentity
-    /// Who owned the very file that is mapped, and what might be done with it, when it was opened.
+    /// The owner and permissions of the mapped file when it was opened.
     public let access: Files.Access
     private let memory: UnsafeRawPointer?
 
-    /// - Parameter followsLink: whether `path` may be a symbolic link.
-    /// - Throws: `FormatError` when `path` is a folder, pipe or device; `RequestError` (unavailable) when it cannot be
+    /// Maps a file.
+    /// - Parameter followsLink: allows `path` to be a symbolic link.
+    /// - Throws: `FormatError` if `path` is a folder, pipe or device; `RequestError` (unavailable) if it cannot be
     ///   opened.
     public init(_ path: String, followsLink: Bool = true) throws {
         let file = try OpenedFile(path, followsLink: followsLink)
@@ -30,7 +33,7 @@ public final class MappedFile: @unchecked Sendable {
         LostPages.maps.withLock { $0[UInt(bitPattern: address)] = LostPages.Map(path: path, byteCount: size) }
     }
 
-    /// Maps a file inside of a folder. A link could lead anywhere: every step of the way is looked at without following it.
+    /// Maps a file within a folder. No component of the name may be a link, because links could lead outside.
     /// - Parameter name: relative to `folder`, without `.` and `..`.
     public convenience init(_ name: String, inside folder: String) throws {
         var step = ""
@@ -53,20 +56,27 @@ public final class MappedFile: @unchecked Sendable {
         munmap(UnsafeMutableRawPointer(mutating: memory), Int(identity.size))
     }
 
+    /// The content of the file; the view keeps the map alive.
     public var bytes: ByteView {
         guard let memory else { return ByteView(ByteBuffer(count: 0)) }
         return ByteView(owner: self, start: memory, count: Int(identity.size))
     }
 }
 
-/// What tells that a file is still the one that was read before, without reading it again.
+/// The identity of a file's content: equal identities mean that the file did not change, without reading it again.
 public struct FileIdentity: Hashable, Sendable {
+    /// The device of the file system.
     public var device: UInt64
+    /// The inode on the device.
     public var inode: UInt64
+    /// The size in bytes.
     public var size: Int64
+    /// The modification time, in nanoseconds since 1970.
     public var modifiedNanoseconds: Int64
+    /// The time of the last status change, in nanoseconds since 1970.
     public var changedNanoseconds: Int64
 
+    /// Creates an identity from its parts.
     public init(
         device: UInt64, inode: UInt64, size: Int64, modifiedNanoseconds: Int64, changedNanoseconds: Int64
     ) {

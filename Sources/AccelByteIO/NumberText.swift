@@ -1,11 +1,11 @@
 import AccelPlatform
 
-/// Numbers as decimal text, rounded as the C library rounds them, always with a point.
+/// Numbers as decimal text, rounded as in the C library, with a decimal point in every locale.
 public enum NumberText {
-    /// e.g. `0.25` for 1/4 with two digits after the point.
+    /// Returns a number such as `0.25`, with a fixed count of digits after the point.
     public static func fixed(_ value: Double, digits: Int) -> String { text("%.\(digits)f", value) }
 
-    /// e.g. `2.5e-01` for 1/4 with one digit after the point.
+    /// Returns a number such as `2.5e-01`, with a fixed count of digits after the point.
     public static func scientific(_ value: Double, digits: Int) -> String { text("%.\(digits)e", value) }
 
     private static func text(_ format: String, _ value: Double) -> String {

@@ -1,16 +1,16 @@
 import AccelPlatform
 
-/// A regular file, open for reading, and what it was when it was opened.
+/// A regular file that is open for reading, with its state when it was opened.
 struct OpenedFile {
     let descriptor: FileDescriptor
     let identity: FileIdentity
     let access: Files.Access
 
-    /// - Parameter followsLink: whether `path` may be a symbolic link.
-    /// - Throws: `FormatError` when `path` is a folder, pipe or device; `RequestError` (unavailable) when it cannot be
+    /// - Parameter followsLink: allows `path` to be a symbolic link.
+    /// - Throws: `FormatError` if `path` is a folder, pipe or device; `RequestError` (unavailable) if it cannot be
     ///   opened.
     init(_ path: String, followsLink: Bool = true) throws {
-        // O_NONBLOCK: opening a pipe that nobody writes to must not wait.
+        // O_NONBLOCK, because opening a pipe without a writer would wait.
         let flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | (followsLink ? 0 : O_NOFOLLOW)
         descriptor = FileDescriptor(open(path, flags))
         guard descriptor.number >= 0 else {
@@ -29,17 +29,17 @@ struct OpenedFile {
     }
 }
 
-/// A whole file in memory of its own: everything that is done with it is done with the same bytes, whatever becomes of the
-/// file.
+/// A file read into private memory, so that all its users see the same bytes, even if the file changes.
 public struct FileContent: Sendable {
+    /// The content.
     public let bytes: ByteView
-    /// As the file was before it was read.
+    /// The identity of the file before it was read.
     public let identity: FileIdentity
 
-    /// Reads a file, once.
-    /// - Parameter limit: a larger file is refused before it is read.
-    /// - Throws: `FormatError` for a file that is too large, no regular file, or cut off while it is read; `RequestError`
-    ///   (unavailable) when it cannot be read.
+    /// Reads a file once.
+    /// - Parameter limit: the largest size; a larger file is refused before it is read.
+    /// - Throws: `FormatError` for a file that is too large, not regular, or shortened while it is read; `RequestError`
+    ///   (unavailable) if it cannot be read.
     public init(_ path: String, atMost limit: Int) throws {
         let file = try OpenedFile(path)
         identity = file.identity

@@ -1,20 +1,21 @@
 import AccelPlatform
 
-/// A file or folder that is held open: it stays the same one, whatever becomes of its names meanwhile. Where it lies is
-/// asked of the system for what has been opened, never worked out from the words of a path: `trusted/link/../q` lies
-/// where `link` leads.
+/// A file or folder that is kept open, so that it stays the same entry even if its name changes. Its location comes
+/// from the system for the open entry, never from the text of a path: `trusted/link/../q` depends on the target of
+/// `link`.
 public final class OpenedPath: @unchecked Sendable {
-    /// As it was given.
+    /// The given path.
     public let path: String
-    /// Absolute, without links, `.`, `..` and doubled slashes, in the spelling that the file system has.
+    /// The absolute path without links, `.`, `..` and repeated slashes, in the spelling of the file system.
     public let realPath: String
-    /// Leads to what is held open, as long as it is.
+    /// A path to the open entry, valid while it is open.
     public let lastingPath: String
     private let descriptor: FileDescriptor
 
-    /// - Throws: `RequestError` (unavailable) when nothing can be opened there, or it is moved just now.
+    /// Opens an entry.
+    /// - Throws: `RequestError` (unavailable) if it cannot be opened, or is moved at the same time.
     public init(_ path: String) throws {
-        // O_NONBLOCK: opening a pipe that nobody writes to must not wait.
+        // O_NONBLOCK, because opening a pipe without a writer would wait.
         descriptor = FileDescriptor(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC))
         var status = stat()
         guard descriptor.number >= 0, fstat(descriptor.number, &status) == 0 else {
@@ -34,9 +35,10 @@ public final class OpenedPath: @unchecked Sendable {
         lastingPath = leadsHere(lasting) ? lasting : real
     }
 
+    /// The kind of the open entry.
     public var kind: Files.Kind? { Files.kind(of: lastingPath) }
 
-    /// The path by which the system knows an open file; nil where it does not tell.
+    /// Returns the system's path of an open file; nil if the system has none.
     private static func path(of descriptor: Int32) -> String? {
         #if canImport(Darwin)
             var buffer = [CChar](repeating: 0, count: Int(MAXPATHLEN))
@@ -56,7 +58,7 @@ public final class OpenedPath: @unchecked Sendable {
         #endif
     }
 
-    /// Every component resolved by the C library.
+    /// Returns the path with every component resolved by the C library.
     private static func resolved(_ path: String) -> String? {
         guard let resolved = realpath(path, nil) else { return nil }
         defer { free(resolved) }

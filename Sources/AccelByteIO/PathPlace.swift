@@ -1,10 +1,11 @@
-/// Where a path leads, however it is written: through links, by another name of the same file, to something that is not there yet.
+/// The location that a path refers to: through links, by another name of the same file, or of an entry that does not
+/// exist yet.
 package struct PathPlace {
-    /// The real paths of what is there, and of every folder above, the innermost first.
+    /// The real paths of the existing entry and of every folder above it, the innermost first.
     package let folders: [String]
-    /// The same as nodes.
+    /// The identities of these folders.
     private let nodes: [Files.Node]
-    /// The names below the innermost folder that is there; none where all is there.
+    /// The names of components below the innermost existing folder; empty if the entry exists.
     private let missing: [String]
 
     package enum Relation: String, CustomStringConvertible {
@@ -34,7 +35,7 @@ package struct PathPlace {
 
     private var node: Files.Node? { missing.isEmpty ? nodes.first : nil }
 
-    /// What this path has to do with another; nil: nothing.
+    /// Returns the relation of this location to another; nil if they are unrelated.
     package func relation(to other: PathPlace) -> Relation? {
         switch (node, other.node) {
         case (let node?, let otherNode?) where node == otherNode: return .same
@@ -48,8 +49,8 @@ package struct PathPlace {
         return other.missing.starts(with: missing) ? .contains : nil
     }
 
-    /// The same of something that is read, with the files in it: links in a model's folder lead to its files, and a file may have
-    /// several names.
+    /// Returns the relation to an input and the files in it: links in a model's folder refer to its files, and a file
+    /// may have several names.
     package func relation(toInput path: String) -> Relation? {
         if let relation = relation(to: PathPlace(path)) { return relation }
         for member in Self.members(of: path, depth: 2) {
@@ -61,7 +62,7 @@ package struct PathPlace {
         return nil
     }
 
-    /// What lies in a folder and in its folders: no model or package is deeper.
+    /// Returns the entries of a folder and its subfolders, to a depth that suffices for every model and package.
     private static func members(of path: String, depth: Int) -> [String] {
         guard depth > 0, Files.kind(of: path) == .folder else { return [] }
         return ((try? Files.list(path)) ?? []).flatMap { name -> [String] in

@@ -1,11 +1,11 @@
 import AccelPlatform
 
-/// The system's words for an error number.
+/// Returns the system's message for an error number.
 package func systemMessage(_ number: Int32 = errno) -> String {
     String(cString: strerror(number))
 }
 
-/// An open file descriptor, closed with its last user.
+/// An open file descriptor, which is closed with its last reference.
 package final class FileDescriptor {
     package private(set) var number: Int32
 
@@ -13,7 +13,7 @@ package final class FileDescriptor {
 
     deinit { if number >= 0 { _ = systemClose(number) } }
 
-    /// Writes all of `bytes`. Returns false when the system reports an error, which `errno` tells.
+    /// Writes all of `bytes`. Returns false on a system error, which is in `errno`.
     func writeAll(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -26,7 +26,7 @@ package final class FileDescriptor {
         return true
     }
 
-    /// What is left to be read, up to the first error.
+    /// Returns the remaining bytes, up to the first error.
     package func readToEnd() -> [UInt8] {
         var all: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 1 << 16)
@@ -38,10 +38,10 @@ package final class FileDescriptor {
         }
     }
 
-    /// Lets the system bring to the disk what has been written so far, without waiting: a sync has less to do then.
+    /// Lets the system start to write the data to the disk, so that a later sync is short. Does not wait.
     func startWriting() { cp_start_writing(number) }
 
-    /// Closes now. Returns false when the system reports an error (data that could not be written).
+    /// Closes the descriptor. Returns false if the system reports an error, such as data that could not be written.
     package func close() -> Bool {
         defer { number = -1 }
         return number < 0 || systemClose(number) == 0
@@ -67,9 +67,9 @@ extension FileIdentity {
     }
 }
 
-/// Memory of whole pages, straight from the system.
+/// Whole pages of memory from the system.
 enum SystemPages {
-    /// Zeros; nil when there are none left.
+    /// Returns zeroed pages; nil if there are none left.
     static func map(_ count: Int) -> UnsafeMutableRawPointer? {
         #if canImport(Darwin)
             let flags = MAP_PRIVATE | MAP_ANON
@@ -80,7 +80,7 @@ enum SystemPages {
             return nil
         }
         #if os(Linux)
-            // Large pages where there are some: hundreds of times fewer faults.
+            // Huge pages, if available, reduce page faults by hundreds.
             madvise(pages, count, MADV_HUGEPAGE)
         #endif
         return pages

@@ -1,14 +1,14 @@
 import AccelPlatform
 
-/// The environment of the process.
+/// The environment variables of the process.
 public enum ProcessEnvironment {
-    /// The value of a variable; nil where it is not set.
+    /// Returns the value of a variable; nil if it is not set.
     public static func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-    /// The value of a variable; nil where it is not set, or empty.
+    /// Returns the value of a variable; nil if it is not set, or empty.
     public static func text(_ name: String) -> String? { value(name).flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// All variables, by name. Of several with one name the first counts, as it does for `value`.
+    /// All variables by name. If a name occurs several times, the first counts, as for `value`.
     public static var all: [String: String] {
         var all: [String: String] = [:]
         var next = cp_environment()
@@ -22,6 +22,6 @@ public enum ProcessEnvironment {
         return all
     }
 
-    /// The folder for files of short life: `$TMPDIR`, else `/tmp`.
+    /// The folder for temporary files: `$TMPDIR`, or `/tmp`.
     public static var temporaryFolder: String { text("TMPDIR") ?? "/tmp" }
 }

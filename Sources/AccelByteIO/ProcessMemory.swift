@@ -1,9 +1,9 @@
 import AccelPlatform
 
-/// What the process does with memory that it frees.
+/// The allocator's policy for freed memory.
 public enum ProcessMemory {
-    /// Gives large blocks back to the system as soon as they are freed. glibc would keep more and more of them for later,
-    /// which doubles what a conversion holds; of smaller blocks it would keep so few that a fifth of the time goes into asking
-    /// for them again. Call it first thing in a program.
+    /// Returns large blocks to the system as soon as they are freed. By default, glibc keeps them, which doubles the
+    /// memory of a conversion; of smaller blocks it keeps so few that a fifth of the time is spent on allocations. Has
+    /// to be called at the start of the program.
     public static func returnLargeBlocks() { cp_return_blocks(4 << 20, 16 << 20) }
 }

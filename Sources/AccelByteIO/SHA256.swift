@@ -1,16 +1,18 @@
 import CAccelKernels
 
-/// SHA-256 (FIPS 180-4). Feed bytes with `update`, then take the digest once with `finalize`.
+/// SHA-256 (FIPS 180-4). Bytes are added with `update`; `finalize` returns the digest and may be called once.
 public struct SHA256 {
     private var state: [UInt32] = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
     ]
-    /// The bytes after the last whole block: fewer than 64.
+    /// The bytes after the last complete block: fewer than 64.
     private var rest: [UInt8] = []
     private var count: UInt64 = 0
 
+    /// Creates a hash of no bytes.
     public init() {}
 
+    /// Adds bytes.
     public mutating func update(_ bytes: UnsafeRawBufferPointer) {
         count &+= UInt64(bytes.count)
         var bytes = bytes[...]
@@ -30,6 +32,7 @@ public struct SHA256 {
         rest.append(contentsOf: bytes.dropFirst(blocks * 64))
     }
 
+    /// Returns the digest of all bytes.
     public mutating func finalize() -> Digest {
         let bits = count &* 8
         var tail = rest
@@ -43,13 +46,14 @@ public struct SHA256 {
             bytes: state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) } })
     }
 
+    /// Returns the digest of a view.
     public static func digest(of view: ByteView) -> Digest {
         view.withBytes { digest(of: $0) }
     }
 
-    /// The digests of several contents, in their order; the part that all have takes much less time than one by one.
+    /// Returns the digests of several contents, in order. Hashing them together is much faster than one by one.
     public static func digests(of views: [ByteView]) -> [Digest] {
-        // The longest first: what has ended drops off behind.
+        // The longest first, so that finished ones are at the end.
         let order = views.indices.sorted { views[$0].count > views[$1].count }
         let starts = order.map { views[$0].withBytes { $0.baseAddress?.assumingMemoryBound(to: UInt8.self) } }
         var states = order.flatMap { _ in SHA256().state }
@@ -71,6 +75,7 @@ public struct SHA256 {
         return digests
     }
 
+    /// Returns the digest of the text's UTF-8.
     public static func digest(of text: String) -> Digest {
         digest(of: ByteView(Array(text.utf8)))
     }

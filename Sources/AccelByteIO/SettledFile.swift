@@ -1,15 +1,17 @@
 import AccelPlatform
 
-/// A file whose times tell of each write from now on, also of those through a shared map that was there before.
+/// A file whose times show every later write, including writes through existing shared maps.
 ///
-/// The system sets a file's times at the first write to each page after the page was brought to the disk, and leaves them alone at the
-/// next ones. So a file is synced before its bytes are read for something that is remembered of it. Some systems promise less
-/// than that (network file systems, other machines that write): what is remembered counts for a day.
+/// The system sets a file's times at the first write to a page after that page was synced, and not at further writes.
+/// So a file is synced before its bytes are read for a remembered result. Some systems promise less (network file
+/// systems, other machines that write), so remembered results expire after a day.
 public struct SettledFile: Sendable {
+    /// The identity of the synced file.
     public let identity: FileIdentity
     private let path: String
 
-    /// nil where its times tell nothing: it cannot be synced, is written just now, or lies in memory only (tmpfs).
+    /// Returns nil if the file's times are not reliable: it cannot be synced, is being written, or is in memory only
+    /// (tmpfs).
     public init?(_ path: String) {
         guard cp_notices_maps(path) != 0, let before = Files.identity(of: path), Files.sync(path),
             Files.identity(of: path) == before
@@ -17,11 +19,11 @@ public struct SettledFile: Sendable {
         (self.path, identity) = (path, before)
     }
 
-    /// Whether nobody has written to it since. Ask after its bytes were read.
+    /// The file was not written since. To be asked after its bytes were read.
     public var isUnchanged: Bool { Files.identity(of: path) == identity }
 
-    /// Whether what was read of a file counts still, while its times are the same.
-    /// - Parameter read: when that was, in nanoseconds since 1970.
+    /// Returns whether a remembered result is still valid, given that the file's times are the same.
+    /// - Parameter read: the time of reading, in nanoseconds since 1970.
     public static func counts(_ read: Int64, now: Int64) -> Bool { read <= now && now - read < dayNanoseconds }
 
     private static let dayNanoseconds: Int64 = 86_400_000_000_000

@@ -2,14 +2,14 @@ import AccelPlatform
 
 /// The time of day, which may jump.
 public enum WallClock {
-    /// Nanoseconds since the start of 1970, UTC.
+    /// The current time in nanoseconds since the start of 1970, UTC.
     public static var nanoseconds: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    /// A time in UTC to a second, as ISO 8601 writes it, e.g. `2026-01-31T09:05:00Z`.
+    /// Returns a time in UTC in ISO 8601, such as `2026-01-31T09:05:00Z`.
     public static func text(_ nanoseconds: Int64) -> String {
         var seconds = time_t(nanoseconds / 1_000_000_000)
         var date = tm()

@@ -1,8 +1,8 @@
 import AccelPlatform
 
 extension ByteView {
-    /// Zeros that take no memory until they are read, however many.
-    /// - Throws: `RequestError` (unavailable) when there is no room for them among the addresses.
+    /// Returns zeros that take no memory until they are read.
+    /// - Throws: `RequestError` (unavailable) if the address space does not suffice.
     public static func zeros(_ count: Int) throws -> ByteView {
         guard count > 0 else { return ByteView(ByteBuffer(count: 0)) }
         let pages = try ZeroPages(count)

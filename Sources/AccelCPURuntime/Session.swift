@@ -4,7 +4,7 @@ public import AccelTensors
 /// The functions of a program over one memory of states and one arena, e.g. a prefill and a step function over the cache that they
 /// share. An executor is made when its function first runs.
 ///
-///     let session = try Session(package.program)
+///     let session = try Session(package.graph.planned())
 ///     _ = try session.run(prefill, ["input_ids": prompt, "position": start])
 ///     let logits = try session.run(step, ["input_ids": token, "position": place])[0]
 ///

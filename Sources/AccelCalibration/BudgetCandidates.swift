@@ -2,15 +2,15 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// One way to store a weight, and what it costs.
+/// A scheme for one weight, with its costs.
 struct BudgetCandidate: Sendable {
     let codec: any WeightCodec
     let bytes: Int
-    /// What storing this weight alone so adds to the error of the outputs.
+    /// The error that this scheme, for this weight alone, adds to the outputs.
     var error: Double
 }
 
-/// The ways that a budget chooses from for each weight.
+/// The schemes that a budget chooses from.
 enum BudgetSchemes {
     static let all = [
         "palette:bits=2,group=16,entries=float16", "palette:bits=3,entries=float16",
@@ -19,7 +19,7 @@ enum BudgetSchemes {
         "int8", "float16",
     ]
 
-    /// All that a weight can be stored as, the smallest first.
+    /// Returns all schemes that support a weight, with their sizes, the smallest first.
     static func codecs(for source: StoredTensor) throws -> [(codec: any WeightCodec, bytes: Int)] {
         try all.map { try Codecs.codec($0) }
             .filter { $0.objection(elementType: source.elementType, shape: source.shape) == nil }
@@ -32,8 +32,8 @@ enum BudgetSchemes {
 }
 
 extension [BudgetCandidate] {
-    /// Those on the lower convex hull of error over bytes, the smallest first: each next one takes less error for its
-    /// bytes than the one before.
+    /// The candidates on the lower convex hull of error over bytes, the smallest first: each step removes less error
+    /// per byte than the one before.
     var hull: [BudgetCandidate] {
         var hull: [BudgetCandidate] = []
         for candidate in sorted(by: { ($0.bytes, $0.error) < ($1.bytes, $1.error) }) {

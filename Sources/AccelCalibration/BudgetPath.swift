@@ -1,15 +1,16 @@
-/// From the smallest way to store all weights to the largest, step by step, the step first that takes most error for its
-/// bytes: what a Lagrangian over the weights' convex hulls chooses for all prices.
+/// The choices of schemes from the smallest to the largest, one step at a time; each step is the one that removes the
+/// most error per byte. These are the solutions of the Lagrangian over the convex hulls of the weights, for all prices.
 struct BudgetPath {
     struct Point: Sendable {
         let bytes: Int
         let error: Double
-        /// By weight, the index on its hull.
+        /// The index on its hull, for each weight.
         let choice: [Int]
     }
     private(set) var points: [Point]
 
-    /// - Parameter room: steps that need more bytes are passed over, smaller ones still taken. nil: no limit.
+    /// - Parameter room: the most bytes of all weights; steps that exceed it are skipped, and smaller ones are still
+    ///   taken. nil for no limit.
     init(_ hulls: [[BudgetCandidate]], room: Int? = nil) {
         var steps: [(gain: Double, weight: Int, to: Int)] = []
         for (weight, hull) in hulls.enumerated() {

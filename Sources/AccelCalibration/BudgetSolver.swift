@@ -4,54 +4,64 @@ public import AccelPrograms
 import AccelTensors
 public import AccelWeightCompression
 
-/// What a choice of schemes is to reach.
+/// The goal of a choice of schemes.
 public enum BudgetGoal: Sendable {
-    /// At most so many bytes for the weights that are chosen.
+    /// At most this many bytes for the weights in question.
     case bytes(Int)
-    /// At most so many bits a weight, on average over those that are chosen.
+    /// At most this many bits per weight, on average over the weights in question.
     case bits(Double)
-    /// The fewest bytes with outputs over the samples of at least so many dB.
+    /// The fewest bytes for which the outputs over the samples have at least this SQNR in dB.
     case sqnr(Double)
 }
 
-/// A scheme for each weight, and what it was measured to give.
+/// A scheme for each weight, with the measured result.
 public struct BudgetPlan: Sendable {
-    /// By the weight's name.
+    /// The schemes by weight name.
     public let codecs: [String: any WeightCodec]
+    /// The bytes of these weights.
     public let bytes: Int
+    /// The mean bits per weight.
     public let bits: Double
-    /// SQNR in dB of the outputs over the samples, all weights stored so.
+    /// The SQNR in dB of the outputs over the samples, with all weights compressed.
     public let sqnr: Double
-    /// The weights' inputs, for those whose stored form depends on them.
+    /// The activation statistics of weights whose codes depend on them, by name.
     public let statistics: [String: ActivationStatistics]
-    /// One scheme served all weights better than any mixture.
+    /// A single scheme for all weights gave a better result than any mixture.
     public let isUniform: Bool
 }
 
-/// Bytes against error for the best choices there are.
+/// A choice on the Pareto front of size and error.
 public struct ParetoPoint: Sendable {
+    /// The bytes of the weights.
     public let bytes: Int
+    /// The mean bits per weight.
     public let bits: Double
-    /// In dB; from errors of weights one by one, or of all together where it was measured.
+    /// The SQNR in dB, measured or predicted.
     public let sqnr: Double
+    /// The SQNR was measured with all weights compressed; if false, it is predicted from the errors of single weights.
     public let isMeasured: Bool
 }
 
-/// Chooses a scheme for each weight: what each costs the outputs is measured weight by weight, then those steps are
-/// taken that gain most for their bytes. All together is measured with gptq, and so is one scheme for all: the better
-/// of them is the plan.
+/// Chooses a scheme for each weight. First, the effect of each scheme on the outputs is measured weight by weight; then
+/// the steps are taken that gain most per byte. The result and the best single scheme are measured as a whole with
+/// GPTQ, and the better of them is the plan.
 public struct BudgetSolver {
     private let samples: [CalibrationSamples]
-    /// Those to choose for.
+    /// The weights to choose for.
     private let weights: [PlannedWeight]
-    /// Those whose scheme is given, but whose codes depend on their inputs.
+    /// The weights with a given scheme whose codes depend on activation statistics.
     private let pinned: [PlannedWeight]
-    /// Those that stay as they are stored.
+    /// The weights that do not change.
     private let stored: [CompressedTensor]
     private let threads: Int
-    /// Positions over which single weights are measured.
+    /// The number of positions over which single weights are measured.
     private static let positions = 512
 
+    /// Creates a solver.
+    /// - Parameters:
+    ///   - weights: the weights to choose schemes for.
+    ///   - pinned: weights with a given scheme that needs calibration.
+    ///   - stored: the encodings of all other weights.
     public init(
         _ samples: [CalibrationSamples], weights: [PlannedWeight], pinned: [PlannedWeight] = [],
         stored: [CompressedTensor], threads: Int
@@ -65,7 +75,8 @@ public struct BudgetSolver {
     private func bits(_ bytes: Int) -> Double { Double(bytes) * 8 / Double(max(count, 1)) }
     private func decibels(_ error: Double) -> Double { error > 0 ? -10 * log10(error) : .infinity }
 
-    /// - Throws: `RequestError` when no choice reaches the goal.
+    /// Chooses the schemes, and returns them with the Pareto front.
+    /// - Throws: `RequestError` if no choice reaches the goal.
     public func solve(_ goal: BudgetGoal) throws -> (plan: BudgetPlan, front: [ParetoPoint]) {
         let hulls = try IsolatedErrors(samples: samples, weights: weights, threads: threads)
             .candidates(over: Self.positions).map(\.hull)
@@ -85,7 +96,8 @@ public struct BudgetSolver {
         case .bytes(let bytes): room = bytes
         case .bits(let bits): room = Int(bits * Double(count) / 8)
         case .sqnr(let wanted):
-            // Errors add up, so that the sum tells where to look; each measurement moves the aim by what it was off.
+            // Errors are about additive, so their sum shows where to search; each measurement corrects the target of
+            // the search.
             var (low, high) = (0, path.points.count - 1)
             var best: BudgetPlan?
             while low <= high, measured.count < 8 {
@@ -123,7 +135,7 @@ public struct BudgetSolver {
         return (best, front)
     }
 
-    /// The largest single scheme that fits, for all weights; nil when none does.
+    /// Returns the largest single scheme for all weights that fits into `room` bytes; nil if none does.
     private func uniform(room: Int) throws -> [String: any WeightCodec]? {
         var best: (bytes: Int, codecs: [String: any WeightCodec])?
         for scheme in BudgetSchemes.all {
@@ -140,7 +152,7 @@ public struct BudgetSolver {
         return best?.codecs
     }
 
-    /// All weights stored as chosen, those that samples reach by gptq, one after the other; and the outputs then.
+    /// Compresses all weights as chosen, those with statistics by GPTQ in sequence, and measures the outputs.
     private func joint(
         _ codecs: [String: any WeightCodec], isUniform: Bool, _ judges: [JointError]
     ) throws -> BudgetPlan {
@@ -167,7 +179,7 @@ public struct BudgetSolver {
             chosen[name] = chosen[name]?.dataFree
         }
         let told = results.filter { $0.value.tensor.codec.method != .nearest }
-        // What no sample gets to after all is stored without statistics.
+        // Weights that no sample reaches are compressed without statistics.
         let missing = plan.filter { $0.choice.codec.method != .nearest && results[$0.source.name] == nil }
         for weight in missing where codecs[weight.source.name] != nil {
             chosen[weight.source.name] = weight.choice.codec.dataFree
@@ -185,7 +197,7 @@ public struct BudgetSolver {
     }
 }
 
-/// What all samples of a part give with weights stored in some way, against what they give with the weights as they are.
+/// The error of the outputs of all samples of a part, with some weights replaced, against the original weights.
 private final class JointError {
     private let run: SampleRun
     private let reference: [[StoredTensor]]
@@ -196,7 +208,7 @@ private final class JointError {
         reference = run.outputs()
     }
 
-    /// - Parameter weights: all that are not as they are.
+    /// - Parameter weights: all weights that differ from the original.
     func error(with weights: [CompressedTensor]) throws -> Double {
         for tensor in weights { try run.replace(tensor) }
         try run.restart()

@@ -2,35 +2,36 @@ import AccelByteIO
 public import AccelPrograms
 public import AccelTensors
 
-/// Sample inputs for one part of a model, cut into chunks that are run one by one.
+/// Calibration data for one part of a model, divided into chunks that run one by one.
 ///
-/// A tensor is called as the input is, or `in.` and that. Along the inputs' first dimension, the batch, lie the samples.
-/// The attention mask (int64 [batch, positions]; `attention_mask` for a part that has none) says which positions count;
-/// where it hides only the ends of samples, samples of about equal length go together and nothing is computed for what it
-/// hides. An integer input that the file leaves out is 0 throughout, a mask 1.
+/// A tensor has the name of the input, or `in.` and that name. The first dimension of every input, the batch, counts
+/// samples. The attention mask (int64 [batch, positions]; `attention_mask` if the part has no input of this role)
+/// selects positions. If it hides only the ends of samples, samples of similar length run together, and hidden
+/// positions are not computed. A missing integer input is 0 everywhere, and a missing mask 1.
 public struct CalibrationSamples: Sendable {
     struct Chunk: Sendable {
         let inputs: [String: HostTensor]
         let bindings: ShapeBindings
-        /// By position, row-major over samples and positions: whether it counts. nil: all do.
+        /// For each position, row-major over samples and positions, whether it takes part; nil if all do.
         let counts: [Bool]?
-        /// Which of all samples, the shortest first.
+        /// The indices of its samples, in the order of length.
         let samples: Range<Int>
     }
-    /// What a file calls the mask of samples for a part without an input of that role.
+    /// The name of the mask in files for parts without a mask input.
     private static let maskName = "attention_mask"
-    /// One of so many samples, the shortest first, is held out of all statistics.
+    /// One of this many samples, in the order of length, is excluded from all statistics and held out.
     static let heldOutShare = 16
-    /// About so many positions are computed at a time.
+    /// The approximate number of positions per run.
     private static let positionsAtOnce = 512
 
+    /// The part of the model that the samples are for.
     public private(set) var part: Program
     private(set) var chunks: [Chunk]
-    /// How many samples there are.
+    /// The number of samples.
     public let count: Int
 
-    /// nil when the file holds none of the part's inputs.
-    /// - Throws: `RequestError` when its tensors do not fit the inputs.
+    /// Creates samples from tensors; nil if none of them is an input of the part.
+    /// - Throws: `RequestError` if tensors do not fit the inputs, or if one is missing.
     public init?(_ tensors: [StoredTensor], for part: Program, file: String) throws {
         let named = Dictionary(
             tensors.map { ($0.name.hasPrefix("in.") ? String($0.name.dropFirst(3)) : $0.name, $0) },
@@ -39,7 +40,7 @@ public struct CalibrationSamples: Sendable {
         self.part = part
         var bindings = try ShapeBindings(fitting: tensors, to: part, file: file)
         let positions = bindings.numbers.values.max() ?? 1
-        // A cache takes what the samples have.
+        // The cache is as long as the samples.
         for dimension in part.dimensions where bindings.numbers[dimension.name] == nil {
             bindings = ShapeBindings(bindings.numbers.merging([dimension.name: positions]) { first, _ in first })
         }
@@ -67,14 +68,14 @@ public struct CalibrationSamples: Sendable {
         chunks = cutter.chunks(of: Self.positionsAtOnce)
     }
 
-    /// The same samples for the part with other tensors for some of its weights, by name.
+    /// Returns the same samples for the part with some weights replaced, by name.
     public func replacing(_ tensors: [String: StoredTensor]) -> CalibrationSamples {
         var copy = self
         copy.part = part.replacing(tensors)
         return copy
     }
 
-    /// Evenly spaced chunks with about so many positions in all.
+    /// Returns evenly spaced chunks with about this many positions in total.
     func thinned(to positions: Int) -> CalibrationSamples {
         let wanted = max(1, positions / Self.positionsAtOnce)
         guard chunks.count > wanted else { return self }
@@ -84,21 +85,21 @@ public struct CalibrationSamples: Sendable {
     }
 }
 
-/// Cuts samples into chunks.
+/// Divides samples into chunks.
 private struct SampleCutter {
     let part: Program
     let bindings: ShapeBindings
     let inputs: [String: HostTensor]
     let samples: Int
     private let batch: String?
-    /// The dimension of positions, and which of them count.
+    /// The dimension of positions, and the positions that take part.
     private let length: String?
     private let mask: [Bool]?
     private let positions: Int
 
     init(part: Program, bindings: ShapeBindings, inputs: [String: HostTensor], mask: HostTensor?) {
         (self.part, self.bindings, self.inputs) = (part, bindings, inputs)
-        // One dimension that leads every input.
+        // The first dimension that all inputs share.
         let leading = Set(part.inputs.map { part.type(of: $0.value).dimensions.first?.name })
         let batch = leading.count == 1 ? leading.first ?? nil : nil
         self.batch = batch
@@ -133,7 +134,7 @@ private struct SampleCutter {
         return chunks
     }
 
-    /// Up to the last position that counts.
+    /// Returns the position after the last one that takes part.
     private func lengthOfSample(_ sample: Int) -> Int {
         guard let mask, length != nil else { return positions }
         let flags = mask[sample * positions..<(sample + 1) * positions]
@@ -165,7 +166,8 @@ private struct SampleCutter {
 }
 
 extension HostTensor {
-    /// The samples at `indices` of the first axis, of each but the first `kept` positions of the second where that is given.
+    /// Returns the samples at `indices` of the first axis, limited to the first `kept` positions of the second axis if
+    /// given.
     fileprivate func samples(_ indices: [Int], keeping kept: Int?) -> HostTensor {
         let size = shape.count / max(shape.dimensions[0], 1)
         let wanted = kept ?? size

@@ -3,17 +3,17 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// What storing one weight alone in some way does to the outputs, all other weights as they are.
+/// The effect of each scheme for one weight on the outputs, with all other weights unchanged.
 struct IsolatedErrors {
     let samples: [CalibrationSamples]
     let weights: [PlannedWeight]
     let threads: Int
-    /// A way whose own error is less than this share of the coarsest way's is not run: the outputs' errors are in proportion
-    /// to so small ones, as those of the finest way that is run tell.
+    /// Schemes whose own error is below this share of the coarsest scheme's are not run: for so small errors, the
+    /// output error is proportional to the weight error, with the ratio of the finest scheme that was run.
     private static let leastShare = 0.01
 
-    /// Ways to store each weight, in the order of `weights`, with the errors measured over some of the samples. The run
-    /// goes on from the inputs of the changed weight, which are found once for all ways.
+    /// Returns the schemes of each weight, in the order of `weights`, with errors measured over some of the samples.
+    /// Runs continue from the inputs of the changed weight, which are computed once for all schemes.
     func candidates(over positions: Int) throws -> [[BudgetCandidate]] {
         var found: [String: [BudgetCandidate]] = [:]
         let byName = Dictionary(weights.map { ($0.source.name, $0.source) }) { first, _ in first }
@@ -50,14 +50,14 @@ struct IsolatedErrors {
         }
         return try weights.map { weight in
             if let known = found[weight.source.name] { return known }
-            // Not in what the samples run through: as it is.
+            // The samples do not reach the weight: it stays unchanged.
             guard let last = try BudgetSchemes.codecs(for: weight.source).last else { return [] }
             return [BudgetCandidate(codec: last.codec, bytes: last.bytes, error: 0)]
         }
     }
 
-    /// Only ways on the hull by the weights' own errors, each as important as its input is large, are worth a run, and of
-    /// those not the finest.
+    /// Runs only the schemes on the convex hull of the weight's own error, weighted by the mean square of each column's
+    /// input, and of these not the finest.
     private func measured(
         _ source: StoredTensor, _ statistics: ActivationStatistics?, in run: SampleRun,
         _ error: (CompressedTensor) throws -> Double
@@ -77,7 +77,7 @@ struct IsolatedErrors {
         let tried = made.filter { worth.contains($0.candidate.codec.specification) }
         defer { try? run.replace(Self.exact(source)) }
         let largest = tried.map(\.candidate.error).max() ?? 0
-        // From the coarsest on: what the error of the outputs was for one of the weight.
+        // From the coarsest scheme on: the ratio of output error to weight error.
         var ratio = 1.0
         return try tried.map { tensor, candidate in
             var candidate = candidate
@@ -92,7 +92,7 @@ struct IsolatedErrors {
         }
     }
 
-    /// The sum of squared errors, each as important as its column.
+    /// Returns the sum of squared errors, weighted by the importance of their columns.
     private static func error(of stored: [Float], from original: [Float], _ importance: [Float]) -> Double {
         let columns = max(importance.count, 1)
         var sum = 0.0

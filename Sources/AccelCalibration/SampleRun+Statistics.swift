@@ -5,19 +5,21 @@ import AccelTensors
 import AccelWeightCompression
 
 extension SampleRun {
-    /// The statistics of what a weight is about to be multiplied with; nil where no vector was seen.
-    /// - Parameter original: a run of the same samples at the same weight, with all weights as they were; nil: this is one.
+    /// Returns the activation statistics of the inputs of a weight, at which the samples have to be; nil if there was
+    /// no vector.
+    /// - Parameter original: a run of the same samples at the same weight with the original weights; nil if this is
+    ///   one.
     func statistics(of weight: Int, besides original: SampleRun? = nil) -> ActivationStatistics? {
         let columns = columns(of: weight)
         guard columns > 0 else { return nil }
-        // Of fewer samples, one vector of so many is held out.
+        // With few samples, one of so many vectors is held out instead.
         let share = CalibrationSamples.heldOutShare
         let sums = MomentSums(columns: columns, hasDrift: original != nil)
         var seen = 0
         for (chunk, executor) in executors.enumerated() {
             let call = calls[chunk][weight]
             let function = executor.function
-            // A mask of another length than the input, as after a convolution, tells nothing of its positions.
+            // A mask whose length differs from the input's, as after a convolution, does not apply.
             let shape = function.calls[call].inputs[0].shape
             let mask = shape.dimensions.dropLast().reduce(1, *) == counts[chunk]?.count ? counts[chunk] : nil
             let places = function.calls[call].places
@@ -42,14 +44,14 @@ extension SampleRun {
         return sums.statistics(threads: threads)
     }
 
-    /// Of the weight seen as a matrix; 0 without samples.
+    /// Returns the columns of the weight as a matrix; 0 without samples.
     private func columns(of weight: Int) -> Int {
         executors.first.map { $0.function.calls[calls[0][weight]].inputs[1].shape.columns } ?? 0
     }
 
-    /// What finding the statistics of some weights takes at one time, in bytes.
-    /// - Parameter original: as `statistics` takes it.
-    /// - Returns: what stays until all are found, and the most that comes to it on the way.
+    /// Returns the memory for the statistics of some weights, in bytes.
+    /// - Parameter original: as in `statistics`.
+    /// - Returns: The bytes that are kept until the end, and the largest temporary addition.
     func statisticsBytes(
         of isWanted: (String) -> Bool, besides original: SampleRun?
     ) -> (kept: Int, passing: Int) {
@@ -70,7 +72,7 @@ extension SampleRun {
         return (kept, passing)
     }
 
-    /// All vectors of a chunk, in the order in which they are seen.
+    /// Returns all vectors of a chunk, in the order in which they are seen.
     private func vectors(of weight: Int, chunk: Int, columns: Int) -> [Float] {
         var vectors: [Float] = []
         let call = calls[chunk][weight]
@@ -90,7 +92,7 @@ extension [Float]? {
 }
 
 extension KernelCall {
-    /// How many vectors of one group a linear operator or a convolution multiplies its rows with, all samples together.
+    /// The number of vectors that a linear operator, or one group of a convolution, multiplies its weight with.
     fileprivate var places: Int {
         let extents = (outputs.first ?? inputs[0]).shape.dimensions
         return operation is Linear

@@ -4,31 +4,32 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// All samples of a part under way at once: each chunk has an executor of its own, and all come to a weight before any
-/// goes past it. So a weight's inputs are seen for all samples while only what is live at one place is in memory, and
-/// the weight can change before any sample is multiplied with it.
+/// A run of all samples of a part in parallel: each chunk has its own executor, and all chunks reach a weight before
+/// any continues. So a weight's inputs are available for all samples while only the live values of one point are in
+/// memory, and the weight can be replaced before any sample is multiplied with it.
 final class SampleRun {
-    /// The weights that vectors are multiplied with, in the order in which the model gets to them. One may come again.
+    /// The weights of matrix products, in the order of execution. A weight may occur several times.
     let weights: [String]
     let executors: [Executor]
-    /// By chunk, the calls of `weights`.
+    /// For each chunk, the calls that read `weights`.
     let calls: [[Int]]
     let counts: [[Bool]?]
     let samples: [Range<Int>]
     let sampleCount: Int
     private let inputs: [[String: StoredTensor]]
     let threads: Int
-    /// By the weight's index in the program of all chunks.
+    /// The weights' names, by index in the program that all chunks share.
     private let weightNames: [String]
 
-    /// Of all samples at once.
+    /// The memory of all samples together, in bytes.
     let arenaBytes: Int
 
-    /// - Parameter held: bytes that are in memory meanwhile.
-    /// - Throws: `RequestError` (unavailable) when the samples do not fit beside them.
+    /// Prepares the run.
+    /// - Parameter held: bytes of other data that are in memory at the same time.
+    /// - Throws: `RequestError` (unavailable) if the samples do not fit into the remaining memory.
     init(_ samples: CalibrationSamples, besides held: Int = 0, threads: Int) throws {
         self.threads = threads
-        // All chunks read one copy of the weights.
+        // All chunks share one copy of the weights.
         let functions = try samples.chunks.map { try samples.part.freezing($0.bindings) }
         let program = try Recipe(default: Codecs.codec("stored")).compressing(functions, threads: threads).compiled()
         arenaBytes = MachineMemory.sum(program.functions.map(\.arenaBytes))
@@ -61,7 +62,7 @@ final class SampleRun {
         try restart()
     }
 
-    /// Runs all samples from weight `start` (nil: from the beginning) up to weight `end` (nil: to the end).
+    /// Runs all samples from weight `start` (nil for the beginning) to before weight `end` (nil for the end).
     func run(from start: Int?, to end: Int?) throws {
         nonisolated(unsafe) let executors = executors
         let calls = calls
@@ -72,7 +73,7 @@ final class SampleRun {
         }
     }
 
-    /// Whether a weight is multiplied with the very vectors that the one before it was.
+    /// Returns whether a weight is multiplied with the same vectors as the previous weight.
     func sharesInput(withWeightBefore weight: Int) -> Bool {
         guard weight > 0, let function = executors.first?.function else { return false }
         let (before, now) = (calls[0][weight - 1], calls[0][weight])
@@ -83,22 +84,23 @@ final class SampleRun {
         return !function.calls[before..<now].flatMap(\.outputs).contains { $0.overlaps(operand) }
     }
 
-    /// Gives all samples their inputs again, for another run from the beginning.
+    /// Sets the inputs of all samples, for another run from the beginning.
     func restart() throws {
         for (executor, inputs) in zip(executors, inputs) { try executor.start(with: inputs) }
     }
 
-    /// What is in memory where the samples are. Not the states of a decoder.
+    /// Returns the current memory of all samples, without the states of a decoder.
     func snapshot() -> [ArenaSnapshot] { executors.map { $0.snapshot() } }
     func restore(_ snapshots: [ArenaSnapshot]) {
         for (executor, snapshot) in zip(executors, snapshots) { executor.restore(snapshot) }
     }
 
-    /// The outputs after a run to the end, by chunk.
+    /// Returns the outputs of each chunk after a complete run.
     func outputs() -> [[StoredTensor]] { executors.map(\.results) }
 
-    /// How far outputs are from those of a reference run: the sum over the float outputs of squared error by energy.
-    /// Positions that a mask hides do not count.
+    /// Returns the error of outputs against a reference run: the sum over the float outputs of squared error over
+    /// energy.
+    /// Masked positions are ignored.
     func error(of outputs: [[StoredTensor]], from reference: [[StoredTensor]]) -> Double {
         var sums: [String: (error: Double, energy: Double)] = [:]
         for (chunk, (found, wanted)) in zip(outputs, reference).enumerated() {
@@ -124,7 +126,7 @@ final class SampleRun {
 
     func reads(_ name: String) -> Bool { weightNames.contains(name) }
 
-    /// From now on all samples are multiplied with `tensor`, in place of the weight of its name.
+    /// Replaces the weight with the name of `tensor` in all samples, from here on.
     func replace(_ tensor: CompressedTensor) throws {
         guard let index = weightNames.firstIndex(of: tensor.name) else { return }
         for executor in executors { try executor.replace(weight: index, by: tensor) }
@@ -132,7 +134,7 @@ final class SampleRun {
 }
 
 extension Operand {
-    /// Whether both may have a byte in common.
+    /// Returns whether both may share a byte.
     fileprivate func overlaps(_ other: Operand) -> Bool {
         guard case .arena(let start) = storage, case .arena(let otherStart) = other.storage else {
             return storage == other.storage

@@ -3,34 +3,35 @@ public import AccelPrograms
 import AccelTensors
 public import AccelWeightCompression
 
-/// Finds what to multiply the columns of weights with method=awq by, and what makes their inputs to divide by: columns with
-/// large inputs get finer steps (AWQ, Lin et al. 2023). Factors are powers of two, so that nothing but the rounding of codes
-/// changes. A site is scaled only where the outputs of its readers get nearer for vectors that were held out, and all sites
-/// or none: only where the outputs of the model do.
+/// Searches the scaling exponents of AWQ (Lin et al., 2023): columns of weights with large inputs are multiplied, and
+/// the producers of these inputs divided, so that large inputs get finer steps. Factors are powers of two, so only the
+/// rounding of codes changes. A site is scaled only if that reduces the error of its readers' outputs for held-out
+/// vectors; all sites together are kept only if they reduce the error of the model's outputs.
 public struct ScalingSearch {
-    /// Exponents are about the logarithm of the inputs' sizes, times one of these.
+    /// Exponents are the logarithm of the inputs' magnitudes, times one of these.
     private static let strengths = [0.25, 0.5, 0.75, 1]
-    /// Wider factors cost other columns more than they gain.
+    /// The range of exponents; larger factors cost other columns more than they gain.
     private static let exponents = -4.0...4.0
-    /// The errors of the readers' outputs, and of the model's, have to be below this share of those without: other samples
-    /// than these gain less.
+    /// The error has to fall below this share of the unscaled error, both for the readers' and for the model's outputs,
+    /// because other data gain less than these samples.
     private static let leastGain = 0.9
-    /// About so many positions tell what the model's outputs gain.
+    /// The approximate number of positions for the judgement of the model's outputs.
     private static let judgedPositions = 4096
     private let plan: [String: PlannedWeight]
-    /// By each reader's name, the site.
+    /// The site of each reader, by name.
     private let sites: [String: ScalingSite]
     private let threads: Int
     private let unscaled: ScaledWeights
     private var decided: Set<ScalingSite> = []
-    /// What has been found so far.
+    /// The scaled weights found so far.
     public private(set) var found: ScaledWeights
-    /// By name, why weights with method=awq are not scaled.
+    /// Why a weight with `method=awq` is not scaled, by name.
     public private(set) var reasons: [String: String]
 
+    /// Creates a search.
     /// - Parameters:
-    ///   - parts: all that read the weights.
-    ///   - plan: how each weight is to be stored.
+    ///   - parts: all parts that read the weights.
+    ///   - plan: the compression plan.
     public init(_ parts: [Program], plan: [PlannedWeight], threads: Int) {
         let plan = Dictionary(plan.map { ($0.source.name, $0) }) { first, _ in first }
         unscaled = ScaledWeights(of: parts)
@@ -43,8 +44,8 @@ public struct ScalingSearch {
         self.threads = threads
     }
 
-    /// Looks for scalings by what samples tell of the inputs of the readers, all weights as they were.
-    /// - Parameter memory: what is known there is not found by a run.
+    /// Searches with the statistics of samples, collected in the original model.
+    /// - Parameter memory: known statistics, which need no run.
     public mutating func run(_ samples: [CalibrationSamples], memory: (any StatisticsMemory)? = nil) throws {
         for part in samples where !part.part.multipliedWeights.isDisjoint(with: sites.keys) {
             let walk = try StatisticsWalk(part, memory: memory, threads: threads)
@@ -64,7 +65,7 @@ public struct ScalingSearch {
         }
     }
 
-    /// The error of what the model gives with all weights with method=awq stored without statistics.
+    /// Returns the error of the model's outputs if all weights with `method=awq` are compressed without calibration.
     private func error(of weights: ScaledWeights, over samples: [CalibrationSamples]) throws -> Double {
         let stored = try plan.values.filter { $0.choice.codec.method == .awq }.map { weight in
             try CompressedTensor.compressing(
@@ -83,7 +84,7 @@ public struct ScalingSearch {
         }
     }
 
-    /// Looks for scalings by what is known of the inputs of weights.
+    /// Searches with known statistics.
     public mutating func run(given statistics: [String: ActivationStatistics]) throws {
         for (name, site) in sites.sorted(by: { $0.key < $1.key }) where !decided.contains(site) {
             if let statistics = statistics[name] { try decide(site, by: statistics) }
@@ -115,7 +116,7 @@ public struct ScalingSearch {
         }
     }
 
-    /// What weaker and stronger scalings there are, each once.
+    /// Returns the distinct candidate exponents, from weaker to stronger scalings.
     private static func candidates(_ statistics: ActivationStatistics) -> [[Int]] {
         let squares = statistics.meanSquares.map(Double.init)
         let mean = squares.reduce(0, +) / Double(max(squares.count, 1))
@@ -130,7 +131,7 @@ public struct ScalingSearch {
         }
     }
 
-    /// Errors as shares of others, averaged over the readers.
+    /// Returns errors as shares of others, averaged over the readers.
     private static func share(_ errors: [Judged], of others: [Judged], _ kind: KeyPath<Judged, Double>) -> Double {
         let shares = zip(errors, others).map { error, other in
             other[keyPath: kind] > 0 ? error[keyPath: kind] / other[keyPath: kind] : 1
@@ -138,8 +139,8 @@ public struct ScalingSearch {
         return shares.reduce(0, +) / Double(max(shares.count, 1))
     }
 
-    /// Whether what makes the channels is stored with its rows scaled as it is without, but for their scales: not by a
-    /// scheme whose rows share a table.
+    /// Returns whether the encodings of the producers change only in their scales. That is not so for schemes whose
+    /// rows share a table.
     private func keepsProducers(of site: ScalingSite, _ exponents: [Int]) throws -> Bool {
         for (name, scaling) in site.scalings(exponents) where !scaling.rows.isEmpty {
             guard let weight = plan[name], let scaled = weight.source.scaled(by: scaling) else { return false }
@@ -152,12 +153,12 @@ public struct ScalingSearch {
     }
 }
 
-/// The errors of a reader's outputs when it is stored without statistics.
+/// The output errors of a reader that is compressed without calibration.
 private struct Judged {
     let mean: Double
     let heldOut: Double
 
-    /// - Parameter source: the weight, scaled; nil: as it is.
+    /// - Parameter source: the scaled weight; nil for the original.
     init(
         _ weight: PlannedWeight, as source: StoredTensor? = nil, _ statistics: ActivationStatistics, threads: Int
     ) throws {
@@ -172,7 +173,7 @@ private struct Judged {
 }
 
 extension CompressedTensor {
-    /// Whether it decodes to what another tensor of its shape does with its rows multiplied.
+    /// Returns whether it decodes to the same values as another tensor with its rows multiplied.
     fileprivate func equals(_ other: CompressedTensor, scaledBy scaling: ChannelScaling) -> Bool {
         var (own, wanted) = ([Float](repeating: 0, count: shape.columns), [Float](repeating: 0, count: shape.columns))
         for row in 0..<shape.rows {

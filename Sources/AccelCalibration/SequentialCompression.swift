@@ -2,15 +2,20 @@ public import AccelPrograms
 public import AccelTensors
 public import AccelWeightCompression
 
-/// Compresses weights in the order in which the model reads them: those with method=weighted for their inputs in the
-/// model as it was, then those with method=gptq one after the other, each for the inputs that it gets from those before it
-/// as they are stored.
+/// Compresses weights in the order of execution: first weights with `method=weighted`, with the inputs of the original
+/// model; then weights with `method=gptq` one after the other, each with the inputs that it gets behind the compressed
+/// weights.
 public struct SequentialCompression {
+    /// A compressed weight with the statistics that it was compressed with.
     public struct Result: Sendable {
+        /// The encoding.
         public private(set) var tensor: CompressedTensor
+        /// The error of the encoding against the original weight.
         public let distortion: Distortion
+        /// The activation statistics of the weight.
         public let statistics: ActivationStatistics
 
+        /// Creates a result.
         public init(tensor: CompressedTensor, distortion: Distortion, statistics: ActivationStatistics) {
             (self.tensor, self.distortion, self.statistics) = (tensor, distortion, statistics)
         }
@@ -21,18 +26,20 @@ public struct SequentialCompression {
             tensor = try keep(weight, self)
         }
     }
-    /// About so many positions tell whether importances of columns serve.
+    /// The approximate number of positions for the judgement of importances.
     private static let judgedPositions = 4096
-    /// The outputs' error has to be below this share of that without importances: other samples than these gain less.
+    /// The error of the outputs has to fall below this share of the error without importances, because other data gain
+    /// less than these samples.
     private static let leastGain = 0.9
     private let samples: [CalibrationSamples]
     private let memory: (any StatisticsMemory)?
     private let reading: @Sendable (StoredTensor, _ threads: Int) throws -> StoredTensor
     private let threads: Int
 
+    /// Creates a compression with samples for some parts.
     /// - Parameters:
-    ///   - memory: what is known there is not found by a run.
-    ///   - reading: gives what is compressed in place of a weight, as `Recipe.compressing` has it.
+    ///   - memory: known statistics, which need no run.
+    ///   - reading: returns the tensor to compress for a weight, as in `Recipe.compressing`.
     public init(
         _ samples: [CalibrationSamples], memory: (any StatisticsMemory)? = nil,
         reading: @escaping @Sendable (StoredTensor, _ threads: Int) throws -> StoredTensor = { source, _ in source },
@@ -44,19 +51,20 @@ public struct SequentialCompression {
         self.threads = threads
     }
 
+    /// Compresses all weights with calibration.
     /// - Parameters:
-    ///   - plan: how every weight is to be stored.
-    ///   - stored: the weights that need no statistics, as they are stored.
-    ///   - compress: makes a weight's stored form.
-    ///   - keep: is told each weight's final form, and may return the same one kept elsewhere.
-    /// - Returns: by name, the weights for which the samples told statistics.
+    ///   - plan: the compression plan of all weights.
+    ///   - stored: the encodings of the weights without calibration.
+    ///   - compress: compresses one weight with its statistics.
+    ///   - keep: takes each final encoding, and may return it in other memory, such as a mapped file.
+    /// - Returns: The weights for which there were statistics, by name.
     public func run(
         _ plan: [PlannedWeight], stored: [CompressedTensor],
         compress: (PlannedWeight, ActivationStatistics) throws -> (CompressedTensor, Distortion),
         keep: (PlannedWeight, Result) throws -> CompressedTensor = { $1.tensor }
     ) throws -> [String: Result] {
         var results: [String: Result] = [:]
-        /// Bytes of the statistics in it.
+        /// The bytes of the statistics in `results`.
         var held = 0
         for part in samples {
             let original = try StatisticsWalk(part, memory: memory, threads: threads)
@@ -95,9 +103,9 @@ public struct SequentialCompression {
         return results
     }
 
-    /// Stores all these weights without statistics after all, unless the part's outputs are clearly nearer with them: an
-    /// importance of each column alone says nothing of errors that add up. (It is of so few numbers that the samples
-    /// themselves can judge it; weight by weight they would choose by chance, and other samples would be served worse.)
+    /// Compresses all these weights without calibration after all, unless calibration clearly reduces the error of the
+    /// part's outputs: column importances ignore that errors add up. The judgement is for all weights together; for
+    /// single weights the difference is too small to predict the effect on other data.
     private func chooseWhatServes(
         _ weights: [PlannedWeight], stored: [CompressedTensor], of part: CalibrationSamples,
         in results: inout [String: Result]

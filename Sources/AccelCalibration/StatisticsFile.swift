@@ -2,17 +2,18 @@ public import AccelByteIO
 public import AccelTensors
 public import AccelWeightCompression
 
-/// Statistics of weights' inputs as a safetensors file: `moments.N` (float32, the lower triangle row by row) for each
-/// input, `drift.N` (columns x columns) where there is one, `held.N` and `held-drift.N` (vectors held out x columns); the
-/// metadata say how many columns (`columns.N`) and vectors (`count.N`) it has, and which one a weight reads
+/// Activation statistics in a safetensors file: for each input `moments.N` (float32, the lower triangle row by row),
+/// `drift.N` (columns x columns) if there is a drift, `held.N` and `held-drift.N` (held-out vectors x columns). The
+/// metadata hold the numbers of columns (`columns.N`) and vectors (`count.N`), and the input that each weight reads
 /// (`input of NAME`).
 public enum StatisticsFile {
+    /// Writes statistics by weight name to a new file.
     public static func write(_ statistics: [String: ActivationStatistics], to path: String) throws {
         let (tensors, metadata) = contents(statistics)
         try SafetensorsWriter.write(tensors, to: path, as: .part, metadata: metadata)
     }
 
-    /// What `write` writes, in parts.
+    /// Returns the content of the file that `write` writes, in parts.
     public static func parts(_ statistics: [String: ActivationStatistics]) throws -> [ByteView] {
         let (tensors, metadata) = contents(statistics)
         return try SafetensorsWriter.parts(tensors, metadata: metadata)
@@ -42,13 +43,14 @@ public enum StatisticsFile {
         return (tensors, metadata.sorted { $0.key < $1.key })
     }
 
-    /// By the weight's name.
-    /// - Throws: `FormatError` where the file is not as `write` makes it.
+    /// Reads statistics by weight name.
+    /// - Throws: `FormatError` if the file does not have the layout of `write`.
     public static func read(_ path: String) throws -> [String: ActivationStatistics] {
         try read(try SafetensorsFile(path), path: path)
     }
 
-    /// - Parameter path: what errors call the file.
+    /// Reads statistics from an open file.
+    /// - Parameter path: the file's name in errors.
     public static func read(_ file: SafetensorsFile, path: String) throws -> [String: ActivationStatistics] {
         let reader = Reader(file: file, path: path)
         for tensor in file.tensors where !reader.knows(tensor.name) {
@@ -81,7 +83,7 @@ private struct Reader {
         metadata = Dictionary(file.metadata.map { ($0.key, $0.value) }) { first, _ in first }
     }
 
-    /// Whether a tensor is called as one of an input that there is.
+    /// Returns whether a tensor's name belongs to an input with moments.
     func knows(_ name: String) -> Bool {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, ["moments", "drift", "held", "held-drift"].contains(parts[0]),
@@ -121,7 +123,7 @@ private struct Reader {
             heldOut: HeldOutVectors(vectors: held, drifts: drifts))
     }
 
-    /// The elements of a matrix; none where there is no such tensor.
+    /// Returns the elements of a matrix; empty if the tensor is missing.
     private func lines(_ name: String, columns: Int, count: Int? = nil) throws -> [Float] {
         guard let tensor = file[name] else { return [] }
         let extents = tensor.shape.dimensions

@@ -1,24 +1,26 @@
 public import AccelByteIO
 public import AccelWeightCompression
 
-/// Which statistics of the same model and samples: those of a weight's inputs, with the weights before it as they are
-/// stored.
+/// The identity of statistics for a given model and samples.
 public struct StatisticsPlace: Hashable, Sendable {
     /// The part of the model.
     public let part: String
     /// The first weight that is multiplied with these vectors.
     public let weight: String
-    /// Of all that is stored of the part so far; nil: the model is as it was, whatever the scheme.
+    /// The digest of the part's encodings before this weight; nil if the statistics come from the original model, which
+    /// makes them independent of the schemes.
     public let before: Digest?
 }
 
-/// Keeps statistics from run to run, so that the model need not run again for what is known.
+/// Storage of statistics between runs, so that known statistics need no run of the model.
 public protocol StatisticsMemory {
+    /// Returns stored statistics; nil if there are none.
     func statistics(at place: StatisticsPlace) -> ActivationStatistics?
+    /// Stores statistics.
     func keep(_ statistics: ActivationStatistics, at place: StatisticsPlace) throws
 }
 
-/// What has been stored so far, by what is in it.
+/// The digest of all encodings so far.
 struct StoredSoFar {
     private(set) var digest: Digest
 

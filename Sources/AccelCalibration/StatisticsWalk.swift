@@ -2,13 +2,13 @@ import AccelByteIO
 import AccelPrograms
 import AccelWeightCompression
 
-/// Goes through a part's weights in order, and runs the samples only as far as what is not known asks for.
+/// Visits a part's weights in order, and runs the samples only as far as unknown statistics require.
 final class StatisticsWalk {
     private let run: SampleRun
     private let part: String
     private let original: StatisticsWalk?
     private let memory: (any StatisticsMemory)?
-    /// The weight that the samples have come to; nil: they are at the beginning.
+    /// The weight that the samples have reached; nil at the beginning.
     private var position: Int?
     private var stored: StoredSoFar?
     private var shared: (index: Int, statistics: ActivationStatistics?)?
@@ -16,8 +16,8 @@ final class StatisticsWalk {
     var weights: [String] { run.weights }
 
     /// - Parameters:
-    ///   - tensors: in place of the weights as they were; nil: none.
-    ///   - original: a walk with all weights as they were.
+    ///   - tensors: replacements for original weights; nil for none.
+    ///   - original: a walk with the original weights.
     init(
         _ samples: CalibrationSamples, with tensors: [CompressedTensor]? = nil, besides original: StatisticsWalk? = nil,
         memory: (any StatisticsMemory)?, threads: Int
@@ -33,9 +33,10 @@ final class StatisticsWalk {
         }
     }
 
-    /// - Parameter held: bytes of what is known already.
-    /// - Returns: bytes of what will be known besides.
-    /// - Throws: `RequestError` (unavailable) when what the statistics of some weights take does not fit into memory.
+    /// Checks that the statistics of some weights fit into memory.
+    /// - Parameter held: bytes of statistics that are already in memory.
+    /// - Returns: The bytes of the statistics to be added.
+    /// - Throws: `RequestError` (unavailable) if they do not fit.
     func requireMemory(forStatisticsOf isWanted: (String) -> Bool, besides held: Int) throws -> Int {
         let (kept, passing) = run.statisticsBytes(of: isWanted, besides: original?.run)
         let arenas = [run.arenaBytes, original?.run.arenaBytes ?? 0]

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCPURuntime
 public import AccelPackages
 import AccelPrograms
 import AccelTensors
@@ -64,6 +65,8 @@ extension Conversion {
             let compressed = try model.compressed(keptIn: kept, remembering: memory, digests: digests, emit: emit)
             weights = WeightCounts(kept)
             let graph = try compressed.graph()
+            // A model that has no execution plan could not be run.
+            _ = try graph.planned()
             let contents = PackageContents(graph, of: compressed, from: model, digests: digests)
             try model.finish(digests, memory)
             if output.form != .cached { try model.planFolder?.requireReplaceable() }

@@ -1,29 +1,34 @@
 import AccelByteIO
 public import AccelPackages
 
-/// Requests to a server, done at once by the `curl` program: a HTTP library would make each start of the tool take four
-/// times as long.
+/// HTTP requests through the `curl` program, several at once. Linking a HTTP library would slow every start of the tool
+/// by a factor of four.
 ///
-/// Addresses and authorization must not be seen in the list of processes: they go to the program's standard input.
+/// Addresses and credentials must not appear in the list of processes, so they are passed on standard input.
 public struct CurlTransport: RemoteTransport {
+    /// The time limits of requests.
     public struct Timeouts: Sendable {
-        /// Seconds.
+        /// The limit for connecting, in seconds.
         public var connect = 5
-        /// Seconds in which fewer than 10 kB a second come or go.
+        /// The time in seconds after which a transfer below 10 kB/s is aborted.
         public var slow = 15
-        /// Seconds.
+        /// The limit for a whole transfer, in seconds.
         public var total = 600
 
+        /// Creates the default limits.
         public init() {}
     }
 
+    /// The time limits of each request.
     public var timeouts: Timeouts
 
+    /// Creates a transport.
     public init(timeouts: Timeouts = Timeouts()) { self.timeouts = timeouts }
 
+    /// Runs requests in parallel, and returns their outcomes in order; nil if `curl` cannot be started.
     public func run(_ requests: [RemoteRequest], authorization: String?) -> [RemoteOutcome]? {
         if requests.isEmpty { return [] }
-        // Blocks of 512 bytes. The limit holds for each file, whatever length the server tells.
+        // In blocks of 512 bytes. The limit holds for each file, whatever size the server announces.
         let limit = requests.map { if case .get(_, let limit) = $0.method { limit } else { 0 } }.max() ?? 0
         let answer = try? HelperProcesses.answer(
             of: "/bin/sh", ["-c", "ulimit -f \(limit / 512 + 2); exec curl -q --config -"],
@@ -38,10 +43,10 @@ public struct CurlTransport: RemoteTransport {
         return outcomes
     }
 
-    /// What an exit code of curl's says.
+    /// Returns the outcome for an exit code of `curl`.
     private static func outcome(ofCode code: Int) -> RemoteOutcome {
         switch code {
-        // Cut off; not written, as by `ulimit`; larger than `max-filesize`.
+        // Partial transfer; write error, as by `ulimit`; larger than `max-filesize`.
         case 18, 23, 63: .incomplete
         case 6, 7: .failed("there is no connection to it")
         case 28: .failed("it is too slow")

@@ -2,14 +2,14 @@ import AccelByteIO
 import AccelPlatform
 
 extension HelperProcesses {
-    /// Runs a program to its end, in the terminal's foreground like the tool itself: it may ask for a passphrase there. (In a process
-    /// group of its own, a terminal would stop it as soon as it asks for something.)
+    /// Runs a program to its end in the terminal's foreground, so that it can ask for a passphrase. (In its own process
+    /// group, the terminal would stop it when it reads.)
     /// - Parameters:
-    ///   - path: of the program; `words` are its arguments.
+    ///   - path: the program; `words` are its arguments.
     ///   - environment: variables by name.
-    ///   - streams: the files that are its standard input, output and errors; the last two have to be there.
-    /// - Returns: whether it ended by itself with exit status 0.
-    /// - Throws: `RequestError` when it cannot be started.
+    ///   - streams: files for standard input, output and errors; the last two have to exist.
+    /// - Returns: Whether it exited with status 0.
+    /// - Throws: `RequestError` if it cannot be started.
     public static func run(
         _ path: String, _ words: [String], environment: [String: String],
         streams: (input: String, output: String, errors: String)
@@ -21,20 +21,21 @@ extension HelperProcesses {
             ])
         } _: { number in
             let status = ended(number)
-            // Ctrl-C is for both: let the tool end as interrupted, not for want of what this program was to make.
+            // Ctrl-C goes to both: the tool has time to end as interrupted, instead of failing because the result is
+            // missing.
             if status & 0x7F == SIGINT { usleep(500_000) }
             return status == 0
         }
     }
 
-    /// Runs a program to its end in the background; its errors are dropped.
-    /// - Parameter input: goes to its standard input.
-    /// - Returns: its exit status (128 and the number of a signal that ended it), and its standard output.
-    /// - Throws: `RequestError` when it cannot be started.
+    /// Runs a program to its end in the background; its standard error is discarded.
+    /// - Parameter input: the content of its standard input.
+    /// - Returns: Its exit status (128 plus the signal number if a signal ended it), and its standard output.
+    /// - Throws: `RequestError` if it cannot be started.
     public static func answer(
         of path: String, _ words: [String], input: [UInt8]
     ) throws -> (status: Int, output: [UInt8]) {
-        // A socket, not a pipe: writing to one whose reader is gone can be asked to raise no signal.
+        // A socket instead of a pipe: writes to a socket without a reader can be made not to raise SIGPIPE.
         var (inputs, outputs) = ([Int32](repeating: -1, count: 2), [Int32](repeating: -1, count: 2))
         guard socketpair(AF_UNIX, streamSocket, 0, &inputs) == 0 else {
             throw RequestError("cannot run \(path): \(systemMessage())", status: .unavailable)
@@ -44,7 +45,7 @@ extension HelperProcesses {
             throw RequestError("cannot run \(path): \(systemMessage())", status: .unavailable)
         }
         let output = (parent: FileDescriptor(outputs[0]), child: FileDescriptor(outputs[1]))
-        // Another program that is started at the same time must not keep them open.
+        // Programs that are started at the same time must not inherit them.
         for number in inputs + outputs { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
         return try running {
             let command = SpawnedCommand(
@@ -70,7 +71,7 @@ extension HelperProcesses {
         #endif
     }
 
-    /// Writes all of it, or as much as is read.
+    /// Writes all bytes, or as many as the reader accepts.
     private static func send(_ bytes: [UInt8], to descriptor: Int32) {
         #if canImport(Darwin)
             var on: Int32 = 1
@@ -91,7 +92,7 @@ extension HelperProcesses {
     }
 
     /// Waits for the end of a process.
-    /// - Returns: its status as `waitpid` has it; that of a process ended by SIGKILL where there is none to wait for.
+    /// - Returns: Its status as from `waitpid`; that of a killed process if there is no such child.
     private static func ended(_ number: Int32) -> Int32 {
         var status: Int32 = 0
         while waitpid(number, &status, 0) < 0 {

@@ -1,18 +1,18 @@
 import AccelByteIO
 import AccelPlatform
 
-/// Programs that the tool has started and waits for: they end with it when it is interrupted.
+/// Child processes of the tool, which end with it when it is interrupted.
 public enum HelperProcesses {
     private static let numbers = Locked<Set<Int32>>([])
 
     /// Starts a program and waits for it.
     /// - Parameters:
-    ///   - start: returns the number of the process.
-    ///   - wait: returns when it has ended.
+    ///   - start: returns the process identifier.
+    ///   - wait: returns when the process has ended.
     public static func running<Result>(
         _ start: () throws -> Int32, _ wait: (Int32) throws -> Result
     ) rethrows -> Result {
-        // There is no moment at which it runs and is not known.
+        // Under the lock, so that no running process is unknown.
         let number = try numbers.withLock { numbers in
             let number = try start()
             numbers.insert(number)
@@ -22,11 +22,11 @@ public enum HelperProcesses {
         return try wait(number)
     }
 
-    /// Ends all of them with all that they have started, and starts no others while `body` runs.
+    /// Ends all child processes with their descendants, and starts no new ones while `body` runs.
     public static func endingAll<Result>(_ body: () -> Result) -> Result {
         numbers.withLock { numbers in
             let all = numbers.flatMap { [$0] + descendants(of: $0) }
-            // One that asks for a passphrase gets the time to make the terminal show again what is typed.
+            // A program that asks for a passphrase gets time to restore the terminal's echo.
             all.forEach { kill($0, SIGTERM) }
             for _ in 0..<30 where numbers.contains(where: { kill($0, 0) == 0 }) { usleep(10_000) }
             all.forEach { kill($0, SIGKILL) }
@@ -34,7 +34,7 @@ public enum HelperProcesses {
         }
     }
 
-    /// What a process has started, and what that has; as far as the system tells.
+    /// Returns all descendants of a process, as far as the system reports them.
     private static func descendants(of number: Int32) -> [Int32] {
         var children = [Int32](repeating: 0, count: 64)
         #if canImport(Darwin)

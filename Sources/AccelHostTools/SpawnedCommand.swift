@@ -1,11 +1,11 @@
 import AccelByteIO
 import AccelPlatform
 
-/// A program to be started, with its arguments.
+/// A program to start, with its arguments.
 struct SpawnedCommand {
-    /// What a standard stream of the program is.
+    /// The file of a standard stream.
     enum Stream {
-        /// A file, opened with these flags.
+        /// A file that is opened with these flags.
         case file(String, Int32)
         /// An open file of this process.
         case descriptor(Int32)
@@ -13,15 +13,15 @@ struct SpawnedCommand {
 
     var path: String
     var words: [String]
-    /// By name.
+    /// Variables by name.
     var environment: [String: String]
-    /// A terminal's signals do not reach it then, and it cannot read from the terminal.
+    /// The program gets its own process group: terminal signals do not reach it, and it cannot read from the terminal.
     var hasGroupOfItsOwn = false
 
-    /// Starts it.
+    /// Starts the program.
     /// - Parameter streams: its standard input, output and errors.
-    /// - Returns: the number of the process.
-    /// - Throws: `RequestError` when it cannot be started.
+    /// - Returns: The process identifier.
+    /// - Throws: `RequestError` if it cannot be started.
     func start(_ streams: [Stream]) throws(RequestError) -> Int32 {
         #if canImport(Darwin)
             var (actions, attributes): (posix_spawn_file_actions_t?, posix_spawnattr_t?) = (nil, nil)
@@ -41,7 +41,7 @@ struct SpawnedCommand {
             case .descriptor(let open): posix_spawn_file_actions_adddup2(&actions, open, Int32(number))
             }
         }
-        // What the tool ignores, since it handles it in its own way, ends a program that knows nothing of that.
+        // Signals that the tool ignores, because it handles them itself, get their default action in the program.
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)

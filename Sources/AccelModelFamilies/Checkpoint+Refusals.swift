@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelTensors
 
 extension Checkpoint {
-    /// Files beside the weights by which other tools know that these are not the whole model.
+    /// Files beside the weights that show that the weights alone are not the model.
     private static let sideFiles = [
         ("hf_quant_config.json", "says that ModelOpt has quantized the weights"),
         ("quantize_config.json", "says that GPTQ has quantized the weights"),
@@ -10,12 +10,13 @@ extension Checkpoint {
         ("quanto_qmap.json", "says that quanto has quantized the weights"),
         ("adapter_config.json", "says that an adapter (LoRA or its kin) belongs to the model"),
     ]
-    /// Fields of config.json that say so.
+    /// Fields of config.json that show that the weights are quantized.
     private static let fields: Set<String> = ["quantization_config", "compression_config", "quantization"]
 
-    /// - Throws: `RequestError` (unavailable) for a checkpoint that says of itself that it is quantized, or that an adapter
-    ///   belongs to it.
-    func refuseWhatWeightsDoNotSay() throws {
+    /// Refuses checkpoints whose weights alone are not the model.
+    /// - Throws: `RequestError` (unavailable) for a checkpoint that is marked as quantized, or that comes with an
+    ///   adapter.
+    func refuseIncompleteWeights() throws {
         if let path = configuration.value.flatMap({ Self.quantization(in: $0) }) {
             try configuration.refuse([(path, true, "a checkpoint that is quantized already")])
         }
@@ -26,7 +27,8 @@ extension Checkpoint {
         }
     }
 
-    /// - Throws: `RequestError` (unavailable) for a sentence encoder, where the family builds the transformer alone.
+    /// Refuses sentence encoders in families that build the transformer only.
+    /// - Throws: `RequestError` (unavailable).
     func refuseModules() throws {
         guard let document = try document("modules.json") else { return }
         let types = try document.array().map { module in
@@ -39,7 +41,8 @@ extension Checkpoint {
             status: .unavailable)
     }
 
-    /// - Throws: `RequestError` for a field that counts as if it were not there, although the family asks for it.
+    /// Refuses ignored fields that the family reads.
+    /// - Throws: `RequestError` naming the field.
     func refuseIgnoredFieldsThatAreRead() throws {
         let read = configuration.pathsRead
         guard let field = ignoredFields.first(where: read.contains) else { return }
@@ -48,7 +51,7 @@ extension Checkpoint {
                 + "to give it another value, name another file by --config")
     }
 
-    /// What is odd about the weights, in sentences.
+    /// Returns sentences about unusual properties of the weights.
     /// - Parameter used: the names of the tensors that a program reads.
     func remarksOnWeights(_ used: Set<String>) -> [String] {
         let plain = tensors.filter { used.contains($0.name) && [.float8e4m3, .float8e5m2].contains($0.elementType) }
@@ -60,7 +63,7 @@ extension Checkpoint {
         ]
     }
 
-    /// The path of the first such field, in the configuration or in one of a model within.
+    /// Returns the path of the first quantization field, also in nested configurations.
     private static func quantization(in document: JSON) -> String? {
         guard case .object(let members) = document else { return nil }
         for member in members where member.value != .null {

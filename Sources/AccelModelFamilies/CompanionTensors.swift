@@ -1,21 +1,22 @@
-/// Tensors without which another tensor of the checkpoint does not mean what its numbers say: scales and zero points of
-/// quantized weights, adapters, masks. Nothing here reads them, so a checkpoint that has one is refused by its kind's name.
+/// Tensors that change the meaning of another tensor: scales and zero points of quantized weights, adapters, masks. No
+/// family reads them, so a checkpoint that has one is refused, with the kind of tensor in the error.
 package enum CompanionTensors {
-    /// A way to store weights, and how its companions are recognised by name.
+    /// A kind of such tensors, with the names by which it is recognised.
     package struct Kind: Sendable {
-        /// e.g. "GPTQ or AWQ weights"
+        /// The name of the kind in errors, such as "GPTQ or AWQ weights".
         package let name: String
-        /// What stands behind a module's name, e.g. `.qzeros` in `layers.0.q_proj.qzeros`, or behind a weight's (`_blocks`).
+        /// Suffixes of a module's name, such as `.qzeros` in `layers.0.q_proj.qzeros`, or of a weight's name, such as
+        /// `_blocks`.
         var endings: [String] = []
-        /// The beginning of a part of the name, behind the module's, e.g. `lora_` in `q_proj.lora_A.weight`.
+        /// Beginnings of a name component after the module's name, such as `lora_` in `q_proj.lora_A.weight`.
         var parts: [String] = []
-        /// What to do instead.
+        /// What the user can do instead.
         package let advice: String
     }
 
     private static let original = "convert the checkpoint that was quantized, or dequantize this one first"
 
-    /// The first whose ending or part fits a name counts: those that are more particular come first.
+    /// All kinds. The first kind that matches a name counts, so more specific kinds come first.
     package static let kinds: [Kind] = [
         Kind(
             name: "weights with an adapter beside them (LoRA and its kin)",
@@ -63,7 +64,7 @@ package enum CompanionTensors {
             advice: "remove it in torch first, which leaves the plain weight (prune.remove, remove_spectral_norm)"),
     ]
 
-    /// The kind that a name is of, and the module or weight that it belongs to; nil for other names.
+    /// Returns the kind that a name belongs to, and its module or weight; nil for other names.
     package static func match(_ name: String) -> (kind: Kind, owner: String)? {
         for kind in kinds {
             if let ending = kind.endings.first(where: name.hasSuffix) {
@@ -77,7 +78,7 @@ package enum CompanionTensors {
         return nil
     }
 
-    /// Every kind of companion that the tensor `weight` may have.
+    /// Returns the names of all tensors of these kinds that a weight could have.
     package static func names(for weight: String) -> [(kind: Kind, name: String)] {
         let module = weight.hasSuffix(".weight") ? String(weight.dropLast(".weight".count)) : weight
         return kinds.flatMap { kind in

@@ -1,7 +1,8 @@
 public import AccelByteIO
 
-/// The registry of model families. A new family is a file in `Families/` and a line here.
+/// The registry of model families. A new family is one file in `Families/` and one line here.
 public enum Families {
+    /// Every family.
     public static let all: [any ModelFamily.Type] = [
         Bert.self,
         CLIP.self,
@@ -29,8 +30,9 @@ public enum Families {
         Whisper.self,
     ]
 
-    /// The family of a model by the `model_type` of its config.json, or by its fields where it has none.
-    /// - Throws: `FormatError` without a `model_type` that no family recognizes; `RequestError` (unavailable) for one that no family reads.
+    /// Returns the family of a model by the `model_type` in config.json, or by other fields if that is missing.
+    /// - Throws: `FormatError` if `model_type` is missing and no family recognises the fields; `RequestError`
+    ///   (unavailable) for an unsupported `model_type`, and for a missing file.
     public static func matching(_ configuration: JSONField) throws -> any ModelFamily {
         guard configuration.exists else {
             throw RequestError(

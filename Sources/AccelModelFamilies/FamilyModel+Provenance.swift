@@ -1,16 +1,15 @@
 import AccelPrograms
 
-/// What packages record of where a model's programs come from.
+/// The provenance of a model's programs, as packages record it.
 extension ModelFamily {
-    /// e.g. `bert`
+    /// The name of the family: its first model type, such as `bert`.
     public static var name: String { modelTypes.first ?? "" }
-    /// e.g. `bert 1`, for keys.
+    /// The name with the version, such as `bert 1`, for cache keys.
     public static var versionedName: String { "\(name) \(version)" }
 }
 
 extension FamilyModel {
-    /// The parts that a package of this model says were asked for: empty where they are those that the family builds
-    /// without being asked.
+    /// Returns the parts that a package records as requested: empty if they are the default parts.
     public func recordedParts(of family: any ModelFamily) -> [String] {
         let names = programs.map(\.name)
         return Set(names) == Set(family.defaultParts) ? [] : names

@@ -1,7 +1,7 @@
 import AccelByteIO
 import AccelPrograms
 
-/// The elementwise functions by the names that configurations give them.
+/// Elementwise functions by their names in configurations.
 enum HiddenActivation {
     static let named: [String: any Operator] = [
         "gelu": Gelu(.erf), "gelu_python": Gelu(.erf),
@@ -12,7 +12,8 @@ enum HiddenActivation {
         "sigmoid": Sigmoid(),
     ]
 
-    /// - Throws: `RequestError` (unavailable) naming a function that is not known.
+    /// Reads the name of a function.
+    /// - Throws: `RequestError` (unavailable) for an unsupported function.
     static func read(_ field: JSONField, default other: String) throws -> any Operator {
         let name = field.exists ? try field.string() : other
         guard let operation = named[name] else {
@@ -25,7 +26,7 @@ enum HiddenActivation {
 }
 
 extension Operator {
-    /// Whether it computes the same by name and attributes.
+    /// Returns whether name and attributes are equal.
     func isSame(as other: any Operator) -> Bool {
         Self.name == type(of: other).name && attributes == other.attributes
     }

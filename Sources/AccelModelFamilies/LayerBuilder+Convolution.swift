@@ -2,13 +2,13 @@ import AccelPrograms
 import AccelTensors
 
 extension LayerBuilder {
-    /// `NAME.weight`, plain or weight-normed.
+    /// Returns the weight `NAME.weight`, plain or weight-normed.
     mutating func normedWeight(_ name: String, _ shape: Shape) throws -> Value {
         builder.constant(try names.takeNormed(name, shape), isWeight: true)
     }
 
-    /// A convolution over time: `NAME.weight` [outputs, inputs / groups, kernel], plain or weight-normed, and `NAME.bias`
-    /// [outputs] where it `hasBias`.
+    /// Applies a convolution over time with `NAME.weight` [outputs, inputs / groups, kernel], plain or weight-normed,
+    /// and `NAME.bias` [outputs] if it `hasBias`.
     mutating func conv(
         _ name: String, _ x: Value, from inputs: Int, to outputs: Int, kernel: Int, _ window: Window = Window(),
         groups: Int = 1, hasBias: Bool = true
@@ -18,8 +18,8 @@ extension LayerBuilder {
         return try builder.in(name) { try $0.apply(Conv(window, groups: groups), operands) }
     }
 
-    /// A transposed convolution over time: `NAME.weight` [inputs, outputs / groups, kernel], plain or weight-normed, and
-    /// `NAME.bias` [outputs].
+    /// Applies a transposed convolution over time with `NAME.weight` [inputs, outputs / groups, kernel], plain or
+    /// weight-normed, and `NAME.bias` [outputs].
     mutating func convTranspose(
         _ name: String, _ x: Value, from inputs: Int, to outputs: Int, kernel: Int, _ window: Window,
         outputPadding: Int = 0, groups: Int = 1
@@ -30,6 +30,6 @@ extension LayerBuilder {
         return try builder.in(name) { try $0.apply(operation, [x, weight, bias]) }
     }
 
-    /// The axes of one example of a batch the other way around: [batch, channels, time] to [batch, time, channels] and back.
-    mutating func turned(_ x: Value) throws -> Value { try apply(Transpose([0, 2, 1]), x) }
+    /// Swaps the last two axes: [batch, channels, time] to [batch, time, channels] and back.
+    mutating func transposed(_ x: Value) throws -> Value { try apply(Transpose([0, 2, 1]), x) }
 }

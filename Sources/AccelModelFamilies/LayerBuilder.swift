@@ -15,7 +15,7 @@ struct LayerBuilder {
         builder.constant(try names.take(name, shape), isWeight: true)
     }
 
-    /// `NAME.weight` [outputs, inputs] and, where it is biased, `NAME.bias` [outputs].
+    /// Applies a linear layer with `NAME.weight` [outputs, inputs] and, if it is biased, `NAME.bias` [outputs].
     mutating func linear(
         _ name: String, _ x: Value, from inputs: Int, to outputs: Int, isBiased: Bool = true
     ) throws -> Value {
@@ -24,7 +24,7 @@ struct LayerBuilder {
         return try builder.in(name) { try $0.apply(Linear(), operands) }
     }
 
-    /// The same of a layer whose weight is stored the other way round: `NAME.weight` [inputs, outputs] and `NAME.bias` [outputs].
+    /// Applies a linear layer with a transposed weight: `NAME.weight` [inputs, outputs] and `NAME.bias` [outputs].
     mutating func linear(transposed name: String, _ x: Value, from inputs: Int, to outputs: Int) throws -> Value {
         let stored = try names.take("\(name).weight", [inputs, outputs])
         let kernel = builder.constant(names.transposed(stored), isWeight: true)
@@ -32,14 +32,14 @@ struct LayerBuilder {
         return try builder.in(name) { try $0.apply(Linear(), [x, kernel, bias]) }
     }
 
-    /// `NAME.weight` [width] and `NAME.bias` [width].
+    /// Applies a layer norm with `NAME.weight` [width] and `NAME.bias` [width].
     mutating func layerNorm(_ name: String, _ x: Value, width: Int, epsilon: Double) throws -> Value {
         let weight = try weight("\(name).weight", [width])
         let bias = try self.weight("\(name).bias", [width])
         return try builder.in(name) { try $0.apply(LayerNorm(epsilon: epsilon), [x, weight, bias]) }
     }
 
-    /// Runs `body` with `name` as one more part of the labels of what it applies.
+    /// Runs `body` with `name` appended to the labels of the nodes that it adds.
     mutating func `in`<Result>(_ name: String, _ body: (inout LayerBuilder) throws -> Result) rethrows -> Result {
         try builder.in(name) { inner in
             var copy = LayerBuilder(builder: inner, names: names)

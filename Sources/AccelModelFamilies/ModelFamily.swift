@@ -2,65 +2,69 @@ public import AccelByteIO
 public import AccelPrograms
 public import AccelTensors
 
-/// A family of models: how its configuration and tensor names become programs. One file in `Families/`, one line in
-/// `Families.swift`.
+/// A model family: builds programs from the configuration and the tensor names of a checkpoint. A new family is one
+/// file in `Families/` and one line in `Families.swift`.
 public protocol ModelFamily: Sendable {
-    /// The `model_type` values of config.json that it reads.
+    /// The supported `model_type` values of config.json.
     static var modelTypes: [String] { get }
-    /// The classes of the original framework that it builds, e.g. `BertForMaskedLM`.
+    /// The supported model classes of transformers or the original framework, such as `BertForMaskedLM`.
     static var architectures: [String] { get }
+    /// Creates the family, which has no state.
     init()
-    /// Goes up when the family builds another program of some model.
+    /// Increases when the family builds another program for any model.
     static var version: Int { get }
-    /// Whether a configuration without a `model_type` is one of this family's.
+    /// Returns whether a configuration without a `model_type` belongs to this family.
     static func recognizes(_ configuration: JSONField) -> Bool
-    /// The programs that a model consists of, e.g. `encoder`, `decoder`.
+    /// The parts of a model, such as `encoder` and `decoder`; each is one program.
     var parts: [String] { get }
-    /// Those of `parts` that are built when none is asked for.
+    /// The parts to build if a request names none.
     var defaultParts: [String] { get }
-    /// Fields of config.json that change nothing that it builds, besides `[InertFields].common`. A field that it neither
-    /// reads nor lists is refused.
+    /// Fields of config.json without effect on the programs, in addition to `[InertFields].common`. A field that the
+    /// family neither reads nor lists is refused.
     static var inertFields: [InertFields] { get }
-    /// The objects in config.json that are configurations of their own, to which `[InertFields].common` applies too.
+    /// Objects in config.json that are configurations themselves, to which `[InertFields].common` applies too.
     static var nestedConfigurations: [String] { get }
-    /// Whether it builds the modules that modules.json lists after the transformer. Others refuse a model that has such.
+    /// The family builds the modules that modules.json lists after the transformer. Other families refuse such models.
     static var buildsSentencePooling: Bool { get }
-    /// Builds one program for each of `parts`, with a role for each program and each of its ports. It asks for every
-    /// field that one of the family's parts or classes reads,
-    /// whichever of them it builds.
-    /// - Throws: `FormatError` for a configuration or tensor that does not fit, `RequestError` for what the family does
-    ///   not support.
+    /// Builds one program for each of `parts`, with a role for each program and each of its ports. It has to read every
+    /// field that any of the family's parts or classes reads, whichever of them it builds.
+    /// - Throws: `FormatError` for a configuration or tensor that does not fit; `RequestError` for unsupported models.
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program]
 }
 
-/// A checkpoint as programs.
+/// The programs of a checkpoint, with an account of its tensors.
 public struct FamilyModel: Sendable {
     /// A tensor of the checkpoint that no program reads.
     public struct UnusedTensor: Equatable, Sendable {
+        /// The name in the checkpoint.
         public let name: String
+        /// Why no program reads it.
         public let reason: String
-        /// Whether the user said to leave it out.
+        /// The user asked to ignore it.
         public var isAskedFor = false
     }
-    /// A tensor that the configuration asks for, and that the checkpoint does not have, or not in this shape.
+    /// A tensor that the configuration requires, but that the checkpoint lacks or has in another shape.
     public struct MissingTensor: Equatable, Sendable {
+        /// The name that the architecture gives it.
         public let name: String
+        /// The required shape.
         public let shape: Shape
+        /// The problem, in the words of the error.
         public let reason: String
     }
-    /// One a part, in the order of the family's parts; links lead to each other only.
+    /// The programs, one per part in the order of the family's parts. Links refer to these programs only.
     public let programs: [Program]
-    /// Sorted by name.
+    /// The tensors that no program reads, sorted by name.
     public let unused: [UnusedTensor]
-    /// The patterns of tensors to leave out that fit one of `unused`.
+    /// The patterns of ignored tensors that match one of `unused`.
     public let ignoredTensors: [String]
-    /// The names of the tensors of the checkpoint that a program reads, as they are or computed with others.
+    /// The names of all tensors that a program reads, directly or after a computation.
     public let used: Set<String>
-    /// How the tensors that are read are found in the programs' constants, where these are others.
+    /// The relation of checkpoint tensors to constants of other names or shapes.
     public let origins: TensorOrigins
-    /// In the order of the architecture. Not empty only where zeros were to stand in for missing tensors.
+    /// The missing tensors in the order of the architecture. Empty unless the caller asked for zeros in their place.
     public let missing: [MissingTensor]
-    /// What a user should know of how the checkpoint was read, in sentences.
+    /// Sentences for the user about how the checkpoint was read.
     public let remarks: [String]
 }
 
@@ -72,20 +76,21 @@ extension ModelFamily {
     public static var nestedConfigurations: [String] { [] }
     public static var buildsSentencePooling: Bool { false }
 
-    /// All fields that change nothing.
+    /// All fields without effect, including those of nested configurations.
     static var listedFields: [InertFields] {
         inertFields + .common + nestedConfigurations.flatMap([InertFields].common.under)
     }
 
+    /// Builds the programs of a checkpoint.
     /// - Parameters:
-    ///   - parts: what to build; empty for the default ones.
-    ///   - ignoredTensors: patterns of tensors that may stay out of every program, whatever they are.
-    ///   - allowsIdlePatterns: a pattern that fits no tensor left out is no error.
-    ///   - standsInForMissing: zeros take the place of a tensor that is missing or of another shape, and it is listed, as
-    ///     are tensors that must not stay out.
-    /// - Throws: `RequestError` for a part that the family does not have, for a checkpoint that is quantized already, for a
-    ///   tensor that no program reads and that the family does not explain, and for a pattern that fits no tensor left out;
-    ///   `FormatError`.
+    ///   - parts: the parts to build; empty for the default parts.
+    ///   - ignoredTensors: patterns of tensors that need not be read by any program.
+    ///   - allowsIdlePatterns: a pattern without an unused tensor is not an error.
+    ///   - standsInForMissing: zeros replace a tensor that is missing or has another shape, and `missing` lists it.
+    ///     Tensors that must be read by a program are listed, too, instead of being refused.
+    /// - Throws: `RequestError` for a part that the family does not have, for a quantized checkpoint, for a tensor that
+    ///   no program reads without a known reason, and for a pattern without an unused tensor; `FormatError` for a
+    ///   configuration or tensor that does not fit.
     public func model(
         for checkpoint: Checkpoint, parts: [String] = [], ignoredTensors: [String] = [],
         allowsIdlePatterns: Bool = false, standsInForMissing: Bool = false
@@ -93,7 +98,7 @@ extension ModelFamily {
         for part in parts where !self.parts.contains(part) {
             throw RequestError("there is no part \"\(part)\" (the model has: \(self.parts.joined(separator: ", ")))")
         }
-        try checkpoint.refuseWhatWeightsDoNotSay()
+        try checkpoint.refuseIncompleteWeights()
         if !Self.buildsSentencePooling { try checkpoint.refuseModules() }
         let checkpoint = checkpoint.recording()
         var names = TensorNames(checkpoint)

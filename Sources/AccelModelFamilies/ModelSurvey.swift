@@ -2,38 +2,50 @@ import AccelByteIO
 public import AccelPrograms
 public import AccelTensors
 
-/// What a checkpoint is to its family, without converting it: parts, sizes, work, and which tensors do not fit.
+/// An overview of a checkpoint without a conversion: parts, sizes, work, and tensors that do not fit.
 public struct ModelSurvey: Sendable {
-    /// The work of a part with numbers for all of its dimensions.
+    /// The work of a part for one choice of its dimensions.
     public struct Work: Sendable {
+        /// The numbers of the free dimensions.
         public let bindings: ShapeBindings
+        /// The number of multiply-adds of one run.
         public let multiplyAdds: Int
-        /// What the numbers decide beyond shapes.
+        /// Effects of the numbers beyond shapes.
         public let remarks: [String]
     }
+    /// One part of the model.
     public struct Part: Sendable {
+        /// The program with free dimensions.
         public let program: Program
-        /// It is built when no part is asked for.
+        /// The part is built if a request names no parts.
         public let isDefault: Bool
+        /// The weights that the part reads.
         public let parameters: Parameters
+        /// The work for each choice of dimensions.
         public let work: [Work]
     }
-    /// Weights, as the checkpoint stores them.
+    /// The size of weights in the checkpoint's encoding.
     public struct Parameters: Sendable {
+        /// The number of elements.
         public var count = 0
+        /// The size in bytes.
         public var bytes = 0
     }
+    /// All parts that the family can build.
     public let parts: [Part]
-    /// Of all parts, those that they share counted once.
+    /// The weights of all parts; shared ones count once.
     public let parameters: Parameters
+    /// The tensors that no part reads.
     public let unused: [FamilyModel.UnusedTensor]
+    /// The tensors that the configuration requires, but that are missing or have another shape.
     public let missing: [FamilyModel.MissingTensor]
-    /// What a user should know of how the checkpoint was read, in sentences.
+    /// Sentences for the user about how the checkpoint was read.
     public let remarks: [String]
 
-    /// - Parameter shapes: numbers for free dimensions; the others take each of their usual numbers.
-    /// - Throws: `FormatError` for a configuration that does not fit, `RequestError` for what the family does not support
-    ///   or a dimension that no part has, `ShapeError` for numbers that an operator cannot have.
+    /// Surveys a checkpoint.
+    /// - Parameter shapes: numbers for free dimensions; other dimensions take each of their usual numbers.
+    /// - Throws: `FormatError` for a configuration that does not fit; `RequestError` for unsupported models, and for a
+    ///   dimension that no part has; `ShapeError` for numbers that an operator does not support.
     public init(of checkpoint: Checkpoint, by family: any ModelFamily, shapes: [ShapeBindings] = []) throws {
         let model = try family.model(for: checkpoint, parts: family.parts, standsInForMissing: true)
         try model.programs.requireKnown(shapes)
@@ -64,7 +76,7 @@ extension ModelSurvey.Parameters {
 }
 
 extension Program {
-    /// Numbers for all dimensions: the ones given, and every usual one for the others.
+    /// Returns numbers for all dimensions: those given, and each usual number of the others.
     fileprivate func choices(_ shapes: [ShapeBindings]) -> [ShapeBindings] {
         let names = Set(dimensions.map(\.name))
         let given = shapes.map { $0.numbers.filter { names.contains($0.key) } }.filter { !$0.isEmpty }

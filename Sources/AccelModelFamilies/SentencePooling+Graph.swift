@@ -3,9 +3,10 @@ import AccelPrograms
 import AccelTensors
 
 extension SentencePooling {
+    /// Computes the sentence embedding.
     /// - Parameter hidden: F32[batch, sequence, width]
     /// - Parameter mask: I64[batch, sequence]
-    /// - Parameter positions: the largest sequence.
+    /// - Parameter positions: the longest sequence.
     /// - Returns: F32[batch, width times the number of modes]
     func apply(to hidden: Value, mask: Value, positions: Int, in layers: inout LayerBuilder) throws -> Value {
         try layers.in("sentence") { layers in
@@ -17,19 +18,19 @@ extension SentencePooling {
     }
 }
 
-/// The hidden states of a batch of sentences, and which of them count.
+/// The hidden states of a batch of sentences, with the weight of each token.
 private struct PooledTokens {
     let hidden: Value
     let positions: Int
     /// F32[sequence, 1]: 0, 1, 2, ...
-    let places: Value
+    let indices: Value
     /// F32[batch, sequence, 1]
     let weights: Value
 
     init(hidden: Value, mask: Value, positions: Int, in layers: inout LayerBuilder) throws {
         (self.hidden, self.positions) = (hidden, positions)
         let table = HostTensor((0..<positions).map(Float.init), [positions, 1])
-        places = try layers.apply(
+        indices = try layers.apply(
             Slice(begin: [0, 0], sizes: ["sequence", 1]), layers.builder.literal(table, name: "positions"))
         let numbers = try layers.apply(Cast(to: .float32), mask)
         weights = try layers.apply(Reshape(to: ["batch", "sequence", 1]), numbers)
@@ -43,12 +44,12 @@ private struct PooledTokens {
         case .meanSqrtLength:
             return try mean(weights, in: &layers) { try $0.apply(Sqrt(), $1) }
         case .weightedMean:
-            // Weights 1, 2, 3, ... from the first token that counts.
+            // Weights 1, 2, 3, ... starting at the first token that is not padding.
             let first = try layers.apply(
-                Select(), try extreme(last: false, in: &layers), places, layers.builder.literal(0))
+                Select(), try extreme(last: false, in: &layers), indices, layers.builder.literal(0))
             let begin = try layers.apply(Reduce(.sum, axes: [1]), first)
             let rank = try layers.apply(
-                Add(), try layers.apply(Subtract(), places, begin), layers.builder.literal(1))
+                Add(), try layers.apply(Subtract(), indices, begin), layers.builder.literal(1))
             return try mean(try layers.apply(Multiply(), weights, rank), in: &layers) { $1 }
         case .max:
             let counts = try layers.apply(Cast(to: .bool), weights)
@@ -67,7 +68,7 @@ private struct PooledTokens {
         }
     }
 
-    /// The sum of hidden states by `weights`, over a function of the weights' sum.
+    /// Returns the sum of hidden states by `weights`, divided by a function of the weights' sum.
     private func mean(
         _ weights: Value, in layers: inout LayerBuilder, _ denominator: (inout LayerBuilder, Value) throws -> Value
     ) throws -> Value {
@@ -77,12 +78,13 @@ private struct PooledTokens {
         return try layers.apply(Divide(), total, try denominator(&layers, count))
     }
 
-    /// BOOL[batch, sequence, 1]: true for the first (or last) token that counts; the first where none does.
+    /// Returns BOOL[batch, sequence, 1]: true for the first (or last) token that is not padding; for the first token if
+    /// all are.
     private func extreme(last: Bool, in layers: inout LayerBuilder) throws -> Value {
         let counts = try layers.apply(Cast(to: .float32), try layers.apply(Cast(to: .bool), weights))
         let order = try layers.apply(
-            Multiply(), places, layers.builder.literal(last ? 1 : -1))
-        // Tokens that count score above all that do not; no two score alike.
+            Multiply(), indices, layers.builder.literal(last ? 1 : -1))
+        // Tokens score above all padding, and no two scores are equal.
         let score = try layers.apply(
             Add(), try layers.apply(Multiply(), counts, layers.builder.literal(Float(2 * positions))), order)
         return try layers.apply(Compare(.equal), score, try layers.apply(Reduce(.max, axes: [1]), score))

@@ -2,8 +2,8 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// How a sentence encoder makes one vector of the last hidden states: the modules that modules.json lists after the
-/// transformer.
+/// The pooling of a sentence encoder: the modules that modules.json lists after the transformer make one vector of the
+/// last hidden states.
 struct SentencePooling {
     enum Mode: String, CaseIterable {
         case cls, max, mean
@@ -11,7 +11,7 @@ struct SentencePooling {
         case weightedMean = "weightedmean"
         case lastToken = "lasttoken"
 
-        /// The flag that stands for it in older files.
+        /// The flag that selects it in older files.
         var flag: String {
             switch self {
             case .cls: "pooling_mode_cls_token"
@@ -23,13 +23,13 @@ struct SentencePooling {
             }
         }
     }
-    /// Side by side in the result.
+    /// The pooling modes; their results are concatenated.
     var modes: [Mode]
     var normalises: Bool
-    /// The width of the hidden states that the file promises.
+    /// The width of the hidden states according to the file.
     var width: (number: Int, field: JSONField)?
 
-    /// What is customary where nothing says otherwise: the mean over the tokens seen, of length 1.
+    /// The default: the mean over tokens, normalised to length 1.
     static let mean = SentencePooling(modes: [.mean], normalises: true, width: nil)
 
     private init(modes: [Mode], normalises: Bool, width: (number: Int, field: JSONField)?) {
@@ -38,8 +38,8 @@ struct SentencePooling {
         self.width = width
     }
 
-    /// Reads modules.json and what it refers to; nil when the checkpoint has none.
-    /// - Throws: `FormatError`; `RequestError` (unavailable) for a module that is not supported.
+    /// Reads modules.json and the files that it refers to; nil if the checkpoint has none.
+    /// - Throws: `FormatError`; `RequestError` (unavailable) for an unsupported module.
     init?(of checkpoint: Checkpoint) throws {
         guard let document = try checkpoint.document("modules.json")?.recording() else { return nil }
         var modes: [Mode]?
@@ -49,7 +49,7 @@ struct SentencePooling {
             let type = try module["type"].string().split(separator: ".").last.map(String.init) ?? ""
             switch (type, modes) {
             case ("Transformer", nil) where index == 0:
-                // Its configuration and weights are those that were read: the model folder's.
+                // The transformer that was read is the one in the model folder.
                 guard try !module["path"].exists || [".", ""].contains(module["path"].string()) else {
                     throw RequestError(
                         "\(document.file), field \(module["path"].path): a transformer in a folder of its own is not "
@@ -68,7 +68,7 @@ struct SentencePooling {
                 try config.refuseUnread([]) { "if it does not, remove it or pass --ignore-config \(path):\($0)" }
             case ("Normalize", .some):
                 normalises = true
-                // It says nothing that counts here, and is passed through.
+                // The file has no effect, but its digest is recorded as part of the source.
                 if module["path"].exists { _ = try checkpoint.document("\(try module["path"].string())/config.json") }
             default:
                 throw RequestError(

@@ -1,23 +1,24 @@
 public import AccelTensors
 
-/// How the tensors of a checkpoint that were taken are found in the constants of programs, where these are not the same.
+/// The relation of a checkpoint's tensors to the constants of programs, for all tensors that differ from their
+/// constants.
 public struct TensorOrigins: Sendable {
-    /// How a constant was made, by its name.
+    /// The derivations of computed constants, by name.
     public internal(set) var derivations: [String: Derivation] = [:]
-    /// By the name of a constant, other tensors of the checkpoint that are equal to it, sorted.
+    /// For each constant, the names of other checkpoint tensors with equal content, sorted.
     public internal(set) var copies: [String: [String]] = [:]
-    /// Small tensors of which tables were computed, sorted by name.
+    /// Small tensors from which tables were computed, sorted by name.
     public internal(set) var kept: [StoredTensor] = []
 }
 
 extension TensorNames {
-    /// A tensor that was made of some that were taken.
+    /// Records how a tensor was derived from tensors that were taken.
     mutating func derived(_ tensor: StoredTensor, _ derivation: Derivation) -> StoredTensor {
         origins.derivations[tensor.name] = derivation
         return tensor
     }
 
-    /// The elements of a tensor that was taken under another shape of as many.
+    /// Returns a taken tensor under another shape with as many elements.
     mutating func reshaped(_ tensor: StoredTensor, _ shape: Shape) -> StoredTensor {
         derived(
             StoredTensor(
@@ -26,13 +27,13 @@ extension TensorNames {
             Derivation(rule: .reshape, sources: [.init(tensor)]))
     }
 
-    /// A matrix that was taken, with its rows as columns.
+    /// Returns a taken matrix transposed.
     mutating func transposed(_ tensor: StoredTensor) -> StoredTensor {
         derived(tensor.transposed(), Derivation(rule: .transpose, sources: [.init(tensor)]))
     }
 
-    /// Takes a small tensor of which a table is computed.
-    /// - Throws: `FormatError` as `take` does, and for a number that is not finite.
+    /// Takes a small tensor from which a table is computed.
+    /// - Throws: `FormatError` as `take`, and for a number that is not finite.
     mutating func takeForTable(_ name: String, _ shape: Shape) throws -> [Float] {
         let tensor = try take(name, shape)
         if let index = tensor.floats().firstIndex(where: { !$0.isFinite }) {
@@ -44,7 +45,7 @@ extension TensorNames {
         return tensor.floats()
     }
 
-    /// Leaves `copy` unused: it is equal to a tensor that is taken in its place.
+    /// Leaves `copy` unused, because it is equal to a tensor that is taken.
     mutating func leaveOut(_ copy: StoredTensor, equalTo tensor: StoredTensor) {
         origins.copies[tensor.name] = Set((origins.copies[tensor.name] ?? []) + [copy.name]).sorted()
     }

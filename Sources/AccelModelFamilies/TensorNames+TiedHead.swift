@@ -1,16 +1,16 @@
 import AccelTensors
 
 extension TensorNames {
-    /// Says that one tensor serves as word embeddings and as the head that makes logits of hidden states: a checkpoint may
-    /// have it under either name. Called before either is taken.
+    /// Declares that one tensor serves as word embeddings and as head: a checkpoint may have it under either name. Has
+    /// to be called before either is taken.
     mutating func tie(head: String, words: String, isTied: Bool) {
         if isTied { tie(words, to: head) }
     }
 
-    /// The name of the tensor that makes logits: the head's own, unless it is tied to the word embeddings or equal to them.
+    /// Returns the name of the head's tensor: its own, unless it is tied to the word embeddings or equal to them.
     ///
-    /// Where a tied head is stored all the same and differs, it counts, as in transformers from version 5 on; earlier
-    /// versions took the word embeddings.
+    /// If a tied head is stored nevertheless and differs, it is used, as in transformers from version 5 on; earlier
+    /// versions used the word embeddings.
     mutating func head(_ own: String, words: String, isTied: Bool) -> String {
         guard let head = find(own) else { return isTied ? words : own }
         guard let table = find(words) else { return own }
@@ -28,7 +28,7 @@ extension TensorNames {
 }
 
 extension StoredTensor {
-    /// Whether it has the same elements, in the same encoding.
+    /// Returns whether element type, shape and bytes are equal.
     func isCopy(of other: StoredTensor) -> Bool {
         elementType == other.elementType && shape == other.shape && bytes == other.bytes
     }

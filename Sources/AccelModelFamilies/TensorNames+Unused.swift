@@ -2,11 +2,11 @@ import AccelByteIO
 import AccelTensors
 import AccelWeightCompression
 
-/// Tensors of a checkpoint that may stay out of every function because the user says so.
+/// Tensors that need not be read by any function, because the user asked for that.
 struct IgnoredTensors {
     private let globs: [(text: String, glob: Glob)]
 
-    /// - Throws: `RequestError` for a pattern that is none.
+    /// - Throws: `RequestError` for an invalid pattern.
     init(_ patterns: [String]) throws {
         globs = try patterns.map { text in
             guard let glob = Glob(text) else { throw RequestError("\(quoted(text)) is no pattern of tensor names") }
@@ -14,10 +14,10 @@ struct IgnoredTensors {
         }
     }
 
-    /// The pattern that a name fits.
+    /// Returns the first pattern that a name matches.
     func pattern(for name: String) -> String? { globs.first { $0.glob.matches(name) }?.text }
 
-    /// The patterns that one of `names` and more fit, and those that none fits.
+    /// Returns the patterns that match one of `names`, and those that match none.
     func sorted(by names: [String]) -> (fitting: [String], idle: [String]) {
         let fits = globs.map { names.contains(where: $0.glob.matches) }
         let texts = globs.map(\.text)
@@ -26,18 +26,18 @@ struct IgnoredTensors {
 }
 
 extension TensorNames {
-    /// What is to be done with a tensor that nothing has taken.
+    /// The decision about a tensor that no function reads.
     enum Verdict {
-        /// It may stay out, for this reason.
+        /// It may stay unused, for this reason.
         case explained(String)
-        /// The checkpoint means something else than the graph without it.
+        /// Without it, the model would have another meaning.
         case refused(Refusal)
     }
-    /// Why a tensor must not stay out. The worse comes first.
+    /// Why a tensor must not stay unused. The most serious reason comes first.
     enum Refusal: Hashable, Comparable {
-        /// It changes what other tensors mean.
+        /// It changes the meaning of other tensors.
         case companion(kind: String, advice: String)
-        /// The graph reads the weight of the same module, and has no such addition.
+        /// The functions read the weight of the same module, but no bias.
         case bias
         case unknown
 
@@ -58,7 +58,8 @@ extension TensorNames {
         }
     }
 
-    /// - Parameter name: a tensor of the checkpoint that nothing has taken.
+    /// Returns the decision about a tensor.
+    /// - Parameter name: a tensor of the checkpoint that no function reads.
     func verdict(on name: String) -> Verdict {
         if let original = origins.copies.first(where: { $0.value.contains(name) })?.key {
             return .explained("equal to \(original), which is used in its place")
@@ -73,12 +74,12 @@ extension TensorNames {
         return .refused(.companion(kind: companion.kind.name, advice: companion.kind.advice))
     }
 
-    /// Whether the functions read a tensor, or the weight of a module.
+    /// Returns whether the functions read a tensor, or the weight of a module.
     private func reads(_ owner: String) -> Bool {
         ["", ".weight", ".weight_v", ".parametrizations.weight.original1"].contains { used.contains(owner + $0) }
     }
 
-    /// The tensors that nothing has taken, each with the reason; those that must not stay out are in `refused` too.
+    /// Returns all unused tensors with their reasons; those that must not stay unused are in `refused`, too.
     func account(ignoring ignored: IgnoredTensors) -> (
         unused: [FamilyModel.UnusedTensor], refused: [(name: String, refusal: Refusal)]
     ) {
@@ -97,7 +98,7 @@ extension TensorNames {
         return (unused, refused)
     }
 
-    /// The error for tensors that must not stay out, by the worst reason that there is.
+    /// Returns the error for the most serious of the refusals.
     func error(for refused: [(name: String, refusal: Refusal)]) -> RequestError? {
         guard let worst = refused.map(\.refusal).min() else { return nil }
         let names = refused.filter { $0.refusal == worst }.map(\.name)
@@ -108,8 +109,9 @@ extension TensorNames {
             status: .unavailable)
     }
 
-    /// The refusal of a checkpoint in which a weight is missing, or of another shape or type, because it is quantized.
-    /// - Parameter error: about that weight.
+    /// Returns a better error for a weight that is missing or has another shape or type because the checkpoint is
+    /// quantized.
+    /// - Parameter error: the original error about the weight.
     func refusal(insteadOf error: FormatError) -> RequestError? {
         guard case .tensor(let weight, _)? = error.place else { return nil }
         func module(of name: String) -> String {

@@ -2,16 +2,16 @@ import AccelByteIO
 import AccelTensors
 
 extension TensorNames {
-    /// Takes `NAME.weight`, stored as it is or as the two factors of weight normalisation, lengths g (one for each index of
-    /// the axes where g is not 1) and directions v.
-    /// - Throws: `FormatError` naming the tensor when one is missing, of another shape, or no floating-point numbers.
+    /// Takes `NAME.weight`, which is stored plain or as the two factors of weight normalisation: lengths g (one for
+    /// each index of the axes where g is not 1) and directions v.
+    /// - Throws: `FormatError` naming the tensor if one is missing, has another shape, or is not floating point.
     mutating func takeNormed(_ name: String, _ shape: Shape) throws -> StoredTensor {
         let (lengths, directions) = (
             "\(name).parametrizations.weight.original0", "\(name).parametrizations.weight.original1"
         )
         guard let stored = find(lengths) else { return try take("\(name).weight", shape) }
         let v = try take(directions, shape)
-        // Nothing to compute with what stands in for a missing tensor.
+        // A tensor of zeros that replaces a missing one has no length.
         if missing.contains(where: { $0.name == v.name }) { return v }
         guard WeightNorm.fits(lengths: stored.shape, directions: shape) else {
             throw stored.error("expected extents of \(shape) or 1, found \(stored.shape)")

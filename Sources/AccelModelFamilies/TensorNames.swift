@@ -1,27 +1,28 @@
 import AccelByteIO
 public import AccelTensors
 
-/// Finds a checkpoint's tensors by the names that the architecture gives them, whatever spelling they are stored under,
-/// and keeps account of which were taken.
+/// Finds a checkpoint's tensors by their names in the architecture, under any known spelling, and records which ones
+/// were taken.
 ///
-/// Spellings: with or without the prefix of the base model (`bert.`), `gamma`/`beta` for a norm's `weight`/`bias`, and
-/// `weight_g`/`weight_v` for the two factors of a normed weight.
+/// Spellings: with or without the prefix of the base model (`bert.`), `gamma` and `beta` for a norm's `weight` and
+/// `bias`, and `weight_g` and `weight_v` for the two factors of a weight-normed weight.
 public struct TensorNames: Sendable {
     let checkpoint: Checkpoint
-    /// Prefixes that may stand before a name, e.g. `bert.`.
+    /// Prefixes that names may have, such as `bert.`.
     public var prefixes: [String] = []
-    /// Zeros take the place of a tensor that is missing or of another shape, and `missing` lists it.
+    /// Zeros replace a tensor that is missing or has another shape, and `missing` lists it.
     var standsInForMissing = false
     private(set) var missing: [FamilyModel.MissingTensor] = []
     private(set) var used: Set<String> = []
-    /// What a user should know of how tensors were chosen, in sentences.
+    /// Sentences for the user about the choice of tensors.
     private(set) var remarks: [String] = []
-    /// By the name of a tensor that may be missing, that of the one that then counts for it.
+    /// By the name of a tensor that may be missing, the name of the tensor that replaces it.
     private var ties: [String: String] = [:]
-    /// Only tensors that were made of others, left out as copies, or computed into tables.
+    /// Derived tensors, copies, and tensors that were computed into tables.
     var origins = TensorOrigins()
     private var reasons: [(matches: @Sendable (String) -> Bool, reason: String)] = []
 
+    /// Creates an empty account of a checkpoint's tensors.
     public init(_ checkpoint: Checkpoint) {
         self.checkpoint = checkpoint
         explain("positions 0, 1, 2, ..., which need no table") {
@@ -30,18 +31,17 @@ public struct TensorNames: Sendable {
         explain("counts steps of training") { $0.hasSuffix(".num_batches_tracked") }
     }
 
-    /// Says why tensors may stay unused; the last reason given that matches the name without its
-    /// prefix counts.
+    /// Declares why tensors may stay unused. If several reasons match a name without its prefix, the last one counts.
     public mutating func explain(_ reason: String, where matches: @escaping @Sendable (String) -> Bool) {
         reasons.append((matches, reason))
     }
 
-    /// Says something that a user should know.
+    /// Adds a sentence for the user.
     mutating func remark(_ sentence: String) {
         if !remarks.contains(sentence) { remarks.append(sentence) }
     }
 
-    /// Makes the tensor `other` count for `name` where the checkpoint has none of that name.
+    /// Lets the tensor `other` replace `name` if the checkpoint has no tensor of that name.
     mutating func tie(_ name: String, to other: String) { ties[name] = other }
 
     private func spellings(of name: String) -> [String] {
@@ -55,12 +55,12 @@ public struct TensorNames: Sendable {
         return endings.flatMap { ending in [ending] + prefixes.map { $0 + ending } }
     }
 
-    /// The tensor, not marked as taken; nil when there is none.
+    /// Returns a tensor without marking it as taken; nil if there is none.
     public func find(_ name: String) -> StoredTensor? {
         spellings(of: name).lazy.compactMap { checkpoint[$0] }.first
     }
 
-    /// The tensor to take, or nil. Where it is stored under several spellings, these have to be equal.
+    /// Returns the tensor to take, or nil. Tensors under several spellings have to be equal.
     private mutating func choose(_ name: String) throws -> StoredTensor? {
         guard let first = find(name) else { return ties[name].flatMap(find) }
         for spelling in spellings(of: name) where spelling != first.name {
@@ -73,8 +73,8 @@ public struct TensorNames: Sendable {
         return first
     }
 
-    /// Takes a tensor of floating-point numbers.
-    /// - Throws: `FormatError` naming the tensor when it is missing, of another shape, or no floating-point numbers.
+    /// Takes a floating-point tensor.
+    /// - Throws: `FormatError` naming the tensor if it is missing, has another shape, or is not floating point.
     public mutating func take(_ name: String, _ shape: Shape) throws -> StoredTensor {
         guard let tensor = try choose(name) else { return try standIn(name, shape, missing(name, shape)) }
         used.insert(tensor.name)
@@ -96,7 +96,7 @@ public struct TensorNames: Sendable {
         return StoredTensor(name: name, elementType: .float32, shape: shape, bytes: try .zeros(count * 4))
     }
 
-    /// The nearest names are those that share most with the end of the one wanted.
+    /// Returns the error for a missing tensor, with the names that share the longest ending.
     private func missing(_ name: String, _ shape: Shape) -> FormatError {
         let near = checkpoint.tensors.map(\.name).filter { !used.contains($0) }
             .map { (name: $0, common: zip($0.reversed(), name.reversed()).prefix { $0 == $1 }.count) }
@@ -108,15 +108,15 @@ public struct TensorNames: Sendable {
             reason: "the checkpoint has no such tensor (expected shape \(shape))\(hint)")
     }
 
-    /// Why a tensor may stay unused; nil: nothing says so.
+    /// Returns why a tensor may stay unused; nil if there is no reason.
     func explanation(of name: String) -> String? {
         let plain = plainName(name)
         return reasons.last { $0.matches(plain) }?.reason
     }
 
-    /// The name of a tensor of the checkpoint without a prefix.
+    /// Returns a tensor's name without its prefix.
     func plainName(_ name: String) -> String {
-        // The longest, for one prefix may begin as another does.
+        // The longest prefix, because one may begin with another.
         let prefix = prefixes.filter(name.hasPrefix).max { $0.count < $1.count } ?? ""
         return String(name.dropFirst(prefix.count))
     }

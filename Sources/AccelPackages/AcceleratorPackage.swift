@@ -2,15 +2,14 @@ public import AccelByteIO
 public import AccelPrograms
 import AccelTensors
 
-/// An opened package: checked, mapped, planned. Its weights are views into the maps.
+/// An opened package: checked and mapped. Its weights are views into the maps.
 ///
-/// Opening reads the manifest, graph.bin and weights.bin; its cost does not depend on the size of the weights.
+/// Opening reads the manifest, graph.bin and weights.bin; its cost does not depend on the size of the weights. A package
+/// holds no execution plan: whatever runs it makes one, for its processor.
 public struct AcceleratorPackage: Sendable {
     public let path: String
     public let manifest: Manifest
     public let graph: ModelGraph
-    /// The graph with an execution plan for this processor; no package holds one.
-    public let program: CompiledProgram
     /// The versions of the operators that the graph was made of, by their names.
     public let operatorVersions: [String: Int]
     let sections: [Section]
@@ -75,11 +74,6 @@ public struct AcceleratorPackage: Sendable {
                 reason: "does not say what \(PackageFormat.graphName) holds")
         }
         graph = ModelGraph(functions: functions.with(interfaces.map(\.known)), tensors: tensors)
-        do {
-            program = try graph.planned()
-        } catch let error as RequestError {
-            throw FormatError(file: graphFile, reason: error.description)
-        }
     }
 
     /// Maps a listed file of the size that the manifest says.

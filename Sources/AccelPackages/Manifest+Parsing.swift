@@ -120,23 +120,23 @@ extension Manifest.Function {
 
     /// Inputs, states and outputs as the interface sees them.
     private var ports: [Interface.Port] {
-        func port(_ side: RoleRule.Side, _ port: CompiledFunction.Port) -> Interface.Port {
+        func port(_ side: RoleRule.Side, _ port: FrozenProgram.Port) -> Interface.Port {
             Interface.Port(side, port.name, TensorType(port.elementType, shape: port.shape))
         }
         return inputs.map { port(.input, $0) } + states.map { port(.state, $0.port) }
             + outputs.map { port(.output, $0) }
     }
 
-    private static func state(_ field: JSONField) throws -> CompiledFunction.State {
+    private static func state(_ field: JSONField) throws -> FrozenProgram.State {
         let port = try port(field)
-        return CompiledFunction.State(
+        return FrozenProgram.State(
             name: port.name, elementType: port.elementType, shape: port.shape, initial: try field["initial"].double())
     }
 
-    private static func port(_ field: JSONField) throws -> CompiledFunction.Port {
+    private static func port(_ field: JSONField) throws -> FrozenProgram.Port {
         let shape = Shape(try field["shape"].array().map { try $0.int(in: 0...PackageFormat.maximumElements) })
         guard PackageFormat.fits(shape) else { throw field["shape"].error("\(shape) is too large") }
-        return CompiledFunction.Port(
+        return FrozenProgram.Port(
             name: try field["name"].string(), elementType: try field["type"].elementType(), shape: shape)
     }
 }

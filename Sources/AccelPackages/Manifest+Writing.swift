@@ -47,7 +47,7 @@ extension Manifest.Function {
         ]
     }
 
-    private static func json(_ port: CompiledFunction.Port) -> JSON {
+    private static func json(_ port: FrozenProgram.Port) -> JSON {
         [
             "name": .string(port.name),
             "type": .string(port.elementType.rawValue),

@@ -10,9 +10,9 @@ public struct Manifest: Equatable, Sendable {
         public var part: String
         /// The frozen dimensions, sorted by name.
         public var bindings: ShapeBindings
-        public var inputs: [CompiledFunction.Port]
-        public var outputs: [CompiledFunction.Port]
-        public var states: [CompiledFunction.State]
+        public var inputs: [FrozenProgram.Port]
+        public var outputs: [FrozenProgram.Port]
+        public var states: [FrozenProgram.State]
         /// What the function is for, and what its ports mean.
         public var interface: Interface
     }

@@ -64,7 +64,7 @@ public struct PackageDiff: Equatable, Sendable {
     }
 
     private static func functions(_ package: AcceleratorPackage) throws -> [String: String] {
-        func list(_ ports: [CompiledFunction.Port]) -> String {
+        func list(_ ports: [FrozenProgram.Port]) -> String {
             ports.map { "\($0.name) \($0.elementType.rawValue)\($0.shape)" }.joined(separator: ", ")
         }
         return try Dictionary(

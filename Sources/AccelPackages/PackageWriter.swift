@@ -75,8 +75,6 @@ public struct PackageWriter: ~Copyable {
 
     private mutating func write() throws -> Digest {
         try contents.graph.functions.requireAgreement(file: "the graph")
-        // No reader could open what cannot be planned.
-        _ = try contents.graph.planned()
         let indices = try blobs.indices(of: contents.storedSections)
         try blobs.finishBlob()
         let documents = try PackageDocuments(contents, layout: blobs.layout, indices: indices)

@@ -9,7 +9,7 @@ public enum Activation: String, CaseIterable, Sendable {
     case sigmoid
     case silu
 
-    /// The operator that it stands for; nil for none.
+    /// The fused operator as an operator of its own; nil for `none`.
     public var operation: (any UnaryOperator)? {
         switch self {
         case .none: nil
@@ -23,7 +23,7 @@ public enum Activation: String, CaseIterable, Sendable {
         }
     }
 
-    /// The activation that stands for `operation`, if there is one.
+    /// Finds the activation whose operator has the name and the attributes of `operation`; nil if it cannot be fused.
     public init?(fusing operation: any Operator) {
         guard
             let activation = Activation.allCases.first(where: { candidate in
@@ -34,6 +34,7 @@ public enum Activation: String, CaseIterable, Sendable {
         self = activation
     }
 
+    /// Returns the activation of one element, computed in float64 and rounded once.
     public func apply(_ x: Float) -> Float {
         guard let operation else { return x }
         return Float(operation.apply(Double(x)))

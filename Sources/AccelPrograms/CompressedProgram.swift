@@ -2,46 +2,54 @@ import AccelByteIO
 public import AccelTensors
 public import AccelWeightCompression
 
-/// A weight as it is stored, with what the coverage table says of it.
+/// A compressed weight, with its error figures for the coverage table.
 public struct CompressedWeight: Sendable {
+    /// The encoded weight.
     public var tensor: CompressedTensor
+    /// The error of the encoding against the original weight.
     public let distortion: Distortion
-    /// Why it is not stored as the recipe's codec would; nil when it is.
+    /// Why the weight does not have the encoding that the recipe asks for; nil if it has.
     public let reason: String?
-    /// The operators that read it.
+    /// The names of the operators that read it, such as `linear`, in program order.
     public let readers: [String]
 
+    /// Creates a compressed weight. See the properties for the meaning of the parameters.
     public init(tensor: CompressedTensor, distortion: Distortion, reason: String? = nil, readers: [String]) {
         (self.tensor, self.distortion, self.reason, self.readers) = (tensor, distortion, reason, readers)
     }
 }
 
-/// Frozen functions that share one set of stored weights.
+/// Frozen functions that share one set of compressed weights.
 public struct CompressedProgram: Sendable {
+    /// The functions in the order of the conversion request.
     public let functions: [FrozenProgram]
-    /// Sorted by name; each is read by at least one function.
+    /// The weights, sorted by name; each is read by at least one function.
     public let weights: [CompressedWeight]
 
+    /// Creates a compressed program. Nothing is checked.
     public init(functions: [FrozenProgram], weights: [CompressedWeight]) {
         self.functions = functions
         self.weights = weights
     }
 }
 
-/// A weight that functions read, and how a recipe wants it stored.
+/// An entry of a compression plan: a weight and the codec that a recipe chooses for it.
 public struct PlannedWeight: Sendable {
+    /// The original weight.
     public let source: StoredTensor
-    /// The operators that read it.
+    /// The names of the operators that read it, in program order.
     public let readers: [String]
+    /// The chosen codec, and the rule that chose it.
     public let choice: Recipe.Choice
 
+    /// Creates an entry of a compression plan.
     public init(source: StoredTensor, readers: [String], choice: Recipe.Choice) {
         (self.source, self.readers, self.choice) = (source, readers, choice)
     }
 }
 
 extension Recipe {
-    /// How every weight that `functions` read will be stored; each once, sorted by name.
+    /// Returns the compression plan for all weights that `functions` read: each weight once, sorted by name.
     public func plan(for functions: [FrozenProgram]) -> [PlannedWeight] {
         var readers: [String: [String]] = [:]
         var sources: [String: StoredTensor] = [:]
@@ -61,7 +69,7 @@ extension Recipe {
         }
     }
 
-    /// Stores every weight that `functions` read, each once. See `[PlannedWeight].compressing`.
+    /// Compresses every weight that `functions` read, each once. See `[PlannedWeight].compressing` for the parameters.
     public func compressing(
         _ functions: [FrozenProgram], threads: Int,
         stored: (StoredTensor, any WeightCodec) throws -> (CompressedTensor, Distortion)? = { _, _ in nil },

@@ -1,6 +1,7 @@
-/// An extent of a tensor: a number, a named free dimension, or an expression over such, e.g. `2*frames`, `heads*sequence`.
+/// The size of one tensor dimension: a number, a named free dimension, or an expression over these, such as `2*frames`
+/// or `heads*sequence`.
 ///
-/// Kept in a canonical form (a sorted sum of products), so that equal expressions compare equal.
+/// Stored in a canonical form (a sorted sum of products), so that equal expressions compare equal.
 public struct Dimension: Hashable, Sendable {
     /// A product of atoms, sorted; the empty product is 1.
     struct Product: Hashable, Comparable, Sendable {
@@ -21,17 +22,18 @@ public struct Dimension: Hashable, Sendable {
             }
         }
     }
-    /// A frozen program has numbers only, and shape rules over them allocate nothing.
+    /// Two cases for speed: a frozen program has numbers only, and shape rules over numbers allocate nothing.
     private enum Form: Hashable, Sendable {
         case number(Int)
-        /// Coefficients that are not zero; a free dimension is among the products.
+        /// Nonzero coefficients by product; at least one product contains a free dimension.
         case sum([Product: Int])
     }
     private var form: Form
 
+    /// Creates a size that is a number.
     public init(_ number: Int) { form = .number(number) }
 
-    /// - Parameter terms: coefficients that are not zero.
+    /// - Parameter terms: nonzero coefficients by product.
     private init(terms: [Product: Int]) {
         switch terms.count {
         case 0: form = .number(0)
@@ -40,7 +42,7 @@ public struct Dimension: Hashable, Sendable {
         }
     }
 
-    /// Coefficients that are not zero.
+    /// Nonzero coefficients by product.
     var terms: [Product: Int] {
         switch form {
         case .number(let number): number == 0 ? [:] : [Product(atoms: []): number]
@@ -48,15 +50,17 @@ public struct Dimension: Hashable, Sendable {
         }
     }
 
+    /// Returns a size that is a number.
     public static func fixed(_ number: Int) -> Dimension { Dimension(number) }
+    /// Returns a free dimension, such as `sequence`.
     public static func named(_ name: String) -> Dimension {
         Dimension(terms: [Product(atoms: [.name(name)]): 1])
     }
 
-    /// The number, nil while a free dimension is in it.
+    /// The size as a number; nil while it contains a free dimension.
     public var value: Int? { if case .number(let number) = form { number } else { nil } }
 
-    /// The name, when this is one free dimension and nothing else.
+    /// The name, if the size is a single free dimension; nil for numbers and larger expressions.
     public var name: String? {
         guard value == nil, terms.count == 1, let term = terms.first, term.value == 1, term.key.atoms.count == 1,
             case .name(let name)? = term.key.atoms.first
@@ -64,7 +68,7 @@ public struct Dimension: Hashable, Sendable {
         return name
     }
 
-    /// The free dimensions in it.
+    /// The names of the free dimensions in the expression.
     public var names: Set<String> {
         if value != nil { return [] }
         return terms.keys.reduce(into: []) { names, product in
@@ -77,14 +81,15 @@ public struct Dimension: Hashable, Sendable {
         }
     }
 
-    /// A free dimension is divided in it, rounding down.
+    /// The expression contains a rounded-down division of a free dimension.
     var hasQuotient: Bool {
         terms.keys.contains { product in
             product.atoms.contains { if case .quotient = $0 { true } else { false } }
         }
     }
 
-    /// Replaces free dimensions by numbers. Saturates instead of overflowing: no real extent is that large.
+    /// Returns the expression with free dimensions replaced by numbers. Saturates on overflow: no real size is that
+    /// large.
     public func binding(_ numbers: [String: Int]) -> Dimension {
         if value != nil { return self }
         return terms.reduce(.fixed(0)) { sum, term in
@@ -98,6 +103,7 @@ public struct Dimension: Hashable, Sendable {
         }
     }
 
+    /// Returns the sum. Saturates on overflow.
     public static func + (left: Dimension, right: Dimension) -> Dimension {
         if let x = left.value, let y = right.value { return Dimension(saturating(x, y, Int.addingReportingOverflow)) }
         var terms = left.terms
@@ -107,8 +113,10 @@ public struct Dimension: Hashable, Sendable {
         return Dimension(terms: terms.filter { $0.value != 0 })
     }
 
+    /// Returns the difference. Saturates on overflow.
     public static func - (left: Dimension, right: Dimension) -> Dimension { left + right * .fixed(-1) }
 
+    /// Returns the product, expanded to a sum of products. Saturates on overflow.
     public static func * (left: Dimension, right: Dimension) -> Dimension {
         if let x = left.value, let y = right.value {
             return Dimension(saturating(x, y, Int.multipliedReportingOverflow))
@@ -123,7 +131,9 @@ public struct Dimension: Hashable, Sendable {
         return sum
     }
 
-    /// Rounded down. `divisor` > 0. What the divisor divides comes out: `(6*frames+5)/6` is `frames` for any number.
+    /// Returns the quotient, rounded down. Terms that `divisor` divides are taken out of the quotient, so
+    /// `(6*frames+5)/6` is `frames`.
+    /// - Precondition: `divisor` > 0.
     public static func / (left: Dimension, divisor: Int) -> Dimension {
         if let number = left.value { return Dimension(roundedDown(number, divisor)) }
         var (whole, rest) = (Dimension.fixed(0), Dimension.fixed(0))
@@ -133,7 +143,7 @@ public struct Dimension: Hashable, Sendable {
             whole = whole + Dimension(terms: [product: quotient])
             rest = rest + Dimension(terms: [product: coefficient - quotient * divisor])
         }
-        // What is left of a number alone is less than the divisor.
+        // If only a number is left, it is less than the divisor, and its quotient is 0.
         return rest.value == nil ? whole + Dimension(terms: [Product(atoms: [.quotient(rest, divisor)]): 1]) : whole
     }
 

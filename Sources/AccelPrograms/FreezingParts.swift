@@ -1,12 +1,12 @@
 import AccelByteIO
 public import AccelTensors
 
-/// The parts of a model, e.g. an encoder and a decoder, frozen together.
+/// Freezing of several parts of a model, such as an encoder and a decoder, together.
 extension [Program] {
-    /// Freezes every part for each of `bindings`. A part takes the numbers of its own dimensions and ignores the rest, so
-    /// that one set of bindings can serve several parts, or be for one part only; equal functions are made once.
-    /// - Throws: `RequestError` for a dimension that no part has; `ShapeError` naming the operator and the dimension for
-    ///   one without a number, or with a number that an operator cannot have.
+    /// Freezes every part for each of `bindings`. A part uses the numbers of its own dimensions and ignores the others,
+    /// so one set of bindings can serve several parts or only one. Equal functions are made once.
+    /// - Throws: `RequestError` for a dimension that no part has; `ShapeError`, naming the operator and the dimension,
+    ///   if a dimension has no number or a number that an operator does not support.
     public func freezing(_ bindings: [ShapeBindings]) throws -> [FrozenProgram] {
         try requireKnown(bindings)
         return try flatMap { part in
@@ -20,11 +20,12 @@ extension [Program] {
         }
     }
 
-    /// Freezes every part to its usual shapes.
+    /// Freezes every part to its default shapes. See `Program.usualShapes`.
     public func freezingToUsualShapes() throws -> [FrozenProgram] {
         try flatMap { part in try part.usualShapes.map { try part.freezing($0) } }
     }
 
+    /// Checks that every bound dimension exists in at least one part.
     /// - Throws: `RequestError` for a dimension that no part has.
     public func requireKnown(_ bindings: [ShapeBindings]) throws {
         let known = Set(flatMap(\.dimensions).map(\.name))
@@ -35,9 +36,9 @@ extension [Program] {
         }
     }
 
-    /// The bindings that make the inputs of each part fit the tensors of a file. What only one part's inputs tell counts
-    /// for all: the frames of an encoder's input are those of the decoder that reads its states.
-    /// - Throws: `RequestError` when they cannot fit, or when no tensor of the file is an input of any part.
+    /// Returns the bindings that make the inputs of each part fit the tensors of a file. A number that only one part's
+    /// inputs determine applies to all parts: a decoder takes the number of encoder frames from the encoder's input.
+    /// - Throws: `RequestError` if a tensor does not fit, or if no tensor of the file is an input of any part.
     public func bindings(fitting tensors: [StoredTensor], file: String) throws -> [ShapeBindings] {
         let names = Set(tensors.map { $0.name.hasPrefix("in.") ? String($0.name.dropFirst(3)) : $0.name })
         let fed = filter { part in part.inputs.contains { names.contains($0.name) || names.contains("\($0.name).0") } }
@@ -50,13 +51,13 @@ extension [Program] {
             let all = try ShapeBindings(fitting: tensors, to: part, file: file)
             return part.states.isEmpty ? [all] : [all] + all.stepping(tensors, in: part)
         }
-        let told = own.reduce(into: [:]) { $0.merge($1.numbers) { first, _ in first } }
-        return own.map { ShapeBindings($0.numbers.merging(told) { own, _ in own }) }
+        let shared = own.reduce(into: [:]) { $0.merge($1.numbers) { first, _ in first } }
+        return own.map { ShapeBindings($0.numbers.merging(shared) { own, _ in own }) }
     }
 }
 
 extension Program {
-    /// The shapes that it is frozen to where nobody asks for one, e.g. a decoder's prefill and its step.
+    /// The default shapes to freeze to if a request names none, such as a decoder's prefill and its decode step.
     public var usualShapes: [ShapeBindings] {
         dimensions.reduce([[:]]) { partial, dimension in
             partial.flatMap { numbers in
@@ -67,7 +68,7 @@ extension Program {
 }
 
 extension [FrozenProgram] {
-    /// What the numbers of all functions decide beyond shapes, each once.
+    /// The distinct remarks of all functions, in order.
     public var remarks: [String] {
         flatMap(\.remarks).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }

@@ -1,16 +1,21 @@
 public import AccelTensors
 
-/// A program whose every dimension is a number.
+/// A program in which every dimension is a number.
 public struct FrozenProgram: Sendable {
+    /// The program with integer shapes.
     public let program: Program
+    /// The numbers that its free dimensions were given.
     public let bindings: ShapeBindings
-    /// What the numbers decide beyond shapes, e.g. `decoder, cache=2048: rotary embeddings by the short factors`.
+    /// Effects of the chosen numbers beyond shapes, such as
+    /// `decoder, cache=2048: rotary embeddings by the short factors`.
     public let remarks: [String]
 
-    /// e.g. `model[batch=1,sequence=128]`; just the program's name when nothing was free.
+    /// The name that runs and packages use, such as `model[batch=1,sequence=128]`; the program's name if it had no free
+    /// dimension.
     public var functionName: String { bindings.numbers.isEmpty ? program.name : "\(program.name)[\(bindings)]" }
 
-    /// - Throws: `ShapeError` when a dimension is still free.
+    /// Checks that a program has integer shapes only.
+    /// - Throws: `ShapeError`, naming the operator and the dimension, if a dimension is still free.
     public init(_ program: Program, bindings: ShapeBindings, remarks: [String] = []) throws {
         for node in program.nodes {
             for value in node.inputs + node.outputs where program.type(of: value).shape == nil {
@@ -23,41 +28,27 @@ public struct FrozenProgram: Sendable {
         self.init(frozen: program, bindings: bindings, remarks: remarks)
     }
 
-    /// - Parameter program: known to have numbers only.
+    /// Wraps a program without the check.
+    /// - Parameter program: has integer shapes only.
     package init(frozen program: Program, bindings: ShapeBindings, remarks: [String] = []) {
         self.program = program
         self.bindings = bindings
         self.remarks = remarks
     }
 
-    /// The extents of a value.
+    /// Returns the shape of a value.
     public func shape(of value: Value) -> Shape { program.type(of: value).shape ?? [] }
 
-    /// The same function with another interface. Nothing is checked.
+    /// Returns the function with another interface. Nothing is checked.
     package func with(_ interface: Interface) -> FrozenProgram {
         FrozenProgram(frozen: program.with(interface: interface), bindings: bindings, remarks: remarks)
     }
 
-    /// Applies a pass to the program, shape rules checked after it.
+    /// Returns the function after a pass, with all shape rules checked again.
+    /// - Throws: `ShapeError` if the result is not a valid program, and the errors of the pass.
     public func applying(_ pass: (Program) throws -> Program) throws -> FrozenProgram {
         let changed = try pass(program)
         try changed.validate()
         return try FrozenProgram(changed, bindings: bindings, remarks: remarks)
-    }
-}
-
-extension FrozenProgram {
-    /// Name, type and shape of a value that goes in or out.
-    public func port(_ name: String, _ value: Value) -> CompiledFunction.Port {
-        .init(name: name, elementType: program.type(of: value).elementType, shape: shape(of: value))
-    }
-
-    public var inputs: [CompiledFunction.Port] { program.inputs.map { port($0.name, $0.value) } }
-    public var outputs: [CompiledFunction.Port] { program.outputs.map { port($0.name, $0.value) } }
-    public var states: [CompiledFunction.State] {
-        program.states.map {
-            let port = port($0.name, $0.value)
-            return .init(name: port.name, elementType: port.elementType, shape: port.shape, initial: $0.initial)
-        }
     }
 }

@@ -1,30 +1,36 @@
 import AccelByteIO
 public import AccelTensors
 
-/// A tensor in ordinary memory, as the reference meaning of operators reads and makes it.
+/// A tensor in ordinary memory: the operand and result of reference implementations.
 public struct HostTensor: Equatable, Sendable {
+    /// The elements in row-major order, in one of the three types that programs compute in.
     public enum Elements: Equatable, Sendable {
         case float32([Float])
         case int64([Int64])
         case bool([Bool])
     }
+    /// The shape; its element count is the number of `elements`.
     public var shape: Shape
+    /// The elements in row-major order.
     public var elements: Elements
 
+    /// Creates an F32 tensor. `floats` has as many elements as `shape`.
     public init(_ floats: [Float], _ shape: Shape) {
         self.shape = shape
         elements = .float32(floats)
     }
+    /// Creates an I64 tensor. `integers` has as many elements as `shape`.
     public init(_ integers: [Int64], _ shape: Shape) {
         self.shape = shape
         elements = .int64(integers)
     }
+    /// Creates a BOOL tensor. `flags` has as many elements as `shape`.
     public init(_ flags: [Bool], _ shape: Shape) {
         self.shape = shape
         elements = .bool(flags)
     }
 
-    /// The elements of a stored tensor: floating point widened or rounded to float32, integers as int64.
+    /// Converts a stored tensor: floating-point types become float32 (widened or rounded), integers become int64.
     public init(_ stored: StoredTensor) {
         shape = stored.shape
         if stored.elementType == .bool {
@@ -36,7 +42,7 @@ public struct HostTensor: Equatable, Sendable {
         }
     }
 
-    /// One number, converted, in every element of a type whose extents are numbers.
+    /// Creates a tensor of integer shape in which every element is `number`, converted to the element type.
     public init(_ number: Double, filling type: TensorType) {
         let shape = type.shape ?? []
         switch type.elementType {
@@ -46,6 +52,7 @@ public struct HostTensor: Equatable, Sendable {
         }
     }
 
+    /// F32, I64 or BOOL.
     public var elementType: ElementType {
         switch elements {
         case .float32: .float32
@@ -54,9 +61,10 @@ public struct HostTensor: Equatable, Sendable {
         }
     }
 
+    /// The element type with the shape.
     public var type: TensorType { TensorType(elementType, shape: shape) }
 
-    /// The elements as float32 (integers and booleans convert).
+    /// The elements as float32; integers and booleans are converted.
     public var floats: [Float] {
         switch elements {
         case .float32(let floats): floats
@@ -65,7 +73,7 @@ public struct HostTensor: Equatable, Sendable {
         }
     }
 
-    /// The elements as int64 (floating point is truncated; NaN and what does not fit become 0).
+    /// The elements as int64. Floating-point values are truncated; NaN and values out of range become 0.
     public var integers: [Int64] {
         switch elements {
         case .float32(let floats): floats.map { Int64(exactly: $0.rounded(.towardZero)) ?? 0 }
@@ -74,7 +82,7 @@ public struct HostTensor: Equatable, Sendable {
         }
     }
 
-    /// The elements as booleans (not zero).
+    /// The elements as booleans: true if not zero.
     public var flags: [Bool] {
         switch elements {
         case .float32(let floats): floats.map { $0 != 0 }
@@ -83,9 +91,10 @@ public struct HostTensor: Equatable, Sendable {
         }
     }
 
-    /// What its elements take in memory.
+    /// The size of the elements in memory, in bytes.
     var byteCount: Int { type.hostBytes }
 
+    /// Returns the tensor as an F32, I64 or BOOL tensor of a checkpoint.
     public func stored(name: String) -> StoredTensor {
         switch elements {
         case .float32(let floats): StoredTensor(name: name, floats: floats, shape: shape)
@@ -98,7 +107,7 @@ public struct HostTensor: Equatable, Sendable {
 }
 
 extension TensorType {
-    /// What a `HostTensor` of this type takes in memory; 0 with free dimensions.
+    /// The size in bytes of a `HostTensor` of this type; 0 while a dimension is free.
     package var hostBytes: Int {
         guard let shape else { return 0 }
         let size = elementType == .int64 ? 8 : elementType == .bool ? 1 : 4

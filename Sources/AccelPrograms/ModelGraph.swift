@@ -2,24 +2,23 @@ import AccelByteIO
 import AccelTensors
 public import AccelWeightCompression
 
-/// A model's functions after the passes, and the tensors that their constants name: what a package holds.
+/// A model's functions after the passes, with the tensors of their constants: the content of a package.
 ///
-/// It says nothing of memory or kernels: those are planned when it is to run.
+/// It holds no memory or kernel decisions: those belong to the execution plan, which is made when the graph is to run.
 public struct ModelGraph: Sendable {
-    /// Each constant names one of `tensors`, of its type and shape; all of these are read.
+    /// The functions. Each constant names one of `tensors`, with equal type and shape, and each tensor is read.
     public var functions: [FrozenProgram]
-    /// The weights by name, then the tables in the order of their first use. Names are unique.
+    /// The weights, sorted by name, then the tables in the order of first use. Names are unique.
     public var tensors: [CompressedTensor]
 
+    /// Creates a graph. Nothing is checked.
     public init(functions: [FrozenProgram], tensors: [CompressedTensor]) {
         self.functions = functions
         self.tensors = tensors
     }
 
-    /// The graph that a program was planned of.
-    public init(of program: CompiledProgram) { self.init(functions: program.graph, tensors: program.weights) }
-
-    /// The same for those who write other formats: its weights as they are encoded. Its tables are among the constants.
+    /// The graph as a compressed program, for exporters: its weights keep their encodings, its tables are among the
+    /// constants.
     public var compressed: CompressedProgram {
         let names = weightNames
         return CompressedProgram(
@@ -29,14 +28,14 @@ public struct ModelGraph: Sendable {
             })
     }
 
-    /// The names of the constants that are weights of the checkpoint.
+    /// The names of the constants that are weights of the checkpoint; the others are tables.
     public var weightNames: Set<String> {
         Set(functions.flatMap { $0.program.constants.filter(\.isWeight).map(\.name) })
     }
 }
 
 extension CompressedProgram {
-    /// Runs the passes, and gives each table that the tool made a name of its own among all functions.
+    /// Runs the passes, and gives each table a name that is unique among all functions.
     public func graph() throws -> ModelGraph {
         var tensors = GraphTensors(weights.map(\.tensor))
         let functions = try self.functions.map { function in
@@ -45,27 +44,10 @@ extension CompressedProgram {
         let read = Set(functions.flatMap { $0.program.constants.map(\.name) })
         return ModelGraph(functions: functions, tensors: tensors.tensors.filter { read.contains($0.name) })
     }
-
-    /// The graph with an execution plan.
-    public func compiled() throws -> CompiledProgram { try graph().planned() }
 }
 
-extension ModelGraph {
-    /// Decides for each function where its values lie, and orders its kernel calls. Takes time linear in the nodes, and in the
-    /// pairs of values that are needed at the same time.
-    /// - Throws: `RequestError` (unavailable) for a function whose values need more memory than a plan may have.
-    public func planned() throws -> CompiledProgram {
-        let indices = Dictionary(tensors.enumerated().map { ($1.name, $0) }) { first, _ in first }
-        let functions = try functions.map { function in
-            var compiler = FunctionCompiler(function)
-            return try compiler.compiled(with: indices)
-        }
-        return CompiledProgram(of: self, functions: functions)
-    }
-}
-
-/// The tensors of a graph while its functions are gathered: the weights, and the tables that functions bring along, equal
-/// ones once.
+/// The tensors of a graph while its functions are gathered: the weights, then the tables of the functions. Equal tables
+/// are stored once.
 private struct GraphTensors {
     private(set) var tensors: [CompressedTensor]
     private let weightCount: Int

@@ -3,42 +3,38 @@ public import AccelTensors
 
 /// One kind of computation. A conforming type is one file in `Operators/` and one line in `Operators.swift`.
 ///
-/// Values are row-major tensors. An optional input is one that may be left off at the end of `inputs`.
+/// Values are row-major tensors. `inputs` declares what an operator reads.
 public protocol Operator: Sendable {
     /// The name in program texts and packages, e.g. `layer_norm`.
     static var name: String { get }
-    /// Goes up when the operator takes an attribute or an input more. A package made before means the same as ever: an
-    /// operator that is to mean something else has another name.
+    /// Increases when the operator gets another attribute or input. Old packages keep their meaning: if the meaning has
+    /// to change, the operator gets another name.
     static var version: Int { get }
+    /// What it reads, in the order of a node's inputs.
+    static var inputs: [OperatorInput] { get }
     /// Reads the attributes that `attributes` writes.
     /// - Throws: `OperatorError`
     init(attributes: Attributes) throws
+    /// The attributes as programs and packages store them; `init(attributes:)` reads them.
     var attributes: Attributes { get }
 
-    /// The shape rule: the types of the outputs for these inputs, free dimensions included.
-    /// - Throws: `OperatorError` naming what does not fit.
+    /// Applies the shape rule: returns the types of the outputs for these inputs, with free dimensions or numbers.
+    /// - Throws: `OperatorError` naming the input or attribute that does not fit.
     func outputTypes(_ inputs: [TensorType]) throws -> [TensorType]
-    /// The reference meaning in plain Swift: float32 values, float64 accumulation where sums are long.
-    /// Inputs have passed the shape rule.
-    /// - Throws: `OperatorError` for values that have no meaning, such as an index out of range.
+    /// Computes the reference result in plain Swift: float32 values, with float64 accumulation in long sums.
+    /// The inputs have passed the shape rule.
+    /// - Throws: `OperatorError` for values that are not valid, such as an index out of range.
     func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor]
-    /// The same computation in more basic operators; nil for a primitive.
+    /// Builds the same computation from more basic operators; returns nil for a primitive.
     func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]?
-    /// Multiply-adds for these inputs; 0 where there are none to speak of.
+    /// Returns the number of multiply-adds for these inputs; 0 if they are negligible.
     func multiplyAdds(_ inputs: [Shape]) -> Int
-    /// Bytes that the reference meaning takes for a while, besides its inputs and outputs.
+    /// Returns the bytes of temporary memory that the reference implementation takes, without its inputs and outputs.
     func workBytes(_ inputs: [Shape]) -> Int
 
-    /// Where the output lies when it is only another look at the first input's memory (reshape, transpose, slice); nil
-    /// when it has to be computed.
+    /// Returns the layout of the output as a view of the first input's memory (reshape, transpose, slice); nil if the
+    /// output has to be computed.
     func view(of input: StridedLayout) -> StridedLayout?
-    /// Kernels of this operator read inputs of any layout; else the plan makes them contiguous first.
-    static var readsStrided: Bool { get }
-    /// Kernels of this operator write an output of any layout, so that a transpose after it costs nothing.
-    static var writesStrided: Bool { get }
-    /// The output is the first input with some elements replaced, and kernels can write just those in the first input's
-    /// memory: so a cache is updated in place.
-    static var updatesInPlace: Bool { get }
 }
 
 extension Operator {
@@ -46,49 +42,53 @@ extension Operator {
     public static var version: Int { 1 }
     public func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]? { nil }
     public func multiplyAdds(_ inputs: [Shape]) -> Int { 0 }
-    /// The inputs with their axes in another order.
+    /// Enough for a copy of each input with its axes permuted.
     public func workBytes(_ inputs: [Shape]) -> Int {
         saturatingProduct([MachineMemory.sum(inputs.map { saturatingProduct($0.dimensions) }), 4])
     }
     public func view(of input: StridedLayout) -> StridedLayout? { nil }
-    public static var readsStrided: Bool { false }
-    public static var writesStrided: Bool { false }
-    public static var updatesInPlace: Bool { false }
 
-    /// `outputTypes`, and that each is a tensor that can exist: extents from 0 on whose product does not overflow.
+    /// Applies the shape rule, and checks that each output can exist: its sizes are not negative, and their product is
+    /// below 2^48.
     package func checkedOutputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
         let types = try outputTypes(inputs)
         for type in types {
             let countable = type.shape.map { ($0.checkedCount ?? .max) < 1 << 48 } ?? true
             guard countable, type.dimensions.allSatisfy({ ($0.value ?? 0) >= 0 }), type.rank <= 8 else {
-                throw OperatorError("no tensor can be \(type)")
+                throw OperatorError(
+                    "\(type) is not a valid tensor: sizes must not be negative, the rank at most 8, and the elements fewer than 2^48"
+                )
             }
         }
         return types
     }
 }
 
-/// What does not fit, in words; the program adds which operator and where.
+/// A mismatch of inputs or attributes, without its location; the program adds the operator and its label.
 public struct OperatorError: ReportedError, Equatable {
+    /// The mismatch, such as `input 1: expected I64, found F32[2]`.
     public var description: String
     public var exitStatus: ExitStatus { .usage }
+    /// Creates an error with this description.
     public init(_ description: String) { self.description = description }
 }
 
-/// An operator of a program whose inputs or attributes do not fit, or whose dimensions cannot be frozen.
+/// A located error: an operator whose inputs or attributes do not fit, or whose dimensions cannot be frozen.
 public struct ShapeError: ReportedError, Equatable {
-    /// e.g. `linear "encoder.layer.0.intermediate.dense"`
+    /// The location, such as `linear "encoder.layer.0.intermediate.dense"`.
     public var `operator`: String
+    /// The mismatch, and how to resolve it.
     public var reason: String
     public var exitStatus: ExitStatus { .usage }
     public var description: String { "operator \(`operator`): \(reason)" }
+    /// Creates an error for an operator, a port or a state.
     public init(operator: String, reason: String) {
         self.operator = `operator`
         self.reason = reason
     }
 }
 
-/// The product, or the largest integer where it overflows.
+/// Returns the product, or the largest integer on overflow.
 func saturatingProduct(_ factors: some Sequence<Int>) -> Int {
     factors.reduce(1) { product, factor in
         let (next, overflow) = product.multipliedReportingOverflow(by: factor)
@@ -96,24 +96,10 @@ func saturatingProduct(_ factors: some Sequence<Int>) -> Int {
     }
 }
 
-/// Checks that shape rules share.
-extension Array where Element == TensorType {
-    /// Refuses another number of inputs, another element type than float32 (unless `types` says otherwise per input).
-    public func require(_ counts: ClosedRange<Int>, types: [ElementType] = []) throws {
-        guard counts.contains(count) else {
-            let wanted = counts.count == 1 ? "\(counts.lowerBound)" : "\(counts.lowerBound) to \(counts.upperBound)"
-            throw OperatorError("expected \(wanted) inputs, found \(count)")
-        }
-        for (index, type) in enumerated() {
-            let wanted = index < types.count ? types[index] : .float32
-            guard type.elementType == wanted else {
-                throw OperatorError("input \(index): expected \(wanted.rawValue), found \(type)")
-            }
-        }
-    }
-}
-
 extension TensorType {
+    /// Checks the rank.
+    /// - Parameter what: the name of the input in the error, such as `weight`.
+    /// - Throws: `OperatorError`.
     public func require(rank: ClosedRange<Int>, _ what: String) throws {
         guard rank.contains(self.rank) else {
             let wanted = rank.count == 1 ? "\(rank.lowerBound)" : "\(rank.lowerBound) to \(rank.upperBound)"
@@ -122,7 +108,8 @@ extension TensorType {
     }
 }
 
-/// - Throws: `OperatorError` naming `what`, e.g. "weight columns", when the extents differ.
+/// Checks that two sizes are equal expressions.
+/// - Throws: `OperatorError` naming `what`, such as "columns of the weight".
 public func requireEqual(_ found: Dimension, _ expected: Dimension, _ what: String) throws {
     guard found == expected else { throw OperatorError("\(what): expected \(expected), found \(found)") }
 }

@@ -1,7 +1,8 @@
 import AccelByteIO
 
-/// The registry of operators. A new operator is a file in `Operators/` and a line here.
+/// The registry of operators. A new operator is one file in `Operators/` and one line here.
 public enum Operators {
+    /// Every operator, by name.
     public static let all: [any Operator.Type] = [
         Add.self, ArgMax.self, Atan2.self, Attention.self, Cast.self, Compare.self, Concat.self, Conv.self,
         ConvTranspose.self, Copy.self, Cos.self, CumulativeSum.self, Divide.self, Elu.self, Erf.self, Exp.self,
@@ -15,14 +16,15 @@ public enum Operators {
 
     static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// The version of an operator; nil for a name that is not registered.
+    /// Returns the version of an operator; nil for an unknown name.
     public static func version(of name: String) -> Int? { byName[name]?.version }
 
-    /// - Throws: `OperatorError` for a name that is not registered or attributes that do not fit.
+    /// Creates an operator by name.
+    /// - Throws: `OperatorError` for an unknown name, and for attributes that do not fit.
     public static func make(_ name: String, _ attributes: Attributes) throws -> any Operator {
         guard let type = byName[name] else {
             let hint = nearestName(to: name, among: byName.keys.sorted()).map { "; did you mean \($0)?" } ?? ""
-            throw OperatorError("there is no operator \"\(name)\"\(hint)")
+            throw OperatorError("unknown operator \"\(name)\"\(hint)")
         }
         return try type.init(attributes: attributes)
     }

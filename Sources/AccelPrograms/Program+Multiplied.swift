@@ -1,8 +1,7 @@
 import AccelTensors
 
 extension Program {
-    /// The names of the weights whose rows are multiplied with vectors that samples can tell of: those of linear operators
-    /// and convolutions.
+    /// The names of the weights of linear operators and convolutions: activation statistics exist for these only.
     public var multipliedWeights: Set<String> {
         let names = Dictionary(uniqueKeysWithValues: constants.filter(\.isWeight).map { ($0.value, $0.name) })
         return Set(

@@ -1,30 +1,37 @@
 public import AccelTensors
 
-/// A value of a program: an input, a constant, or an output of a node.
+/// A value of a program: an input, a constant, a state, or an output of a node.
 public struct Value: Hashable, Sendable {
+    /// The index of its type in `Program.types`.
     public let id: Int
     package init(id: Int) { self.id = id }
 }
 
-/// A model's computation: inputs, constants, nodes in an order in which they can run, named outputs. Dimensions may be
-/// free: `freezing` makes them numbers.
+/// A model's computation: inputs, constants, states, nodes in topological order, and named outputs. Dimensions may be
+/// free; `freezing(_:)` replaces them with numbers.
 public struct Program: Sendable {
+    /// An input that a caller gives.
     public struct Input: Sendable {
+        /// The name, unique among the inputs.
         public let name: String
+        /// The value that nodes read.
         public let value: Value
 
         package init(name: String, value: Value) { (self.name, self.value) = (name, value) }
     }
+    /// A weight of the checkpoint, or a table that the tool made.
     public struct Constant: Sendable {
         /// Unique among the program's constants.
         public let name: String
-        /// That of the tensor: a value of it is F32, I64 or BOOL.
+        /// The element type of the tensor. The value in the program is F32, I64 or BOOL.
         public let elementType: ElementType
+        /// The shape of the tensor.
         public let shape: Shape
-        /// A tensor of the checkpoint, which a recipe may compress; else a table that the tool made.
+        /// True for a tensor of the checkpoint, which a recipe may compress; false for a table that the tool made.
         public let isWeight: Bool
+        /// The value that nodes read.
         public let value: Value
-        /// The tensor with its elements; nil for a weight of a package, which holds an encoding in its place.
+        /// The tensor with its elements; nil for a weight of a package, which stores an encoding instead.
         public let tensor: StoredTensor?
 
         package init(
@@ -34,57 +41,71 @@ public struct Program: Sendable {
             (self.isWeight, self.value, self.tensor) = (isWeight, value, tensor)
         }
     }
+    /// One application of an operator.
     public struct Node: Sendable {
-        /// Where it stands in the model, e.g. `encoder.layer.0.attention.self.query`; unique among the nodes.
+        /// The location in the model, such as `encoder.layer.0.attention.self.query`; unique among the nodes.
         public let label: String
+        /// The operator with its attributes.
         public let operation: any Operator
+        /// The operands, in the order of the operator's definition.
         public let inputs: [Value]
+        /// The results.
         public let outputs: [Value]
 
         package init(label: String, operation: any Operator, inputs: [Value], outputs: [Value]) {
             (self.label, self.operation, self.inputs, self.outputs) = (label, operation, inputs, outputs)
         }
     }
+    /// A named result.
     public struct Output: Sendable {
+        /// The name, unique among the outputs.
         public let name: String
+        /// The value that callers get.
         public let value: Value
 
         package init(name: String, value: Value) { (self.name, self.value) = (name, value) }
     }
-    /// Memory that a runtime keeps from one run to the next, such as a key/value cache.
+    /// Memory that is kept between runs, such as a key/value cache.
     public struct State: Sendable {
+        /// The name, unique among the states.
         public let name: String
-        /// What it holds when the function starts.
+        /// The content at the start of a run.
         public let value: Value
-        /// What it holds for the next run.
+        /// The content for the next run.
         public let next: Value
-        /// What every element is before the first run.
+        /// The value of every element before the first run.
         public let initial: Double
 
         package init(name: String, value: Value, next: Value, initial: Double) {
             (self.name, self.value, self.next, self.initial) = (name, value, next, initial)
         }
     }
-    /// A free dimension and what is known of it.
+    /// A free dimension, with the numbers that it may take.
     public struct FreeDimension: Equatable, Sendable {
-        /// What a number for the dimension decides beyond shapes, such as which of two tables is read. A package records it.
+        /// An effect of the chosen number beyond shapes, such as which of two tables is read. Packages record it.
         public struct Remark: Equatable, Sendable {
-            /// The numbers that it is true of.
+            /// The numbers that have the effect.
             public let numbers: ClosedRange<Int>
+            /// The effect, such as `rotary embeddings by the short factors`.
             public let text: String
+            /// Creates a remark on a range of numbers.
             public init(_ numbers: ClosedRange<Int>, _ text: String) {
                 self.numbers = numbers
                 self.text = text
             }
         }
+        /// The name, such as `sequence`.
         public let name: String
-        /// The numbers that it usually takes.
+        /// Typical numbers, for hints in errors.
         public let usual: [Int]
-        /// Of these, the ones that a function each is made for where nobody asks for a shape.
+        /// The numbers to freeze to, one function each, if a request names no shape.
         public let defaults: [Int]
+        /// The largest number that the model supports; nil if there is no limit.
         public let maximum: Int?
+        /// Effects of some numbers beyond shapes.
         public let remarks: [Remark]
-        /// - Parameter defaults: nil for the first of the usual ones.
+        /// Creates a free dimension.
+        /// - Parameter defaults: nil for the first of `usual`.
         public init(
             _ name: String, usual: [Int], defaults: [Int]? = nil, maximum: Int? = nil, remarks: [Remark] = []
         ) {
@@ -96,17 +117,23 @@ public struct Program: Sendable {
         }
     }
 
-    /// The part of the model that this is, e.g. `model`, `encoder`.
+    /// The part of the model, such as `model` or `encoder`.
     public let name: String
+    /// The free dimensions; empty once frozen.
     public let dimensions: [FreeDimension]
+    /// The inputs, in declaration order.
     public let inputs: [Input]
+    /// The weights and tables, in the order of first use.
     public let constants: [Constant]
+    /// The nodes, in topological order.
     public let nodes: [Node]
+    /// The outputs, in declaration order.
     public let outputs: [Output]
+    /// The states, in declaration order.
     public let states: [State]
-    /// What it is for, and what each port means.
+    /// The purpose of the program and the roles of its ports.
     public internal(set) var interface: Interface
-    /// By `Value.id`.
+    /// The types of all values, by `Value.id`.
     public let types: [TensorType]
 
     package init(
@@ -118,7 +145,7 @@ public struct Program: Sendable {
         self.interface = interface
     }
 
-    /// The same program with other parts for some of its own. Nothing is checked.
+    /// Returns the program with some parts replaced. Nothing is checked.
     package func with(
         name: String? = nil, inputs: [Input]? = nil, constants: [Constant]? = nil, nodes: [Node]? = nil,
         outputs: [Output]? = nil, states: [State]? = nil, interface: Interface? = nil, types: [TensorType]? = nil
@@ -129,16 +156,18 @@ public struct Program: Sendable {
             states: states ?? self.states, interface: interface ?? self.interface, types: types ?? self.types)
     }
 
+    /// Returns the type of a value.
     public func type(of value: Value) -> TensorType { types[value.id] }
 
-    /// Runs every shape rule again and checks that each value is made before it is read, and that roles go with their ports.
+    /// Checks the program: every shape rule, that each value is computed before it is read, and that roles fit their
+    /// ports.
     /// - Throws: `ShapeError` naming the operator or port.
     public func validate() throws {
         var made = Set(inputs.map(\.value) + constants.map(\.value) + states.map(\.value))
         for node in nodes {
             let subject = "\(node.operation.name) \"\(node.label)\""
             guard node.inputs.allSatisfy(made.contains) else {
-                throw ShapeError(operator: subject, reason: "reads a value that nothing before it makes")
+                throw ShapeError(operator: subject, reason: "reads a value before it is computed")
             }
             let types: [TensorType]
             do {
@@ -148,7 +177,7 @@ public struct Program: Sendable {
             }
             guard types == node.outputs.map(type) else {
                 throw ShapeError(
-                    operator: subject, reason: "makes \(types), but the program says \(node.outputs.map(type))")
+                    operator: subject, reason: "computes \(types), but the program declares \(node.outputs.map(type))")
             }
             made.formUnion(node.outputs)
         }
@@ -156,18 +185,18 @@ public struct Program: Sendable {
             guard made.contains(state.next), type(of: state.next) == type(of: state.value) else {
                 throw ShapeError(
                     operator: "state \"\(state.name)\"",
-                    reason: "is \(type(of: state.value)), but becomes \(type(of: state.next))")
+                    reason: "is \(type(of: state.value)), but is updated with \(type(of: state.next))")
             }
         }
         for output in outputs where !made.contains(output.value) {
-            throw ShapeError(operator: "output \"\(output.name)\"", reason: "nothing makes its value")
+            throw ShapeError(operator: "output \"\(output.name)\"", reason: "its value is never computed")
         }
         try interface.check(ports)
     }
 
-    /// Rebuilds the program node by node, dropping what no output needs. `rewrite` gets each node and its inputs in the
-    /// new program, and returns the values that take the place of the node's outputs, or nil to keep the node.
-    /// - Parameter numbers: replace free dimensions in the types of inputs and states.
+    /// Rebuilds the program node by node, and drops nodes that no output needs. `rewrite` gets each node with its
+    /// inputs in the new program; it returns the values that replace the node's outputs, or nil to keep the node.
+    /// - Parameter numbers: replacements for free dimensions in the types of inputs and states.
     public func rewriting(
         binding numbers: [String: Int] = [:],
         _ rewrite: (Node, [Value], inout ProgramBuilder) throws -> [Value]? = { _, _, _ in nil }
@@ -196,7 +225,7 @@ public struct Program: Sendable {
         return try builder.finish()
     }
 
-    /// Of all nodes; 0 for those with free dimensions.
+    /// The multiply-adds of all nodes; nodes with free dimensions count as 0.
     public var multiplyAdds: Int {
         nodes.reduce(0) { sum, node in
             let shapes = node.inputs.compactMap { type(of: $0).shape }
@@ -204,7 +233,7 @@ public struct Program: Sendable {
         }
     }
 
-    /// How often each value is read, by nodes and as an output.
+    /// The number of reads of each value, by nodes, outputs and states.
     public var useCounts: [Value: Int] {
         var counts: [Value: Int] = [:]
         for value in nodes.flatMap(\.inputs) + outputs.map(\.value) + states.map(\.next) {
@@ -213,7 +242,7 @@ public struct Program: Sendable {
         return counts
     }
 
-    /// The names of the operators that read each constant, by the constant's name, in the order of the program.
+    /// The names of the operators that read each constant, by the constant's name, in program order.
     public var constantReaders: [String: [String]] {
         let names = Dictionary(uniqueKeysWithValues: constants.map { ($0.value, $0.name) })
         var readers: [String: [String]] = [:]
@@ -228,18 +257,20 @@ public struct Program: Sendable {
 }
 
 extension Program.Constant {
-    /// A constant whose tensor is at hand.
+    /// Creates a constant with the elements of a tensor.
     init(_ tensor: StoredTensor, isWeight: Bool, value: Value) {
         self.init(
             name: tensor.name, elementType: tensor.elementType, shape: tensor.shape, isWeight: isWeight, value: value,
             tensor: tensor)
     }
 
-    /// The tensor with its elements.
-    /// - Throws: `ShapeError` for a weight of a package.
+    /// Returns the tensor with its elements.
+    /// - Throws: `ShapeError` for a weight of a package, which stores an encoding instead.
     public func requireTensor() throws -> StoredTensor {
         guard let tensor else {
-            throw ShapeError(operator: "constant \"\(name)\"", reason: "its elements are encoded in a package")
+            throw ShapeError(
+                operator: "constant \"\(name)\"",
+                reason: "its elements are not available, because a package stores their encoding")
         }
         return tensor
     }

@@ -1,6 +1,6 @@
 public import AccelTensors
 
-/// Builds a program value by value; every operator's shape rule is checked as it is applied.
+/// Builds a program value by value. The shape rule of every operator is checked when it is applied.
 ///
 ///     var builder = ProgramBuilder(name: "model", dimensions: [...], role: .encode)
 ///     let ids = builder.input("input_ids", TensorType(.int64, ["batch", "sequence"]), .tokens(vocabulary: 1000))
@@ -19,31 +19,33 @@ public struct ProgramBuilder {
     private var types: [TensorType] = []
     private var constantByName: [String: Value] = [:]
     private var tables: [Value: StoredTensor] = [:]
-    /// Index in `nodes`.
+    /// Indices in `nodes`.
     private var producers: [Value: Int] = [:]
     private var labels: Set<String> = []
     private var scope: [String] = []
-    /// Set while a node is rebuilt: what it is called.
+    /// The label of the node that is being rebuilt; nil while new nodes are built.
     private var fixedLabel: String?
 
-    /// - Parameter role: what the program is for.
+    /// Creates a builder for a program with free dimensions.
+    /// - Parameter role: the purpose of the program.
     public init(name: String, dimensions: [Program.FreeDimension] = [], role: FunctionRole = .opaque) {
         self.init(name: name, dimensions: dimensions, interface: Interface(role))
     }
 
-    /// - Parameter interface: the roles of ports that are to be made, by their names.
+    /// - Parameter interface: the roles of ports, by their names; the ports are added afterwards.
     init(name: String, dimensions: [Program.FreeDimension], interface: Interface) {
         self.name = name
         self.dimensions = dimensions
         self.interface = interface
     }
 
+    /// Returns the type of a value.
     public func type(of value: Value) -> TensorType { types[value.id] }
 
-    /// The node that makes `value`; nil for inputs and constants.
+    /// Returns the node that computes `value`; nil for inputs, constants and states.
     public func producer(of value: Value) -> Program.Node? { producers[value].map { nodes[$0] } }
 
-    /// The tensor, when `value` is a table that the tool made.
+    /// Returns the tensor if `value` is a table that the tool made; nil for other values.
     public func table(_ value: Value) -> StoredTensor? { tables[value] }
 
     private mutating func makeValue(_ type: TensorType) -> Value {
@@ -51,9 +53,10 @@ public struct ProgramBuilder {
         return Value(id: types.count - 1)
     }
 
+    /// Adds an input.
     /// - Parameters:
-    ///   - role: what it means; `finish` checks that it goes with the type.
-    ///   - source: the output of another part that it takes as it is.
+    ///   - role: the meaning of the input; `finish` checks that it fits the type.
+    ///   - source: the output of another part that callers pass to this input.
     public mutating func input(
         _ name: String, _ type: TensorType, _ role: Role = .opaque, from source: (part: String, output: String)? = nil
     ) -> Value {
@@ -66,10 +69,10 @@ public struct ProgramBuilder {
         return value
     }
 
-    /// Memory that lasts from run to run: what it holds when the function starts.
+    /// Adds a state: memory that is kept between runs. Returns its content at the start of a run.
     /// - Parameters:
-    ///   - role: what it means; `finish` checks that it goes with the type.
-    ///   - initial: what every element is before the first run.
+    ///   - role: the meaning of the state; `finish` checks that it fits the type.
+    ///   - initial: the value of every element before the first run.
     public mutating func state(
         _ name: String, _ type: TensorType, _ role: Role = .opaque, initial: Double = 0
     ) -> Value {
@@ -79,7 +82,7 @@ public struct ProgramBuilder {
         return value
     }
 
-    /// What the state `name` holds for the next run; without this it stays as it is.
+    /// Sets the content of the state `name` for the next run. A state that is not updated keeps its content.
     public mutating func update(_ name: String, to value: Value) {
         states = states.map { state in
             guard state.name == name else { return state }
@@ -87,13 +90,14 @@ public struct ProgramBuilder {
         }
     }
 
-    /// A tensor of the checkpoint (`isWeight`) or a table. The same name again gives the same value.
-    /// A weight of any floating-point type computes as float32.
+    /// Adds a weight of the checkpoint (`isWeight`) or a table. A second call with the same name returns the same
+    /// value.
+    /// A floating-point constant of any type becomes an F32 value.
     public mutating func constant(_ tensor: StoredTensor, isWeight: Bool) -> Value {
         constant(Program.Constant(tensor, isWeight: isWeight, value: Value(id: 0)))
     }
 
-    /// A constant of another program.
+    /// Adds a constant of another program.
     mutating func constant(_ constant: Program.Constant) -> Value {
         if let value = constantByName[constant.name] { return value }
         let value = makeValue(TensorType(constant.elementType.valueType, shape: constant.shape))
@@ -106,7 +110,7 @@ public struct ProgramBuilder {
         return value
     }
 
-    /// A table that the tool made; its name gets a number when it is taken.
+    /// Adds a table that the tool made. If the name is taken, it gets a number.
     public mutating func literal(_ tensor: HostTensor, name: String) -> Value {
         var unique = name
         var number = 1
@@ -117,12 +121,12 @@ public struct ProgramBuilder {
         return constant(tensor.stored(name: unique), isWeight: false)
     }
 
-    /// A scalar.
+    /// Adds an F32 scalar as a table.
     public mutating func literal(_ number: Float) -> Value {
         constant(HostTensor([number], []).stored(name: "scalar.\(number)"), isWeight: false)
     }
 
-    /// Runs `body` with `name` as one more part of the labels of what it applies.
+    /// Runs `body` with `name` appended to the labels of the nodes that it adds.
     public mutating func `in`<Result>(_ name: String, _ body: (inout ProgramBuilder) throws -> Result) rethrows
         -> Result
     {
@@ -138,7 +142,7 @@ public struct ProgramBuilder {
         return try body(&self)
     }
 
-    /// Appends a node.
+    /// Appends a node and returns its outputs.
     /// - Throws: `ShapeError` naming the operator and its label.
     public mutating func applyAll(_ operation: any Operator, _ arguments: [Value]) throws -> [Value] {
         let label = uniqueLabel(for: operation)
@@ -153,7 +157,8 @@ public struct ProgramBuilder {
         }
     }
 
-    /// Appends a node that has one output.
+    /// Appends a node with one output, and returns this output.
+    /// - Throws: `ShapeError` naming the operator and its label.
     public mutating func apply(_ operation: any Operator, _ arguments: [Value]) throws -> Value {
         let results = try applyAll(operation, arguments)
         guard results.count == 1 else {
@@ -173,13 +178,15 @@ public struct ProgramBuilder {
         return label
     }
 
-    /// - Parameter role: what it means; `finish` checks that it goes with the type.
+    /// Adds an output.
+    /// - Parameter role: the meaning of the output; `finish` checks that it fits the type.
     public mutating func output(_ name: String, _ value: Value, _ role: Role = .opaque) {
         outputs.append(Program.Output(name: name, value: value))
         if role.kind != .opaque { interface.outputs[name] = role }
     }
 
-    /// The program, without the nodes and constants that no output or state needs. Inputs and states all stay.
+    /// Returns the program, without the nodes and constants that no output or state needs. All inputs and states stay.
+    /// - Throws: `ShapeError` if a role does not fit its port.
     public consuming func finish() throws -> Program {
         var needed = Set(outputs.map(\.value) + states.map(\.next))
         var kept: [Program.Node] = []

@@ -1,7 +1,7 @@
 import AccelTensors
 
 extension Program: CustomStringConvertible {
-    /// The program as text, one line a value: the form that goldens and error reports use.
+    /// The program as text, one line per value; golden files and error reports use it.
     ///
     ///     program model(batch, sequence)
     ///       input input_ids: I64[batch,sequence]
@@ -50,7 +50,7 @@ extension Program: CustomStringConvertible {
 }
 
 extension Attributes {
-    /// e.g. ` {epsilon=1e-12, kind=erf}`; empty when there are none.
+    /// The attributes as text, such as ` {epsilon=1e-12, kind=erf}`; empty if there are none.
     public var text: String {
         if values.isEmpty { return "" }
         let parts = values.sorted { $0.key < $1.key }.map { name, value in

@@ -3,16 +3,16 @@ import AccelTensors
 public import AccelWeightCompression
 
 extension Recipe {
-    /// A rule that stores no weight, or another part of the recipe without effect.
+    /// A part of a recipe without effect, such as a rule that chooses the codec of no weight.
     public struct IdleRule: Equatable, Sendable {
-        /// e.g. `rules[0].match`
+        /// The location in the recipe, such as `rules[0].match`.
         public let field: String
-        /// What is wrong, and what may be meant.
+        /// The cause, with a suggestion if a name is misspelled.
         public let reason: String
     }
 
-    /// The rules that choose for none of the weights, and statistics that nothing uses.
-    /// - Parameter plan: all weights, as this recipe plans them.
+    /// Returns the parts of the recipe without effect: rules that no weight uses, and statistics that no scheme uses.
+    /// - Parameter plan: the compression plan that this recipe makes for all weights.
     public func idleRules(in plan: [PlannedWeight]) -> [IdleRule] {
         let chosen = Set(plan.compactMap(\.choice.rule))
         let idle = rules.indices.filter { !chosen.contains($0) }.map { index in
@@ -20,28 +20,30 @@ extension Recipe {
             return IdleRule(field: "rules[\(index)]\(part.map { ".\($0)" } ?? "")", reason: reason)
         }
         guard statistics != nil, !wantsCalibration else { return idle }
-        return idle + [IdleRule(field: "statistics", reason: "no scheme of the recipe has a method that uses them")]
+        return idle + [
+            IdleRule(field: "statistics", reason: "no scheme of the recipe has a method that needs calibration")
+        ]
     }
 
     private func idleness(of index: Int, _ plan: [PlannedWeight]) -> (part: String?, reason: String) {
         let rule = rules[index]
         if let name = rule.operator, Operators.byName[name] == nil {
             let hint = nearestName(to: name, among: Operators.byName.keys).map { "; did you mean \"\($0)\"?" } ?? ""
-            return ("operator", "there is no operator \"\(name)\"\(hint)")
+            return ("operator", "unknown operator \"\(name)\"\(hint)")
         }
         let named = plan.filter { rule.glob?.matches($0.source.name) ?? true }
         let pattern = rule.match.map { "\"\($0)\"" } ?? "the rule"
         guard !named.isEmpty else {
             let names = plan.map(\.source.name)
             let hint = rule.glob?.nearest(among: names).map { "; did you mean \"\($0)\"?" }
-            return ("match", "\(pattern) fits no weight that is converted\(hint ?? "")")
+            return ("match", "\(pattern) matches no converted weight\(hint ?? "")")
         }
         let read = named.filter { weight in rule.operator.map(weight.readers.contains) ?? true }
         guard !read.isEmpty else {
             let readers = Set(named.flatMap(\.readers)).sorted().joined(separator: ", ")
             return (
                 "operator",
-                "no weight that \(pattern) fits is read by \(rule.operator ?? "")"
+                "no weight that \(pattern) matches is read by \(rule.operator ?? "")"
                     + (readers.isEmpty ? "" : ", only by \(readers)")
             )
         }
@@ -49,13 +51,13 @@ extension Recipe {
             let largest = read.map(\.source.shape.count).max() ?? 0
             return (
                 "atLeast",
-                "the largest weight that \(pattern) fits has \(largest) elements, fewer than \(rule.atLeast ?? 0)"
+                "the largest weight that \(pattern) matches has \(largest) elements, fewer than \(rule.atLeast ?? 0)"
             )
         }
         let earlier = first.choice.rule ?? 0
         return (
             nil,
-            "the rule is never reached: rules[\(earlier)] comes first for \"\(first.source.name)\" and all else that it fits"
+            "the rule is never reached: an earlier rule, such as rules[\(earlier)] for \"\(first.source.name)\", comes first for every weight that it matches"
         )
     }
 }

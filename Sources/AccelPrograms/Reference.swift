@@ -1,9 +1,9 @@
 import AccelTensors
 import CAccelKernels
 
-/// Loops that reference meanings share.
+/// Loops that reference implementations share.
 package enum Reference {
-    /// `function` of each element, in float64, rounded once.
+    /// Returns `function` of each element, computed in float64 and rounded once.
     static func mapping(_ x: [Float], _ function: @Sendable (Double) -> Double) -> [Float] {
         let width = 4096
         let whole = rows(x.count / width, width: width) { row, result in
@@ -12,7 +12,7 @@ package enum Reference {
         return whole + x[whole.count...].map { Float(function(Double($0))) }
     }
 
-    /// `count` rows of `width` elements, which `body` fills, in parallel.
+    /// Returns `count` rows of `width` elements. `body` fills each row; rows are filled in parallel.
     static func rows(
         _ count: Int, width: Int, _ body: @Sendable (Int, UnsafeMutableBufferPointer<Float>) -> Void
     ) -> [Float] {
@@ -20,9 +20,9 @@ package enum Reference {
         guard !result.isEmpty else { return [] }
         let blocks = result.count < 1 << 13 ? 1 : min(count, Parallel.processorCount * 4)
         result.withUnsafeMutableBufferPointer { target in
-            // Each row is written by one thread only.
+            // Safe: each row is written by one thread only.
             nonisolated(unsafe) let target = target
-            // The body throws nothing, so neither does the loop.
+            // The body does not throw, so neither does the loop.
             try? Parallel.forEach(blocks, threads: blocks == 1 ? 1 : Parallel.processorCount) { block in
                 for row in count * block / blocks..<count * (block + 1) / blocks {
                     body(row, UnsafeMutableBufferPointer(rebasing: target[row * width..<(row + 1) * width]))
@@ -32,17 +32,17 @@ package enum Reference {
         return result
     }
 
-    /// `result[i * rows + r] = sum_c x[i * columns + c] * weight[r * columns + c] + bias[r]` for `count` rows of x, in
-    /// float64, rounded once.
+    /// Returns the products `result[i * rows + r] = sum_c x[i * columns + c] * weight[r * columns + c] + bias[r]` for
+    /// `count` rows of x, computed in float64 and rounded once.
     static func products(
         _ x: [Float], _ weight: [Float], bias: [Float]?, count: Int, rows: Int, columns: Int
     ) -> [Float] {
         var result = [Float](repeating: 0, count: count * rows)
         let blocks = min(rows, result.count < 1 << 13 ? 1 : Parallel.processorCount * 4)
         result.withUnsafeMutableBufferPointer { target in
-            // Each column is written by one thread only.
+            // Safe: each column is written by one thread only.
             nonisolated(unsafe) let target = target
-            // The body throws nothing, so neither does the loop.
+            // The body does not throw, so neither does the loop.
             try? Parallel.forEach(blocks, threads: blocks == 1 ? 1 : Parallel.processorCount) { block in
                 x.withUnsafeBufferPointer { x in
                     weight.withUnsafeBufferPointer { weight in
@@ -60,7 +60,7 @@ package enum Reference {
         return result
     }
 
-    /// A dot product accumulated in float64, eight sums side by side.
+    /// Returns a dot product, accumulated in float64 in eight partial sums.
     package static func dot(
         _ a: UnsafeBufferPointer<Float>, _ aStart: Int, _ b: UnsafeBufferPointer<Float>, _ bStart: Int, _ count: Int
     ) -> Double {

@@ -2,13 +2,15 @@ import AccelByteIO
 import AccelTensors
 
 extension FrozenProgram {
-    /// Runs the program by the operators' reference meaning, on the original weights unless `constant` has others.
-    /// - Parameter inputs: by name, all of the program's.
-    /// - Parameter states: by name; what is missing starts as the program says. They hold what the next run starts with afterwards.
-    /// - Parameter constant: what a weight or table holds; asked for each node that reads it.
-    /// - Parameter observe: called with each node and its outputs, in order.
-    /// - Returns: the outputs by name, in the program's order.
-    /// - Throws: `ShapeError` naming the operator for values without meaning (an index out of range).
+    /// Runs the reference implementations of the operators, on the original weights unless `constant` returns others.
+    /// - Parameter inputs: the tensor of every input, by name.
+    /// - Parameter states: the content of states by name; missing ones have their initial value. After the run: the
+    ///   content for the next run.
+    /// - Parameter constant: returns the elements of a weight or table; called for each node that reads it.
+    /// - Parameter observe: called with each node and its outputs, in program order.
+    /// - Returns: The outputs by name, in program order.
+    /// - Throws: `ShapeError` naming the operator for values that are not valid, such as an index out of range;
+    ///   `RequestError` (unavailable) if memory does not suffice.
     public func evaluate(
         _ inputs: [String: HostTensor], states: inout [String: HostTensor],
         constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) },
@@ -42,7 +44,8 @@ extension FrozenProgram {
                 MachineMemory.sum((types + constantTypes).map(\.hostBytes) + [work]), besides: live,
                 for: "the reference run of \(subject)")
             do {
-                // What has no elements may have any number of rows without elements.
+                // Checked first: an empty tensor may still have a very large number of rows, which evaluation would
+                // loop over.
                 let isEmpty = types.allSatisfy { $0.shape?.dimensions.contains(0) ?? false }
                 results = isEmpty ? types.map { HostTensor(0, filling: $0) } : try node.operation.evaluate(arguments)
             } catch let error as OperatorError {
@@ -64,14 +67,16 @@ extension FrozenProgram {
         }
     }
 
-    /// - Throws: `RequestError` (unavailable) when inputs and states do not fit into memory.
+    /// Checks that inputs and states fit into memory.
+    /// - Throws: `RequestError` (unavailable) if they do not.
     package func requireMemoryForInputs() throws {
         let values = program.inputs.map(\.value) + program.states.map(\.value)
         try MachineMemory.require(
             MachineMemory.sum(values.map { program.type(of: $0).hostBytes }), for: "the input of \(functionName)")
     }
 
-    /// The same for a program whose states, if it has any, start as it says.
+    /// Runs the reference implementations with all states at their initial values. See
+    /// `evaluate(_:states:constant:observe:)`.
     public func evaluate(
         _ inputs: [String: HostTensor],
         constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) },

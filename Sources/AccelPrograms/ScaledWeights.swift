@@ -1,32 +1,36 @@
 public import AccelTensors
 
-/// Weights of a model's parts with channels scaled at sites, so that the parts give the same as before.
+/// Weights of a model's parts, rescaled at scaling sites without a change of the parts' results (AWQ; Lin et al.,
+/// 2023).
 public struct ScaledWeights: Sendable {
-    /// Why a weight with method=awq is not scaled, as a package says it.
+    /// Why `method=awq` did not rescale a weight, in the words that packages store.
     public enum Obstacle: String, Sendable, CaseIterable {
         case noSite = "method=awq needs inputs whose channels a weight makes and nothing else reads"
         case nothingGained = "method=awq would bring what it gives no nearer to what it should"
     }
 
+    /// The scaling of each rescaled weight, by name.
     public private(set) var scalings: [String: ChannelScaling] = [:]
-    /// The same weights as they are then.
+    /// The rescaled weights, by name.
     public private(set) var tensors: [String: StoredTensor] = [:]
-    /// As they were.
+    /// The original weights, by name.
     private let sources: [String: StoredTensor]
+    /// The scaling sites of all parts.
     public let sites: [ScalingSite]
 
+    /// Finds the scaling sites of `parts`; nothing is rescaled yet.
     public init(of parts: [Program]) {
         let weights = parts.flatMap { $0.constants.filter(\.isWeight).compactMap(\.tensor) }
         sources = Dictionary(weights.map { ($0.name, $0) }) { first, _ in first }
         sites = parts.scalingSites
     }
 
-    /// Scales the channels of a site: the readers' columns take these exponents, what makes the channels their opposites.
-    /// - Returns: false where that would not be exact; nothing is changed then.
+    /// Rescales the channels of a site: the readers' columns by these powers of two, the producers by their inverses.
+    /// - Returns: False if a weight cannot be scaled exactly; nothing is changed then.
     public mutating func scale(_ site: ScalingSite, by exponents: [Int]) -> Bool {
         var made: [(name: String, scaling: ChannelScaling, tensor: StoredTensor)] = []
         for (name, own) in site.scalings(exponents) {
-            // A weight may make the channels of one site and read those of another.
+            // A weight may produce the channels of one site and read those of another.
             var scaling = scalings[name] ?? ChannelScaling()
             if !own.rows.isEmpty { scaling.rows = own.rows }
             if !own.columns.isEmpty { scaling.columns = own.columns }
@@ -37,8 +41,8 @@ public struct ScaledWeights: Sendable {
         return true
     }
 
-    /// The weights of `parts`, scaled as is said of them.
-    /// - Returns: nil where the parts would then not give the same as before.
+    /// Rescales the weights of `parts` as a package recorded it.
+    /// - Returns: Nil if the recorded scalings would change the results of the parts.
     public init?(of parts: [Program], scaled recorded: [String: ChannelScaling]) {
         self.init(of: parts)
         for site in sites {
@@ -52,7 +56,7 @@ public struct ScaledWeights: Sendable {
 }
 
 extension Program {
-    /// The same program with other tensors for some of its weights, by name, of the same shapes.
+    /// Returns the program with some weights replaced, by name, by tensors of the same shapes.
     public func replacing(_ tensors: [String: StoredTensor]) -> Program {
         with(
             constants: constants.map { constant in

@@ -1,18 +1,21 @@
 public import AccelTensors
 
-/// Where channels can be scaled without any effect on what a program gives: weights and nothing else make them, only
-/// columns of weights read them, and in between they are carried. What the ones are divided by the others are multiplied by.
+/// A point in a program where channels can be rescaled without a change of its results: only weights produce the
+/// channels, only columns of weights read them, and the operators in between keep them apart. The producers are divided
+/// by the factors that the readers are multiplied by.
 public struct ScalingSite: Hashable, Sendable {
+    /// The number of channels.
     public let channels: Int
-    /// Weights with a row, vectors with an element, for each channel: the gain and bias of a norm, the weight and bias of a
-    /// linear operator.
+    /// Weights with one row, or vectors with one element, per channel: the gain and bias of a normalisation, or the
+    /// weight and bias of a linear operator.
     public let producers: [String]
-    /// Weights with a column for each channel, all multiplied with the same vectors; sorted.
+    /// Weights with one column per channel, all multiplied with the same vectors; sorted.
     public let readers: [String]
-    /// Those of the producers that are vectors.
+    /// The producers that are vectors.
     let vectors: Set<String>
 
-    /// The scaling of each weight when the readers' columns take these exponents.
+    /// Returns the scaling of each weight of the site.
+    /// - Parameter exponents: a power of two for each channel, applied to the readers' columns.
     public func scalings(_ exponents: [Int]) -> [String: ChannelScaling] {
         let inverse = exponents.map { -$0 }
         let made = producers.map {
@@ -24,7 +27,7 @@ public struct ScalingSite: Hashable, Sendable {
 }
 
 extension [Program] {
-    /// The sites on which all programs agree that read their weights, in the order of the programs.
+    /// The sites that are valid in every program that reads their weights, in the order of the programs.
     public var scalingSites: [ScalingSite] {
         let finders = map(SiteFinder.init)
         let found = finders.map(\.sites)
@@ -40,14 +43,14 @@ extension [Program] {
     }
 }
 
-/// Finds the sites of one program.
+/// Finds the scaling sites of one program.
 private struct SiteFinder {
     private let program: Program
     private let weights: [Value: String]
-    /// Tables of zeros: norms without a bias may have one.
+    /// Tables of zeros; a normalisation without a bias may have one instead.
     private let zeros: Set<Value>
     private let readers: [Value: [Program.Node]]
-    /// What leaves the program.
+    /// The values of outputs and of states for the next run.
     private let kept: Set<Value>
 
     init(_ program: Program) {
@@ -64,7 +67,7 @@ private struct SiteFinder {
         kept = Set(program.outputs.map(\.value) + program.states.map(\.next))
     }
 
-    /// Those of the weights.
+    /// The names of the weights.
     var names: Set<String> { Set(weights.values) }
 
     var sites: [ScalingSite] {
@@ -79,8 +82,8 @@ private struct SiteFinder {
         }
     }
 
-    /// The weights whose rows or elements the channels of what a node makes are in proportion to; nil where it does not make
-    /// them so, or where something else reads these weights.
+    /// Returns the weights to which the output channels of a node are proportional; nil if there are none, or if
+    /// another node reads them too.
     private func producers(_ node: Program.Node) -> [(name: String, isVector: Bool)]? {
         switch node.operation {
         case is LayerNorm, is RMSNorm: break
@@ -94,7 +97,7 @@ private struct SiteFinder {
         return producers.count == operands.count && !producers.isEmpty ? producers : nil
     }
 
-    /// The name of a weight that one node reads, once.
+    /// Returns the name of a weight that exactly one node reads, once.
     private func ownWeight(_ value: Value) -> String? {
         guard let name = weights[value], !kept.contains(value), let nodes = readers[value], nodes.count == 1,
             nodes[0].inputs.count(where: { $0 == value }) == 1
@@ -102,10 +105,11 @@ private struct SiteFinder {
         return name
     }
 
-    /// The weights whose columns read the last axis of a value, wherever it is carried to, and nothing else does.
+    /// Returns the weights whose columns read the last axis of a value, also behind operators that keep channels apart;
+    /// nil if anything else reads it.
     private func readers(of output: Value) -> [String]? {
         var value = output
-        // The channels lie over these axes, row-major.
+        // The axes that the channels are spread over, row-major.
         var axes = [program.type(of: value).rank - 1]
         while !kept.contains(value), let nodes = readers[value] {
             if nodes.allSatisfy({ $0.operation is Linear && $0.inputs[0] == value }) {
@@ -121,7 +125,8 @@ private struct SiteFinder {
         return nil
     }
 
-    /// Where the channels of `value` lie in what a node makes of it; nil where it does more than to carry them.
+    /// Returns the axes of the channels of `value` in the output of a node; nil if the node does not keep channels
+    /// apart.
     private func axes(after node: Program.Node, of value: Value, _ axes: [Int]) -> [Int]? {
         guard node.inputs.count(where: { $0 == value }) == 1, let output = node.outputs.first else { return nil }
         let (before, after) = (program.type(of: value).dimensions, program.type(of: output).dimensions)
@@ -131,13 +136,13 @@ private struct SiteFinder {
         case let transpose as Transpose:
             return axes.compactMap { transpose.permutation.firstIndex(of: $0) }
         case is Reshape:
-            // Axes at the end are split or joined; those before stay.
+            // Trailing axes are split or joined; the axes before them stay.
             guard let first = axes.first, axes == Array(first..<before.count), first < after.count,
                 before[..<first] == after[..<first]
             else { return nil }
             return Array(first..<after.count)
         case is Attention:
-            // Each query gets a mean of the values of its head, channel by channel.
+            // Each query gets a weighted mean of the values of its head, channel by channel.
             let isOfValues = node.inputs.count > 2 && node.inputs[2] == value && axes == [1, 3]
             return isOfValues && before[1] == after[1] ? axes : nil
         default:

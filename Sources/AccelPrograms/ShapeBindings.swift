@@ -1,14 +1,16 @@
 import AccelByteIO
 public import AccelTensors
 
-/// Numbers for the free dimensions of a program: `batch=1,sequence=128`.
+/// Numbers for the free dimensions of a program, such as `batch=1,sequence=128`.
 public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
+    /// The numbers by dimension name.
     public private(set) var numbers: [String: Int]
 
+    /// Creates bindings; `Program.freezing(_:)` checks them.
     public init(_ numbers: [String: Int] = [:]) { self.numbers = numbers }
 
-    /// Reads `batch=1,sequence=128`.
-    /// - Throws: `RequestError` for another form, a number below 1, or two numbers for one dimension.
+    /// Reads bindings such as `batch=1,sequence=128`.
+    /// - Throws: `RequestError` for malformed text, a number below 1, or two numbers for one dimension.
     public init(parsing text: String) throws {
         numbers = [:]
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -20,14 +22,15 @@ public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The numbers that make the program's inputs fit `tensors` (by the input's name, or `in.` and its name).
-    /// - Throws: `RequestError` when an input is missing, of another rank, or asks for two numbers for one dimension.
+    /// Finds the numbers that make the program's inputs fit `tensors`, which have the input's name or `in.` and its
+    /// name.
+    /// - Throws: `RequestError` if a tensor has another rank than the input, or if tensors disagree on a dimension.
     public init(fitting tensors: [StoredTensor], to program: Program, file: String) throws {
         numbers = [:]
         let byName = Dictionary(tensors.map { ($0.name, $0) }) { first, _ in first }
         for input in program.inputs {
             let type = program.type(of: input.value)
-            // Of several numbered samples (in.NAME.0, in.NAME.1), the first stands for all.
+            // If there are several numbered samples (in.NAME.0, in.NAME.1), the first determines the shape.
             let names = ["in.\(input.name)", input.name, "in.\(input.name).0"]
             guard let tensor = names.lazy.compactMap({ byName[$0] }).first else { continue }
             guard tensor.shape.rank == type.rank else {
@@ -37,7 +40,7 @@ public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
                 if let name = dimension.name { try bind(name, to: number, from: "\(file), \(tensor.name)") }
             }
         }
-        // A cache is as long as the file's (out.kv_final.NAME).
+        // The cache length is that of the file's final state (out.kv_final.NAME).
         for state in program.states {
             let type = program.type(of: state.value)
             guard let tensor = byName["out.kv_final.\(state.name)"], tensor.shape.rank == type.rank else { continue }
@@ -47,8 +50,8 @@ public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// For a program with a cache and a file that holds a prefill and steps after it (`out.prefill_NAME`,
-    /// `out.step0_NAME`): the numbers for the prefill's block, and for a block of one.
+    /// Returns the bindings of the prefill and of the decode step, for a program with a cache and a file with golden
+    /// outputs of both (`out.prefill_NAME`, `out.step0_NAME`); empty for other programs and files.
     func stepping(_ tensors: [StoredTensor], in program: Program) -> [ShapeBindings] {
         guard let name = program.input(.tokens).flatMap({ program.type(of: $0.value).dimensions.last?.name }),
             let prefill = tensors.first(where: { $0.name.hasPrefix("out.prefill_") }), prefill.shape.rank > 1,
@@ -72,16 +75,17 @@ public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
         numbers[name] = number
     }
 
-    /// Sorted by name, e.g. `batch=1,sequence=128`.
+    /// The bindings sorted by name, such as `batch=1,sequence=128`.
     public var description: String {
         numbers.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ",")
     }
 }
 
 extension Program {
-    /// Turns every dimension into a number.
-    /// - Throws: `RequestError` for an unknown dimension; `ShapeError` naming the operator and the dimension for one
-    ///   without a number, or with a number that an operator cannot have.
+    /// Replaces every free dimension with a number, and applies all shape rules again.
+    /// - Throws: `RequestError` for an unknown dimension, or a number above the model's maximum; `ShapeError`, naming
+    ///   the operator and the dimension, for a dimension without a number or with one that an operator does not
+    ///   support.
     public func freezing(_ bindings: ShapeBindings) throws -> FrozenProgram {
         let known = dimensions.map(\.name)
         for name in bindings.numbers.keys.sorted() where !known.contains(name) {
@@ -125,13 +129,13 @@ extension Program {
         }
     }
 
-    /// The first operator whose types or attributes have the free dimension `name`, as errors call it.
+    /// Returns the first operator with the free dimension `name` in its types or attributes, as errors name it.
     private func firstReader(of name: String) -> String {
         let node = nodes.first { free(in: $0).contains(name) }
         return node.map { "\($0.operation.name) \"\($0.label)\"" } ?? "input of \(self.name)"
     }
 
-    /// The free dimensions that a node reads, makes, or has in its attributes; sorted.
+    /// Returns the free dimensions of a node's inputs, outputs and attributes, sorted.
     private func free(in node: Node) -> [String] {
         let dimensions = (node.inputs + node.outputs).flatMap { type(of: $0).dimensions }
         return node.operation.attributes.names.union(dimensions.flatMap(\.names)).sorted()

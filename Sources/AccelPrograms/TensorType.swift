@@ -1,37 +1,42 @@
 public import AccelTensors
 
-/// What a value of a program is: its element type and extents.
+/// The element type and dimensions of a value.
 ///
-/// Programs compute in float32; integers are int64, as the frameworks have them.
+/// Programs compute in F32; integers are I64 and conditions BOOL.
 public struct TensorType: Hashable, Sendable, CustomStringConvertible {
+    /// F32, I64 or BOOL.
     public var elementType: ElementType
+    /// The size of each dimension, from the outermost to the innermost.
     public var dimensions: [Dimension]
 
+    /// Creates a type whose dimensions may be free.
     public init(_ elementType: ElementType, _ dimensions: [Dimension]) {
         self.elementType = elementType
         self.dimensions = dimensions
     }
 
+    /// Creates a type with integer dimensions.
     public init(_ elementType: ElementType, shape: Shape) {
         self.init(elementType, shape.dimensions.map(Dimension.fixed))
     }
 
+    /// The number of dimensions.
     public var rank: Int { dimensions.count }
 
-    /// The extents as numbers, nil while one is free.
+    /// The dimensions as numbers; nil while one is free.
     public var shape: Shape? {
         let numbers = dimensions.compactMap(\.value)
         return numbers.count == rank ? Shape(numbers) : nil
     }
 
-    /// e.g. `F32[batch,sequence,384]`
+    /// The type as text, such as `F32[batch,sequence,384]`.
     public var description: String {
         "\(elementType.rawValue)[\(dimensions.map(\.description).joined(separator: ","))]"
     }
 }
 
 extension ElementType {
-    /// The type that a constant of this type has as a value of a program: F32, I64 or BOOL.
+    /// The element type of a constant's value in a program: F32, I64 or BOOL.
     public var valueType: ElementType {
         if self == .bool { return .bool }
         return isFloatingPoint ? .float32 : .int64

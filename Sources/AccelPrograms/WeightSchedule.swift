@@ -2,22 +2,26 @@ import AccelByteIO
 public import AccelTensors
 public import AccelWeightCompression
 
-/// A weight that has just been compressed.
+/// A weight that was compressed in this conversion, not taken from a cache.
 public struct MadeWeight: Sendable {
+    /// The original weight.
     public let source: StoredTensor
+    /// Its encoding.
     public let tensor: CompressedTensor
+    /// The error of the encoding against the original weight.
     public let distortion: Distortion
 
+    /// Creates a compressed weight.
     public init(source: StoredTensor, tensor: CompressedTensor, distortion: Distortion) {
         (self.source, self.tensor, self.distortion) = (source, tensor, distortion)
     }
 }
 
-/// A weight of a batch that is not kept yet.
+/// A weight of a batch that `store` has not taken yet.
 private struct PendingWeight: Sendable {
     let planned: PlannedWeight
     let made: MadeWeight
-    /// It was found, not made.
+    /// The encoding was found by `stored`, so it need not be stored again.
     let isStored: Bool
 }
 
@@ -36,18 +40,18 @@ extension [PendingWeight] {
 }
 
 extension [PlannedWeight] {
-    /// Stores these weights, each once. Threads share out the tensors of a batch, the largest first,
-    /// and the units of each tensor; the result does not depend on how many there are.
+    /// Compresses these weights, each once. Threads share the tensors of a batch, the largest first, and the units of
+    /// each tensor; the result does not depend on the number of threads.
     /// - Parameters:
-    ///   - stored: finds a weight that is there already; nil: compress it.
-    ///   - reading: gives what is compressed in place of a weight: the same tensor, perhaps a copy of it.
-    ///   - store: takes finished weights, and may return the same ones kept elsewhere (a cached file), in their order, so
-    ///     that memory does not grow with the model. Called while the next weights are being made.
-    ///   - calibrating: makes the weights whose codecs want to know their inputs, by name, once the others are stored.
-    ///     One that it leaves out is stored without.
-    ///   - progress: is told of each weight once it is there, and whether it was found. Weights that `calibrating` makes are
-    ///     for that to tell of.
-    /// - Returns: the weights, sorted by name.
+    ///   - stored: finds an existing encoding, such as one in a cache; nil if the weight has to be compressed.
+    ///   - reading: returns the tensor to compress for a weight: the tensor itself, or a copy of it.
+    ///   - store: takes compressed weights, and may return them in other memory (a mapped file of the cache), in the
+    ///     same order, so that memory does not grow with the model. Called while the next weights are compressed.
+    ///   - calibrating: compresses the weights whose codecs support calibration, by name, after the others are stored.
+    ///     Weights that it leaves out are compressed without calibration.
+    ///   - progress: called for each weight when it is done, with whether `stored` found it. `calibrating` reports the
+    ///     progress of its own weights.
+    /// - Returns: The weights, sorted by name.
     public func compressing(
         threads: Int,
         stored: (StoredTensor, any WeightCodec) throws -> (CompressedTensor, Distortion)? = { _, _ in nil },
@@ -62,7 +66,8 @@ extension [PlannedWeight] {
         func compress(_ plan: [PlannedWeight]) throws {
             var pending: [PendingWeight] = []
             for batch in Self.batches(plan) {
-                // What is stored already can be found instead of being made again; and large tensors take turns in memory.
+                // Equal weights are stored first, so that the second is found instead of compressed again. Large
+                // tensors are stored first, so that two batches of them are not in memory together.
                 let hasEqual = batch.contains { new in pending.contains { $0.planned.isEqual(to: new) } }
                 if hasEqual || pending.byteCount > Self.overlappedBytes {
                     weights += try pending.stored(by: store)
@@ -92,10 +97,10 @@ extension [PlannedWeight] {
         return weights
     }
 
-    /// More than this is stored before the next weights are made, not beside them.
+    /// Pending weights above this size are stored before the next batch is compressed, not at the same time.
     private static var overlappedBytes: Int { 128 << 20 }
 
-    /// Compresses the weights of a batch that are not among the `found`.
+    /// Compresses the weights of a batch that are not in `found`.
     private static func made(
         _ batch: [PlannedWeight], _ found: [(CompressedTensor, Distortion)?],
         reading: @Sendable (StoredTensor, _ threads: Int) throws -> StoredTensor, threads: Int
@@ -103,8 +108,8 @@ extension [PlannedWeight] {
         let largestFirst = batch.indices.sorted {
             (batch[$1].source.shape.count, $0) < (batch[$0].source.shape.count, $1)
         }
-        let unordered = try Parallel.map(batch.count, threads: threads) { place in
-            let index = largestFirst[place]
+        let unordered = try Parallel.map(batch.count, threads: threads) { position in
+            let index = largestFirst[position]
             let (tensor, distortion) =
                 try found[index]
                 ?? CompressedTensor.compressing(
@@ -114,19 +119,20 @@ extension [PlannedWeight] {
         return zip(largestFirst, unordered).sorted { $0.0 < $1.0 }.map(\.1)
     }
 
-    /// The weights by their names, so that a package can be written in its order, cut so that a batch in memory stays small
-    /// whatever the model's size, and so that of equal tensors the second comes in a later batch, when the first is stored.
+    /// Cuts the weights into batches in the order of their names, which is the order of a package. A batch has a
+    /// limited size, so that memory does not depend on the model's size. Of two equal tensors, the second is in a later
+    /// batch, when the first is stored already.
     private static func batches(_ plan: [PlannedWeight]) -> [[PlannedWeight]] {
         var batches: [[PlannedWeight]] = []
-        var room = 0
+        var remaining = 0
         for planned in plan {
             let weight = planned.source.shape.count
-            if room < weight || batches.last?.contains(where: { $0.isEqual(to: planned) }) ?? true {
+            if remaining < weight || batches.last?.contains(where: { $0.isEqual(to: planned) }) ?? true {
                 batches.append([])
-                room = Swift.max(1 << 25, weight)
+                remaining = Swift.max(1 << 25, weight)
             }
             batches[batches.count - 1].append(planned)
-            room -= weight
+            remaining -= weight
         }
         return batches
     }
@@ -139,7 +145,7 @@ extension PlannedWeight {
             choice: Recipe.Choice(codec: choice.codec.dataFree, reason: choice.reason, rule: choice.rule))
     }
 
-    /// The same values stored the same way.
+    /// Equal elements with an equal codec, so that the encodings are equal.
     fileprivate func isEqual(to other: PlannedWeight) -> Bool {
         source.elementType == other.source.elementType && source.shape == other.source.shape
             && choice.codec.values == other.choice.codec.values && source.bytes == other.source.bytes

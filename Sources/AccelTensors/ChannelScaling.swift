@@ -1,24 +1,25 @@
-/// Powers of two that the rows and columns of a tensor are multiplied by: in every floating-point type that is exact as long
-/// as no element leaves the type's range. A vector is one row.
+/// Powers of two for the rows and columns of a tensor. The scaling is exact in every floating-point type as long as no
+/// element leaves the type's range. A vector counts as one row.
 public struct ChannelScaling: Equatable, Sendable {
-    /// The exponent of each row; empty: none.
+    /// The exponent of each row; empty for no scaling.
     public var rows: [Int]
-    /// The exponent of each column; empty: none.
+    /// The exponent of each column; empty for no scaling.
     public var columns: [Int]
 
+    /// Creates a scaling from exponents.
     public init(rows: [Int] = [], columns: [Int] = []) { (self.rows, self.columns) = (rows, columns) }
 
-    /// What undoes it.
+    /// The scaling that undoes it.
     public var inverse: ChannelScaling { ChannelScaling(rows: rows.map { -$0 }, columns: columns.map { -$0 }) }
 
-    /// Beyond these none is needed, and within them the product of any two factors is a normal number.
+    /// The supported exponents: the product of two factors in this range is a normal number.
     public static let exponents = -32...32
 
-    /// 2 to the power of an exponent.
+    /// Returns 2 to the power of an exponent.
     public static func factor(_ exponent: Int) -> Float { Float(sign: .plus, exponent: exponent, significand: 1) }
 
     /// Multiplies some rows in place.
-    /// - Parameter values: `range.count` rows of equally many columns.
+    /// - Parameter values: `range.count` rows with equal numbers of columns.
     public func apply(to values: UnsafeMutableBufferPointer<Float>, rows range: Range<Int>) {
         guard let start = values.baseAddress, !range.isEmpty else { return }
         let width = values.count / range.count

@@ -1,4 +1,4 @@
 extension Checkpoint {
-    /// The folder or file that the name of a model stands for; nil when there is none. Nothing is read but names.
+    /// Returns the folder or file that a model's name refers to; nil if there is none. Reads no file.
     public static func path(of model: String) -> String? { try? ModelLocation.resolve(model) }
 }

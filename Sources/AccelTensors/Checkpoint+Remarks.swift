@@ -1,10 +1,10 @@
 import AccelByteIO
 
 extension Checkpoint {
-    /// Fields of config.json by which other tools run Python code of the model's.
+    /// Fields of config.json that let other tools run Python code of the model.
     private static let codeFields = ["auto_map", "custom_pipelines", "trust_remote_code"]
 
-    /// What is worth knowing of the model's files, in sentences: what they ask for that is never done, and who else may change them.
+    /// Sentences about the model's files: unsupported requests, and hard-link warnings.
     public var remarks: [String] {
         let fields = Self.codeFields.filter { configuration[$0].exists && configuration[$0].value != false }
         let code =
@@ -16,7 +16,7 @@ extension Checkpoint {
         return code + unread + paths.filter { Files.writableNames(of: $0) > 1 }.map(sharedFileRemark)
     }
 
-    /// Names of files that look like further weights of the model.
+    /// The names of files that look like further weights of the model.
     private var unreadWeightFiles: [String] {
         guard files.contains(where: { Files.name(of: $0.path).hasPrefix("model") }) else { return [] }
         let read = Set(files.map { Files.name(of: $0.path) })
@@ -25,7 +25,7 @@ extension Checkpoint {
     }
 }
 
-/// Says that a file can be written to by another name: what was checked may then no longer be what is there.
+/// Returns a warning that a file has several hard links, so that its content may change after it was checked.
 public func sharedFileRemark(_ path: String) -> String {
     "\(path) has \(Files.writableNames(of: path)) names (hard links): what is written by another one changes it too"
 }

@@ -1,26 +1,28 @@
 public import AccelByteIO
 
-/// A model as Hugging Face ships it: configuration, weights in one or more safetensors files, and what goes with them.
+/// A model in the layout of Hugging Face: configuration, weights in one or more safetensors files, and other files.
 public struct Checkpoint: Sendable {
-    /// What opens the model's files, and keeps account of them.
+    /// Opens the model's files, and records which were opened.
     public let reader: ModelFiles
     /// The model folder, or the folder of the single file.
     public var folder: String { reader.folder }
-    /// config.json; a missing field when there is none.
+    /// The content of config.json; a missing field if there is none.
     public private(set) var configuration: JSONField
-    /// Fields of its JSON files that count as if they were not there, because the user has said so.
+    /// The paths of fields that the user asked to ignore.
     public private(set) var ignoredFields: [String] = []
-    /// The weight files, in the order of their names.
+    /// The weight files, sorted by name.
     public let files: [SafetensorsFile]
     /// All tensors, sorted by name.
     public let tensors: [StoredTensor]
-    /// The files beside the weights that a package passes through: tokenizer, configurations, whatever was read. Sorted by name.
+    /// The files that packages pass through: tokenizer, configurations and every other file that was read. Sorted by
+    /// name.
     public var assets: [ModelFiles.Source] { reader.sources.filter { $0.role == .asset } }
 
-    /// - Parameter model: a folder, a .safetensors file (with `configuration` naming its config.json),
-    ///   `hf:OWNER/NAME[@REV]`, or `OWNER/NAME` where there is no such folder.
-    /// - Throws: `RequestError` (unavailable) when there is no such model here, `FormatError` when a file of it is not
-    ///   what it should be.
+    /// Opens a model.
+    /// - Parameter model: a folder, a .safetensors file (with `configuration` as the path of its config.json),
+    ///   `hf:OWNER/NAME[@REV]`, or `OWNER/NAME` if no such folder exists.
+    /// - Throws: `RequestError` (unavailable) if there is no such model on this machine; `FormatError` if one of its
+    ///   files is not valid.
     public init(model: String, configuration: String? = nil) throws {
         let path = try ModelLocation.resolve(model)
         let isFolder = Files.kind(of: path) == .folder
@@ -33,17 +35,17 @@ public struct Checkpoint: Sendable {
         try reader.openAssets()
     }
 
-    /// The same model, whose configuration notes what is asked of it from now on.
+    /// Returns the same model with a configuration that records which fields are read.
     public func recording() -> Checkpoint {
         var copy = self
         copy.configuration = configuration.recording()
         return copy
     }
 
-    /// The same model, as if fields of its JSON files were not there.
-    /// - Parameter fields: paths as errors print them, e.g. `text_config.dropout` in config.json, or
+    /// Returns the same model without some fields of its JSON files.
+    /// - Parameter fields: paths as in errors, such as `text_config.dropout` of config.json, or
     ///   `1_Pooling/config.json:include_prompt`.
-    /// - Throws: `RequestError` for a field that is not there; `FormatError`.
+    /// - Throws: `RequestError` for a field that does not exist; `FormatError`.
     public func ignoring(_ fields: [String]) throws -> Checkpoint {
         var copy = self
         for field in fields {
@@ -58,14 +60,14 @@ public struct Checkpoint: Sendable {
         return copy
     }
 
-    /// `document` of a file without the fields that are to be ignored.
+    /// Returns a document without the ignored fields.
     private func withoutIgnored(_ document: JSONField, of name: String) -> JSONField {
         ignoredFields.filter { $0.hasPrefix("\(name):") }.reduce(document) {
             $0.removing(String($1.dropFirst(name.count + 1))) ?? $0
         }
     }
 
-    /// A model in memory.
+    /// Creates a model in memory.
     package init(folder: String, configuration: JSONField, files: [SafetensorsFile]) {
         reader = ModelFiles(in: folder)
         self.configuration = configuration
@@ -73,6 +75,7 @@ public struct Checkpoint: Sendable {
         tensors = files.flatMap(\.tensors).sorted { $0.name < $1.name }
     }
 
+    /// The tensor of a name; nil if there is none. Takes logarithmic time.
     public subscript(name: String) -> StoredTensor? {
         var (low, high) = (0, tensors.count)
         while low < high {
@@ -82,15 +85,16 @@ public struct Checkpoint: Sendable {
         return low < tensors.count && tensors[low].name == name ? tensors[low] : nil
     }
 
-    /// A JSON file of the folder, e.g. `1_Pooling/config.json`; nil when there is none. It is one of the sources then.
-    /// - Throws: `FormatError` when `name` (which may come from another file of the model) leads out of the folder.
+    /// Returns a JSON file of the folder, such as `1_Pooling/config.json`, and records it as a source; nil if it does
+    /// not exist.
+    /// - Throws: `FormatError` if `name`, which may come from another file of the model, points outside of the folder.
     public func document(_ name: String) throws -> JSONField? {
         if name == "config.json" { return configuration.exists ? configuration : nil }
         return try reader.document(name).map { withoutIgnored($0, of: name) }
     }
 }
 
-/// Whether a path that a file gives stays inside of the folder it is relative to.
+/// Returns whether a relative path from a file stays inside its folder.
 public func isRelativeInside(_ path: String) -> Bool {
     !path.utf8.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: "\\") })
         && path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { !["", ".", ".."].contains($0) }

@@ -1,36 +1,44 @@
-/// How a tensor that a program reads was made of tensors of the checkpoint, so that those can be made of it again.
+/// The derivation of a tensor that a program reads from tensors of the checkpoint; it can be inverted.
 public struct Derivation: Equatable, Sendable {
+    /// The computation that derives the tensor.
     public enum Rule: String, CaseIterable, Sendable {
-        /// One tensor, the same elements in their order under another shape.
+        /// One tensor, with the same elements in another shape.
         case reshape
-        /// One matrix, its rows as columns.
+        /// One matrix, transposed.
         case transpose
-        /// Lengths and directions, in this order: see `WeightNorm`.
+        /// Lengths and directions, in this order; see `WeightNorm`.
         case weightNorm = "weight-norm"
     }
     /// A tensor of the checkpoint.
     public struct Source: Equatable, Sendable {
+        /// The name in the checkpoint.
         public let name: String
+        /// The element type in the checkpoint.
         public let elementType: ElementType
+        /// The shape in the checkpoint.
         public let shape: Shape
 
+        /// Creates a description of a checkpoint tensor.
         public init(name: String, elementType: ElementType, shape: Shape) {
             (self.name, self.elementType, self.shape) = (name, elementType, shape)
         }
 
+        /// Creates the description of `tensor`.
         public init(_ tensor: StoredTensor) {
             self.init(name: tensor.name, elementType: tensor.elementType, shape: tensor.shape)
         }
     }
+    /// The computation.
     public let rule: Rule
-    /// As many as the rule says.
+    /// The tensors that the rule takes, in its order.
     public let sources: [Source]
 
+    /// Creates a derivation; `flaw(for:)` checks it.
     public init(rule: Rule, sources: [Source]) {
         (self.rule, self.sources) = (rule, sources)
     }
 
-    /// Why a tensor of this shape cannot have been made so; nil: it can.
+    /// Returns why the rule cannot give a tensor of this shape; nil if it can.
     public func flaw(for shape: Shape) -> String? {
         switch rule {
         case .reshape:

@@ -1,4 +1,4 @@
-/// The type of a tensor's elements. Raw values are the names that safetensors files use.
+/// The element type of a tensor. Raw values are the names in safetensors files.
 public enum ElementType: String, CaseIterable, Sendable {
     case float64 = "F64"
     case float32 = "F32"
@@ -16,6 +16,7 @@ public enum ElementType: String, CaseIterable, Sendable {
     case uint8 = "U8"
     case bool = "BOOL"
 
+    /// The size of one element in bytes.
     public var byteCount: Int {
         switch self {
         case .float64, .int64, .uint64: 8
@@ -25,6 +26,7 @@ public enum ElementType: String, CaseIterable, Sendable {
         }
     }
 
+    /// The type is one of the floating-point types.
     public var isFloatingPoint: Bool {
         switch self {
         case .float64, .float32, .float16, .bfloat16, .float8e4m3, .float8e5m2: true

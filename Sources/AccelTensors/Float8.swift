@@ -9,14 +9,14 @@ package struct Float8: Sendable {
         return code & 3 != 0 ? .nan : code & 0x80 != 0 ? -.infinity : .infinity
     }
 
-    /// By code.
+    /// The values by code.
     package let values: [Float]
     /// The largest finite value.
     package let largest: Float
     private let mantissaBits: Int
     private let bias: Int
 
-    /// - Parameter special: the value of a code that is no number; nil for the others.
+    /// - Parameter special: returns infinity or NaN for codes without a finite value; nil for all others.
     private init(mantissaBits: Int, bias: Int, special: (Int) -> Float?) {
         values = (0..<256).map { code in
             if let special = special(code) { return special }
@@ -34,21 +34,22 @@ package struct Float8: Sendable {
         (self.mantissaBits, self.bias) = (mantissaBits, bias)
     }
 
-    /// The code of the value nearest to `x`, of two as near the one with an even mantissa; the largest for what lies beyond it.
-    /// - Parameter x: no NaN.
+    /// Returns the code of the nearest value, with ties to the even mantissa; the largest finite value for numbers
+    /// beyond it.
+    /// - Parameter x: not NaN.
     package func code(_ x: Float) -> UInt8 {
         let sign = UInt8(x.bitPattern >> 24) & 0x80
         let magnitude = min(abs(x), largest)
         let smallestExponent = 1 - bias
         if magnitude.exponent < smallestExponent || magnitude == 0 {
-            // A multiple of the smallest value; 2^mantissaBits of them are the first code with an exponent.
+            // A multiple of the smallest value; 2^mantissaBits multiples are the first code with an exponent.
             let steps = magnitude * Float(sign: .plus, exponent: mantissaBits - smallestExponent, significand: 1)
             return sign | UInt8(steps.rounded(.toNearestOrEven))
         }
         let dropped = UInt32(23 - mantissaBits)
         let bits = magnitude.bitPattern
         let rounded = (bits + (1 << (dropped - 1)) - 1 + (bits >> dropped & 1)) >> dropped
-        // Float32's bias is 127.
+        // The exponent bias of float32 is 127.
         return sign | UInt8(truncatingIfNeeded: Int(rounded) - (127 - bias) << mantissaBits)
     }
 }

@@ -8,8 +8,8 @@ extension ModelFiles {
         "vocab.json", "vocab.txt",
     ]
 
-    /// Opens the files beside the weights that every package passes through: those of known names, and `config.json` of each
-    /// folder that is called as sentence-transformers calls modules, e.g. `1_Pooling`.
+    /// Opens the files that every package passes through: known names, and `config.json` in folders named like modules
+    /// of sentence-transformers, such as `1_Pooling`.
     func openAssets() throws {
         for name in try names() {
             if Self.assetNames.contains(name) || name.hasSuffix(".model")

@@ -5,7 +5,7 @@ extension ModelFiles {
     private static let single = "model.safetensors"
     private static let index = "model.safetensors.index.json"
 
-    /// `model.safetensors`, else the shards of `model.safetensors.index.json`, else the only `*.safetensors` there is.
+    /// Returns `model.safetensors`, or the shards of `model.safetensors.index.json`, or the only `*.safetensors` file.
     func weightFiles() throws -> [SafetensorsFile] {
         if has(Self.single) { return [try weights(Self.single)] }
         if has(Self.index) { return try shards(of: Self.index) }
@@ -26,13 +26,13 @@ extension ModelFiles {
         throw RequestError("\(folder) has no safetensors file", status: .unavailable)
     }
 
-    /// The files that one file of the folder stands for: itself, or the shards that it names.
+    /// Returns the weight files for one file of the folder: itself, or the shards that it lists.
     func weightFiles(at path: String) throws -> [SafetensorsFile] {
         let name = Files.name(of: path)
         return try name.hasSuffix(".safetensors.index.json") ? shards(of: name) : [weights(name, at: path)]
     }
 
-    /// Opens the shards that an index names and checks that index and shards agree in every tensor.
+    /// Opens the shards of an index, and checks that index and shards agree on every tensor.
     private func shards(of name: String) throws -> [SafetensorsFile] {
         guard let document = try document(name, as: .index) else {
             throw RequestError("there is no file \(path(of: name))", status: .unavailable)

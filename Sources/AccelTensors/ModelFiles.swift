@@ -1,63 +1,67 @@
 public import AccelByteIO
 
-/// The files of a model, and the only way to open one. Each that is opened is a source from then on: it is in the cache's key,
-/// in the provenance, and, unless it holds weights, in the package. (`SourceLawTests` hold this module and ModelFamilies to it.)
+/// The files of a model, and the only way to open them. Every opened file is recorded as a source: it is part of the
+/// cache key and the provenance, and, except for weights, of the package. (`SourceLawTests` checks that AccelTensors
+/// and AccelModelFamilies open files in no other way.)
 ///
-/// Files beside the weights are read once, into memory of their own: what is parsed is what is digested and what is passed
-/// through. Weights are mapped; only their header is in memory of its own.
+/// Files other than weights are read once into private memory, so that the parsed, the digested and the passed-through
+/// content are the same. Weights are mapped; only their header is in private memory.
 public final class ModelFiles: Sendable {
     /// A file of the model that was opened.
     public struct Source: Sendable {
+        /// The use of a file.
         public enum Role: Sendable {
             /// A safetensors file.
             case weights
-            /// What says which shard holds which tensor. A package has no use for it.
+            /// The assignment of tensors to shards; packages do not contain it.
             case index
-            /// Passed through to the package: configuration, tokenizer.
+            /// Passed through to packages: configurations, tokenizers.
             case asset
         }
-        /// Relative to the model's folder, with `/` between its parts, e.g. `1_Pooling/config.json`.
+        /// The path relative to the model's folder, with `/` as the separator, such as `1_Pooling/config.json`.
         public let name: String
+        /// The path on this machine.
         public let path: String
+        /// The use of the file.
         public let role: Role
-        /// As it was before it was read.
+        /// The file's identity before it was read; nil for a model in memory.
         public let identity: FileIdentity?
-        /// Of weights, those before the first tensor; of other files all. In memory of its own.
+        /// The whole content in private memory; of weights, only the bytes before the first tensor.
         public let content: ByteView
-        /// Of weights, in the order of their bytes.
+        /// The tensors of a weight file, in the order of their bytes; empty for other files.
         public let tensors: [StoredTensor]
-        /// Of the whole file.
+        /// The size of the whole file.
         public var byteCount: Int { content.count + tensors.reduce(0) { $0 + $1.bytes.count } }
     }
 
-    /// The largest tokenizers that are known have 40 MB.
+    /// The limit for files other than weights. The largest known tokenizers have 40 MB.
     private static let mostBytes = 256 << 20
     /// The model's folder.
     public let folder: String
-    /// By name, files from elsewhere that take the place of the folder's.
+    /// Paths of files outside of the folder that replace those of the same name.
     private let substitutes: [String: String]
     private let opened = Locked<[String: Source]>([:])
 
-    /// - Parameter substitutes: by name, paths of files that take the place of the folder's.
+    /// - Parameter substitutes: paths of files that replace those of the folder, by name.
     init(in folder: String, substitutes: [String: String] = [:]) {
         (self.folder, self.substitutes) = (folder, substitutes)
     }
 
-    /// Every file that was opened so far, sorted by name.
+    /// Every opened file, sorted by name.
     public var sources: [Source] { opened.withLock { $0.values.sorted { $0.name < $1.name } } }
 
-    /// Where a file of the model is.
+    /// Returns the path of a file of the model.
     func path(of name: String) -> String { substitutes[name] ?? "\(folder)/\(name)" }
 
-    /// Whether there is a file, or anything else, of this name.
+    /// Returns whether a file or folder of this name exists.
     func has(_ name: String) -> Bool { substitutes[name] != nil || Files.kind(of: path(of: name)) != nil }
 
-    /// The names in the folder, sorted. What is there decides which files are opened, and counts by those.
+    /// Returns the names in the folder, sorted. Only files that are opened become sources.
     func names() throws -> [String] { try Files.list(folder) }
 
-    /// Opens a file that is no weights, once.
-    /// - Throws: `FormatError` when it is too large or no regular file, or when `name`, which may come from another file of
-    ///   the model, leads out of the folder.
+    /// Opens a file other than weights; a second call returns the same source.
+    /// - Throws: `FormatError` if it is too large or not a regular file, or if `name`, which may come from another file
+    ///   of the model, points outside of the folder.
     func open(_ name: String, as role: Source.Role = .asset) throws -> Source {
         guard isRelativeInside(name) else {
             throw FormatError(file: folder, reason: "the path \(quoted(name)) leads out of the model's folder")
@@ -76,15 +80,15 @@ public final class ModelFiles: Sendable {
             Source(name: name, path: path, role: role, identity: file.identity, content: file.bytes, tensors: []))
     }
 
-    /// Opens a JSON document; nil when there is none.
+    /// Opens a JSON document; nil if the file does not exist.
     func document(_ name: String, as role: Source.Role = .asset) throws -> JSONField? {
         if isRelativeInside(name), !has(name) { return nil }
         let source = try open(name, as: role)
         return JSONField(try JSON.parse(source.content, file: source.path), file: source.path)
     }
 
-    /// Opens a file of weights.
-    /// - Parameter path: where it is, if not in the folder.
+    /// Opens a weight file.
+    /// - Parameter path: its location; nil for the folder.
     func weights(_ name: String, at path: String? = nil) throws -> SafetensorsFile {
         let path = path ?? self.path(of: name)
         let file: SafetensorsFile
@@ -103,7 +107,7 @@ public final class ModelFiles: Sendable {
         return file
     }
 
-    /// The first one of a name stays, so that all who ask see the same bytes.
+    /// Records a source. The first one of each name is kept, so that all readers see the same bytes.
     private func keep(_ source: Source) -> Source {
         opened.withLock { opened in
             let kept = opened[source.name] ?? source

@@ -1,9 +1,9 @@
 import AccelByteIO
 import AccelPlatform
 
-/// Where a model is on this machine. Nothing is ever downloaded.
+/// The location of a model on this machine. Nothing is ever downloaded.
 enum ModelLocation {
-    /// The path of the folder or file that `model` stands for.
+    /// Returns the folder or file that `model` refers to.
     static func resolve(
         _ model: String, environment: (String) -> String? = ProcessEnvironment.value
     ) throws(RequestError) -> String {
@@ -26,8 +26,8 @@ enum ModelLocation {
 }
 
 extension Checkpoint {
-    /// What is made of a model is called so where nobody names it: as the folder, as the file without `.safetensors`, or as
-    /// the repository. Nil where the model has no name, as `/` has none.
+    /// Returns the default name of outputs of a model: the name of the folder, of the file without `.safetensors`, or
+    /// of the repository; nil if it has none, such as `/`.
     public static func name(of model: String) -> String? {
         guard !model.hasPrefix("hf:"), Files.kind(of: model) != nil else {
             let hub = try? HubName(model.hasPrefix("hf:") ? String(model.dropFirst(3)) : model)
@@ -72,12 +72,12 @@ struct HubName {
     }
 }
 
-/// The cache in which Hugging Face's own tools keep what they downloaded:
+/// The local cache of Hugging Face's own tools:
 /// `models--OWNER--NAME/{refs/REV -> commit, snapshots/COMMIT/..., blobs/...}`; a snapshot's files are links to blobs.
 struct HubCache {
     let root: String
 
-    /// HF_HUB_CACHE, else HF_HOME/hub, else the default of the Hub's own library.
+    /// HF_HUB_CACHE, or HF_HOME/hub, or the default of the Hugging Face library.
     init(environment: (String) -> String?) {
         func variable(_ name: String) -> String? { environment(name).flatMap { $0.isEmpty ? nil : $0 } }
         if let cache = variable("HF_HUB_CACHE") ?? variable("HUGGINGFACE_HUB_CACHE") {

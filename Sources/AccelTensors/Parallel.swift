@@ -1,10 +1,10 @@
-/// Work shared out over threads. Results land by index, so they do not depend on timing.
+/// Parallel loops. Results are stored by index, so they do not depend on timing.
 ///
-/// The calling thread works too and never waits for a thread that has not started on its job, so calls may nest and may
+/// The calling thread takes part, and never waits for a thread that has not started. So calls may be nested, and may
 /// come from any thread or task.
 public enum Parallel {
-    /// Calls `body` once for each of `0..<count`, on up to `threads` threads. The error of the lowest failing index is
-    /// thrown; indices above one that failed may be left out.
+    /// Calls `body` once for each of `0..<count`, on up to `threads` threads. Throws the error of the lowest failing
+    /// index; indices above a failed one may be skipped.
     public static func forEach(_ count: Int, threads: Int, _ body: @Sendable (Int) throws -> Void) throws {
         guard count > 1, threads > 1 else {
             for index in 0..<max(count, 0) { try body(index) }
@@ -17,25 +17,25 @@ public enum Parallel {
         }
     }
 
-    /// The same, gathering a result for each index.
+    /// Calls `body` for each of `0..<count` in parallel, and returns the results in order.
     public static func map<Result: Sendable>(
         _ count: Int, threads: Int, _ body: @Sendable (Int) throws -> Result
     ) throws -> [Result] {
         guard count > 0 else { return [] }
-        // Filled in full unless an error is thrown; each element is written once, by the one call for its index.
+        // Completely filled unless an error is thrown; each element is written once.
         let results = ResultSlots<Result>(count: count)
         try forEach(count, threads: threads) { results.fill($0, with: try body($0)) }
         return results.take()
     }
 
-    /// Runs `other` on a second thread, where there may be one, while this one runs `body`. The error of `body` is thrown
-    /// before that of `other`.
+    /// Runs `other` on a second thread, if threads allow, while this thread runs `body`. An error of `body` takes
+    /// precedence over one of `other`.
     public static func alongside<Result, Other: Sendable>(
         threads: Int, _ other: @Sendable () throws -> Other, _ body: () throws -> Result
     ) throws -> (Result, Other) {
         let slots = ResultSlots<Other>(count: 1)
         let result = try running({ _ in slots.fill(0, with: try other()) }, helpers: threads > 1 ? 1 : 0, body)
-        // Filled, since nothing was thrown.
+        // Filled, because nothing was thrown.
         return (result, slots.take()[0])
     }
 
@@ -53,7 +53,7 @@ public enum Parallel {
         }
     }
 
-    /// The processors of this machine.
+    /// The number of processors that this process may use.
     public static var processorCount: Int { systemProcessorCount() }
 }
 

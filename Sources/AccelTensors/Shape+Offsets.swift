@@ -1,6 +1,6 @@
 extension Shape {
-    /// Calls `body` for each position, in row-major order, with `start` plus each axis' place times its stride.
-    /// - Parameter strides: one for each axis; more are passed over.
+    /// Calls `body` for each index in row-major order, with `start` plus the sum of the indices times their strides.
+    /// - Parameter strides: one per axis; further ones are ignored.
     package func forEachOffset(from start: Int = 0, by strides: [Int], _ body: (Int) -> Void) {
         guard !dimensions.contains(0) else { return }
         var position = [Int](repeating: 0, count: rank)

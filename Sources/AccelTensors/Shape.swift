@@ -1,10 +1,13 @@
-/// The extents of a tensor, outermost first. A scalar has none.
+/// The shape of a tensor: its sizes, the outermost first. A scalar has none.
 public struct Shape: Hashable, Sendable, ExpressibleByArrayLiteral, CustomStringConvertible {
+    /// The sizes, from the outermost to the innermost dimension.
     public var dimensions: [Int]
 
+    /// Creates a shape; nothing is checked.
     public init(_ dimensions: [Int]) { self.dimensions = dimensions }
     public init(arrayLiteral elements: Int...) { self.init(elements) }
 
+    /// The number of dimensions.
     public var rank: Int { dimensions.count }
     /// The number of elements: 1 for a scalar.
     public var count: Int {
@@ -12,8 +15,8 @@ public struct Shape: Hashable, Sendable, ExpressibleByArrayLiteral, CustomString
         for axis in 0..<rank { product *= dimensions[axis] }
         return product
     }
-    /// The number of elements; nil when a dimension is negative, or when it or a stride overflows (a dimension of zero
-    /// does not excuse the others).
+    /// The number of elements; nil if a dimension is negative, or if the number or a stride overflows (even if another
+    /// dimension is zero).
     public var checkedCount: Int? {
         var count = 1
         for dimension in dimensions {
@@ -23,7 +26,7 @@ public struct Shape: Hashable, Sendable, ExpressibleByArrayLiteral, CustomString
         }
         return dimensions.contains(0) ? 0 : count
     }
-    /// Row-major strides in elements.
+    /// The row-major strides in elements.
     public var strides: [Int] {
         var strides = [Int](repeating: 1, count: rank)
         for axis in stride(from: rank - 2, through: 0, by: -1) {

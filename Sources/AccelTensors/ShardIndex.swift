@@ -1,9 +1,9 @@
 package import AccelByteIO
 
-/// `model.safetensors.index.json`: which shard holds which tensor. After `init` returns, every shard is the plain name
+/// `model.safetensors.index.json`: the assignment of tensors to shards. `init` checks that every shard is a plain name
 /// of a safetensors file.
 package struct ShardIndex {
-    /// Sorted, and the field that names each first.
+    /// The shards sorted by name, each with the first field that names it.
     package let shards: [(name: String, field: JSONField)]
     /// The shard of each tensor.
     let shardOfTensor: [String: String]
@@ -36,7 +36,7 @@ package struct ShardIndex {
         shards = fieldOfShard.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// Checks that the shards hold the tensors that the index lists, each once, and nothing else.
+    /// Checks that the shards contain exactly the tensors of the index, each once.
     /// - Parameter files: one for each of `shards`.
     package func check(_ files: [SafetensorsFile]) throws(FormatError) {
         var missing = shardOfTensor
@@ -60,7 +60,7 @@ package struct ShardIndex {
     private func checkTotalSize(_ files: [SafetensorsFile]) throws(FormatError) {
         let field = document["metadata"]["total_size"]
         guard field.exists else { return }
-        // Each file's tensors fill it: no sum of files that exist overflows.
+        // Cannot overflow, because the tensors of each file fit into it.
         let actual = files.reduce(0) { $0 + $1.tensors.reduce(0) { $0 + $1.bytes.count } }
         let isRight =
             switch field.value {

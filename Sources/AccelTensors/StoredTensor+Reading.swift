@@ -2,8 +2,8 @@ import AccelByteIO
 import CAccelKernels
 
 extension StoredTensor {
-    /// Widens (float64: rounds to nearest) elements `range` in row-major order to float32. Integers and booleans
-    /// convert too.
+    /// Reads the elements `range`, in row-major order, as float32. float64 is rounded to nearest; integers and booleans
+    /// are converted.
     /// - Parameter target: at least `range.count` elements.
     public func readFloats(_ range: Range<Int>, into target: UnsafeMutableBufferPointer<Float>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= shape.count, "a tensor has no elements there")
@@ -31,7 +31,7 @@ extension StoredTensor {
         }
     }
 
-    /// All elements as float32.
+    /// Returns all elements as float32.
     public func floats() -> [Float] {
         [Float](unsafeUninitializedCapacity: shape.count) { buffer, count in
             count = shape.count
@@ -39,7 +39,7 @@ extension StoredTensor {
         }
     }
 
-    /// All elements as float64. Integers beyond 2^53 are rounded.
+    /// Returns all elements as float64. Integers beyond 2^53 are rounded.
     public func doubles() -> [Double] {
         switch elementType {
         case .float64: elements(Double.self) { $0 }
@@ -51,8 +51,8 @@ extension StoredTensor {
         }
     }
 
-    /// All elements of an integer or boolean tensor. Of a floating point tensor the integer parts; unsigned integers
-    /// and floats beyond 64 signed bits become the nearest one.
+    /// Returns all elements as 64-bit integers. Floating-point elements are truncated; unsigned integers and floats out
+    /// of range become the nearest integer.
     public func integers() -> [Int64] {
         switch elementType {
         case .int64: elements(Int64.self) { $0 }
@@ -82,7 +82,7 @@ extension StoredTensor {
     }
 }
 
-/// Elements in a file may stand at any byte.
+/// Elements in a file may be unaligned.
 private func convert<Stored: BitwiseCopyable>(
     _ source: UnsafeRawBufferPointer, _ type: Stored.Type, _ target: UnsafeMutableBufferPointer<Float>,
     _ convert: (Stored) -> Float

@@ -2,12 +2,13 @@ import AccelByteIO
 import CAccelKernels
 
 extension StoredTensor {
-    /// Elements that are widened at a time.
+    /// The number of elements that are widened at a time.
     private static var blockElements: Int { 1 << 16 }
 
-    /// The tensor with its rows (along the first axis) and its columns multiplied. Of at most one axis the tensor is one row.
-    /// - Returns: nil where that cannot be undone exactly: the type has no exponents to spare (it is not F32, F16 or BF16), an
-    ///   element would leave its range, or there are not as many exponents as rows or columns.
+    /// Returns the tensor with its rows (along the first axis) and columns multiplied. A tensor of rank 0 or 1 is one
+    /// row.
+    /// - Returns: Nil if the scaling is not exact: the type is not F32, F16 or BF16, an element would leave its range,
+    ///   or the number of exponents differs from that of the rows or columns.
     public func scaled(by scaling: ChannelScaling) -> StoredTensor? {
         let rows = shape.rank < 2 ? 1 : shape.dimensions[0]
         let columns = rows == 0 ? 0 : shape.count / rows
@@ -41,7 +42,7 @@ extension StoredTensor {
 }
 
 extension ElementType {
-    /// Stores numbers that the type, one of those that can be scaled, holds exactly.
+    /// Stores numbers that are exact in the type, which has to be F32, F16 or BF16.
     fileprivate func store(_ values: UnsafeMutableBufferPointer<Float>, in target: UnsafeMutableRawBufferPointer) {
         switch self {
         case .float16:

@@ -1,13 +1,13 @@
 import AccelByteIO
 
 extension Shape {
-    /// With the dimensions in the other order.
+    /// The shape with its dimensions reversed.
     public var transposed: Shape { Shape(dimensions.reversed()) }
 }
 
 extension StoredTensor {
-    /// A matrix with its rows as columns, in memory of its own and in the same encoding.
-    /// - Precondition: it has two dimensions.
+    /// Returns the transposed matrix, copied, in the same element type.
+    /// - Precondition: the rank is 2.
     public func transposed() -> StoredTensor {
         precondition(shape.rank == 2, "only a matrix can be transposed")
         let (rows, columns) = (shape.dimensions[0], shape.dimensions[1])
@@ -24,7 +24,7 @@ extension StoredTensor {
             name: name, elementType: elementType, shape: shape.transposed, bytes: ByteView(target), file: file)
     }
 
-    /// Of so many rows at a time, so that the lines of memory that are read stay in the nearest cache.
+    /// The rows per block, chosen so that the cache lines that are read stay in the L1 cache.
     private static let blockRows = 64
 
     private static func transpose<Element: FixedWidthInteger>(

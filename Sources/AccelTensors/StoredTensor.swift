@@ -1,15 +1,20 @@
 public import AccelByteIO
 
-/// A tensor as it lies in a file or in memory: row-major, little-endian, not copied.
+/// A tensor in a file or in memory: row-major, little-endian, not copied.
 public struct StoredTensor: Sendable {
+    /// The name in the checkpoint or file.
     public let name: String
+    /// The type of the elements.
     public let elementType: ElementType
+    /// The shape; scalars have rank 0.
     public let shape: Shape
-    /// `shape.count * elementType.byteCount` bytes.
+    /// The elements: `shape.count * elementType.byteCount` bytes.
     public let bytes: ByteView
-    /// The file it comes from, for errors; "memory" when it was made.
+    /// The file that it comes from, for errors; "memory" for a computed tensor.
     public let file: String
 
+    /// Creates a tensor from its bytes.
+    /// - Precondition: there are `shape.count * elementType.byteCount` bytes.
     public init(name: String, elementType: ElementType, shape: Shape, bytes: ByteView, file: String = "memory") {
         precondition(bytes.count == shape.count * elementType.byteCount, "a tensor's bytes do not fit its shape")
         self.name = name
@@ -19,20 +24,22 @@ public struct StoredTensor: Sendable {
         self.file = file
     }
 
+    /// Creates an F32 tensor. `floats` has `shape.count` elements.
     public init(name: String, floats: [Float], shape: Shape) {
         self.init(name: name, elementType: .float32, shape: shape, bytes: ByteView(floats))
     }
 
+    /// Creates an I64 tensor. `integers` has `shape.count` elements.
     public init(name: String, integers: [Int64], shape: Shape) {
         self.init(name: name, elementType: .int64, shape: shape, bytes: ByteView(integers))
     }
 
-    /// The same elements under another name.
+    /// Returns the same elements under another name.
     public func renamed(_ name: String) -> StoredTensor {
         StoredTensor(name: name, elementType: elementType, shape: shape, bytes: bytes, file: file)
     }
 
-    /// An error about this tensor: file, name, and the index of an element in row-major order.
+    /// Returns an error about this tensor: file, name, and the index of an element in row-major order.
     public func error(_ reason: String, index: Int? = nil) -> FormatError {
         FormatError(file: file, place: .tensor(name, index: index), reason: reason)
     }

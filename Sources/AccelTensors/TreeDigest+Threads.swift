@@ -1,12 +1,12 @@
 public import AccelByteIO
 
 extension TreeDigest {
-    /// The same digest as `digest(of:)`, computed on up to `threads` threads.
+    /// Returns the digest that `digest(of:)` gives, computed on up to `threads` threads.
     public static func digest(of view: ByteView, threads: Int) throws -> Digest {
         combining(try chunkDigests(chunks(of: view), threads: threads))
     }
 
-    /// The digests of many contents, their chunks shared out over `threads` threads.
+    /// Returns the digests of several contents; their chunks are shared among `threads` threads.
     public static func digests(of views: [ByteView], threads: Int) throws -> [Digest] {
         let chunks = views.map(Self.chunks)
         let digests = try chunkDigests(chunks.flatMap { $0 }, threads: threads)
@@ -18,7 +18,7 @@ extension TreeDigest {
     }
 
     private static func chunkDigests(_ chunks: [ByteView], threads: Int) throws -> [Digest] {
-        // Few chunks are divided evenly, as long as there are enough of them for the fast way.
+        // Few chunks are divided evenly, but not into batches too small for the vectorised digest.
         let step = min(batch, max(batch * 5 / 8, (chunks.count + threads - 1) / max(threads, 1)))
         let starts = Array(stride(from: 0, to: chunks.count, by: step))
         return try Parallel.map(starts.count, threads: threads) {

@@ -1,13 +1,14 @@
-/// Weight normalisation: a weight as lengths g and directions v. It is `v * g / |v|`, with the length of v over all axes where
-/// g has an extent of 1.
+/// Weight normalisation (Salimans and Kingma, 2016): a weight is `v * g / |v|`, with lengths g and directions v, and
+/// the norm over all axes of which g has size 1.
 public enum WeightNorm {
-    /// Whether lengths of one shape go with directions of another.
+    /// Returns whether the shape of lengths matches that of directions.
     public static func fits(lengths: Shape, directions: Shape) -> Bool {
         lengths.rank == directions.rank
             && zip(lengths.dimensions, directions.dimensions).allSatisfy { $0 == 1 || $0 == $1 }
     }
 
-    /// The weight. Where lengths are those that the directions have, rounded to float32, it is the directions, bit for bit.
+    /// Returns the weight. If the lengths equal those of the directions, rounded to float32, the weight is
+    /// bit-identical to the directions.
     public static func weight(directions: [Float], lengths: [Float], shape: Shape, lengthShape: Shape) -> [Float] {
         let indices = indices(shape, lengthShape)
         let factors = zip(lengths, norms(directions, indices, count: lengths.count)).map { length, norm in
@@ -16,8 +17,8 @@ public enum WeightNorm {
         return zip(directions, indices).map { Float(Double($0) * factors[$1]) }
     }
 
-    /// Lengths and directions that make a weight, which `weight` gives back exactly. A part of zeros has length 0 and, because
-    /// directions of no length have no meaning, a first direction of 1.
+    /// Returns lengths and directions from which `weight` computes the same weight exactly. A slice of zeros has length
+    /// 0 and, because its direction is undefined, a first direction of 1.
     public static func factors(of weight: [Float], shape: Shape, lengthShape: Shape) -> (
         lengths: [Float], directions: [Float]
     ) {
@@ -38,7 +39,7 @@ public enum WeightNorm {
         return squares.map { $0.squareRoot() }
     }
 
-    /// Of each element, in their order, the index of its length.
+    /// Returns the index of the length of each element, in order.
     private static func indices(_ shape: Shape, _ lengthShape: Shape) -> [Int] {
         let strides = zip(lengthShape.dimensions, lengthShape.strides).map { $0 == 1 ? 0 : $1 }
         var indices: [Int] = []

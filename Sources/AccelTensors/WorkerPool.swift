@@ -2,14 +2,14 @@ import AccelByteIO
 import AccelPlatform
 import Synchronization
 
-/// The indices of one `Parallel.forEach` and who works on them.
+/// The indices of one `Parallel.forEach`, and the threads that work on them.
 final class ParallelJob: @unchecked Sendable {
     private let count: Int
     private let next = Atomic<Int>(0)
     private let failure = Locked<(index: Int, error: any Error)?>(nil)
-    /// Set to nil when the job is done: the closure must not outlive the call that brought it.
+    /// Set to nil when the job is done, because the closure must not outlive the call.
     private var body: (@Sendable (Int) throws -> Void)?
-    /// Under the pool's lock: how many more helpers may join, and how many are at work.
+    /// Protected by the pool's lock: the number of helpers that may still join, and of those at work.
     var openPlaces = 0
     var helpersAtWork = 0
 
@@ -18,7 +18,7 @@ final class ParallelJob: @unchecked Sendable {
         self.body = body
     }
 
-    /// Takes indices until none is left. Not inlined: on return nothing but the job holds the closure.
+    /// Takes indices until none is left. Not inlined, so that after its return only the job holds the closure.
     @inline(never)
     func work() {
         guard let body else { return }
@@ -28,7 +28,7 @@ final class ParallelJob: @unchecked Sendable {
             do {
                 try body(index)
             } catch {
-                // Every index below this one has been taken already: the lowest failure is among those at work.
+                // All indices below this one are taken already, so the lowest failure is among those at work.
                 next.store(count, ordering: .relaxed)
                 failure.withLock { known in
                     if index < known?.index ?? Int.max { known = (index, error) }
@@ -41,12 +41,12 @@ final class ParallelJob: @unchecked Sendable {
     func dropBody() { body = nil }
 }
 
-/// Threads that wait for jobs. They are made when first needed and last as long as the process.
+/// Threads that wait for jobs. They start when first needed, and live as long as the process.
 final class WorkerPool: @unchecked Sendable {
     static let shared = WorkerPool()
 
     private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    /// Signalled when a job has open places.
+    /// Signalled when a job accepts helpers.
     private let jobArrived = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     /// Signalled when a helper leaves a job.
     private let helperLeft = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -59,8 +59,8 @@ final class WorkerPool: @unchecked Sendable {
         pthread_cond_init(helperLeft, nil)
     }
 
-    /// Runs `job` on this thread and up to `helpers` others; returns when all of it is done.
-    /// - Parameter first: what this thread does before it joins in.
+    /// Runs `job` on this thread and up to `helpers` others; returns when the job is done.
+    /// - Parameter first: runs on this thread before it joins.
     func run(_ job: ParallelJob, helpers: Int, after first: () -> Void = {}) {
         pthread_mutex_lock(lock)
         job.openPlaces = helpers
@@ -80,7 +80,7 @@ final class WorkerPool: @unchecked Sendable {
         job.dropBody()
     }
 
-    /// A thread that cannot be made is no error: the job has one helper fewer.
+    /// If a thread cannot be created, the job has one helper fewer.
     private func startThread() { DetachedThread.start { WorkerPool.shared.help() } }
 
     private func help() -> Never {

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCPURuntime
 import AccelPackages
 import AccelPrograms
 public import AccelTensors
@@ -58,7 +59,7 @@ public struct Parity: Sendable {
             return try CoreMLParity(package: package, programs: reference?.programs, original: reference?.original)
                 .check(options, progress: progress)
         }
-        guard let program = subject.program else {
+        guard let program = try subject.program() else {
             throw RequestError("what is verified has to be a package, not a model")
         }
         var report = ParityReport(of: program, inputs: options.inputs, budget: options.budget)

@@ -1,14 +1,14 @@
 /// Evenly spaced values, `scale * code + bias`, with codes from 0 to `top`.
 struct AffineGrid: Equatable, Sendable {
-    /// Above 0; as it is stored.
+    /// Positive, and rounded to the type in which it is stored.
     var scale: Float
     var bias: Float
     let top: Int
 
-    /// In float64, where neither the product nor the sum leaves the range, and rounded once.
+    /// Returns the value of a code, computed in float64, where neither product nor sum overflows, and rounded once.
     func value(_ code: Float) -> Float { Float(Double(scale) * Double(code) + Double(bias)) }
 
-    /// The nearest code, ties to even.
+    /// Returns the nearest code, with ties to even.
     func code(_ value: Float) -> Float {
         let quotient = Float((Double(value) - Double(bias)) / Double(scale))
         return (min(max(quotient, 0), Float(top)) + 12_582_912) - 12_582_912
@@ -23,28 +23,28 @@ struct AffineGrid: Equatable, Sendable {
         return sum
     }
 
-    /// Why `code` cannot be the nearest to `value`; nil when it can.
+    /// Returns why `code` cannot be the nearest to `value`; nil if it can.
     func violation(of value: Float, code: Int) -> String? {
         let steps = (Double(value) - Double(bias)) / Double(scale) - Double(code)
         if code == 0 && steps < 0 || code == top && steps > 0 { return nil }
-        // Not "steps > ...": a scale that is no number is a violation too.
+        // The comparison is written so that a NaN scale is a violation too.
         return abs(steps) <= LinearGrid.halfStep
             ? nil : "is \(abs(steps)) steps from its stored value, more than half a step"
     }
 }
 
-/// How scale and bias of a grid are found.
+/// The search for scale and bias of a grid.
 enum AffineFit: String, CaseIterable, Sendable {
     case mse, hqq, minmax
 }
 
-/// Finds a scale and a bias for values that share them.
+/// Finds the scale and the bias that values share.
 struct AffineGridSearch: Sendable {
     let top: Int
     let type: ScaleType
     let fit: AffineFit
 
-    /// nil when scale or bias is too large for its type.
+    /// Returns nil if scale or bias exceeds the range of its type.
     func grid(for values: UnsafeBufferPointer<Float>) -> AffineGrid? {
         let (low, high) = values.extremes
         guard let bound = stored(step: (Double(high) - Double(low)) / Double(top), bias: Double(low)) else {
@@ -60,7 +60,7 @@ struct AffineGridSearch: Sendable {
         return best.grid
     }
 
-    /// Rounded as they are stored.
+    /// Rounds scale and bias to their storage type, and lowers the scale until the largest value is finite.
     private func stored(step: Double, bias: Double) -> AffineGrid? {
         let bias = type.rounded(Float(bias))
         var scale = type.rounded(Float(step))
@@ -70,7 +70,8 @@ struct AffineGridSearch: Sendable {
         return AffineGrid(scale: scale, bias: bias, top: top)
     }
 
-    /// Four ranges about the middle, each refitted thrice: the line of least squares through the codes and their values.
+    /// Tries four ranges around the middle. Each is refitted three times by linear regression of the values on their
+    /// codes.
     private func leastSquares(_ values: UnsafeBufferPointer<Float>, _ low: Float, _ high: Float) -> [AffineGrid?] {
         let count = Double(values.count)
         var mean = 0.0
@@ -98,9 +99,9 @@ struct AffineGridSearch: Sendable {
         }
     }
 
-    /// HQQ (Badri and Shaji, "Half-Quadratic Quantization of Large Machine Learning Models", 2023) in units of a step, with
-    /// the norm of p = 1/2: errors are split into those that the norm explains, by its proximal step, and the rest, which
-    /// the bias takes up.
+    /// HQQ (Badri and Shaji, "Half-Quadratic Quantization of Large Machine Learning Models", 2023), in units of one
+    /// step, with the norm p = 1/2: the proximal step of the norm separates outlier errors, and the bias absorbs the
+    /// mean of the rest.
     private func halfQuadratic(_ values: UnsafeBufferPointer<Float>, _ bound: AffineGrid) -> AffineGrid? {
         let inverse = 1 / Double(bound.scale)
         var (zero, weight) = (-Double(bound.bias) * inverse, 1.0)

@@ -1,8 +1,8 @@
-/// Codes of 1 to 8 bits as a bit stream: the first code in the lowest bits of the first byte.
+/// Codes of 1 to 8 bits packed as a bit stream: the first code is in the lowest bits of the first byte.
 public enum BitPacking {
     static func byteCount(_ codes: Int, bits: Int) -> Int { (codes * bits + 7) / 8 }
 
-    /// Writes `codes` from the first byte of `target` on; the bits after the last code are zero.
+    /// Writes `codes` to the start of `target`; the bits after the last code are zero.
     static func pack(_ codes: UnsafeBufferPointer<UInt8>, bits: Int, into target: UnsafeMutablePointer<UInt8>) {
         if bits == 8 {
             for index in 0..<codes.count { target[index] = codes[index] }
@@ -27,7 +27,7 @@ public enum BitPacking {
         if filled > 0 { target[place] = UInt8(truncatingIfNeeded: word) }
     }
 
-    /// The codes of a stream that holds as many of them as `codes`.
+    /// Reads as many codes as `codes` has elements.
     public static func unpack(_ source: UnsafePointer<UInt8>, bits: Int, into codes: UnsafeMutableBufferPointer<UInt8>)
     {
         if bits == 8 {

@@ -1,8 +1,8 @@
 import AccelTensors
 
-/// How a row is cut into blocks that share a scale. The last block of a row may be smaller.
+/// The division of rows into blocks that share a scale. The last block of a row may be smaller.
 struct Blocks: Sendable {
-    /// Weights of a block; nil for the whole row.
+    /// Weights per block; nil for the whole row.
     let size: Int?
 
     static func option(default value: String, sizes: [String] = ["16", "32", "64", "128", "channel"]) -> CodecOption {
@@ -14,7 +14,7 @@ struct Blocks: Sendable {
     func size(_ shape: Shape) -> Int { max(min(size ?? shape.columns, shape.columns), 1) }
     func perRow(_ shape: Shape) -> Int { (shape.columns + size(shape) - 1) / size(shape) }
 
-    /// The columns of a block.
+    /// Returns the columns of a block.
     func columns(of block: Int, _ shape: Shape) -> Range<Int> {
         block * size(shape)..<min((block + 1) * size(shape), shape.columns)
     }

@@ -1,19 +1,24 @@
 import AccelByteIO
 
-/// One option of a codec, e.g. `bits` of `palette:bits=4`.
+/// An option of a codec, such as `bits` in `palette:bits=4`.
 public struct CodecOption: Hashable, Sendable {
+    /// The name in specifications.
     public let name: String
-    /// The words it takes.
+    /// The accepted words.
     public let allowed: [String]
-    /// What it takes besides.
+    /// Another kind of accepted value; nil if there is none.
     public let free: Free?
+    /// The value if a specification leaves the option out.
     public let defaultValue: String
-    /// A specification names it even at its default: without it a reader would not know what is stored.
+    /// The canonical specification contains the option even at its default, because the encoding is not clear without
+    /// it.
     public let isAlwaysNamed: Bool
-    /// The encoder sets it for each weight.
+    /// The encoder sets the value for each weight; requests leave it out.
     public let isFilledIn: Bool
+    /// The text of `accelc help`, without a full stop.
     public let help: String
 
+    /// Creates an option. See the properties for the parameters.
     public init(
         _ name: String, allowed: [String], free: Free? = nil, default value: String,
         isAlwaysNamed: Bool = false, isFilledIn: Bool = false, help: String
@@ -27,7 +32,7 @@ public struct CodecOption: Hashable, Sendable {
         self.help = help
     }
 
-    /// Values that are no words.
+    /// Kinds of values other than fixed words.
     public enum Free: Sendable {
         /// 1, 2, ...
         case integer
@@ -40,7 +45,7 @@ public struct CodecOption: Hashable, Sendable {
         /// n:m with 0 < n < m.
         case pattern
 
-        /// The one spelling of the value, nil when it is none: `0.50` is `0.5`.
+        /// Returns the canonical spelling of a value, such as `0.5` for `0.50`; nil if the value is not valid.
         func canonical(_ text: String) -> String? {
             switch self {
             case .integer, .count:
@@ -70,7 +75,7 @@ public struct CodecOption: Hashable, Sendable {
             }
         }
 
-        /// What stands for it in help.
+        /// The placeholder in help texts, such as `N`.
         public var placeholder: String {
             switch self {
             case .integer, .count: "N"
@@ -80,22 +85,23 @@ public struct CodecOption: Hashable, Sendable {
         }
     }
 
-    /// The value as it is written, nil when the option does not take it.
+    /// Returns the canonical spelling of a value; nil if the option does not accept it.
     func canonical(_ value: String) -> String? { allowed.contains(value) ? value : free?.canonical(value) }
 
     var accepted: String { (allowed + (free.map { [$0.words] } ?? [])).joined(separator: ", ") }
 }
 
-/// A codec's name and a value for each of its options.
+/// A codec's name with a value for each of its options.
 public struct CodecOptionValues: Hashable, Sendable {
+    /// The name of the codec, such as `int4`.
     public let codec: String
-    /// Those of the codec that stores what this one leaves, from outside in: `int8` of `sparse:target=0.5+int8`.
+    /// The options of the inner codec, if there is one: `int8` in `sparse:target=0.5+int8`.
     public let inner: [CodecOptionValues]
     private var values: [String: String]
     private let options: [CodecOption]
 
-    /// - Parameter values: those given; the others take their defaults.
-    /// - Throws: `RequestError` for an option or a value that the codec does not take.
+    /// Checks the given options; the others take their defaults.
+    /// - Throws: `RequestError` for an option or a value that the codec does not accept.
     public init(
         _ type: any WeightCodec.Type, _ given: [String: String] = [:], around inner: CodecOptionValues? = nil
     ) throws {
@@ -108,13 +114,13 @@ public struct CodecOptionValues: Hashable, Sendable {
                 throw RequestError("\(type.name) has no option \"\(name)\" (\(known))\(hint)")
             }
             guard let canonical = option.canonical(value) else {
-                throw RequestError("\(type.name): \(name) is \"\(value)\", but takes \(option.accepted)")
+                throw RequestError("\(type.name): \(name)=\(value) is not valid; it takes \(option.accepted)")
             }
             values[name] = canonical
         }
     }
 
-    /// Every option at its default.
+    /// Creates values with every option at its default.
     init(defaultsOf type: any WeightCodec.Type, around inner: CodecOptionValues? = nil) {
         codec = type.name
         self.inner = inner.map { [$0] } ?? []
@@ -122,22 +128,22 @@ public struct CodecOptionValues: Hashable, Sendable {
         values = Dictionary(uniqueKeysWithValues: options.map { ($0.name, $0.defaultValue) })
     }
 
-    /// These and those within, from outside in.
+    /// The values of this codec and its inner codecs, from the outermost to the innermost.
     public var layers: [CodecOptionValues] { [self] + inner.flatMap(\.layers) }
 
-    /// The value of an option that the codec lists; empty for another.
+    /// The value of an option; empty if the codec does not have it.
     public subscript(option: String) -> String { values[option] ?? "" }
-    /// The value as a number; nil when it is a word.
+    /// Returns the value as a number; nil if it is a word.
     public func integer(_ option: String) -> Int? { Int(self[option]) }
 
-    /// The same but for one option, which the codec lists.
+    /// Returns the values with one option changed, which the codec has to have.
     func replacing(_ option: String, by value: String) -> CodecOptionValues {
         var copy = self
         copy.values[option] = value
         return copy
     }
 
-    /// The same around another codec.
+    /// Returns the values with another inner codec.
     func replacing(inner: CodecOptionValues) -> CodecOptionValues {
         CodecOptionValues(codec: codec, inner: [inner], values: values, options: options)
     }
@@ -146,20 +152,21 @@ public struct CodecOptionValues: Hashable, Sendable {
         (self.codec, self.inner, self.values, self.options) = (codec, inner, values, options)
     }
 
-    /// Canonical text, with the options that differ from their defaults or are always named: `palette:bits=4,group=16`.
+    /// The canonical text, with the options that differ from their defaults or are always named:
+    /// `palette:bits=4,group=16`.
     public var specification: String {
         let named = options.filter { $0.isAlwaysNamed || self[$0.name] != $0.defaultValue }
         return ([text(of: named)] + inner.map(\.specification)).joined(separator: "+")
     }
-    /// With every option written out, for keys and provenance.
+    /// The text with every option, for cache keys and provenance.
     public var fullSpecification: String {
         ([text(of: options)] + inner.map(\.fullSpecification)).joined(separator: "+")
     }
-    /// The same but for what an encoder fills in for each weight, for keys of what is still to be encoded.
+    /// The text with every option except those that the encoder sets, for cache keys of requests.
     public var fullRequest: String {
         ([text(of: options.filter { !$0.isFilledIn })] + inner.map(\.fullRequest)).joined(separator: "+")
     }
-    /// As it was asked for: without what an encoder filled in for one weight.
+    /// The canonical text without the options that the encoder sets.
     public var request: String {
         let named = options.filter { !$0.isFilledIn && ($0.isAlwaysNamed || self[$0.name] != $0.defaultValue) }
         return ([text(of: named)] + inner.map(\.request)).joined(separator: "+")

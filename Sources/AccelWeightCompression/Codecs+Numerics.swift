@@ -1,8 +1,8 @@
 extension Codecs {
-    /// `WeightCodec.numericsVersion` of every codec, by name.
+    /// The `WeightCodec.numericsVersion` of every codec, by name.
     public static let numericsVersions = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0.numericsVersion) })
 
-    /// The same of those that store a weight by one of `codecs`, those within others too.
+    /// Returns the numerics versions of the given codecs and their inner codecs, by name.
     public static func numericsVersions(of codecs: [any WeightCodec]) -> [String: Int] {
         let names = Set(codecs.flatMap { $0.values.layers.map(\.codec) })
         return numericsVersions.filter { names.contains($0.key) }
@@ -10,7 +10,8 @@ extension Codecs {
 }
 
 extension Recipe {
-    /// The numerics versions of the codecs that may store a weight: those of the recipe, and those that stand in for them.
+    /// The numerics versions of all codecs that the recipe may use: those that it names, and the fallbacks `stored` and
+    /// `float16`.
     public var numericsVersions: [String: Int] {
         let named = Codecs.numericsVersions(of: [defaultCodec] + rules.map(\.codec))
         let standIns = Codecs.numericsVersions.filter { [StoredCodec.name, Float16Codec.name].contains($0.key) }

@@ -1,7 +1,8 @@
 import AccelByteIO
 
-/// The registry of codecs. A new codec is a file in `Codecs/` and a line here.
+/// The registry of codecs. A new codec is one file in `Codecs/` and one line here.
 public enum Codecs {
+    /// Every codec, in the order of help texts.
     public static let all: [any WeightCodec.Type] = [
         StoredCodec.self,
         Float32Codec.self,
@@ -18,32 +19,32 @@ public enum Codecs {
         OutlierCodec.self,
     ]
 
-    /// Codecs around each other, at most.
+    /// The largest number of nested codecs.
     private static let greatestDepth = 3
 
-    /// Reads a specification such as `palette:bits=4,group=16`, or one around another: `sparse:target=0.5+int8`.
-    /// - Throws: `RequestError` for an unknown codec, option, or value, with those it takes.
+    /// Reads a specification such as `palette:bits=4,group=16`, or of nested codecs, such as `sparse:target=0.5+int8`.
+    /// - Throws: `RequestError` for an unknown codec, option or value, with the accepted ones.
     public static func codec(_ specification: String) throws -> any WeightCodec {
         let layers = specification.split(separator: "+", omittingEmptySubsequences: false).map(String.init)
         guard layers.count <= greatestDepth else {
-            throw RequestError("\(specification): at most \(greatestDepth) schemes go around each other")
+            throw RequestError("\(specification): at most \(greatestDepth) schemes can be nested")
         }
         var inner: CodecOptionValues?
         for (index, layer) in layers.enumerated().reversed() {
             inner = try values(layer, around: inner)
             guard index == layers.count - 1 || type(named: layer).map({ $0.takesInner }) ?? false else {
                 let around = all.filter { $0.takesInner }.map { $0.name }.joined(separator: ", ")
-                throw RequestError("\(specification): \(layer) takes no scheme within it (there is \(around))")
+                throw RequestError("\(specification): \(layer) takes no inner scheme; \(around) do")
             }
         }
-        guard let values = inner else { throw RequestError("there is no compression \"\"") }
+        guard let values = inner else { throw RequestError("the scheme is empty; expected a name such as int8") }
         return try codec(values)
     }
 
-    /// The codec that `values` are the options of.
+    /// Creates the codec of `values`.
     static func codec(_ values: CodecOptionValues) throws -> any WeightCodec {
         guard let type = all.first(where: { $0.name == values.codec }) else {
-            throw RequestError("there is no compression \"\(values.codec)\"")
+            throw RequestError("unknown scheme \"\(values.codec)\"")
         }
         return try type.init(values)
     }
@@ -53,14 +54,14 @@ public enum Codecs {
         return all.first { $0.name == name }
     }
 
-    /// The options of one codec, `palette:bits=4,group=16`.
+    /// Reads the options of one codec, such as `palette:bits=4,group=16`.
     private static func values(_ specification: String, around inner: CodecOptionValues?) throws -> CodecOptionValues {
         guard let type = type(named: specification) else {
             let names = all.map { $0.name }
             let name = String(specification.prefix { $0 != ":" })
             let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
             throw RequestError(
-                "there is no compression \"\(name)\" (there is \(names.joined(separator: ", ")))\(hint)")
+                "unknown scheme \"\(name)\" (known: \(names.joined(separator: ", ")))\(hint)")
         }
         let parts = specification.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         var given: [String: String] = [:]

@@ -1,21 +1,24 @@
 public import AccelByteIO
 public import AccelTensors
 
-/// A weight in its stored form.
+/// An encoded weight.
 public struct CompressedTensor: Sendable {
-    /// The checkpoint's name for it.
+    /// The weight's name in the checkpoint.
     public let name: String
-    /// The element type in the checkpoint.
+    /// The weight's element type in the checkpoint.
     public let elementType: ElementType
+    /// The weight's shape.
     public let shape: Shape
+    /// The codec, with all its options.
     public let codec: any WeightCodec
-    /// As `codec.sections(elementType:shape:)` lays them out.
+    /// The bytes of each section, in the order of `codec.sections(elementType:shape:)`.
     public let sections: [ByteView]
-    /// What the codec within a layered one stores; empty for others.
+    /// The weight of the inner codec; empty if there is none.
     let layers: [CompressedTensor]
 
-    /// - Parameter file: where the sections come from, for errors.
-    /// - Throws: `FormatError` when the sections are not those of the codec for this shape.
+    /// Checks the sections of an encoded weight.
+    /// - Parameter file: the origin of the sections, for errors.
+    /// - Throws: `FormatError` if the codec does not support the shape, or if the sections cannot be an encoding of it.
     public init(
         name: String, elementType: ElementType, shape: Shape, codec: any WeightCodec, sections: [ByteView],
         file: String = "memory"
@@ -25,7 +28,9 @@ public struct CompressedTensor: Sendable {
             let wanted = layout.map { "\($0.name) of \($0.byteCount)" }.joined(separator: ", ")
             throw FormatError(
                 file: file, place: .tensor(name, index: nil),
-                reason: "\(codec.specification) of \(shape) has \(wanted) bytes, found \(sections.map(\.count)) bytes")
+                reason:
+                    "\(codec.specification) of \(shape): expected sections \(wanted) bytes, found \(sections.map(\.count)) bytes"
+            )
         }
         if let defect = codec.defect(in: sections, shape: shape) {
             throw FormatError(
@@ -34,7 +39,7 @@ public struct CompressedTensor: Sendable {
         self.init(name: name, elementType: elementType, shape: shape, codec: codec, checked: sections)
     }
 
-    /// - Parameter sections: known to be those of the codec for this shape.
+    /// - Parameter sections: already checked.
     init(name: String, elementType: ElementType, shape: Shape, codec: any WeightCodec, checked sections: [ByteView]) {
         self.name = name
         self.elementType = elementType
@@ -44,9 +49,9 @@ public struct CompressedTensor: Sendable {
         layers = (codec as? any LayeredCodec).map { [$0.innerWeight(name, shape, sections)] } ?? []
     }
 
-    /// Compresses `source` on up to `threads` threads; the bytes do not depend on how many.
-    /// - Parameter statistics: of the weight's inputs, for codecs that use them.
-    /// - Throws: `FormatError` naming tensor and index for a value that cannot be stored.
+    /// Encodes `source` on up to `threads` threads; the bytes do not depend on their number.
+    /// - Parameter statistics: activation statistics of the weight, for codecs that support calibration.
+    /// - Throws: `FormatError`, naming tensor and index, for a value that cannot be encoded.
     public static func compressing(
         _ source: StoredTensor, with codec: any WeightCodec, given statistics: ActivationStatistics? = nil, threads: Int
     ) throws -> (tensor: CompressedTensor, distortion: Distortion) {
@@ -69,7 +74,7 @@ public struct CompressedTensor: Sendable {
         return (tensor, parts.reduce(into: Distortion()) { $0.merge($1) })
     }
 
-    /// Decoded as float32, row-major.
+    /// Returns the decoded weight as float32, row-major.
     public func floats() -> [Float] {
         [Float](unsafeUninitializedCapacity: shape.count) { target, count in
             codec.decode(0..<shape.rows, of: self, into: target)
@@ -77,13 +82,14 @@ public struct CompressedTensor: Sendable {
         }
     }
 
+    /// The size of all sections in bytes.
     public var byteCount: Int { sections.reduce(0) { $0 + $1.count } }
-    /// Bits a weight, tables included.
+    /// The bits per weight, including scales and tables.
     public var bitsPerWeight: Double { shape.count == 0 ? 0 : Double(byteCount * 8) / Double(shape.count) }
 }
 
 extension WeightCodec {
-    /// The sections, of a tensor that the codec does not object to.
+    /// Returns the sections of a tensor after a check that the codec supports it.
     fileprivate func agreedSections(
         elementType: ElementType, shape: Shape, name: String, file: String
     ) throws -> [SectionLayout] {

@@ -1,25 +1,30 @@
 import AccelPlatform
 
-/// How far a stored weight is from its source. Sums are float64 over float32 differences, whose squares kernels add up in
-/// short runs of float32 (some 1e-7 of the sum); merge parts in index order.
+/// The error of an encoded weight against its source. Sums are float64 over float32 differences; kernels add squares in
+/// short float32 runs (a relative error of about 1e-7). Parts are merged in index order, so that results are
+/// reproducible.
 public struct Distortion: Equatable, Sendable {
+    /// The number of weights.
     public var count = 0
-    /// Sum of (w - q)^2.
+    /// The sum of (w - q)^2.
     public var squaredError = 0.0
-    /// Sum of w^2.
+    /// The sum of w^2.
     public var energy = 0.0
+    /// The largest |w - q|.
     public var maximumError = 0.0
 
+    /// Creates the error of no weights.
     public init() {}
 
+    /// Adds the error of other weights.
     public mutating func merge(_ other: Distortion) {
         count += other.count
         squaredError += other.squaredError
         energy += other.energy
         maximumError = max(maximumError, other.maximumError)
     }
-    /// Signal to quantization noise in dB: 10 log10(energy / squaredError); infinity when nothing is lost.
+    /// The signal-to-quantisation-noise ratio in dB: 10 log10(energy / squaredError); infinity for a lossless encoding.
     public var sqnr: Double { squaredError == 0 ? .infinity : 10 * log10(energy / squaredError) }
-    /// sqrt(squaredError / energy).
+    /// The relative L2 error: sqrt(squaredError / energy).
     public var relativeL2: Double { squaredError == 0 ? 0 : (squaredError / energy).squareRoot() }
 }

@@ -1,5 +1,5 @@
-/// A shell pattern over tensor names: `*` any run of characters, `?` one, `[abc]` and `[a-z]` one of these, `[!abc]` one
-/// of the others.
+/// A shell pattern over tensor names: `*` matches any run of characters, `?` one, `[abc]` and `[a-z]` one of these,
+/// `[!abc]` one other.
 package struct Glob: Sendable {
     private enum Part: Sendable {
         case one(Character)
@@ -9,12 +9,12 @@ package struct Glob: Sendable {
     }
     private var parts: [Part] = []
 
-    /// A pattern that only `text` matches.
+    /// Returns a pattern that matches `text` only.
     static func literal(_ text: String) -> String {
         text.map { "*?[".contains($0) ? "[\($0)]" : "\($0)" }.joined()
     }
 
-    /// nil when a bracket stays open or a range runs backwards.
+    /// Returns nil if a bracket is not closed or a range is reversed.
     package init?(_ pattern: String) {
         var rest = pattern[...]
         while let character = rest.popFirst() {
@@ -46,7 +46,8 @@ package struct Glob: Sendable {
         return nil
     }
 
-    /// Takes time in proportion to pattern times name at worst: only the last `*` is ever tried again.
+    /// Returns whether a name matches. Takes time proportional to pattern times name at most: only the last `*` is
+    /// retried.
     package func matches(_ name: String) -> Bool {
         let characters = Array(name)
         var (part, index) = (0, 0)
@@ -77,10 +78,10 @@ package struct Glob: Sendable {
     }
 }
 
-// What was meant
+// Suggestions
 extension Glob {
-    /// The name that takes the fewest edits of the pattern to fit: within a third of its letters, and of 256 characters at
-    /// most; nil when there is none.
+    /// Returns the name that matches after the fewest edits of the pattern; nil if this takes edits of more than a
+    /// third of its characters, or if pattern or name exceed 256 characters.
     package func nearest(among names: some Sequence<String>) -> String? {
         let letters = parts.count { if case .run = $0 { false } else { true } }
         guard letters > 0, parts.count <= Self.longest else { return nil }
@@ -95,7 +96,7 @@ extension Glob {
 
     private static let longest = 256
 
-    /// The Levenshtein distance in characters, where a `*` takes any run for nothing.
+    /// Returns the Levenshtein distance in characters, where a `*` matches any run at no cost.
     private func distance(from name: String) -> Int {
         let name = Array(name)
         var row = Array(0...name.count)

@@ -1,12 +1,12 @@
 import AccelByteIO
 import AccelTensors
 
-/// A codec that stores some weights its own way and leaves the others to a codec within it, whose sections come first.
+/// A codec that encodes some weights itself and leaves the others to an inner codec, whose sections come first.
 protocol LayeredCodec: WeightCodec {
     var inner: any WeightCodec { get }
-    /// What the inner codec stores, as a float32 tensor.
+    /// Returns the shape of the float32 tensor that the inner codec encodes.
     func innerShape(_ shape: Shape) -> Shape
-    /// The sections after the inner codec's.
+    /// Returns the sections after those of the inner codec.
     func ownSections(_ shape: Shape) -> [SectionLayout]
 }
 
@@ -21,7 +21,7 @@ extension LayeredCodec {
         inner.sections(elementType: .float32, shape: innerShape(shape))
     }
 
-    /// The weight that the inner codec stores.
+    /// Returns the weight of the inner codec.
     func innerWeight(_ name: String, _ shape: Shape, _ sections: [ByteView]) -> CompressedTensor {
         CompressedTensor(
             name: name, elementType: .float32, shape: innerShape(shape), codec: inner,
@@ -30,12 +30,12 @@ extension LayeredCodec {
 
     func innerWeight(of weight: CompressedTensor) -> CompressedTensor { weight.layers[0] }
 
-    /// The sections that are this codec's own.
+    /// Returns this codec's own sections.
     func own<Section>(_ sections: [Section], _ shape: Shape) -> ArraySlice<Section> {
         sections.suffix(ownSections(shape).count)
     }
 
-    /// Lets the inner codec store `floats`, and returns them as they are stored.
+    /// Encodes `floats` with the inner codec, and returns them as they decode.
     func encodeInner(
         _ floats: [Float], of source: StoredTensor, given statistics: ActivationStatistics?, threads: Int,
         into sections: [UnsafeMutableRawBufferPointer]
@@ -55,21 +55,23 @@ extension LayeredCodec {
         try encode(unit, of: source, given: statistics, threads: 1, into: sections)
     }
 
-    /// The options' codec within.
-    /// - Throws: `RequestError` for a codec that asks for statistics: those of all columns say nothing of the ones left.
+    /// Returns the inner codec of the options; float16 if they name none.
+    /// - Throws: `RequestError` for an inner codec with calibration: statistics of all columns do not apply to the
+    ///   weights that remain.
     static func inner(of values: CodecOptionValues) throws -> (any WeightCodec, CodecOptionValues) {
         let within = values.inner.first ?? CodecOptionValues(defaultsOf: Float16Codec.self)
         let codec = try Codecs.codec(within)
         guard codec.method == .nearest else {
-            throw RequestError("\(name): \(codec.specification) within it cannot be calibrated; leave method out")
+            throw RequestError(
+                "\(name): the inner scheme \(codec.specification) cannot be calibrated; remove its method")
         }
         return (codec, values.replacing(inner: within))
     }
 }
 
 extension StoredTensor {
-    /// All elements as float32.
-    /// - Throws: `FormatError` naming the first that is not finite.
+    /// Returns all elements as float32.
+    /// - Throws: `FormatError` naming the first element that is not finite.
     func finiteFloats() throws -> [Float] {
         try [Float](unsafeUninitializedCapacity: shape.count) { target, count in
             try readFinite(0..<shape.count, into: target)
@@ -78,7 +80,7 @@ extension StoredTensor {
     }
 }
 
-/// The `count` of largest magnitude among `floats`; of equal ones, those that come first.
+/// Selects the `count` elements of largest magnitude; of equal ones, the first.
 func largestMagnitudes(_ count: Int, of floats: [Float]) -> [Bool] {
     guard count > 0, count < floats.count else { return [Bool](repeating: count > 0, count: floats.count) }
     var magnitudes = floats.map { abs($0) }

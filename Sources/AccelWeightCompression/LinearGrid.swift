@@ -1,19 +1,20 @@
 /// Evenly spaced values, `scale * (code - zero)`.
 struct LinearGrid: Equatable, Sendable {
-    /// Not zero; as it is stored. Negative where the largest magnitude is better served by the longer, negative side.
+    /// Nonzero, and rounded to its storage type. Negative if the largest magnitude fits the longer, negative side
+    /// better.
     var scale: Float
     var zero: Int
 
-    /// Values that the grid reaches are within half a step of it. The quotient that picks a code is rounded to float32,
-    /// so close to the middle between two steps the other one may win.
+    /// The largest distance in steps of a value within the grid, from the value of its code. It exceeds one half
+    /// because the quotient that selects the code is rounded to float32.
     static let halfStep = 0.5 * (1 + 0x1p-14)
 
-    /// How many steps `value` lies from the value of `code`; below zero on the side of lower codes.
+    /// Returns the distance of `value` from the value of `code`, in steps; negative towards lower codes.
     func steps(from code: Int, to value: Float) -> Double {
         Double(value) / Double(scale) - Double(code - zero)
     }
 
-    /// Picks the nearest codes of `values`, as their lowest byte, and what they stand for.
+    /// Encodes `values` to the nearest codes (their lowest byte), and returns the decoded values in `stored`.
     func encode(
         _ values: UnsafePointer<Float>, _ count: Int, within range: ClosedRange<Int>,
         codes: UnsafeMutablePointer<UInt8>, stored: UnsafeMutablePointer<Float>
@@ -27,7 +28,7 @@ struct LinearGrid: Equatable, Sendable {
         }
     }
 
-    /// Squared error of `values` on the grid.
+    /// Returns the squared error of `values` on the grid.
     func squaredError(_ values: UnsafePointer<Float>, _ count: Int, within range: ClosedRange<Int>) -> Double {
         let (low, high) = (Float(range.lowerBound - zero), Float(range.upperBound - zero))
         var sum = 0.0
@@ -39,32 +40,32 @@ struct LinearGrid: Equatable, Sendable {
         return sum
     }
 
-    /// 1.5 * 2^23: a float32 of less than 2^22 that is added to it loses its fraction, rounded to nearest even, and stands
-    /// in the lowest bits as an integer. (`rounded()` is a call for each element on processors without SSE 4.1.)
+    /// 1.5 * 2^23. Adding it to a float32 below 2^22 rounds the number to an integer, ties to even, and leaves the
+    /// integer in the lowest bits. (`rounded()` is a function call per element on processors without SSE 4.1.)
     fileprivate static let integerRounder: Float = 12_582_912
 }
 
 private func nearestInteger(_ x: Float) -> Float { (x + LinearGrid.integerRounder) - LinearGrid.integerRounder }
 
-/// Finds grids for values that share one.
+/// Finds the grid that values share.
 struct LinearGridSearch: Sendable {
     let codes: ClosedRange<Int>
-    /// The zero point is 0; else it is free, and the values' range is widened to hold 0.
+    /// The zero point is 0; if false, it is chosen, and the values' range is extended to include 0.
     let isSymmetric: Bool
     let scaleType: ScaleType
     var fit = ScaleFit.absmax
 
-    /// Symmetric codes of 4 bits, which kernels know.
+    /// The codes are symmetric 4-bit ones, for which there are fast kernels.
     var isOfNibbles: Bool { isSymmetric && codes.upperBound == 7 }
 
-    /// The scale is too large for its type.
+    /// The scale exceeds the range of its type.
     struct Overflow: Error {
         var needed: Double
     }
 
-    /// Where the codes reach further below zero than above, both signs of the scale are tried and the one of less squared
-    /// error taken. With `fit` absmax no value is more than half a step off.
-    /// - Parameter weights: of the squared errors, as many as values; nil for 1.
+    /// Finds the grid. If the codes reach further below zero than above, both signs of the scale are tried, and the one
+    /// with the smaller squared error is taken. With the fit `absmax`, every error is at most half a step.
+    /// - Parameter weights: the weights of the squared errors, one per value; nil for 1.
     func grid(
         for values: UnsafeBufferPointer<Float>, weights: UnsafePointer<Float>? = nil
     ) throws(Overflow) -> LinearGrid {
@@ -85,7 +86,8 @@ struct LinearGridSearch: Sendable {
         return other < error ? mirrored : grid
     }
 
-    /// The grid of the smallest stored scale that reaches all values: none is more than half a step off.
+    /// Finds the grid with the smallest stored scale that reaches all values, so that every error is at most half a
+    /// step.
     /// - Parameters:
     ///   - low: the smallest value, at most 0.
     ///   - high: the largest value, at least 0.
@@ -99,14 +101,14 @@ struct LinearGridSearch: Sendable {
         if scale == 0 { scale = scaleType.next(after: 0) }
         while scale.isFinite {
             let (down, up) = (nearestInteger(-low / scale), nearestInteger(high / scale))
-            // A scale that was rounded down may leave values out of reach, above all a subnormal one.
+            // A scale that was rounded down, especially a subnormal one, may leave values out of reach.
             let fits =
                 isSymmetric
                 ? Double(down) <= below && Double(up) <= above : Double(down) + Double(up) <= below + above
             if !fits {
                 scale = scaleType.next(after: scale)
             } else if !(scale * max(down, up)).isFinite {
-                // The step next to the largest float32 lies beyond it: a slightly larger scale ends one step earlier.
+                // The last step exceeds float32: a slightly larger scale ends one step earlier.
                 let (steps, reach) = (max(down, up), down > up ? -low : high)
                 scale = scaleType.next(after: scaleType.rounded(Float(Double(reach) / (Double(steps) - 0.5))))
             } else {
@@ -116,7 +118,7 @@ struct LinearGridSearch: Sendable {
         throw Overflow(needed: wanted)
     }
 
-    /// Smallest and largest value, 0 among them.
+    /// Returns the smallest and the largest of the values and 0.
     func extremes(_ values: UnsafeBufferPointer<Float>) -> (low: Float, high: Float) {
         let (low, high) = values.extremes
         return (min(low, 0), max(high, 0))
@@ -124,7 +126,7 @@ struct LinearGridSearch: Sendable {
 }
 
 extension UnsafeBufferPointer<Float> {
-    /// Smallest and largest value; infinity and minus infinity when there is none.
+    /// The smallest and the largest value; infinity and minus infinity if there is none.
     var extremes: (low: Float, high: Float) {
         guard let start = UnsafeRawPointer(baseAddress) else { return (.infinity, -.infinity) }
         var lows = SIMD16<Float>(repeating: .infinity)
@@ -132,7 +134,7 @@ extension UnsafeBufferPointer<Float> {
         var index = 0
         while index + 16 <= count {
             let block = start.loadUnaligned(fromByteOffset: index * 4, as: SIMD16<Float>.self)
-            // (pointwiseMin and pointwiseMax go element by element.)
+            // Not pointwiseMin and pointwiseMax, which work element by element.
             lows.replace(with: block, where: block .< lows)
             highs.replace(with: block, where: block .> highs)
             index += 16

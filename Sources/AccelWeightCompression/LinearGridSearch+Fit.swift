@@ -1,29 +1,29 @@
 import CAccelKernels
 
-/// How the scale of a grid is found.
+/// The search for the scale of a grid.
 enum ScaleFit: String, Sendable {
-    /// The smallest that reaches every value.
+    /// The smallest scale that reaches every value.
     case absmax
-    /// The one of least squared error: it may clip the largest values.
+    /// The scale of least squared error, which may clip the largest values.
     case mse
 
     static func option(default value: ScaleFit) -> CodecOption {
         CodecOption(
             "fit", allowed: ["absmax", "mse"], default: value.rawValue,
             help:
-                "how scales are found: mse: of least squared error, clipping the largest; absmax: reaching every weight"
+                "search for scales: mse: least squared error, may clip the largest; absmax: reaches every weight"
         )
     }
 }
 
 extension LinearGridSearch {
-    /// How much further the largest magnitude lies than the longer side of a grid that is tried. (At 4 bits, 200 ratios
-    /// with either sign gain another 0.004 dB.)
+    /// Candidate scales, as ratios of the largest magnitude to the longer side of the grid. (At 4 bits, 200 ratios with
+    /// either sign gain another 0.004 dB.)
     private static let ratios = SIMD16<Float>((0..<16).map { 0.8125 + 0.0375 * Float($0) })
 
-    /// The symmetric grid of least squared error: sixteen scales clip more or less.
+    /// Returns the symmetric grid of least squared error among sixteen scales that clip more or less.
     /// - Parameters:
-    ///   - weights: of the squared errors, as many as values; nil for 1.
+    ///   - weights: the weights of the squared errors, one per value; nil for 1.
     ///   - bounds: grids that reach all values.
     func refined(
         _ bounds: (LinearGrid, LinearGrid), for values: UnsafeBufferPointer<Float>,
@@ -48,7 +48,8 @@ extension LinearGridSearch {
         return LinearGrid(scale: scale, zero: 0)
     }
 
-    /// The grid with a zero point of least squared error among those that reach 70 % to 100 % of the values' range.
+    /// Returns the grid of least squared error among those that cover 70 % to 100 % of the values' range, with a zero
+    /// point.
     func shrunk(_ bound: LinearGrid, for values: UnsafeBufferPointer<Float>) -> LinearGrid {
         guard let start = values.baseAddress else { return bound }
         let (low, high) = extremes(values)

@@ -1,8 +1,8 @@
-/// Codes of four bits, two a byte, the first in the lower half.
+/// Codes of four bits, two per byte, the first in the lower half.
 enum Nibbles {
     static func byteCount(_ count: Int) -> Int { (count + 1) / 2 }
 
-    /// Packs the lower four bits of each code from byte `start` of `section` on.
+    /// Packs the lower four bits of each code, starting at byte `start` of `section`.
     static func pack(
         _ codes: UnsafePointer<UInt8>, _ count: Int, into section: UnsafeMutableRawBufferPointer, at start: Int
     ) {
@@ -15,7 +15,7 @@ enum Nibbles {
         bytes[start + index / 2] >> UInt8(index % 2 * 4) & 15
     }
 
-    /// Two's complement.
+    /// Returns a code in two's complement.
     static func signed(_ bytes: UnsafeRawBufferPointer, from start: Int, at index: Int) -> Int {
         let nibble = Int(unsigned(bytes, from: start, at: index))
         return nibble < 8 ? nibble : nibble - 16

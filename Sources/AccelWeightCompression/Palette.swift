@@ -1,10 +1,10 @@
 import CAccelKernels
 
-/// Ascending entries, and the search for the nearest one.
+/// Ascending entries, with a search for the nearest one.
 struct Palette {
     let entries: [Float]
-    /// Between entries i and i + 1: x belongs to i + 1 or later exactly when x > bounds[i]. The largest float32 that is
-    /// not above the middle, so that comparing float32 values is exact.
+    /// The bounds between entries i and i + 1: x belongs to i + 1 or later if and only if x > bounds[i]. Each is the
+    /// largest float32 that is not above the middle, so that comparisons of float32 values are exact.
     let bounds: [Float]
 
     init(_ entries: [Float]) {
@@ -18,7 +18,7 @@ struct Palette {
 
     func entry(_ code: UInt8) -> Float { entries[Int(code)] }
 
-    /// The codes of the entries that are nearest to `values` divided by `scale`; of two that are as near, the lower.
+    /// Finds the codes of the entries nearest to `values` divided by `scale`; of two equally near entries, the lower.
     func encode(
         _ values: UnsafeBufferPointer<Float>, scale: Float, into codes: UnsafeMutableBufferPointer<UInt8>
     ) -> Distortion {
@@ -38,7 +38,7 @@ struct Palette {
         return Distortion(errors, count: values.count)
     }
 
-    /// No entry is nearer to `value / scale` than that of `code`.
+    /// Returns whether no entry is nearer to `value / scale` than that of `code`.
     func isNearest(_ code: UInt8, to value: Float, scale: Float) -> Bool {
         let x = value / scale
         guard entries.indices.contains(Int(code)) else { return false }
@@ -46,7 +46,7 @@ struct Palette {
         return entries.allSatisfy { abs(Double(x) - Double($0)) >= distance }
     }
 
-    /// The same for `code` or one of those at most `reach` codes from it.
+    /// Returns whether the nearest entry has a code within `reach` of `code`.
     func isNear(_ code: UInt8, to value: Float, scale: Float, reach: Int) -> Bool {
         guard entries.indices.contains(Int(code)) else { return false }
         let near = max(0, Int(code) - reach)...min(entries.count - 1, Int(code) + reach)

@@ -1,13 +1,13 @@
-/// Which weights become zero. What cannot be told apart as it would be stored is pruned alike.
+/// The choice of weights that become zero. Weights that would be stored as equal values are treated alike.
 enum PruningRule: Sendable {
-    /// This share of all, the smallest in magnitude.
+    /// Prunes this share of all weights, those of smallest magnitude.
     case target(Double)
-    /// Those smaller in magnitude.
+    /// Prunes weights of smaller magnitude.
     case threshold(Double)
-    /// All but the `keep` largest of every `of` neighbours in a row.
+    /// Prunes all but the `keep` largest of every `of` neighbours in a row.
     case pattern(keep: Int, of: Int)
 
-    /// How many it keeps at most, of rows of `columns`.
+    /// Returns the largest number of weights that the rule keeps.
     func kept(rows: Int, columns: Int) -> Int {
         switch self {
         case .target(let share): rows * columns - Int(Double(rows * columns) * share)
@@ -16,11 +16,12 @@ enum PruningRule: Sendable {
         }
     }
 
-    /// So many ties with the largest that is pruned are pruned too: a tensor of few values is not lost to them.
+    /// The most weights that are pruned because they tie with the largest pruned one. The limit protects tensors with
+    /// few distinct values.
     private static func mostTies(_ count: Int) -> Int { count / 256 }
 
-    /// Those that it keeps. A zero is never kept.
-    /// - Parameter stored: the same weights rounded as they would be stored.
+    /// Returns true for the weights that the rule keeps. A zero is never kept.
+    /// - Parameter stored: the weights as they would be stored.
     func mask(_ floats: [Float], stored: [Float], columns: Int) -> [Bool] {
         var mask: [Bool]
         switch self {
@@ -44,7 +45,7 @@ enum PruningRule: Sendable {
         return mask
     }
 
-    /// The first element in `range` (whole rows) that `mask` keeps or prunes against the rule, with the reason.
+    /// Returns the first element in `range` (whole rows) for which `mask` breaks the rule, with the reason.
     func violation(
         _ mask: [Bool], of floats: [Float], stored: [Float], columns: Int, in range: Range<Int>
     ) -> (index: Int, reason: String)? {
@@ -81,7 +82,7 @@ enum PruningRule: Sendable {
         }
     }
 
-    /// The largest magnitude among those that are not kept.
+    /// Returns the largest magnitude among the pruned weights.
     private static func largestPruned(_ floats: [Float], _ mask: [Bool]) -> Float {
         floats.indices.reduce(0) { mask[$1] ? $0 : max($0, abs(floats[$1])) }
     }

@@ -1,26 +1,29 @@
 public import AccelByteIO
 public import AccelTensors
 
-/// Which weight is stored how: the first rule that fits wins, else the default.
+/// A compression recipe: which codec each weight gets. The first rule that fits decides, else the default.
 public struct Recipe: Sendable {
+    /// A rule that chooses a codec for some weights. A weight has to meet all conditions that are not nil.
     public struct Rule: Sendable {
-        /// Glob over the tensor's name: `*` any run of characters, `?` one, `[abc]` one of these.
+        /// A glob over the tensor's name: `*` matches any run of characters, `?` one, `[abc]` one of these.
         public let match: String?
-        /// Name of an operator that reads the weight, e.g. `linear`, `gather`.
+        /// The name of an operator that reads the weight, such as `linear` or `gather`.
         public let `operator`: String?
-        /// Fits tensors of at least so many elements.
+        /// The smallest number of elements.
         public let atLeast: Int?
+        /// The codec of the weights that the rule fits.
         public let codec: any WeightCodec
         /// `match`, parsed.
         package let glob: Glob?
 
-        /// - Throws: `RequestError` when `match` is not a glob.
+        /// Creates a rule.
+        /// - Throws: `RequestError` if `match` is not a glob.
         public init(
             match: String? = nil, operator: String? = nil, atLeast: Int? = nil, codec: any WeightCodec
         ) throws {
             glob = match.flatMap(Glob.init)
             if let match, glob == nil {
-                throw RequestError("\"\(match)\" is no pattern: close its brackets, and order its ranges")
+                throw RequestError("\"\(match)\" is not a valid pattern: close its brackets, and order its ranges")
             }
             self.match = match
             self.operator = `operator`
@@ -28,7 +31,7 @@ public struct Recipe: Sendable {
             self.codec = codec
         }
 
-        /// For one weight alone.
+        /// Creates a rule for the weight with exactly this name.
         public init(weight name: String, codec: any WeightCodec) throws {
             try self.init(match: Glob.literal(name), codec: codec)
         }
@@ -39,45 +42,53 @@ public struct Recipe: Sendable {
         }
     }
 
-    /// Where the statistics are that codecs with a method are to be given.
+    /// A file with activation statistics, for codecs that need calibration.
     public struct StatisticsReference: Equatable, Sendable {
-        /// Seen from the recipe's folder.
+        /// The path, relative to the recipe's folder.
         public let file: String
-        /// `TreeDigest` of the file.
+        /// The `TreeDigest` of the file.
         public let digest: Digest
+        /// Creates a reference to a statistics file.
         public init(file: String, digest: Digest) {
             (self.file, self.digest) = (file, digest)
         }
     }
 
+    /// The codec of one weight, with the rule that chose it.
     public struct Choice: Sendable {
+        /// The codec that encodes the weight.
         public let codec: any WeightCodec
-        /// Why the weight is not stored as the recipe's codec would; nil when it is.
+        /// Why the recipe's codec does not support the weight, which is then `stored`; nil if it does.
         public let reason: String?
-        /// The index of the rule that chose; nil for the default.
+        /// The index of the rule; nil for the default.
         public let rule: Int?
 
+        /// Creates a choice.
         public init(codec: any WeightCodec, reason: String?, rule: Int? = nil) {
             (self.codec, self.reason, self.rule) = (codec, reason, rule)
         }
     }
 
+    /// The codec of weights that no rule fits.
     public var defaultCodec: any WeightCodec
+    /// The rules, in order of precedence.
     public var rules: [Rule]
-    /// nil: codecs with a method want samples.
+    /// The activation statistics to use; nil if codecs with calibration need calibration data.
     public var statistics: StatisticsReference?
-    /// The weights whose inputs samples tell of. A codec that wants to know a weight's inputs stores other weights as it
-    /// does without. nil: not yet known, every codec stands as it was asked for.
+    /// The weights with activation statistics. For other weights, calibration is switched off. nil while this is not
+    /// known: then every codec keeps its method.
     public var calibratedWeights: Set<String>?
 
+    /// Creates a recipe.
     public init(default codec: any WeightCodec, rules: [Rule] = []) {
         self.defaultCodec = codec
         self.rules = rules
         statistics = nil
     }
 
-    /// `{"default": SPEC, "rules": [{"match": ..., "operator": ..., "atLeast": ..., "compress": SPEC}]}`, as
-    /// schemas/recipe.schema.json says.
+    /// Reads a recipe file,
+    /// `{"default": SPEC, "rules": [{"match": ..., "operator": ..., "atLeast": ..., "compress": SPEC}]}`; see
+    /// schemas/recipe.schema.json.
     /// - Throws: `FormatError` naming the field.
     public init(_ document: JSONField) throws {
         func codec(_ field: JSONField) throws -> any WeightCodec {
@@ -90,7 +101,7 @@ public struct Recipe: Sendable {
             let reference = document["statistics"]
             try reference.refuseMembers(otherThan: ["file", "digest"])
             guard let digest = Digest(hexadecimal: try reference["digest"].string()) else {
-                throw reference["digest"].error("is no digest of 64 hexadecimal digits")
+                throw reference["digest"].error("is not a digest of 64 hexadecimal digits")
             }
             statistics = StatisticsReference(file: try reference["file"].string(), digest: digest)
         }
@@ -111,7 +122,7 @@ public struct Recipe: Sendable {
             } : []
     }
 
-    /// The whole recipe with every option of its codecs written out; equal recipes give equal bytes.
+    /// The recipe with every option of its codecs spelled out; equal recipes give equal bytes.
     public var json: JSON {
         .object(
             [
@@ -134,11 +145,11 @@ public struct Recipe: Sendable {
                 } ?? []))
     }
 
-    /// Whether a codec wants to know the weights' inputs.
+    /// At least one codec needs calibration.
     public var wantsCalibration: Bool { ([defaultCodec] + rules.map(\.codec)).contains { $0.method != .nearest } }
 
-    /// The codec for a weight that `operators` read. A weight that the chosen codec objects to is stored as it is in the
-    /// checkpoint, with the reason.
+    /// Returns the codec of a weight that `operators` read. If the recipe's codec does not support it, the codec is
+    /// `stored`, with the reason.
     public func choice(for tensor: StoredTensor, readBy operators: [String]) -> Choice {
         let rule = rules.firstIndex { $0.fits(tensor, readBy: operators) }
         var codec = rule.map { rules[$0].codec } ?? defaultCodec

@@ -2,14 +2,14 @@ import AccelByteIO
 import AccelTensors
 
 extension Shape {
-    /// How many groups of `size` rows there are, the last of which may be smaller; nil: all rows are one. (Counted without
-    /// making them: a file may claim any shape.)
+    /// Returns the number of groups of `size` rows, the last of which may be smaller; one group if `size` is nil.
+    /// Constant time: a file may claim any shape.
     func groupCount(_ size: Int?) -> Int {
         let size = max(size ?? rows, 1)
         return rows / size + (rows % size == 0 ? 0 : 1)
     }
 
-    /// Those groups.
+    /// Returns the groups of `size` rows, the last of which may be smaller; one group if `size` is nil.
     func rowGroups(_ size: Int?) -> [Range<Int>] {
         let size = min(max(size ?? rows, 1), max(rows, 1))
         return stride(from: 0, to: rows, by: size).map { $0..<min($0 + size, rows) }
@@ -17,12 +17,12 @@ extension Shape {
 }
 
 extension StoredTensor {
-    /// The elements, in row-major order, of rows `rows` of the tensor seen as a matrix.
+    /// Returns the range of elements, in row-major order, of some rows of the tensor as a matrix.
     func elements(ofRows rows: Range<Int>) -> Range<Int> {
         rows.lowerBound * shape.columns..<rows.upperBound * shape.columns
     }
 
-    /// Some of the rows, cut into blocks of about `elements` elements.
+    /// Returns some of the rows divided into blocks of about `elements` elements.
     func rowBlocks(of elements: Int, in rows: Range<Int>) -> [Range<Int>] {
         let step = max(1, elements / max(shape.columns, 1))
         return stride(from: rows.lowerBound, to: rows.upperBound, by: step).map {
@@ -30,11 +30,11 @@ extension StoredTensor {
         }
     }
 
-    /// Widens elements `range` to float32 and refuses what is not finite.
+    /// Reads elements as float32, and checks that they are finite.
     /// - Throws: `FormatError` naming tensor and index.
     func readFinite(_ range: Range<Int>, into target: UnsafeMutableBufferPointer<Float>) throws {
         readFloats(range, into: target)
-        // The sum of x - x is 0 for finite values, and NaN as soon as one is not.
+        // x - x is 0 for finite values, and NaN for all others.
         var sums = SIMD16<Float>.zero
         var index = 0
         while index + 16 <= range.count {
@@ -46,11 +46,11 @@ extension StoredTensor {
         for rest in index..<range.count { sum += target[rest] - target[rest] }
         guard sum == 0 else {
             let bad = target[..<range.count].firstIndex { !$0.isFinite } ?? 0
-            throw error("is \(target[bad]), and a weight has to be finite", index: range.lowerBound + bad)
+            throw error("is \(target[bad]), but weights have to be finite", index: range.lowerBound + bad)
         }
     }
 
-    /// Calls `body` with all elements of the rows widened to float32, finite or not, in blocks that cut rows anywhere.
+    /// Calls `body` with all elements of the rows as float32, finite or not, in blocks that may end within a row.
     func forEachBlock(_ rows: Range<Int>, _ body: (UnsafeBufferPointer<Float>) -> Void) {
         let elements = elements(ofRows: rows)
         let step = 1 << 14
@@ -69,10 +69,11 @@ extension StoredTensor {
         }
     }
 
-    /// - Throws: `FormatError` naming tensor and index of the first element of the rows that is not finite.
+    /// Checks that the elements of some rows are finite.
+    /// - Throws: `FormatError` naming tensor and index of the first one that is not.
     func checkFinite(_ rows: Range<Int>) throws { try forEachFiniteRow(rows) { _, _ in } }
 
-    /// Calls `body` with the elements where they are; does nothing and returns false where those are no aligned float32.
+    /// Calls `body` with the elements in place; does nothing and returns false unless they are aligned float32.
     private func withFloatsInPlace(_ body: (UnsafeBufferPointer<Float>) -> Void) -> Bool {
         bytes.withBytes { bytes in
             guard elementType == .float32, let start = bytes.baseAddress,
@@ -83,7 +84,8 @@ extension StoredTensor {
         }
     }
 
-    /// Calls `body` with each of the rows widened to float32, in a buffer that is used again.
+    /// Calls `body` with each of the rows as float32, in a buffer that is reused.
+    /// - Throws: `FormatError` naming tensor and index of an element that is not finite.
     func forEachFiniteRow(
         _ rows: Range<Int>, _ body: (_ row: Int, UnsafeMutableBufferPointer<Float>) throws -> Void
     ) throws {
@@ -98,7 +100,7 @@ extension StoredTensor {
 }
 
 extension Distortion {
-    /// Counts values that are stored without loss.
+    /// Adds values that are encoded without loss.
     mutating func addLossless(_ row: UnsafeMutableBufferPointer<Float>) {
         count += row.count
         var sum = 0.0
@@ -106,7 +108,7 @@ extension Distortion {
         energy += sum
     }
 
-    /// Counts `stored` in place of `row`.
+    /// Adds values that decode to `stored`.
     mutating func add(_ row: UnsafeMutableBufferPointer<Float>, storedAs stored: UnsafeMutableBufferPointer<Float>) {
         count += row.count
         var (squares, errors, largest) = (0.0, 0.0, 0.0)

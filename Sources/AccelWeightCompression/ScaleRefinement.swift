@@ -1,7 +1,7 @@
 import CAccelKernels
 
-/// For sixteen scales: sums of w * (x * q) and w * q^2 over values, where x = value / scale, q is the grid's nearest to x,
-/// and w the value's weight.
+/// For sixteen scales: sums of w * (x * q) and w * q^2 over values, where x = value / scale, q is the grid value
+/// nearest to x, and w is the weight of the value's error.
 struct ScaleSums {
     var products = SIMD16<Double>()
     var squares = SIMD16<Double>()
@@ -29,10 +29,11 @@ struct ScaleSums {
 }
 
 extension ScaleType {
-    /// The stored scale of least squared error. Each scale tried is refitted in closed form to the values that it picks,
-    /// and rounded as it is stored; what is stored is compared, `bounds` with the others, so that neither is better.
+    /// Returns the stored scale of least squared error. Each candidate is refitted by least squares to the codes that
+    /// it gives, and rounded to its storage type. The comparison is among stored scales and includes `bounds`, so the
+    /// result is never worse than those.
     /// - Parameters:
-    ///   - tried: the first and the last are replaced by `bounds` in the comparison.
+    ///   - tried: the candidates; the first and the last are replaced by `bounds` in the comparison.
     ///   - bounds: stored scales that reach all values.
     func refined(
         _ tried: SIMD16<Float>, bounds: (Float, Float), _ sums: (SIMD16<Float>) -> ScaleSums
@@ -42,11 +43,11 @@ extension ScaleType {
         candidates.replace(with: bounds.0, where: candidates .== 0 .| (candidates - candidates) .!= 0)
         (candidates[0], candidates[15]) = bounds
         let stored = sums(candidates)
-        // Less the values' own squares, which are the same for all.
+        // Without the values' own squares, which are the same for all scales.
         let scales = SIMD16<Double>(candidates)
         let errors = scales * scales * (stored.squares - 2 * stored.products)
         var best = bounds.1 != bounds.0 && errors[15] < errors[0] ? 15 : 0
-        // What is better by less than the sums' float32 digits is not known to be better.
+        // Differences below the precision of the float32 sums do not count.
         let doubt = 1e-6 * scales[0] * scales[0] * stored.squares[0]
         let bound = errors[best] - doubt
         for lane in 1..<15 where errors[lane] < min(bound, errors[best]) { best = lane }

@@ -1,16 +1,16 @@
 import CAccelKernels
 
-/// How scales are stored: rounding, neighbours, reading and writing.
+/// The storage type of scales.
 enum ScaleType: String, Sendable {
     case float16
     case float32
 
     var byteCount: Int { self == .float16 ? 2 : 4 }
 
-    /// The nearest value of the type, ties to even; what is too large becomes infinite.
+    /// Returns the nearest value of the type, with ties to even; infinity for values out of range.
     func rounded(_ scale: Float) -> Float { self == .float16 ? Half.rounded(scale) : scale }
 
-    /// The same for sixteen, of any sign.
+    /// Returns the nearest values of the type for sixteen numbers of any sign.
     func rounded(_ scales: SIMD16<Float>) -> SIMD16<Float> {
         guard self == .float16 else { return scales }
         var (scales, halves) = (scales, SIMD16<UInt16>())
@@ -26,7 +26,8 @@ enum ScaleType: String, Sendable {
         return scales
     }
 
-    /// The next larger value of the type, for `scale` >= 0 of the type.
+    /// Returns the next larger value of the type.
+    /// - Precondition: `scale` is a value of the type, and not negative.
     func next(after scale: Float) -> Float {
         self == .float16 ? Half.value(Half.bits(scale) &+ 1) : scale.nextUp
     }
@@ -45,7 +46,7 @@ enum ScaleType: String, Sendable {
         }
     }
 
-    /// Scales `indices` as float32.
+    /// Reads the scales `indices` as float32.
     func load(_ section: UnsafeRawBufferPointer, _ indices: Range<Int>, into target: UnsafeMutablePointer<Float>) {
         if self == .float16, let start = section.baseAddress, Int(bitPattern: start) % 2 == 0 {
             let halves = start.assumingMemoryBound(to: UInt16.self) + indices.lowerBound

@@ -1,71 +1,76 @@
 public import AccelByteIO
 public import AccelTensors
 
-/// A way to store a weight. A weight of shape [d0, d1, ...] is seen as a matrix: d0 rows (output channels) of
+/// A storage scheme for weights. A weight of shape [d0, d1, ...] is viewed as a matrix: d0 rows (output channels) of
 /// d1 * d2 * ... columns; a vector or scalar is one row.
 ///
-/// Every requirement handles whole rows; the loop over elements lives inside the codec.
+/// Every requirement handles whole rows; the loop over elements is inside the codec.
 public protocol WeightCodec: Sendable {
-    /// The first word of a specification, e.g. `palette`.
+    /// The first word of a specification, such as `palette`.
     static var name: String { get }
-    /// Goes up when the codec, by any of its options or methods, gives other bytes for the same weight. It is part of the
-    /// key of each of its results, and of those of the codecs around it.
+    /// Increases when any option or method of the codec gives other bytes for the same weight. It is part of the cache
+    /// key of each result of the codec and of the codecs around it.
     static var numericsVersion: Int { get }
-    /// The options it takes, with their defaults. Drives parsing, help, and errors.
+    /// The options with their defaults. Parsing, help and errors derive from this list.
     static var options: [CodecOption] { get }
-    /// A specification may name another codec after a `+`, which stores what this one leaves.
+    /// A specification may name an inner codec after a `+`.
     static var takesInner: Bool { get }
-    /// - Throws: `RequestError` for options that do not go together.
+    /// Creates the codec.
+    /// - Throws: `RequestError` for options that exclude each other.
     init(_ values: CodecOptionValues) throws
 
-    /// The options, all of them. `specification` prints them.
+    /// The value of every option.
     var values: CodecOptionValues { get }
-    /// Why this codec cannot store such a tensor, e.g. "a vector has no channels to share a scale"; nil when it can.
+    /// Returns why the codec does not support a tensor, such as "a vector has no output channels"; nil if it does.
     func objection(elementType: ElementType, shape: Shape) -> String?
-    /// This codec with what the options leave to the weight filled in; what is stored names it.
+    /// Returns the codec with the options that depend on the weight filled in; packages store their values.
     func settled(for source: StoredTensor) throws -> any WeightCodec
-    /// Why sections of the right sizes cannot be those of a weight, e.g. an index beyond its row; nil where any bytes
-    /// decode to something.
+    /// Returns why sections of the right sizes cannot be an encoding, such as an index outside of its row; nil if they
+    /// can.
     func defect(in sections: [ByteView], shape: Shape) -> String?
-    /// The byte sections that a stored weight consists of, in order.
+    /// Returns the byte sections of an encoded weight, in order.
     func sections(elementType: ElementType, shape: Shape) -> [SectionLayout]
-    /// Ranges of rows that are encoded independently of each other, in order, covering all rows.
+    /// Returns the ranges of rows that are encoded independently; in order, covering all rows.
     func units(shape: Shape) -> [Range<Int>]
-    /// Encodes one unit. `sections` are the whole sections, zeroed at first; a unit writes only its own part.
-    /// - Parameter statistics: of the weight's inputs, where they are known; a codec without a use for them passes them over.
-    /// - Throws: `FormatError` naming tensor and index for NaN or infinity.
+    /// Encodes one unit. `sections` are the whole sections, initially zero; a unit writes only its own part.
+    /// - Parameter statistics: activation statistics of the weight, if known; codecs without calibration ignore them.
+    /// - Throws: `FormatError`, naming tensor and index, for NaN or infinity.
     func encode(
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion
-    /// The same, sharing out one unit over up to `threads` threads; the bytes do not depend on how many. Only codecs whose
-    /// units may be very large have it.
+    /// Encodes one unit on up to `threads` threads; the bytes do not depend on their number. Only codecs with large
+    /// units implement it.
     func encode(
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?, threads: Int,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion
-    /// Bytes of memory, of any content and on a boundary of 16 bytes, that decoding so many rows at once takes besides the
-    /// result.
+    /// Returns the bytes of scratch memory for decoding `rows` rows, without the result. The memory has any content,
+    /// and is aligned to 16 bytes.
     func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int
-    /// Decodes whole rows to float32: `rows.count * columns` values. Allocates nothing.
-    /// - Parameter scratch: `decodingScratchBytes` for that many rows.
+    /// Decodes whole rows to float32: `rows.count * columns` values. Does not allocate.
+    /// - Parameter scratch: `decodingScratchBytes` for this number of rows.
     func decode(
         _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
         scratch: UnsafeMutableRawPointer)
-    /// Proves that stored rows are what the codec would have chosen given its stored scales or palettes: lossless values
-    /// are equal, |w - q| is at most half a step for values in range, a palette code is the nearest entry.
-    /// - Returns: the index of the first element (row-major, in the whole tensor) that is not, with the reason.
+    /// Checks that encoded rows are the best for their stored scales or palettes: lossless values are equal, |w - q| is
+    /// at most half a step for values in range, a palette code is that of the nearest entry.
+    /// - Returns: The index of the first element (row-major, in the whole tensor) that fails, with the reason; nil if
+    ///   none does.
     func violation(_ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor) -> (
         index: Int, reason: String
     )?
-    /// What a stored weight consists of, for writers of other containers; nil when they cannot hold it.
+    /// Returns the parts of an encoded weight, for exporters; nil if no other format can hold it.
     func form(of weight: CompressedTensor) -> WeightForm?
 }
 
+/// The name and size of one byte section of an encoding.
 public struct SectionLayout: Equatable, Sendable {
-    /// e.g. `codes`, `palettes`, `scales`, `zeros`
+    /// The name, such as `codes`, `palettes`, `scales` or `zeros`.
     public let name: String
+    /// The exact size in bytes.
     public let byteCount: Int
+    /// Creates a section of a size in bytes.
     public init(_ name: String, byteCount: Int) {
         self.name = name
         self.byteCount = byteCount
@@ -77,7 +82,7 @@ extension WeightCodec {
     public func settled(for source: StoredTensor) throws -> any WeightCodec { self }
     public func defect(in sections: [ByteView], shape: Shape) -> String? { nil }
     public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int { 0 }
-    /// Decodes whole rows to float32, with scratch memory of its own.
+    /// Decodes whole rows to float32 with temporary scratch memory.
     public func decode(
         _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>
     ) {
@@ -97,27 +102,29 @@ extension WeightCodec {
 
 extension WeightCodec {
     public var name: String { Self.name }
-    /// Canonical text, options that differ from their defaults only: `palette:bits=4,group=16`.
+    /// The canonical text, with only the options that differ from their defaults: `palette:bits=4,group=16`.
     public var specification: String { values.specification }
 }
 
-/// A weight's rows and columns as codecs see them: none in a matrix without elements, whatever its other extent is.
+/// A weight's shape as the matrix that codecs see. A matrix without elements has neither rows nor columns.
 extension Shape {
-    /// Whether scales and tables can belong to output channels. A vector or scalar, such as a bias or a norm's gain, has none:
-    /// schemes that need them leave it as it is in the checkpoint, by design.
+    /// Output channels can have scales and tables. Vectors and scalars, such as biases and the gains of normalisations,
+    /// have none: by design, schemes that need output channels leave them as they are in the checkpoint.
     public var hasOutputChannels: Bool { rank >= 2 }
 
+    /// The number of output channels; 1 for a vector or scalar.
     public var rows: Int { rank < 2 ? 1 : columns == 0 ? 0 : dimensions[0] }
+    /// The product of all dimensions but the first; a vector's length.
     public var columns: Int {
         if rank < 2 { return rank == 0 ? 1 : dimensions[0] }
-        // Asked for in the loops of decoding, which allocate nothing: `contains` and `reduce` may.
+        // Written as loops, because decoding must not allocate, and `contains` and `reduce` may.
         for axis in 0..<rank where dimensions[axis] == 0 { return 0 }
         var product = 1
         for axis in 1..<rank { product *= dimensions[axis] }
         return product
     }
 
-    /// All rows, cut into blocks of about `elements` elements.
+    /// Returns all rows divided into blocks of about `elements` elements.
     func rowBlocks(of elements: Int) -> [Range<Int>] {
         let step = max(1, elements / max(columns, 1))
         return stride(from: 0, to: rows, by: step).map { $0..<min($0 + step, rows) }
@@ -125,7 +132,7 @@ extension Shape {
 }
 
 extension WeightCodec {
-    /// Why a tensor cannot share scales or tables; nil when it can.
+    /// Returns why a tensor cannot have shared scales or tables; nil if it can.
     func quantizationObjection(_ elementType: ElementType, _ shape: Shape) -> String? {
         if !elementType.isFloatingPoint { return "\(elementType.rawValue) elements are not floating point" }
         if !shape.hasOutputChannels { return "a \(shape.rank == 0 ? "scalar" : "vector") has no output channels" }

@@ -2,8 +2,9 @@ import AccelByteIO
 import AccelTensors
 
 extension WeightForm {
-    /// Some of the `count` rows.
-    /// - Returns: nil where no form holds them: a palette of which they are not whole groups, or rows outside.
+    /// Returns the encoding of some of the `count` rows.
+    /// - Returns: Nil if they have no encoding of their own: a palette of which they are not whole groups, or rows out
+    ///   of range.
     public func rows(_ rows: Range<Int>, of count: Int) -> WeightForm? {
         guard rows.lowerBound >= 0, rows.upperBound <= count, count > 0 else { return nil }
         switch self {
@@ -45,7 +46,7 @@ extension WeightForm {
         }
     }
 
-    /// Those of `count` tables that serve the rows; nil where one of them serves others too.
+    /// Returns the tables that serve the rows; nil if one of them serves other rows too.
     private static func tables(_ count: Int, _ rowsPerTable: Int, _ rows: Range<Int>) -> Range<Int>? {
         if count == 1 { return 0..<1 }
         guard rows.lowerBound % rowsPerTable == 0 else { return nil }
@@ -54,7 +55,7 @@ extension WeightForm {
 }
 
 extension PackedCodes {
-    /// Some of the rows; nil where there are none such.
+    /// The codes of some rows; nil if they are out of range.
     subscript(rows part: Range<Int>) -> PackedCodes? {
         guard part.lowerBound >= 0, part.upperBound <= rows else { return nil }
         let row = BitPacking.byteCount(columns, bits: bits)

@@ -1,81 +1,97 @@
 public import AccelByteIO
 public import AccelTensors
 
-/// What a stored weight consists of, whatever codec made it: for those who write it in another container.
+/// The parts of an encoded weight, independent of the codec: the input of exporters to other formats.
 public indirect enum WeightForm: Sendable {
-    /// Plain elements of a type, row-major.
+    /// Unencoded elements of one type, row-major.
     case values(ElementType, ByteView)
+    /// Integer codes with scales and zero points.
     case affine(AffineForm)
+    /// Indices into tables of values.
     case palette(PaletteForm)
+    /// Indices into tables of vectors.
     case vectors(VectorForm)
+    /// A mask with the encoding of the kept weights.
     case sparse(SparseForm)
 }
 
-/// `scale * (code - zero)`, with a scale for each block of columns of each row, or of all rows.
+/// `scale * (code - zero)`, with one scale for each block of columns of each row, or of all rows.
 public struct AffineForm: Sendable {
+    /// The codes of all weights.
     public let codes: PackedCodes
-    /// Two's complement; else codes from 0 on.
+    /// Codes are two's complement; if false, they start at 0.
     public let isSigned: Bool
-    /// Row-major: `scaleRows` rows of scales, which hold for as many rows of the weight together as there are too few.
+    /// The scales, row-major with `scaleRows` rows. If there are fewer scale rows than weight rows, several rows share
+    /// one.
     public let scales: [Float]
-    /// Integers, one for each scale; nil where all are 0.
+    /// The integer zero points, one per scale; nil if all are 0.
     public let zeros: [Int]?
-    /// Zeros that are no integers, instead of `zeros`.
+    /// Zero points that are not integers, instead of `zeros`; nil if there are none.
     public var offsets: [Float]?
+    /// The number of rows of scales.
     public let scaleRows: Int
-    /// Columns that share a scale; the last block of a row may be smaller.
+    /// The number of columns that share a scale; the last block of a row may be smaller.
     public let block: Int
-    /// Of the scales as they are stored.
+    /// The element type in which the scales are stored.
     public let scaleType: ElementType
 }
 
-/// The entry of a table, by its number, and times the scale of its block where there are scales.
+/// Entries of tables by index, times the scale of their block if there are scales.
 public struct PaletteForm: Sendable {
+    /// The indices of all weights.
     public let codes: PackedCodes
-    /// 2^bits entries each, one table for each `rowsPerTable` rows; the last may serve fewer.
+    /// The tables, of 2^bits entries each: one per `rowsPerTable` rows; the last may serve fewer.
     public let tables: [[Float]]
+    /// The number of rows that share a table.
     public let rowsPerTable: Int
+    /// Factors of the entries; nil if there are none.
     public let scales: BlockScales?
-    /// The tables as integers, each with a factor, where they are stored so.
+    /// The tables as integers, each with a factor, if they are stored as integers; else nil.
     public var integers: (entries: [[Int]], scales: [Float])?
 }
 
-/// An entry of a table for each `size` neighbours of a row.
+/// Entries of tables of vectors; each stands for `size` neighbours of a row.
 public struct VectorForm: Sendable {
-    /// Of each row, as many as it has vectors.
+    /// The indices; each row has one per vector.
     public let codes: PackedCodes
-    /// 2^bits vectors each, one table for each `rowsPerTable` rows; the last may serve fewer.
+    /// The tables, of 2^bits vectors each: one per `rowsPerTable` rows; the last may serve fewer.
     public let tables: [[Float]]
+    /// The number of weights per vector.
     public let size: Int
+    /// The number of rows that share a table.
     public let rowsPerTable: Int
 }
 
-/// Zeros but for the weights that a mask keeps.
+/// Weights of which a mask keeps some; the others are zero.
 public struct SparseForm: Sendable {
-    /// A bit for each weight.
+    /// One bit per weight: 1 if it is kept.
     public let mask: PackedCodes
-    /// How many weights are kept.
+    /// The number of kept weights.
     public let count: Int
-    /// A matrix that starts with the kept weights, row-major; what follows them says nothing.
+    /// A matrix that starts with the kept weights, row-major; the elements after them are padding.
     public let kept: WeightForm
 }
 
-/// A scale for each block of columns of each row.
+/// Scales of blocks of columns in each row.
 public struct BlockScales: Sendable {
-    /// Row-major.
+    /// The scales, row-major.
     public let values: [Float]
-    /// Columns that share a scale; the last block of a row may be smaller.
+    /// The number of columns that share a scale; the last block of a row may be smaller.
     public let block: Int
 }
 
-/// Integers of a few bits: rows one after the other, each from a byte boundary on, the first in the lowest bits.
+/// Integers of a few bits. Each row starts at a byte boundary; the first code is in the lowest bits.
 public struct PackedCodes: Sendable {
+    /// The bits per code.
     public let bits: Int
+    /// The packed codes.
     public let bytes: ByteView
+    /// The number of rows.
     public let rows: Int
+    /// The number of codes per row.
     public let columns: Int
 
-    /// All codes, one after the other, as they are stored (not sign-extended).
+    /// All codes, row-major, without sign extension.
     var unpacked: [UInt8] {
         let perRow = BitPacking.byteCount(columns, bits: bits)
         return [UInt8](unsafeUninitializedCapacity: rows * columns) { codes, count in
@@ -92,7 +108,7 @@ public struct PackedCodes: Sendable {
         }
     }
 
-    /// The same codes in more bits each.
+    /// Returns the same codes with more bits each.
     public func widened(to bits: Int) -> PackedCodes {
         if bits == self.bits { return self }
         let perRow = BitPacking.byteCount(columns, bits: bits)
@@ -108,7 +124,7 @@ public struct PackedCodes: Sendable {
         return PackedCodes(bits: bits, bytes: ByteView(target), rows: rows, columns: columns)
     }
 
-    /// The first `count` codes as one stream of bits; the bits after the last are zero.
+    /// Returns the first `count` codes as one bit stream; the bits after the last are zero.
     public func stream(first count: Int) -> ByteView {
         let whole = stream
         let length = min(BitPacking.byteCount(count, bits: bits), whole.count)
@@ -119,7 +135,7 @@ public struct PackedCodes: Sendable {
         return ByteView(target)
     }
 
-    /// All codes as one stream of bits, rows not padded.
+    /// All codes as one bit stream, without padding between rows.
     public var stream: ByteView {
         if columns * bits % 8 == 0 { return bytes }
         let target = ByteBuffer(count: BitPacking.byteCount(rows * columns, bits: bits))
@@ -132,7 +148,7 @@ public struct PackedCodes: Sendable {
 }
 
 extension CompressedTensor {
-    /// What it consists of; nil for a codec whose weights no other container can hold.
+    /// The parts of the encoding; nil if no other format can hold the weights of this codec.
     public var form: WeightForm? { codec.form(of: self) }
 }
 
@@ -167,7 +183,7 @@ extension Int4Codec {
 }
 
 extension AffineForm {
-    /// Of a weight with the sections `codes`, `scales`, and `zeros` packed like codes.
+    /// Creates the parts of a weight with the sections `codes`, `scales`, and optionally `zeros` packed like codes.
     fileprivate init(
         _ weight: CompressedTensor, bits: Int, scaleRows: Int, block: Int, scaleType: ScaleType, hasZeros: Bool
     ) {

@@ -1,3 +1,4 @@
+import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 import AccelWeightCompression

@@ -118,7 +118,7 @@ struct InterfaceLawTests {
         let odd = Role(.tokens, ["vocabulary": .integer(9), "language": .word("en")])
         #expect(refusal { try program(input: odd) }?.contains("has no parameter language") == true)
         let unknown = Role(RoleKind(rawValue: "smell"))
-        #expect(refusal { try program(input: unknown) }?.contains("there is no role \"smell\"") == true)
+        #expect(refusal { try program(input: unknown) }?.contains("unknown role \"smell\"") == true)
     }
 
     @Test("A link that leads nowhere, or to something else, is refused")

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
@@ -112,7 +113,7 @@ struct GraphEncodingTests {
         },
         Case("values are F32, I64 or BOOL") { type($0, of: $0.inputs[0].value, TensorType(.float16, [3])) },
         Case("first\": add \"sum.add\"") { type($0, of: $0.inputs[0].value, TensorType(.float32, [4])) },
-        Case("state \"sum\" is F32[1], but becomes F32[3]") {
+        Case("state \"sum\" is F32[1], but is updated with F32[3]") {
             type($0, of: $0.states[0].value, TensorType(.float32, [1]))
         },
         Case("is F32, but I64 in function \"first\"") { program in
@@ -176,6 +177,7 @@ struct GraphEncodingTests {
 
 private struct Probe: Operator {
     static let name = "probe"
+    static let inputs: [OperatorInput] = []
     init() {}
     init(attributes: Attributes) throws {}
     var attributes: Attributes { ["a": .integer(-5), "b": .number(0.1), "c": .word("w"), "d": .flag(true)] }

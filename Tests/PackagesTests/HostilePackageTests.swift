@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
@@ -285,9 +286,10 @@ struct HostilePackageTests {
             try changeManifest(of: path, #""minor":0}"#, #""minor":1}"#)
             try changeManifest(of: path, #""kind":"tokens""#, #""kind":"tokens-of-a-later-day""#)
             try changeManifest(of: path, #""role":"encode""#, #""role":"dream""#)
-            let function = try #require(try AcceleratorPackage(at: path).program.functions.first)
-            #expect(function.interface.role.rawValue == "dream" && function.interface.inputs.isEmpty)
-            #expect(function.interface.outputs == ["last_hidden_state": .hiddenStates])
+            let function = try #require(try AcceleratorPackage(at: path).graph.functions.first)
+            let interface = function.program.interface
+            #expect(interface.role.rawValue == "dream" && interface.inputs.isEmpty)
+            #expect(interface.outputs == ["last_hidden_state": .hiddenStates])
         }
     }
 

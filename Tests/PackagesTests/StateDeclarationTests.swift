@@ -37,8 +37,8 @@ struct StateDeclarationTests {
             let state = try JSONField(document, file: "manifest.json")["functions"].array()[0]["state"].array()[0]
             #expect(state.value?.text() == #"{"name":"sum","type":"F32","shape":[3],"initial":0.5}"#)
             let package = try AcceleratorPackage(at: "\(folder)/p")
-            let expected = CompiledFunction.State(name: "sum", elementType: .float32, shape: [3], initial: 0.5)
-            #expect(package.program.functions[0].states == [expected])
+            let expected = FrozenProgram.State(name: "sum", elementType: .float32, shape: [3], initial: 0.5)
+            #expect(package.graph.functions[0].states == [expected])
             #expect(package.manifest.functions[1].states == [expected])
         }
     }

@@ -116,7 +116,7 @@ struct OperatorRefusalTests {
         #expect(
             throws: ShapeError(
                 operator: "slice \"positions.slice\"",
-                reason: "axis 0: 13 elements from 0 on lie outside of the 12 of F32[12,2] (sequence=13)")
+                reason: "axis 0: 13 elements starting at 0 exceed the 12 elements of F32[12,2] (sequence=13)")
         ) { try program.freezing(ShapeBindings(["sequence": 13])) }
     }
 

@@ -56,7 +56,7 @@ struct StateTests {
         let states = try StateMemory(program)
         #expect(
             states.states == [
-                CompiledFunction.State(name: "sum", elementType: .float32, shape: [3], initial: -1.5)
+                FrozenProgram.State(name: "sum", elementType: .float32, shape: [3], initial: -1.5)
             ])
         #expect(states.copy().isEmpty)
         #expect(states.value(of: states.states[0])?.floats() == [-1.5, -1.5, -1.5])

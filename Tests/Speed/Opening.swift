@@ -33,7 +33,7 @@ extension Speed {
 
     /// Choosing kernels, and decoding the small weights that stay decoded, beside a copy of as many bytes.
     private static func reportPreparing(_ path: String, _ what: String) throws {
-        let program = try AcceleratorPackage(at: path).program
+        let program = try AcceleratorPackage(at: path).graph.planned()
         let rounds = try (0..<20).map { _ in try Executor(program, threads: 2).preparation }
         let (whole, decoding) = (rounds.map(\.duration).min() ?? .zero, rounds.map(\.decoding).min() ?? .zero)
         let bytes = rounds[0].decodedBytes

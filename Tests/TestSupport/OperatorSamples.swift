@@ -97,6 +97,12 @@ public struct OperatorSample: Sendable, CustomTestStringConvertible {
         OperatorSample(
             "attention_grouped", Attention(scale: 0.5), ["batch", 4, "sequence", 5], ["batch", 2, 6, 5],
             ["batch", 2, 6, 7], ["sequence", 6]),
+        OperatorSample(
+            "attention_native", Attention(scale: 1 / 5.0.squareRoot()), ["batch", 4, "sequence", 5], ["batch", 4, 6, 5],
+            ["batch", 4, 6, 7]),
+        OperatorSample(
+            "attention_native_mask", Attention(scale: 1 / 5.0.squareRoot()), ["batch", 4, "sequence", 5],
+            ["batch", 4, 6, 5], ["batch", 4, 6, 7], ["batch", 1, 1, 6]),
     ]
 
     private static let others: [OperatorSample] =

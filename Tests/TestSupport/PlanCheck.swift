@@ -1,4 +1,5 @@
-public import AccelPrograms
+public import AccelCPURuntime
+import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
@@ -49,17 +50,17 @@ public struct PlanCheck {
     }
 
     private func check(_ call: KernelCall, in function: CompiledFunction) throws {
-        let type = Swift.type(of: call.operation)
+        let facts = KernelFacts(call.operation)
         var read: [(storage: Operand.Storage, bytes: Range<Int>)] = []
         for (index, input) in call.inputs.enumerated() {
             do {
                 let extent = try extent(of: input, in: function)
-                let isUpdated = type.updatesInPlace && index == 0 && input == call.outputs.first
+                let isUpdated = facts.updatesInPlace && index == 0 && input == call.outputs.first
                 if input.storage.isWritable, !isUpdated { read.append((input.storage.memory, extent)) }
             } catch let problem as Problem {
                 throw Problem(reason: "input \(index): \(problem.reason)")
             }
-            guard type.readsStrided || input.layout.isContiguous else {
+            guard facts.readsStrided || input.layout.isContiguous else {
                 throw Problem(reason: "input \(index) has gaps, which \(call.operation.name) does not read")
             }
         }
@@ -74,7 +75,7 @@ public struct PlanCheck {
             guard output.storage.isWritable else {
                 throw Problem(reason: "output \(index) is neither in the arena nor in a state")
             }
-            guard output.layout.isContiguous || (type.writesStrided && output.layout.isInjective) else {
+            guard output.layout.isContiguous || (facts.writesStrided && output.layout.isInjective) else {
                 throw Problem(reason: "output \(index) has a layout that \(call.operation.name) cannot write")
             }
             let memory = output.storage.memory
@@ -140,7 +141,7 @@ public struct PlanCheck {
         return first..<end
     }
 
-    private func require(_ operand: Operand, _ end: Int, in port: CompiledFunction.Port) throws {
+    private func require(_ operand: Operand, _ end: Int, in port: FrozenProgram.Port) throws {
         guard port.elementType == operand.elementType, end <= port.shape.count else {
             throw Problem(reason: "does not lie in \"\(port.name)\" of type \(port.typeText)")
         }

@@ -35,7 +35,7 @@ struct MemoryTests {
         try withTemporaryFolder { folder in
             _ = try PackageWriter.write(contents, to: "\(folder)/p.accelpkg")
             let package = try AcceleratorPackage(at: "\(folder)/p.accelpkg")
-            requireUnavailable("") { _ = try Executor(package.program, function: 0, threads: 1) }
+            requireUnavailable("") { _ = try Executor(package.graph.planned(), function: 0, threads: 1) }
             requireUnavailable("") {
                 _ = try Parity(of: .package(package), against: .reference([model.program]))
                     .check(.init(stages: [.outputs]))

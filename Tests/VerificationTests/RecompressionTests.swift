@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 import AccelWeightCompression

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCPURuntime
 import AccelModelFamilies
 import AccelPrograms
 import AccelTensors

@@ -145,9 +145,9 @@ struct LayeredCodecTests {
     @Test(
         "specifications around each other that make no sense are refused",
         arguments: [
-            ("int8+sparse", "takes no scheme within it"), ("sparse:target=0.5,threshold=0.1+int8", "one rule"),
+            ("int8+sparse", "takes no inner scheme"), ("sparse:target=0.5,threshold=0.1+int8", "one pruning rule"),
             ("sparse:target=1.5+int8", "a number between 0 and 1"), ("sparse:pattern=4:2+int8", "N:M"),
-            ("sparse+", "there is no compression"), ("+int8", "there is no compression"),
+            ("sparse+", "unknown scheme"), ("+int8", "unknown scheme"),
             ("sparse+sparse+sparse+int8", "at most 3"), ("sparse+int9", "int8"),
             ("outliers:share=0+int4", "a number between 0 and 1"),
         ])

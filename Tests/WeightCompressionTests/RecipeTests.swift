@@ -120,11 +120,11 @@ struct RecipeTests {
         arguments: [
             ("palete", "did you mean \"palette\"?"), ("int8:axes=channel", "did you mean \"axis\"?"),
             ("palette:bits=5", "1, 2, 3, 4, 6, 8"), ("palette:group=0", "a positive integer"),
-            ("palette:group=-1", "a positive integer"), ("palette:group=+4", "there is no compression \"4\""),
+            ("palette:group=-1", "a positive integer"), ("palette:group=+4", "unknown scheme \"4\""),
             ("palette:group=04", "a positive integer"),
             ("int4:block=48", "16, 32, 64, 128, channel"), ("int8:axis", "option=value"), ("int8:", "option=value"),
-            ("int8:axis=tensor,axis=channel", "twice"), ("float16:x=1", "takes none"), ("", "there is no compression"),
-            ("int4:mode=asymmetric,range=7", "leave range out"),
+            ("int8:axis=tensor,axis=channel", "twice"), ("float16:x=1", "takes none"), ("", "unknown scheme"),
+            ("int4:mode=asymmetric,range=7", "remove range"),
         ])
     func specifications(text: String, part: String) {
         let error = #expect(throws: RequestError.self) { try Codecs.codec(text) }

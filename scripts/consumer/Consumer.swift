@@ -40,10 +40,10 @@ struct Consumer {
 
         // The classes that the compressed model finds, beside those of the framework's logits.
         let tensors = Dictionary(try SafetensorsFile(samples).tensors.map { ($0.name, $0) }) { first, _ in first }
-        let inputs = package.program.functions[0].inputs.compactMap { port in
+        let inputs = package.graph.functions[0].inputs.compactMap { port in
             tensors["in.\(port.name)"].map { (port.name, $0) }
         }
-        let outputs = try Session(package.program, threads: 2).run(0, Dictionary(uniqueKeysWithValues: inputs))
+        let outputs = try Session(package.graph.planned(), threads: 2).run(0, Dictionary(uniqueKeysWithValues: inputs))
         guard let logits = outputs.first(where: { $0.name == "logits" }), let wanted = tensors["out.logits"] else {
             fatalError("there are no logits among \(outputs.map(\.name))")
         }

@@ -1,19 +1,19 @@
-/// Which labels of an axis are printed, so that none overlaps its neighbour.
+/// The choice of axis labels that do not overlap.
 package enum AxisLabels {
-    /// Units between neighbours.
+    /// The smallest gap between neighbours, in SVG units.
     package static let gap = 6.0
 
-    /// The most units that a label of the class `axis` takes: digits of DejaVu Sans, the widest of the page's fonts, are
-    /// 0.64 em, and 1 em is 11 units.
+    /// Returns an upper bound for the width of a label of the class `axis`: digits of DejaVu Sans, the widest of the
+    /// page's fonts, take 0.64 em, and 1 em is 11 units.
     package static func width(of text: String) -> Double { Double(text.count) * 7.1 }
 
-    /// The horizontal range of a label that is centred at `center`.
+    /// Returns the horizontal range of a label centred at `center`.
     package static func range(of text: String, at center: Double) -> ClosedRange<Double> {
         let half = width(of: text) / 2
         return center - half...center + half
     }
 
-    /// 1, 2 or 5 times a power of ten: the least step that marks `span` at most `count` times.
+    /// Returns the smallest step of 1, 2 or 5 times a power of ten that divides `span` into at most `count` parts.
     package static func step(spanning span: Double, atMost count: Int) -> Double {
         var power = 1.0
         while power < 1e12 {
@@ -23,12 +23,12 @@ package enum AxisLabels {
         return power
     }
 
-    /// The places of a row of slots that get a label: the one without an exponent, and exponents that are multiples of the
-    /// least step of 1, 2, 5, 10 or 20 at which neighbours fit.
+    /// Returns the slots that get a label: the one without an exponent, and those whose exponents are multiples of the
+    /// smallest step of 1, 2, 5, 10 or 20 for which neighbours do not overlap.
     /// - Parameters:
-    ///   - exponents: of each slot in order, ascending by one; nil only for the first.
-    ///   - center: of a slot.
-    ///   - width: the width of the picture, which labels do not leave.
+    ///   - exponents: the exponent of each slot, ascending by one; nil only for the first.
+    ///   - center: returns the centre of a slot.
+    ///   - width: the width of the picture, which limits the labels.
     package static func decades(
         _ exponents: [Int?], center: (Int) -> Double, width: Double, text: (Int?) -> String
     ) -> [Int] {

@@ -1,4 +1,4 @@
-/// The page's style sheet: light, and dark where the reader's system is.
+/// The page's style sheet, light or dark as the reader's system.
 package enum PageStyle {
     package static let text = """
         :root { --ground: #ffffff; --panel: #f6f7f9; --ink: #1b1f24; --soft: #5b6570; --rule: #dde1e6;

@@ -1,4 +1,4 @@
-/// Text for HTML and SVG. Names come from files: everything that is not markup of ours goes through `escaped`.
+/// Text for HTML and SVG. Names come from files, so all text that is not our own markup has to go through `escaped`.
 package enum XML {
     package static func escaped(_ text: String) -> String {
         var result = ""
@@ -9,7 +9,7 @@ package enum XML {
             case ">": result += "&gt;"
             case "\"": result += "&quot;"
             case "'": result += "&#39;"
-            // Control characters are not allowed in XML at all.
+            // XML does not allow control characters.
             case "\u{0}"..<"\u{20}" where scalar != "\n": result += "\u{FFFD}"
             default: result.unicodeScalars.append(scalar)
             }
@@ -17,7 +17,7 @@ package enum XML {
         return result
     }
 
-    /// A coordinate: at most two digits after the point.
+    /// Returns a coordinate with at most two decimals.
     package static func number(_ value: Double) -> String {
         guard value.isFinite else { return "0" }
         let text = NumberText.fixed(value, digits: 2)

@@ -2,23 +2,27 @@
 public enum JSON: Equatable, Sendable {
     case null
     case bool(Bool)
-    /// A number without fraction or exponent that fits in 64 bits.
+    /// A number without fraction and exponent that fits in 64 bits.
     case integer(Int64)
     case number(Double)
     case string(String)
     case array([JSON])
     case object([Member])
 
+    /// A member of an object.
     public struct Member: Equatable, Sendable {
+        /// The name.
         public var key: String
+        /// The value.
         public var value: JSON
+        /// Creates a member.
         public init(_ key: String, _ value: JSON) {
             self.key = key
             self.value = value
         }
     }
 
-    /// The member of an object, nil when there is none or this is not an object.
+    /// The first member with this name; nil if there is none, or if the value is not an object.
     public subscript(key: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.key == key }?.value

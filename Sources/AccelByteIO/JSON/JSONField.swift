@@ -1,15 +1,17 @@
-/// A value of a JSON document together with where it stands, so that reading it gives errors that name file and field.
+/// A value of a JSON document with its location, so that errors name file and field.
 ///
 ///     let width = try JSONField(config, file: path)["hidden_size"].int(in: 1...1 << 20)
 public struct JSONField: Sendable {
-    /// nil: the field is missing.
+    /// The value; nil if the field is missing.
     public let value: JSON?
+    /// The file, for errors.
     public let file: String
-    /// e.g. `functions[0].inputs`; empty for the whole document.
+    /// The path in the document, such as `functions[0].inputs`; empty for the whole document.
     public let path: String
-    /// nil: nobody wants to know what is asked for.
+    /// The record of reads; nil unless `recording()` started one.
     let reads: JSONReads?
 
+    /// Creates a field, by default for a whole document.
     public init(_ value: JSON?, file: String, path: String = "") {
         self.init(value, file: file, path: path, reads: nil)
     }
@@ -21,30 +23,35 @@ public struct JSONField: Sendable {
         self.reads = reads
     }
 
-    /// A member of an object; a missing one is an error only when it is read.
+    /// A member of an object. A missing member is an error only when its value is read.
     public subscript(key: String) -> JSONField {
         JSONField(value?[key], file: file, path: memberPath(key), reads: reads?.member(key))
     }
 
     func memberPath(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
-    /// false for a missing field and for null.
+    /// The field is present, and not null.
     public var exists: Bool { value != nil && value != .null }
 
+    /// Returns an error at this field.
     public func error(_ reason: String) -> FormatError {
         FormatError(file: file, place: .field(path), reason: reason)
     }
 
+    /// Returns the value as a string.
+    /// - Throws: `FormatError` naming the field, as all typed reads do.
     public func string() throws -> String {
         guard case .string(let text)? = value else { throw mismatch("a string") }
         return text
     }
 
+    /// Returns the value as a boolean.
     public func bool() throws -> Bool {
         guard case .bool(let flag)? = value else { throw mismatch("true or false") }
         return flag
     }
 
+    /// Returns the value as an integer in a range.
     public func int(in range: ClosedRange<Int> = Int.min...Int.max) throws -> Int {
         guard case .integer(let number)? = value else { throw mismatch("an integer") }
         guard let integer = Int(exactly: number), range.contains(integer) else {
@@ -53,6 +60,7 @@ public struct JSONField: Sendable {
         return integer
     }
 
+    /// Returns the value as a number; integers are converted.
     public func double() throws -> Double {
         switch value {
         case .number(let number)?: return number
@@ -61,6 +69,7 @@ public struct JSONField: Sendable {
         }
     }
 
+    /// Returns the elements of an array.
     public func array() throws -> [JSONField] {
         guard case .array(let elements)? = value else { throw mismatch("an array") }
         return elements.enumerated().map {
@@ -68,13 +77,13 @@ public struct JSONField: Sendable {
         }
     }
 
-    /// The field, which is an object.
+    /// Returns the field itself, if it is an object.
     public func object() throws -> JSONField {
         guard case .object? = value else { throw mismatch("an object") }
         return self
     }
 
-    /// The members of an object, in their order.
+    /// Returns the members of an object, in order.
     public func members() throws -> [(key: String, field: JSONField)] {
         guard case .object(let members)? = value else { throw mismatch("an object") }
         return members.map { member in
@@ -83,7 +92,8 @@ public struct JSONField: Sendable {
         }
     }
 
-    /// Refuses members that `known` does not list.
+    /// Refuses members with unknown names.
+    /// - Throws: `FormatError` naming the first one, with a suggestion.
     public func refuseMembers(otherThan known: Set<String>) throws {
         for (key, field) in try members() where !known.contains(key) {
             let hint = nearestName(to: key, among: known).map { "; did you mean \"\($0)\"?" } ?? ""

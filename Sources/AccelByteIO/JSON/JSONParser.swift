@@ -1,9 +1,13 @@
 extension JSON {
-    /// What a document may cost before it is refused.
+    /// Limits of a document; beyond them it is refused.
     public struct Limits: Sendable {
+        /// The size of the text in bytes.
         public var bytes: Int
+        /// The depth of nesting.
         public var depth: Int
+        /// The number of values.
         public var values: Int
+        /// Creates limits.
         public init(bytes: Int = 64 << 20, depth: Int = 64, values: Int = 16_000_000) {
             self.bytes = bytes
             self.depth = depth
@@ -11,8 +15,9 @@ extension JSON {
         }
     }
 
-    /// Strict RFC 8259: UTF-8, no duplicate keys at any level, no trailing bytes but white space.
-    /// - Parameter origin: where `bytes` starts in `file`, for the offsets in errors.
+    /// Parses a document strictly by RFC 8259: UTF-8, no duplicate keys in an object, nothing but white space after the
+    /// value.
+    /// - Parameter origin: the offset of `bytes` in `file`, for errors.
     public static func parse(
         _ bytes: ByteView, file: String, origin: Int = 0, limits: Limits = Limits()
     ) throws(FormatError) -> JSON {
@@ -24,7 +29,7 @@ extension JSON {
         }
     }
 
-    /// Reads a whole file.
+    /// Maps and parses a file.
     public static func read(_ path: String, limits: Limits = Limits()) throws -> JSON {
         try parse(MappedFile(path).bytes, file: path, limits: limits)
     }

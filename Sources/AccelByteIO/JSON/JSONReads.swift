@@ -1,17 +1,17 @@
-/// Which members of a value in a JSON document were asked for, and of those in turn. All fields that stem from one
-/// `JSONField.recording()` share the tree of these notes.
+/// A record of the members of a JSON value that were read, and recursively of their members. All fields that stem from
+/// one `JSONField.recording()` share it.
 public final class JSONReads: Sendable {
     private struct Notes {
         var members: [String: JSONReads] = [:]
         var elements: [Int: JSONReads] = [:]
-        /// Nobody has to ask for what is below.
+        /// All members count as read.
         var isWhole = false
     }
     private let notes = Locked(Notes())
 
     init() {}
 
-    /// The notes of a member, which counts as asked for from now on.
+    /// Returns the record of a member, which counts as read from now on.
     func member(_ key: String) -> JSONReads {
         notes.withLock { notes in
             if let known = notes.members[key] { return known }
@@ -38,15 +38,15 @@ public final class JSONReads: Sendable {
 }
 
 extension JSONField {
-    /// The same field with notes of its own, which begin empty.
+    /// Returns the same field with a new, empty record of reads.
     public func recording() -> JSONField { JSONField(value, file: file, path: path, reads: JSONReads()) }
 
-    /// Counts members, and everything in them, as asked for.
+    /// Marks members, with all their content, as read.
     public func disregard(_ names: String...) {
         for name in names { reads?.member(name).markWhole() }
     }
 
-    /// The paths of members at any depth that were asked for, whether they exist or not; empty where nothing is recorded.
+    /// The paths of all members that were read, at any depth, whether they exist or not; empty without a record.
     public var pathsRead: Set<String> {
         var found: Set<String> = []
         for (key, noted) in reads?.members ?? [:] {
@@ -56,8 +56,8 @@ extension JSONField {
         return found
     }
 
-    /// The members at any depth that nobody has asked for, and those of whose members somebody has asked, although they
-    /// are no objects; in the order of the document. A member that is null is no request.
+    /// Returns the members at any depth that were not read, and members that were read as objects but are not. In the
+    /// order of the document; members that are null are ignored.
     public func unreadMembers() -> [JSONField] {
         guard let reads, !reads.isWhole else { return [] }
         switch value {
@@ -76,7 +76,7 @@ extension JSONField {
         }
     }
 
-    /// The document without the member at a path as errors print it; nil where there is none.
+    /// Returns the document without the member at a path, in the notation of errors; nil if there is no such member.
     public func removing(_ path: String) -> JSONField? {
         Self.removing(path, from: value, at: self.path, in: self).map { JSONField($0, file: file, path: self.path) }
     }

@@ -36,7 +36,7 @@ extension JSONScanner {
         return text
     }
 
-    /// Reads `\n`, `\u00e9`, a surrogate pair, ...
+    /// Reads an escape such as `\n`, `\u00e9`, or a surrogate pair.
     private mutating func escaped() throws(FormatError) -> Character {
         let start = position
         position += 1
@@ -57,7 +57,7 @@ extension JSONScanner {
         }
         let unit = try fourDigits(start)
         if let scalar = Unicode.Scalar(unit) { return Character(scalar) }
-        // A surrogate: the first half of a pair, or an error.
+        // The first half of a surrogate pair, or an error.
         guard (0xD800...0xDBFF).contains(unit), position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\\"),
             bytes[position + 1] == UInt8(ascii: "u")
         else { throw error("half a surrogate pair in a string", at: start) }
@@ -82,7 +82,7 @@ extension JSONScanner {
         return value
     }
 
-    /// Reads a number: an integer when it has neither fraction nor exponent and fits in 64 bits.
+    /// Reads a number. It is an integer if it has neither fraction nor exponent, and fits in 64 bits.
     mutating func number() throws(FormatError) -> JSON {
         _ = try peek()
         try count()

@@ -1,10 +1,10 @@
-/// A strict reader of JSON text (RFC 8259), one value at a time. `JSON.parse` builds a tree with it; a reader of large
-/// documents takes the values as they come and builds its own.
+/// A strict streaming reader of JSON (RFC 8259). `JSON.parse` builds a tree with it; readers of large documents take
+/// values as they come.
 ///
-/// Every method leaves the scanner behind what it read, or throws a `FormatError` with the offset in the file.
+/// Every method ends after the text that it read, or throws a `FormatError` with the offset in the file.
 package struct JSONScanner {
     let bytes: UnsafeRawBufferPointer
-    /// The next byte to read.
+    /// The offset of the next byte.
     package internal(set) var position = 0
     private let file: String
     private let origin: Int
@@ -12,8 +12,8 @@ package struct JSONScanner {
     private var depth = 0
     private var values = 0
 
-    /// - Parameter bytes: have to stay valid while the scanner is used.
-    /// - Parameter origin: where `bytes` starts in `file`.
+    /// - Parameter bytes: have to stay valid while the scanner is in use.
+    /// - Parameter origin: the offset of `bytes` in `file`.
     package init(
         _ bytes: UnsafeRawBufferPointer, file: String, origin: Int = 0, limits: JSON.Limits = JSON.Limits()
     ) throws(FormatError) {
@@ -30,7 +30,7 @@ package struct JSONScanner {
         FormatError(file: file, place: .offset(UInt64(origin + (position ?? self.position))), reason: reason)
     }
 
-    /// Skips white space and looks at the next byte.
+    /// Skips white space, and returns the next byte without consuming it.
     package mutating func peek() throws(FormatError) -> UInt8 {
         skipSpace()
         guard position < bytes.count else { throw error("the JSON document ends too early") }
@@ -45,13 +45,13 @@ package struct JSONScanner {
         }
     }
 
-    /// Nothing but white space may follow.
+    /// Checks that only white space follows.
     package mutating func finish() throws(FormatError) {
         skipSpace()
         if position < bytes.count { throw error("expected the end of the JSON document, found \(found())") }
     }
 
-    /// Reads an object: `body` has to read the value of each member.
+    /// Reads an object; `body` has to read the value of each member.
     package mutating func object(
         _ body: (inout JSONScanner, _ key: String, _ keyPosition: Int) throws(FormatError) -> Void
     ) throws(FormatError) {
@@ -68,7 +68,7 @@ package struct JSONScanner {
         depth -= 1
     }
 
-    /// Reads an array: `body` has to read each element.
+    /// Reads an array; `body` has to read each element.
     package mutating func array(
         _ body: (inout JSONScanner) throws(FormatError) -> Void
     ) throws(FormatError) {
@@ -155,7 +155,7 @@ package struct JSONScanner {
         if values > limits.values { throw error("more than \(limits.values) JSON values") }
     }
 
-    /// The byte at the position, for an error.
+    /// Returns the byte at the current position, for an error.
     func found() -> String {
         guard position < bytes.count else { return "the end of the document" }
         let byte = bytes[position]
@@ -163,7 +163,7 @@ package struct JSONScanner {
     }
 }
 
-/// A name from a file, in quotes, short and harmless on a terminal.
+/// Returns a name from a file in quotes, shortened, and without control characters.
 package func quoted(_ name: String) -> String {
     let shown = name.unicodeScalars.prefix(80).map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }
     var text = String.UnicodeScalarView()
@@ -171,14 +171,14 @@ package func quoted(_ name: String) -> String {
     return "\"\(String(text))\(name.unicodeScalars.count > 80 ? "..." : "")\""
 }
 
-/// The names of an object so far: a list while there are few, a set beyond.
+/// The names in an object so far: a list while there are few, then a set.
 private struct KeySet {
     private var few: [String] = []
     private var many: Set<String> = []
 
     var isEmpty: Bool { few.isEmpty }
 
-    /// Returns false when `key` is in the set already.
+    /// Adds a key. Returns false if it is already present.
     mutating func insert(_ key: String) -> Bool {
         if few.count < 8 {
             guard !few.contains(key) else { return false }

@@ -1,7 +1,7 @@
 extension JSON {
-    /// The document as text. `pretty`: two spaces a level, arrays without objects or arrays in them on one line, and a
-    /// final newline. Same value, same bytes: members stay in their order, numbers are the shortest that read back
-    /// equal. JSON has no infinity and no NaN: they are written as null.
+    /// Returns the document as text. `pretty`: two spaces per level, arrays of scalars on one line, and a final
+    /// newline. The text depends only on the value: members keep their order, and numbers are the shortest that read
+    /// back equal. Infinity and NaN, which JSON lacks, become null.
     public func text(pretty: Bool = false) -> String {
         var writer = JSONWriter(pretty: pretty)
         writer.write(self)

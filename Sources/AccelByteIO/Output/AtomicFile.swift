@@ -1,17 +1,20 @@
 import AccelPlatform
 
-/// A file that appears under its name whole or not at all: bytes go to a temporary sibling, `commit` syncs and renames.
-/// Without `commit` the temporary file is removed.
+/// A file that appears completely or not at all: bytes go to a temporary file in the same folder; `commit` syncs and
+/// renames it. Without `commit` the temporary file is removed.
 public struct AtomicFile: ~Copyable {
     let file: TemporaryFile
 
+    /// Creates the temporary file.
     /// - Parameters:
-    ///   - kind: decides, now and in `commit`, whether what stands at `path` may be replaced.
-    ///   - isSynced: `false`: the file may be damaged after a power cut. For what is verified when it is read.
-    ///   - isLarge: the system starts to bring it to the disk while it is being written, so that a sync has less to do; what
-    ///     comes after `cachedBytes` goes there past the page cache.
-    /// - Throws: `RequestError` when something other than an earlier output of this kind stands at `path`, or the folder cannot
-    ///   be written.
+    ///   - kind: decides, now and in `commit`, whether an existing entry at `path` may be replaced.
+    ///   - isSynced: if false, the file may be damaged after a power failure. For files that are verified when they are
+    ///     read.
+    ///   - isLarge: the system starts early to write it to the disk, so that the final sync is short; the part after
+    ///     `cachedBytes` bypasses the page cache.
+    /// - Throws: `RequestError` if an existing entry at `path` is not an earlier output of this kind, or if the folder
+    ///   cannot be
+    ///   written.
     public init(
         replacing path: String, as kind: OutputKind, mode: UInt16 = 0o644, isSynced: Bool = true, isLarge: Bool = false
     ) throws {
@@ -19,45 +22,49 @@ public struct AtomicFile: ~Copyable {
             replacing: path, as: kind, mode: mode, isSynced: isSynced, cachedBytes: isLarge ? Self.cachedBytes : nil)
     }
 
-    /// - Parameter cachedBytes: so many bytes of a large file go through the page cache; nil: it is not large.
+    /// - Parameter cachedBytes: the part of a large file that uses the page cache; nil for a small file.
     init(
         replacing path: String, as kind: OutputKind, mode: UInt16 = 0o644, isSynced: Bool = true, cachedBytes: Int?
     ) throws {
         file = try TemporaryFile(replacing: path, as: kind, mode: mode, isSynced: isSynced, cachedBytes: cachedBytes)
     }
 
-    /// Of a smaller file the next reader is glad to find all in the page cache.
+    /// The part of a large file that stays in the page cache for its next reader.
     private static var cachedBytes: Int { 64 << 20 }
 
-    /// Bytes written so far.
+    /// The number of bytes written so far.
     public var count: Int { file.count }
 
+    /// Appends bytes.
     public mutating func write(_ bytes: UnsafeRawBufferPointer) throws { try file.write(bytes) }
 
+    /// Appends the bytes of a view.
     public mutating func write(_ view: ByteView) throws {
         try view.withBytes { (bytes: UnsafeRawBufferPointer) throws in try file.write(bytes) }
     }
 
+    /// Appends text as UTF-8.
     public mutating func write(_ text: String) throws {
         var text = text
         try text.withUTF8 { try file.write(UnsafeRawBufferPointer($0)) }
     }
 
-    /// What has been written so far, as it lies in the file.
+    /// Returns the content written so far, mapped from the file.
     public mutating func mapped() throws -> ByteView { try file.mapped() }
 
-    /// Writes zeros up to the next multiple of `alignment`.
+    /// Appends zeros up to the next multiple of `alignment`.
     public mutating func pad(to alignment: Int) throws {
         let missing = alignment > 1 ? (alignment - file.count % alignment) % alignment : 0
         if missing > 0 { try write(ByteView(ByteBuffer(count: missing))) }
     }
 
-    /// - Throws: `RequestError` when something other than an earlier output of its kind stands there by now, or it cannot be
+    /// Syncs the file and publishes it under its name.
+    /// - Throws: `RequestError` if the entry at its path is no longer an earlier output of its kind, or if it cannot be
     ///   written.
     public consuming func commit() throws { try file.commit() }
 }
 
-/// The state behind an `AtomicFile`: its end removes what was not committed.
+/// The state of an `AtomicFile`; it removes the file if it was not committed.
 final class TemporaryFile {
     private static let bufferBytes = 1 << 18
 
@@ -67,7 +74,7 @@ final class TemporaryFile {
     private let descriptor: FileDescriptor
     private let isSynced: Bool
     private let cachedBytes: Int?
-    /// Writes what comes after `cachedBytes`; inside, nil where there is no such way.
+    /// The writer of the part after `cachedBytes`; the inner optional is nil if the file system does not support it.
     private var direct: DirectFile??
     private let buffer = ByteBuffer(count: bufferBytes)
     private var buffered = 0
@@ -101,7 +108,7 @@ final class TemporaryFile {
     func write(_ bytes: UnsafeRawBufferPointer) throws {
         var bytes = bytes
         if direct == nil, let cachedBytes, count >= cachedBytes {
-            // Up to the end of a page as before.
+            // Up to the end of a page through the page cache.
             let pageEnd = min(bytes.count, -count & (DirectFile.pageBytes - 1))
             try writeCached(UnsafeRawBufferPointer(rebasing: bytes[..<pageEnd]))
             bytes = UnsafeRawBufferPointer(rebasing: bytes[pageEnd...])

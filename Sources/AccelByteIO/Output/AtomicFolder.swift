@@ -1,14 +1,17 @@
-/// The same for a folder as `AtomicFile` for a file: files are made in a temporary sibling, `commit` syncs and renames
-/// it. An earlier output of its kind is replaced; without `commit` the temporary folder is removed.
+/// A folder that appears completely or not at all, as `AtomicFile` does: files are created in a temporary folder beside
+/// it; `commit` syncs and renames it. An earlier output of its kind is replaced; without `commit` the folder is
+/// removed.
 public struct AtomicFolder: ~Copyable {
-    /// Where to make the files.
+    /// The temporary folder, in which the files are to be created.
     public var path: String { folder.path }
     private let folder: TemporaryFolder
     private let target: String
     private let kind: OutputKind
 
-    /// - Parameter kind: decides, now and in `commit`, whether what stands at `path` may be replaced.
-    /// - Throws: `RequestError` when something other than an earlier output of this kind stands at `path`, or the folder above it
+    /// Creates the temporary folder.
+    /// - Parameter kind: decides, now and in `commit`, whether an existing entry at `path` may be replaced.
+    /// - Throws: `RequestError` if an existing entry at `path` is not an earlier output of this kind, or if its parent
+    ///   folder
     ///   cannot be written.
     public init(replacing path: String, as kind: OutputKind, mode: UInt16 = 0o777) throws {
         if let reason = kind.objection(to: path, form: .folder) { throw kind.refusal(of: path, reason) }
@@ -17,9 +20,9 @@ public struct AtomicFolder: ~Copyable {
         self.kind = kind
     }
 
-    /// Everything in the folder is synced before it gets its name, all files in one go: members need not be synced one
-    /// by one.
-    /// - Throws: `RequestError` when something other than an earlier output of its kind stands there by now, or it cannot be
+    /// Syncs all files of the folder, so that they need not be synced one by one, and publishes the folder under its
+    /// name.
+    /// - Throws: `RequestError` if the entry at its path is no longer an earlier output of its kind, or if it cannot be
     ///   written.
     public consuming func commit() throws {
         guard Disk.syncTree(path) else {

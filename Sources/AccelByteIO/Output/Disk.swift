@@ -1,38 +1,38 @@
 import AccelPlatform
 
-/// The calls by which files get to the disk and get their names, in one place, so that tests can see their order.
+/// The system calls that sync and rename files, in one place so that tests can observe their order.
 enum Disk {
     enum Event: Sendable {
         /// Bytes of a file were written.
         case written(String)
-        /// A file's bytes, or a folder's names, are on the disk now.
+        /// The bytes of a file, or the names in a folder, are on the disk.
         case synced(String)
-        /// It is about to be decided whether `path` may be replaced.
+        /// The decision whether `path` may be replaced is about to be made.
         case deciding(path: String)
-        /// The decision was that it may; it is about to be.
+        /// The decision is positive; the rename is next.
         case publishing(temporary: String, path: String)
         case published(path: String)
     }
 
-    /// Gets every event of this thread; for tests.
+    /// Receives every event of this task, in tests.
     @TaskLocal static var observer: (@Sendable (Event) -> Void)?
 
-    /// Brings a file or folder to the disk.
-    /// - Returns: false when the system reports an error, which `errno` tells.
+    /// Writes a file or folder to the disk.
+    /// - Returns: False on a system error, which is in `errno`.
     static func sync(_ descriptor: FileDescriptor, _ path: String) -> Bool {
         guard fsync(descriptor.number) == 0 else { return false }
         observer?(.synced(path))
         return true
     }
 
-    /// Makes the renames in a folder last. Some file systems cannot sync a folder: that is no error, they have happened.
+    /// Makes the renames in a folder durable. Some file systems cannot sync folders; that is not an error.
     static func syncFolder(_ path: String) {
         let descriptor = FileDescriptor(open(path, O_RDONLY | O_CLOEXEC))
         if descriptor.number >= 0 { _ = sync(descriptor, path) }
     }
 
-    /// Brings a folder and all that is in it to the disk. Symbolic links are left alone.
-    /// - Returns: false when a file cannot be brought there, with the reason in errno.
+    /// Writes a folder and its content to the disk. Symbolic links are skipped.
+    /// - Returns: False if a file cannot be written, with the reason in errno.
     static func syncTree(_ path: String) -> Bool {
         for name in (try? Files.list(path)) ?? [] {
             let member = "\(path)/\(name)"
@@ -48,12 +48,12 @@ enum Disk {
         return true
     }
 
-    /// Gives `temporary` the name `path`, which nothing may have.
-    /// - Returns: false with the reason in errno; EEXIST when something has that name.
+    /// Renames `temporary` to `path`, which must not exist.
+    /// - Returns: False on failure, with the reason in errno; EEXIST if `path` exists.
     static func renameExclusively(_ temporary: String, _ path: String) -> Bool {
         if cp_rename_exclusively(temporary, path) == 0 { return true }
         guard errno != EEXIST else { return false }
-        // Not every file system can: then there is a moment between this look and the rename.
+        // Not every file system supports this; then there is a moment between this check and the rename.
         guard Files.kindWithoutFollowing(path) == nil else {
             errno = EEXIST
             return false

@@ -1,32 +1,34 @@
-/// A kind of output, with what tells one that accelc wrote from anything else. An output takes the place of nothing at all, or of
-/// an earlier output of its own kind; this type decides that for every file and folder that is written.
+/// A kind of output, with a test that recognises earlier outputs of accelc. An output may only replace nothing, or an
+/// earlier output of its kind; this type decides that for every file and folder that is written.
 ///
-/// The layer that knows a format defines its kind. The decision falls when a command begins, so that nobody waits for a result that
-/// cannot be written, and again when the result is published (`TemporaryPaths.publish`).
+/// The layer that defines a format also defines its kind. The decision is made when a command begins, so that nobody
+/// waits for a result that cannot be written, and again when the result is published (`TemporaryPaths.publish`).
 public struct OutputKind: Sendable {
-    /// With its article, for errors: "a package folder".
+    /// The name with its article, for errors: "a package folder".
     public let name: String
-    /// nil: whatever is being written.
+    /// A file or a folder; nil for internal outputs of either kind.
     private let form: Files.Kind?
     private let recognize: @Sendable (_ path: String) throws -> String?
 
-    /// A kind of file.
-    /// - Parameter objection: returns, or throws, why the regular file at a path is not one that accelc wrote; nil when it is.
+    /// Returns a kind of file.
+    /// - Parameter objection: returns, or throws, why the regular file at a path is not an output of accelc; nil if it
+    ///   is.
     public static func file(_ name: String, objection: @escaping @Sendable (_ path: String) throws -> String?)
         -> OutputKind
     {
         OutputKind(name: name, form: .file, recognize: objection)
     }
 
-    /// A kind of folder.
-    /// - Parameter objection: the same of a folder. What is in it besides the output is an objection too: it would go with the folder.
+    /// Returns a kind of folder.
+    /// - Parameter objection: as for files. Any other content of the folder is a reason, too, because it would be
+    ///   removed with the folder.
     public static func folder(
         _ name: String, objection: @escaping @Sendable (_ path: String) throws -> String?
     ) -> OutputKind {
         OutputKind(name: name, form: .folder, recognize: objection)
     }
 
-    /// What lies inside of a draft or of the cache, where nobody else's files stand. It is not asked what it is.
+    /// The kind of files within drafts and the cache, where no other program writes. Existing entries are not tested.
     public static let `internal` = OutputKind(name: "a file of accelc's own", form: nil) { _ in nil }
 
     private init(
@@ -37,25 +39,25 @@ public struct OutputKind: Sendable {
         self.recognize = recognize
     }
 
-    /// Whether what stands at a path is looked at before it is replaced.
+    /// Existing entries are tested before they are replaced.
     var isAsked: Bool { form != nil }
 
-    /// Decides whether `path` may be written: nothing stands there, or an earlier output of this kind.
-    /// - Throws: `RequestError` (usage) with what stands there and what to do.
+    /// Checks that `path` may be written: it does not exist, or is an earlier output of this kind.
+    /// - Throws: `RequestError` (usage) with the reason and a solution.
     public func requireReplaceable(_ path: String) throws(RequestError) {
         if let reason = objection(to: path, form: form) { throw refusal(of: path, reason) }
     }
 
-    /// Why what stands at `path` may not be replaced; nil: it may, or nothing stands there.
-    /// - Parameter written: what is to take its place.
+    /// Returns why the entry at `path` may not be replaced; nil if it may, or if there is none.
+    /// - Parameter written: the kind of the new entry.
     func objection(to path: String, form written: Files.Kind?) -> String? {
         if let form, let written, form != written { return "\(name) cannot be written as \(written)" }
-        // A link leads to something that somebody else named, or to nothing: neither is replaced.
+        // A link refers to something that another program named, or to nothing: neither is replaced.
         let path = Files.trimmingSlashes(path)
         while true {
             guard let node = Files.node(ofEntry: path) else { return nil }
             let reason = objection(toEntry: path, form: written)
-            // Another process may have replaced it while it was looked at.
+            // Another process may have replaced the entry during the test.
             if reason == nil || Files.node(ofEntry: path) == node { return reason }
         }
     }

@@ -1,13 +1,14 @@
 import AccelPlatform
 
-/// A folder of a name that nothing else has; it is removed with its last user, and when the tool is interrupted.
+/// A folder with a unique name, which is removed with its last reference, and when the tool is interrupted.
 public final class TemporaryFolder {
+    /// The path of the folder.
     public let path: String
-    /// It has another name now.
+    /// It was renamed, so it is not removed.
     var isPublished = false
 
-    /// Makes it in the folder in which `path` is, whatever stands at `path`.
-    /// - Throws: `RequestError` when that folder cannot be written.
+    /// Creates the folder beside `path`, which may exist or not.
+    /// - Throws: `RequestError` if the parent folder cannot be written.
     public init(beside path: String, mode: UInt16 = 0o777) throws {
         let temporary = try TemporaryPaths.sibling(of: path)
         self.path = temporary

@@ -3,21 +3,21 @@ import AccelPlatform
 extension TemporaryPaths {
     private enum Step {
         case published
-        /// Something appeared or went in between.
+        /// Another process created or removed an entry in between.
         case again
         case refused(String)
         case failed(Int32)
     }
 
-    /// Gives what is at `temporary` its name, in place of an earlier output of its kind. Of several processes that publish under one
-    /// name the last one wins; there is no moment at which the name has anything but a whole result. Nothing is published once
-    /// `removeAll` has begun: what that has half removed must not appear.
+    /// Publishes the content of `temporary` under the name `path`, in place of an earlier output of its kind. If
+    /// several processes publish under one name, the last one wins; at every moment the name has a complete result.
+    /// Nothing is published after `removeAll` has begun, because its content may be partly removed.
     ///
-    /// What stands at `path` is decided about three times: before it is touched; then a new name is only given where there is none,
-    /// and an old one only exchanged; and once more after the exchange, where nobody else can find it. If it turns out to be something
-    /// else, the two change places again.
-    /// - Parameter form: a file or a folder.
-    /// - Throws: `RequestError`: usage when something else stands there, unavailable when the system refuses.
+    /// An existing entry is tested three times: before it is touched; then a new name is only created if there is none,
+    /// and an existing entry only exchanged; and again after the exchange, when no other process can reach it. If the
+    /// last test fails, the two entries are exchanged back.
+    /// - Parameter form: whether it is a file or a folder.
+    /// - Throws: `RequestError`: usage if another entry exists, unavailable if the system refuses.
     static func publish(_ temporary: String, as path: String, kind: OutputKind, form: Files.Kind) throws(RequestError) {
         var replaced: [String] = []
         defer { replaced.forEach { discard($0) } }
@@ -26,7 +26,7 @@ extension TemporaryPaths {
             if let reason = kind.objection(to: path, form: form) { throw kind.refusal(of: path, reason) }
             Disk.observer?(.publishing(temporary: temporary, path: path))
             let step = paths.withLock { paths in
-                // Inside of the cache and of drafts one call is enough.
+                // In drafts and the cache, a plain rename is enough.
                 if !kind.isAsked, form == .file { return renamed(temporary, path, &paths) }
                 if Files.kindWithoutFollowing(path) == nil { return named(temporary, path, &paths) }
                 return exchanged(temporary, path, kind, form, &paths, &replaced)
@@ -63,13 +63,13 @@ extension TemporaryPaths {
     ) -> Step {
         guard cp_exchange(temporary, path) == 0 else {
             if errno == ENOENT { return .again }
-            // The file system cannot let the two change places.
+            // The file system cannot exchange two entries.
             return form == .file
                 ? renamed(temporary, path, &paths) : putAside(temporary, path, kind, form, &paths, &replaced)
         }
         if let reason = kind.objection(to: temporary, form: form) {
             let isBack = cp_exchange(temporary, path) == 0
-            // What is not back must at least stay.
+            // An entry that could not be moved back must not be removed.
             if !isBack { paths.remove(temporary) }
             return .refused(told(reason, of: temporary, as: path, isBack))
         }
@@ -77,7 +77,7 @@ extension TemporaryPaths {
         return .published
     }
 
-    /// Where two folders cannot change places: for a moment there is none of that name.
+    /// Replaces a folder on file systems that cannot exchange two; for a moment, nothing has the name.
     private static func putAside(
         _ temporary: String, _ path: String, _ kind: OutputKind, _ form: Files.Kind, _ paths: inout Set<String>,
         _ replaced: inout [String]

@@ -1,18 +1,20 @@
-/// A file of an output, as it was when accelc wrote it: what its user has changed since is not replaced.
+/// A file of an output as accelc wrote it. If the user changed the file since, it is not replaced.
 public struct WrittenFile: Sendable {
     let name: String
     let byteCount: Int
-    /// `TreeDigest` of its bytes; nil where only its size is known.
+    /// The `TreeDigest` of its bytes; nil if only the size is known.
     let digest: Digest?
 
-    /// Files up to this size are compared byte by byte, larger ones by their size: the answer is wanted at once.
+    /// The largest size that is compared by content; larger files are compared by size, because the check has to be
+    /// fast.
     public static let comparedBytes = 1 << 20
 
+    /// Creates a record of a file that accelc writes.
     public init(name: String, byteCount: Int, digest: Digest?) {
         (self.name, self.byteCount, self.digest) = (name, byteCount, digest)
     }
 
-    /// Why a file of this name is not the one that accelc wrote; nil when it is.
+    /// Returns why a file of this name differs from the one that accelc wrote; nil if it does not.
     public func change(in content: ByteView) -> String? {
         let isSame =
             content.count == byteCount
@@ -20,14 +22,16 @@ public struct WrittenFile: Sendable {
         return isSame ? nil : Self.change(of: name)
     }
 
+    /// Returns the reason for a changed file.
     public static func change(of name: String) -> String { "\(name) was changed after accelc wrote it" }
 }
 
-/// The document of an output folder: it lists the files beside it, and has its own digest as its last member.
+/// The document of an output folder. It lists the files beside it, and its last member is its own digest.
 public enum WrittenDocument {
+    /// Returns the text of the document.
     /// - Parameters:
-    ///   - members: what else the document says.
-    ///   - names: of the files in the folder.
+    ///   - members: the other members of the document.
+    ///   - names: the names of the files in the folder.
     public static func text(of members: [JSON.Member], listing names: [String], in folder: String) throws -> String {
         let files = try names.sorted().map { name -> JSON in
             let content = try MappedFile(name, inside: folder).bytes
@@ -40,8 +44,8 @@ public enum WrittenDocument {
         return JSON.object(body + [JSON.Member("digest", .string(try digest(of: body)))]).text(pretty: true)
     }
 
-    /// Why the document, or a file that it lists, is not as accelc wrote it; nil when all are. A file that is gone is no objection:
-    /// nothing of it can be lost.
+    /// Returns why the document, or a file that it lists, differs from what accelc wrote; nil if none does. A missing
+    /// file is not a reason, because replacing the folder loses nothing of it.
     public static func change(of name: String, in folder: String) throws -> String? {
         let path = "\(folder)/\(name)"
         let value = try JSON.read(path)
@@ -62,7 +66,7 @@ public enum WrittenDocument {
         return nil
     }
 
-    /// Of the members as they are read again.
+    /// Returns the digest of the members as they will be read again.
     private static func digest(of members: some Sequence<JSON.Member>) throws -> String {
         let text = JSON.object(Array(members)).text()
         return SHA256.digest(of: try JSON.parse(ByteView(Array(text.utf8)), file: "digest").text()).description

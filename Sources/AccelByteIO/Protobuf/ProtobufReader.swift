@@ -1,5 +1,6 @@
 /// Reads a Protocol Buffers message field by field. Groups, which are obsolete, are refused.
 public struct ProtobufReader: Sendable {
+    /// The value of a field, by its wire type.
     public enum Value: Sendable {
         case integer(UInt64)
         case fixed64(UInt64)
@@ -7,12 +8,15 @@ public struct ProtobufReader: Sendable {
         /// A string, bytes, a message, or packed numbers.
         case bytes(ByteView)
     }
+    /// A field of a message.
     public struct Field: Sendable {
+        /// The field number.
         public let number: Int
+        /// The value.
         public let value: Value
         fileprivate let reader: ByteReader
         fileprivate let file: String
-        /// Where the bytes of the value start in the file.
+        /// The offset of the value in the file.
         fileprivate let origin: Int
     }
 
@@ -20,13 +24,16 @@ public struct ProtobufReader: Sendable {
     private let file: String
     private let origin: Int
 
+    /// Creates a reader of a message.
+    /// - Parameter origin: the offset of `view` in `file`, for errors.
     public init(_ view: ByteView, file: String, origin: Int = 0) {
         reader = ByteReader(view, file: file, origin: origin)
         self.file = file
         self.origin = origin
     }
 
-    /// The next field, nil at the end.
+    /// Returns the next field; nil at the end.
+    /// - Throws: `FormatError` with the offset.
     public mutating func next() throws(FormatError) -> Field? {
         guard !reader.isAtEnd else { return nil }
         let start = reader
@@ -48,25 +55,29 @@ public struct ProtobufReader: Sendable {
         return Field(number: number, value: value, reader: start, file: file, origin: valueOrigin)
     }
 
-    /// The fields from here to the end, in their order.
+    /// Calls `body` for each remaining field, in order.
     public mutating func forEach(_ body: (Field) throws -> Void) throws {
         while let field = try next() { try body(field) }
     }
 }
 
 extension ProtobufReader.Field {
+    /// Returns an error at this field.
     public func error(_ reason: String) -> FormatError { reader.error("field \(number): \(reason)") }
 
+    /// Returns the value as an integer.
     public func integer() throws(FormatError) -> Int64 {
         guard case .integer(let integer) = value else { throw error("expected an integer") }
         return Int64(bitPattern: integer)
     }
 
+    /// Returns the value as bytes.
     public func bytes() throws(FormatError) -> ByteView {
         guard case .bytes(let bytes) = value else { throw error("expected bytes") }
         return bytes
     }
 
+    /// Returns the value as a UTF-8 string.
     public func string() throws(FormatError) -> String {
         let bytes = try bytes()
         guard let text = bytes.withBytes({ String(validating: $0, as: UTF8.self) }) else {
@@ -75,12 +86,12 @@ extension ProtobufReader.Field {
         return text
     }
 
-    /// The message that the field holds.
+    /// Returns a reader of the value as a message.
     public func message() throws(FormatError) -> ProtobufReader {
         ProtobufReader(try bytes(), file: file, origin: origin)
     }
 
-    /// The integers of a repeated field: a single one, or many packed together.
+    /// Returns the integers of a repeated field: a single one, or all of a packed field.
     public func integers() throws(FormatError) -> [Int64] {
         guard case .bytes(let bytes) = value else { return [try integer()] }
         var packed = ByteReader(bytes, file: file, origin: origin)
@@ -89,13 +100,13 @@ extension ProtobufReader.Field {
         return integers
     }
 
-    /// The float32 numbers of a repeated field: a single one, or many packed together.
+    /// Returns the float32 numbers of a repeated field: a single one, or all of a packed field.
     public func floats() throws(FormatError) -> [Float] {
         if case .fixed32(let bits) = value { return [Float(bitPattern: bits)] }
         return try fixed(UInt32.self).map(Float.init(bitPattern:))
     }
 
-    /// The float64 numbers of a repeated field: a single one, or many packed together.
+    /// Returns the float64 numbers of a repeated field: a single one, or all of a packed field.
     public func doubles() throws(FormatError) -> [Double] {
         if case .fixed64(let bits) = value { return [Double(bitPattern: bits)] }
         return try fixed(UInt64.self).map(Double.init(bitPattern:))

@@ -1,8 +1,8 @@
 import CAccelZlib
 
-/// zlib's checksum and raw deflate streams.
+/// The checksum and the raw deflate streams of zlib.
 enum Deflate {
-    /// zlib counts in 32 bits: larger content goes in parts.
+    /// zlib counts in 32 bits, so larger content is processed in parts.
     private static let partBytes = 1 << 30
 
     static func checksum(of view: ByteView) -> UInt32 {
@@ -18,11 +18,11 @@ enum Deflate {
         }
     }
 
-    /// Deflates `view` and gives the output to `sink` in parts.
+    /// Compresses `view`, and passes the output to `sink` in parts.
     static func compress(_ view: ByteView, _ sink: (UnsafeRawBufferPointer) throws -> Void) throws {
         var stream = z_stream()
         let size = Int32(MemoryLayout<z_stream>.size)
-        // Negative window bits: no zlib header.
+        // Negative window bits select a raw stream without a zlib header.
         guard deflateInit2_(&stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, size) == Z_OK else {
             throw RequestError("zlib cannot start to compress", status: .internalFailure)
         }
@@ -50,12 +50,12 @@ enum Deflate {
         }
     }
 
-    /// Inflates `view`; nil unless it is one whole stream of exactly `size` bytes.
+    /// Decompresses `view`; nil unless it is one complete stream of exactly `size` bytes.
     static func decompress(_ view: ByteView, size: Int) -> ByteView? {
         var stream = z_stream()
         guard inflateInit2_(&stream, -15, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else { return nil }
         defer { inflateEnd(&stream) }
-        // One byte more than expected: a stream that is longer shows.
+        // One byte more than expected, to detect a longer stream.
         let output = ByteBuffer(count: size + 1)
         let status = view.withBytes { bytes in
             var input = bytes[...]

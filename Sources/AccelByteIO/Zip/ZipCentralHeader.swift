@@ -1,8 +1,8 @@
-/// What the directory of an archive says about one entry.
+/// The directory record of one entry of an archive.
 struct ZipCentralHeader {
     static let leastBytes = 46
 
-    /// Where this header stands.
+    /// The offset of this record.
     let position: Int
     let name: String
     let isFolder: Bool
@@ -69,7 +69,7 @@ struct ZipCentralHeader {
         isCompressed = method == ZipFormat.deflated
         guard isCompressed || size == compressedSize else { throw refused("is stored, but its two sizes differ") }
         guard !isFolder || size == 0 else { throw refused("is a folder with content") }
-        // Unix (3) and macOS (19) tell the kind of file.
+        // Unix (3) and macOS (19) store the kind of file.
         let mode = attributes >> 16 & 0o170000
         if madeBy >> 8 == 3 || madeBy >> 8 == 19 || mode != 0 {
             guard [0, isFolder ? 0o040000 : 0o100000].contains(mode) else {
@@ -87,9 +87,9 @@ struct ZipCentralHeader {
         return text
     }
 
-    /// Checks the entry's own header, and the descriptor behind the content where there is one, against the directory.
-    /// - Parameter reader: at the header; its end is where the next entry starts.
-    /// - Returns: where the content stands.
+    /// Checks the entry's local header, and the descriptor after the content if there is one, against the directory.
+    /// - Parameter reader: at the local header; it ends at the next entry.
+    /// - Returns: The range of the content.
     func checkLocal(_ reader: inout ByteReader) throws(FormatError) -> Range<Int> {
         let start = reader.position
         func refused(_ what: String, _ reader: ByteReader) -> FormatError {
@@ -132,7 +132,7 @@ struct ZipCentralHeader {
     private func checkDescriptor(_ reader: inout ByteReader, isWide: Bool) throws(FormatError) {
         let start = reader.position
         let sizeBytes = isWide ? 16 : 8
-        // Its signature is optional.
+        // The signature is optional.
         if reader.remaining == 4 + 4 + sizeBytes {
             guard try reader.integer(UInt32.self) == ZipFormat.descriptorSignature else {
                 throw reader.error("expected the data descriptor of \(quoted(name))", at: start)
@@ -147,13 +147,13 @@ struct ZipCentralHeader {
     }
 }
 
-/// The extra fields of a header: only zip64's sizes matter.
+/// The extra fields of a header, of which only the zip64 sizes are used.
 private struct ZipExtra {
     private(set) var wideSizes: [UInt64] = []
 
-    /// - Parameter outer: where the bytes were read from, for errors.
+    /// - Parameter outer: the reader of the header, for errors.
     init(parsing bytes: ByteView, _ outer: ByteReader, at position: Int) throws(FormatError) {
-        // Alignment by a few zero bytes, as older tools write it, is no field.
+        // Older tools align content with a few zero bytes that are not a field.
         var reader = ByteReader(bytes, file: "")
         var seen = false
         while reader.remaining >= 4 {

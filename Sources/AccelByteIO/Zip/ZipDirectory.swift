@@ -1,4 +1,4 @@
-/// Reads and checks the directory of a zip archive, and the local header of every entry against it.
+/// Reads and checks the directory of a zip archive, and the local header of every entry.
 struct ZipDirectory {
     private(set) var entries: [ZipArchive.Entry] = []
 
@@ -50,7 +50,7 @@ struct ZipDirectory {
                     "the compressed entries unpack to more than \(limits.unpackedBytes) bytes", at: header.position)
             }
             unpacked = sum
-            // An entry of a few bytes has no meaningful ratio.
+            // The ratio of a very small entry is meaningless.
             guard header.size / limits.ratio <= max(header.compressedSize, 64) else {
                 throw error(
                     "\(quoted(header.name)) unpacks \(header.compressedSize) bytes to \(header.size), more than "
@@ -59,11 +59,11 @@ struct ZipDirectory {
         }
     }
 
-    /// The content of each entry. From the first byte to the directory, the entries have to follow each other.
+    /// Returns the content of each entry. Entries have to be consecutive, from the first byte to the directory.
     private func contentRanges(of headers: [ZipCentralHeader], end: Int) throws(FormatError) -> [Range<Int>] {
         var ranges = [Range<Int>](repeating: 0..<0, count: headers.count)
         let order = headers.indices.sorted { headers[$0].localOffset < headers[$1].localOffset }
-        // Each entry has to reach exactly to the start of the next one, the last one to the directory.
+        // Each entry has to end exactly where the next one, or the directory, starts.
         let limits = order.dropFirst().map { headers[$0].localOffset } + [end]
         let first = order.first.map { headers[$0].localOffset } ?? end
         guard first == 0 else { throw error("the first \(first) bytes of the archive belong to no entry", at: 0) }
@@ -82,7 +82,7 @@ struct ZipDirectory {
     }
 }
 
-/// The end of an archive: where its directory stands.
+/// The end record of an archive, with the location of its directory.
 private struct ZipEnd {
     let position: Int
     let entries: Int
@@ -92,7 +92,7 @@ private struct ZipEnd {
         func refused(_ reason: String, at position: Int) -> FormatError {
             FormatError(file: file, place: .offset(UInt64(max(position, 0))), reason: reason)
         }
-        // A comment behind the end record is refused: it is where another archive hides.
+        // A comment after the end record is refused, because it can hide another archive.
         let endStart = bytes.count - ZipFormat.endBytes
         guard endStart >= 0 else { throw refused("the file has \(bytes.count) bytes: it is no zip archive", at: 0) }
         var reader = ByteReader(bytes, file: file, position: endStart)

@@ -1,4 +1,4 @@
-/// What writer and reader of zip archives share (APPNOTE 6.3.10).
+/// Constants that writer and reader of zip archives share (APPNOTE 6.3.10).
 enum ZipFormat {
     static let localSignature: UInt32 = 0x0403_4B50
     static let descriptorSignature: UInt32 = 0x0807_4B50
@@ -12,12 +12,12 @@ enum ZipFormat {
     static let locatorBytes = 20
 
     static let zip64Extra: UInt16 = 1
-    /// Zeros that move the content to a boundary, as Android's zipalign writes them.
+    /// Zeros that align the content, as written by Android's zipalign.
     static let alignmentExtra: UInt16 = 0xD935
-    /// Another name for the entry, which some tools prefer to the name itself.
+    /// Another name of the entry, which some tools prefer to the name itself.
     static let unicodePathExtra: UInt16 = 0x7075
 
-    /// What the entry is a link to, of PKWARE (behind 12 bytes of times and numbers) and of Info-ZIP's early days.
+    /// The target of a link, by PKWARE (after 12 bytes of times and numbers) and by early versions of Info-ZIP.
     static let unixExtra: UInt16 = 0x000D
     static let oldUnixExtra: UInt16 = 0x756E
 
@@ -29,8 +29,8 @@ enum ZipFormat {
     static let stored: UInt16 = 0
     static let deflated: UInt16 = 8
 
-    /// Why an entry may not have this name; nil when it may. Names stay below the folder that an archive is unpacked
-    /// to, on every system.
+    /// Returns why an entry may not have this name; nil if it may. Names have to stay inside the target folder on every
+    /// system.
     static func flaw(ofName name: String) -> String? {
         if name.utf8.count > 1024 { return "a name of \(name.utf8.count) bytes; at most 1024 are read" }
         if name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {

@@ -1,4 +1,4 @@
-/// Writes a zip archive (deflate through zlib, zip64 where needed), with fixed times so that equal content gives equal
+/// Writes a zip archive (deflate through zlib, zip64 if needed). Times are fixed, so that equal content gives equal
 /// bytes. Without `commit` no file appears.
 public struct ZipWriter: ~Copyable {
     private struct Record {
@@ -17,21 +17,23 @@ public struct ZipWriter: ~Copyable {
     private var records: [Record] = []
     private var names = FileNames()
 
-    /// - Parameter kind: decides whether what stands at `path` may be replaced.
+    /// Starts an archive.
+    /// - Parameter kind: decides whether an existing entry at `path` may be replaced.
     public init(replacing path: String, as kind: OutputKind) throws {
         try self.init(replacing: path, as: kind, largestIn32Bits: 0xFFFF_FFFE)
     }
 
-    /// - Parameter largestIn32Bits: larger sizes and offsets take the zip64 form.
+    /// - Parameter largestIn32Bits: larger sizes and offsets use zip64 fields.
     init(replacing path: String, as kind: OutputKind, largestIn32Bits largest: Int) throws {
         self.path = path
         self.largest = largest
         file = try AtomicFile(replacing: path, as: kind)
     }
 
-    /// - Parameter name: relative, with `/` between its parts.
-    /// - Parameter alignment: of the first content byte in the archive, up to 32768; for entries to be mapped (stored,
-    ///   not deflated).
+    /// Appends a file.
+    /// - Parameter name: relative, with `/` between its components.
+    /// - Parameter alignment: the alignment of the content in the archive, up to 32768, for entries to be mapped (not
+    ///   compressed).
     public mutating func append(
         _ name: String, _ content: ByteView, compressed: Bool, alignment: Int = 1
     ) throws {
@@ -45,12 +47,12 @@ public struct ZipWriter: ~Copyable {
             name: name, flags: ZipFormat.utf8Flag, method: ZipFormat.stored, checksum: Deflate.checksum(of: content),
             compressedSize: content.count, size: content.count, offset: file.count)
         if compressed {
-            // The compressed size is known after the content: a descriptor behind it tells.
+            // The compressed size is known only after the content, so a descriptor follows it.
             record.flags |= ZipFormat.descriptorFlag
             record.method = ZipFormat.deflated
             record.compressedSize = 0
         }
-        // Deflate may lengthen content that has no pattern by a few bytes in 16 KiB.
+        // Deflate can lengthen incompressible content by a few bytes per 16 KiB.
         let large = content.count + content.count / 1024 + 64 > largest
         try file.write(ByteView(localHeader(of: record, large: large, alignment: alignment).bytes))
         if compressed {
@@ -76,7 +78,7 @@ public struct ZipWriter: ~Copyable {
         let contentStart = record.offset + 30 + record.name.utf8.count + extra.count
         var padding = (alignment - contentStart % alignment) % alignment
         if padding > 0 {
-            // The padding is an extra field of its own: 4 bytes of header, 2 that tell the alignment, zeros.
+            // The padding is an extra field: 4 bytes of header, 2 bytes of alignment, zeros.
             while padding < 6 { padding += alignment }
             extra.append(ZipFormat.alignmentExtra)
             extra.append(UInt16(padding - 4))
@@ -97,7 +99,7 @@ public struct ZipWriter: ~Copyable {
         return header
     }
 
-    /// Version needed, flags, method, and the first day that the format can tell: 1980-01-01.
+    /// Appends the required version, flags, method, and the earliest date of the format, 1980-01-01.
     private func appendCommon(_ record: Record, large: Bool, _ header: inout ByteWriter) {
         header.append(UInt16(large ? 45 : 20))
         header.append(record.flags)
@@ -143,6 +145,7 @@ public struct ZipWriter: ~Copyable {
         return header
     }
 
+    /// Writes the directory, syncs the archive and publishes it.
     public consuming func commit() throws {
         let start = file.count
         for record in records { try file.write(ByteView(centralHeader(of: record).bytes)) }

@@ -5,6 +5,8 @@ import CAccelKernels
 /// Scaled dot-product attention, a block of query rows of one head at a time.
 struct AttentionKernel: Kernel {
     static let operators: [any Operator.Type] = [Attention.self]
+    static let readsStrided = true
+    static let writesStrided = true
     private static let rowsAtOnce = 128
     private let (q, k, v): (OperandMemory, OperandMemory, OperandMemory)
     /// With its strides broadcast to [batch, heads, rows, keys].

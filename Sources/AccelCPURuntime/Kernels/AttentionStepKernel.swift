@@ -6,6 +6,8 @@ import CAccelKernels
 /// for all heads that share them.
 struct AttentionStepKernel: Kernel {
     static let operators: [any Operator.Type] = [Attention.self]
+    static let readsStrided = true
+    static let writesStrided = true
     private let (q, k, v): (OperandMemory, OperandMemory, OperandMemory)
     /// With its strides broadcast to [batch, heads, 1, keys].
     private let mask: (memory: OperandMemory, strides: [Int])?

@@ -3,6 +3,7 @@ import AccelPrograms
 /// Elementwise functions of two tensors that broadcast, without a vector form: in float64, rounded once.
 struct BinaryFunctionKernel: Kernel {
     static let operators: [any Operator.Type] = [Atan2.self, Modulo.self, Power.self]
+    static let readsStrided = true
     private let operation: any BinaryOperator
     private let (x, y, target): (OperandMemory, OperandMemory, OperandMemory)
     private let (xRows, yRows): (StridedRows, StridedRows)

@@ -5,6 +5,7 @@ struct BinaryKernel: Kernel {
     static let operators: [any Operator.Type] = [
         Add.self, Divide.self, Maximum.self, Minimum.self, Multiply.self, Subtract.self,
     ]
+    static let readsStrided = true
     private let operation: any Operator
     private let x: OperandMemory
     private let y: OperandMemory

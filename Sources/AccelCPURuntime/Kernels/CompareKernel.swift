@@ -4,6 +4,7 @@ import AccelTensors
 /// Comparisons of two tensors that broadcast.
 struct CompareKernel: Kernel {
     static let operators: [any Operator.Type] = [Compare.self]
+    static let readsStrided = true
     private let relation: Compare.Relation
     private let (x, y, target): (OperandMemory, OperandMemory, OperandMemory)
     private let (xRows, yRows): (StridedRows, StridedRows)

@@ -4,6 +4,7 @@ import AccelTensors
 /// A tensor of any layout into memory of any layout.
 struct CopyKernel: Kernel {
     static let operators: [any Operator.Type] = [Copy.self]
+    static let readsStrided = true
     private let source: OperandMemory
     private let target: OperandMemory
 

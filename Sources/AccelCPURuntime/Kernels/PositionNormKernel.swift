@@ -45,7 +45,7 @@ struct PositionNormKernel: Kernel {
         return { [positions, count = length.shape.count] in
             guard let numbers = length.start(as: Int64.self) else { return }
             for index in 0..<count where numbers[index] < 1 || numbers[index] > positions {
-                throw OperatorError("\(numbers[index]) valid positions are not from 1 to \(positions)")
+                throw OperatorError("expected 1 to \(positions) valid positions, found \(numbers[index])")
             }
         }
     }

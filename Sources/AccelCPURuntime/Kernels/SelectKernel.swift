@@ -3,6 +3,7 @@ import AccelPrograms
 /// One of two tensors' elements by a third's, broadcasting.
 struct SelectKernel: Kernel {
     static let operators: [any Operator.Type] = [Select.self]
+    static let readsStrided = true
     private let (condition, x, y, target): (OperandMemory, OperandMemory, OperandMemory, OperandMemory)
     private let (conditionRows, xRows, yRows): (StridedRows, StridedRows, StridedRows)
 

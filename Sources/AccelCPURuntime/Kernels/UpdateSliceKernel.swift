@@ -5,6 +5,8 @@ import AccelTensors
 /// there, else in a copy.
 struct UpdateSliceKernel: Kernel {
     static let operators: [any Operator.Type] = [UpdateSlice.self]
+    static let readsStrided = true
+    static let updatesInPlace = true
     private let axis: Int
     private let block: OperandMemory
     private let place: OperandMemory
@@ -40,7 +42,7 @@ struct UpdateSliceKernel: Kernel {
             guard let places = place.start(as: Int64.self) else { return }
             for index in 0..<count where places[index] < 0 || places[index] > Int64(room - extent) {
                 throw OperatorError(
-                    "a block of \(extent) at \(places[index]) lies outside of the \(room) of axis \(axis)")
+                    "a block of \(extent) elements at position \(places[index]) exceeds axis \(axis), which has \(room)")
             }
         }
     }

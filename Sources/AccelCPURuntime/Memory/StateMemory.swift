@@ -17,7 +17,7 @@ public final class StateMemory: Sendable {
     private let slots: Locked<[StateSlot]>
 
     /// The states of all functions, each once; sorted by name, and where functions differ in a shape, by that.
-    public let states: [CompiledFunction.State]
+    public let states: [FrozenProgram.State]
 
     /// - Throws: `FormatError` when functions that share a state do not agree on its initial value, or when one is too
     ///   large.
@@ -26,7 +26,7 @@ public final class StateMemory: Sendable {
     }
 
     init(_ functions: [CompiledFunction]) throws {
-        var known: [CompiledFunction.Port: CompiledFunction.State] = [:]
+        var known: [FrozenProgram.Port: FrozenProgram.State] = [:]
         for function in functions {
             for state in function.states {
                 _ = try state.port.byteCount(in: function.name)
@@ -50,7 +50,7 @@ public final class StateMemory: Sendable {
 
     /// The memory of a state, for whatever runs on it.
     /// - Throws: `RequestError` when there is no such state here.
-    func buffer(of state: CompiledFunction.State) throws -> ByteBuffer {
+    func buffer(of state: FrozenProgram.State) throws -> ByteBuffer {
         try slots.withLock { slots in
             guard let index = slots.firstIndex(where: { $0.state == state }) else {
                 throw RequestError(
@@ -74,7 +74,7 @@ public final class StateMemory: Sendable {
     }
 
     /// What a state holds; nil when there is no such state here.
-    public func value(of state: CompiledFunction.State) -> StoredTensor? {
+    public func value(of state: FrozenProgram.State) -> StoredTensor? {
         slots.withLock { slots in
             guard let index = slots.firstIndex(where: { $0.state == state }) else { return nil }
             return slots[index].copy() ?? state.initialValue
@@ -125,10 +125,10 @@ public final class StateMemory: Sendable {
 
 /// A state, and its memory once something needs it.
 private struct StateSlot {
-    let state: CompiledFunction.State
+    let state: FrozenProgram.State
     private var buffer: ByteBuffer?
 
-    init(state: CompiledFunction.State) { self.state = state }
+    init(state: FrozenProgram.State) { self.state = state }
 
     func isLike(_ tensor: StoredTensor) -> Bool {
         state.name == tensor.name && state.elementType == tensor.elementType && state.shape == tensor.shape
@@ -162,14 +162,14 @@ private struct StateSlot {
     }
 }
 
-extension CompiledFunction.State {
+extension FrozenProgram.State {
     /// What it holds before the first run.
     var initialValue: StoredTensor {
         HostTensor(initial, filling: TensorType(elementType, shape: shape)).stored(name: name)
     }
 }
 
-extension CompiledFunction.Port {
+extension FrozenProgram.Port {
     /// - Throws: `FormatError` when it overflows.
     func byteCount(in function: String) throws -> Int {
         guard let count = shape.checkedCount,

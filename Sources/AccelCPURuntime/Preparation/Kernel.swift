@@ -48,6 +48,13 @@ struct Unsuitable: Error, Equatable {
 protocol Kernel: Sendable {
     /// The operators that it computes.
     static var operators: [any Operator.Type] { get }
+    /// It reads inputs of any layout. Where no kernel of an operator does, the planner makes them contiguous first.
+    static var readsStrided: Bool { get }
+    /// It writes an output of any layout, so that a transpose after it costs nothing.
+    static var writesStrided: Bool { get }
+    /// It can write the elements that it replaces into its first input's memory, and leave the others: so a cache is
+    /// updated in place.
+    static var updatesInPlace: Bool { get }
     /// - Throws: `Unsuitable` when it cannot compute this call: another layout, type or attribute than it is made for.
     init(_ call: PreparedCall) throws(Unsuitable)
     /// What the kernel is estimated to cost for its call, beside others that compute the same; the lowest is chosen.
@@ -62,6 +69,9 @@ protocol Kernel: Sendable {
 }
 
 extension Kernel {
+    static var readsStrided: Bool { false }
+    static var writesStrided: Bool { false }
+    static var updatesInPlace: Bool { false }
     var cost: Double { 1 }
     var reason: String { "operands in contiguous memory" }
     var check: (@Sendable () throws -> Void)? { nil }

@@ -1,4 +1,4 @@
-import AccelPrograms
+package import AccelPrograms
 
 /// The registry of kernels. A new kernel is a file in `Kernels/` and a line here.
 enum Kernels {
@@ -41,5 +41,25 @@ enum Kernels {
 
     static let byOperator: [String: [any Kernel.Type]] = all.reduce(into: [:]) { table, kernel in
         for operation in kernel.operators { table[operation.name, default: []].append(kernel) }
+    }
+
+    static let factsByOperator = byOperator.mapValues(KernelFacts.init)
+}
+
+/// What the planner has to know of an operator's kernels: whether one of them takes memory as it lies.
+package struct KernelFacts: Sendable {
+    package let readsStrided: Bool
+    package let writesStrided: Bool
+    package let updatesInPlace: Bool
+
+    fileprivate init(_ kernels: [any Kernel.Type]) {
+        readsStrided = kernels.contains { $0.readsStrided }
+        writesStrided = kernels.contains { $0.writesStrided }
+        updatesInPlace = kernels.contains { $0.updatesInPlace }
+    }
+
+    /// Those of an operation's kernels.
+    package init(_ operation: any Operator) {
+        self = Kernels.factsByOperator[operation.name] ?? KernelFacts([])
     }
 }

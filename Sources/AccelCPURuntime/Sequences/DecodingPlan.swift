@@ -25,7 +25,7 @@ public struct DecodingPlan: Sendable {
     private struct Cache {
         let feeds: [TokenFeed]
         let room: Int
-        let states: Set<CompiledFunction.State>
+        let states: Set<FrozenProgram.State>
         /// What states start as.
         let seeds: [StoredTensor]
 
@@ -64,7 +64,7 @@ public struct DecodingPlan: Sendable {
     /// What runs before a decoder that reads states of an encoder: a function that the tensors feed, and the one that makes
     /// the states of what it gives, by the link between them.
     private static func encoding(_ program: CompiledProgram, _ tensors: [String: StoredTensor]) -> [RunStep] {
-        func fits(_ port: CompiledFunction.Port) -> Bool {
+        func fits(_ port: FrozenProgram.Port) -> Bool {
             tensors[port.name].map { $0.elementType == port.elementType && $0.shape == port.shape } ?? false
         }
         for (other, keeper) in program.functions.enumerated() where keeper.interface.role == .crossKeysAndValues {

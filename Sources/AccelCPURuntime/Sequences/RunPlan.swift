@@ -6,8 +6,9 @@ public import AccelTensors
 /// names (`frame.0`, `frame.1`), so that its states go from step to step; or a decoder on a sequence of tokens, in blocks
 /// and then one by one (`DecodingPlan`), and on further tokens, each the likeliest after those before it.
 ///
-///     let plan = try RunPlan(package.program, FunctionInputs(file.tensors, file: path), generating: 20)
-///     let result = try plan.run(in: Session(package.program))
+///     let program = try package.graph.planned()
+///     let plan = try RunPlan(program, FunctionInputs(file.tensors, file: path), generating: 20)
+///     let result = try plan.run(in: Session(program))
 public struct RunPlan: Sendable {
     public let steps: [RunStep]
     /// How many tokens to generate after them.

@@ -40,7 +40,7 @@ extension Session {
 
 extension CompiledFunction {
     /// The states that it writes to.
-    public var changedStates: [State] {
+    public var changedStates: [FrozenProgram.State] {
         let written = Set(calls.flatMap(\.outputs).map(\.storage))
         return states.indices.filter { written.contains(.state($0)) }.map { states[$0] }
     }

@@ -9,7 +9,7 @@ struct TokenFeed: Sendable {
     let length: Int
     /// Places of the cache.
     let room: Int
-    let states: Set<CompiledFunction.State>
+    let states: Set<FrozenProgram.State>
     /// The input that takes the tokens: I64[batch, length].
     let tokens: String
     /// The input that takes the place of a block's first token: I64 of one element.

@@ -2,20 +2,21 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// What the BERT family reads of a config.json, checked. A missing field has the default of the original framework.
+/// The checked configuration of BERT models. A missing field has the default of transformers.
 struct BertConfiguration {
     let encoder: EncoderLayers
     let layers: Int
-    /// What stands before the number of a layer.
+    /// The names of layers without their numbers.
     var layerName = "encoder.layer"
     let vocabulary: Int
-    /// Rows of the table of positions.
+    /// The number of rows in the table of positions.
     let positions: Int
-    /// 0: the model knows no segments.
+    /// The number of segments; 0 if the model has none.
     let segments: Int
-    /// The caller says which segment a token is of.
+    /// Callers pass the segment of each token.
     var takesSegments: Bool
-    /// The padding token, where positions are counted from behind it, over tokens that are not padding.
+    /// The number of the padding token, if positions count only the tokens that are not padding, starting after this
+    /// number; else nil.
     var padding: Int?
     let activation: any Operator
     let labels: Int
@@ -23,17 +24,17 @@ struct BertConfiguration {
 
     var width: Int { encoder.width }
     var epsilon: Double { encoder.epsilon }
-    /// The longest sequence.
+    /// The longest supported sequence.
     var longest: Int { positions - (padding.map { $0 + 1 } ?? 0) }
 
-    /// What fields are called, where BERT and its descendants differ.
+    /// The names of fields that differ among BERT and its descendants.
     struct Fields {
         var width = "hidden_size"
         var layers = "num_hidden_layers"
         var heads = "num_attention_heads"
         var intermediate = "intermediate_size"
         var activation = "hidden_act"
-        /// nil: there is no such field.
+        /// nil if there is no such field.
         var segments: String? = "type_vocab_size"
         var epsilon: String? = "layer_norm_eps"
         var vocabulary = 30522
@@ -75,7 +76,7 @@ struct BertConfiguration {
         ])
     }
 
-    /// Positions count the tokens that are not padding, from behind the padding token's number.
+    /// Lets positions count only the tokens that are not padding, starting after the number of the padding token.
     mutating func countPositions(over field: JSONField, default other: Int) throws {
         let padding = try field.int(in: 0...1 << 20, default: other)
         guard padding + 1 < positions else {
@@ -84,7 +85,7 @@ struct BertConfiguration {
         self.padding = padding
     }
 
-    /// Fields of BERT and its descendants that change nothing.
+    /// Fields of BERT and its descendants without effect on the outputs.
     static let inertFields = [
         InertFields(
             "of the first release, which no class reads",
@@ -101,7 +102,7 @@ struct BertConfiguration {
 }
 
 extension SentencePooling {
-    /// How a checkpoint makes embeddings of sentences by its modules.json; nil where it has none.
+    /// Reads modules.json, which turns a model into a sentence encoder; nil if the checkpoint has none.
     static func read(of checkpoint: Checkpoint, width: Int) throws -> SentencePooling? {
         let pooling = try SentencePooling(of: checkpoint)
         if let found = pooling?.width, found.number != width {

@@ -2,17 +2,18 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// BERT and its descendants: encoders of texts that differ in names, positions, and heads.
+/// BERT and its descendants: text encoders that differ in names, positions and heads.
 ///
-/// Inputs: `input_ids`, `attention_mask`, and where there are segments `token_type_ids`, all I64[batch, sequence]. Outputs:
-/// of the bare model `last_hidden_state` F32[batch, sequence, width], `pooler_output` F32[batch, width] where the checkpoint
-/// has a pooler, and `sentence_embedding`; of the others `logits`.
+/// Inputs: `input_ids`, `attention_mask`, and for models with segments `token_type_ids`, all I64[batch, sequence].
+/// Outputs of the bare model: `last_hidden_state` F32[batch, sequence, width], `pooler_output` F32[batch, width] if the
+/// checkpoint has a pooler, and `sentence_embedding`. Output of models with a head: `logits`.
 protocol BertFamily: ModelFamily {
-    /// The classes of the original framework, and what each gives.
+    /// The model classes of transformers, with the head of each.
     static var classes: KeyValuePairs<String, BertHead> { get }
     static var names: BertNames { get }
     func configuration(_ file: JSONField) throws -> BertConfiguration
-    /// What attention adds to its scores, F32, broadcasts to [batch, heads, sequence, sequence]; nil for nothing.
+    /// Returns the bias of the attention scores, F32, which broadcasts to [batch, heads, sequence, sequence]; nil for
+    /// none.
     func attentionBias(_ config: BertConfiguration, in layers: inout LayerBuilder) throws -> Value?
 }
 
@@ -28,30 +29,30 @@ enum BertHead {
     }
 }
 
-/// What the tensors of a descendant of BERT are called.
+/// The names of tensors in a descendant of BERT.
 struct BertNames {
-    /// The head that guesses words.
+    /// The masked language modelling head.
     struct Words {
         var dense: String
         var norm: String
         var decoder: String
-        /// Another name for the decoder's bias: frameworks store the one bias under either, or both.
+        /// A second name of the decoder's bias: checkpoints store it under one of the names, or both.
         var otherBias: String?
-        /// nil: the configuration's.
+        /// nil for the activation of the configuration.
         var activation: (any Operator)?
     }
-    /// The head that chooses among labels, from the first token.
+    /// The classification head, which reads the first token.
     struct Labels {
         var dense: String
         var activation: any Operator = Tanh()
         var output: String
     }
-    /// What may stand before the names of the bare model.
+    /// The prefix of the bare model's names.
     var prefix: String
     var words: Words
     var labels: Labels
 
-    /// What the names of tensors of the other heads begin with.
+    /// Returns the prefixes of the tensors of all other heads.
     fileprivate func heads(otherThan head: BertHead) -> [String] {
         var names = ["qa_outputs"]
         if head != .maskedLM { names += [words.dense, words.norm, words.decoder] }
@@ -70,7 +71,7 @@ extension BertFamily {
         let stated = try checkpoint.configuration.architecture(of: Self.classes)
         let config = try configuration(checkpoint.configuration)
         let pooling = try SentencePooling.read(of: checkpoint, width: config.width)
-        // Where modules.json makes it a sentence encoder, its framework loads the bare model, whatever was saved.
+        // modules.json makes it a sentence encoder: then transformers loads the bare model, whatever class was saved.
         let (name, head) = pooling == nil ? stated : Self.classes[0]
         names.prefixes = [Self.names.prefix]
         names.explain("a default for an input, which the caller gives") { $0 == "embeddings.token_type_ids" }
@@ -98,8 +99,8 @@ extension BertFamily {
 }
 
 extension JSONField {
-    /// The class of the original framework that config.json names, and what it gives; the first where it names none.
-    /// - Throws: `RequestError` (unavailable) for one that is not among them.
+    /// Returns the class that `architectures` names, with its meaning; the first class if the field is missing.
+    /// - Throws: `RequestError` (unavailable) for an unknown class.
     func architecture<Meaning>(of classes: KeyValuePairs<String, Meaning>) throws -> (String, Meaning) {
         guard self["architectures"].exists, let first = try self["architectures"].array().first else {
             return (classes[0].key, classes[0].value)

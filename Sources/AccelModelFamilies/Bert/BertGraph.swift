@@ -2,11 +2,11 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// The graph of a BERT encoder, of those that differ from it in names and positions, and of their heads.
+/// The graph of a BERT encoder with its head, also for descendants with other names and positions.
 struct BertGraph {
     let config: BertConfiguration
     var layers: LayerBuilder
-    /// The attention mask as it comes in.
+    /// The attention mask, I64[batch, sequence].
     let mask: Value
     private let tokens: Value
     private let segments: Value?
@@ -31,7 +31,8 @@ struct BertGraph {
             ? layers.builder.input("token_type_ids", type, .tokenTypes(count: config.segments)) : nil
     }
 
-    /// - Parameter bias: what attention adds to its scores.
+    /// Builds the embeddings and all layers.
+    /// - Parameter bias: returns the bias of the attention scores.
     /// - Returns: F32[batch, sequence, width]
     mutating func encoder(bias: (inout LayerBuilder) throws -> Value?) throws -> Value {
         var x = try layers.in("embeddings") { [self] in try embeddings(in: &$0) }
@@ -56,9 +57,9 @@ struct BertGraph {
         let types =
             config.segments > 0
             ? try layers.weight("embeddings.token_type_embeddings.weight", [config.segments, width]) : nil
-        let places = try layers.weight("embeddings.position_embeddings.weight", [config.positions, width])
+        let table = try layers.weight("embeddings.position_embeddings.weight", [config.positions, width])
         let word = try layers.in("word_embeddings") { [tokens] in try $0.apply(Gather(), words, tokens) }
-        // Where the caller gives no segments there is one, of which every token is.
+        // Without segments as an input, every token belongs to segment 0.
         let type = try types.map { types in
             try layers.in("token_type_embeddings") { [segments] layers in
                 guard let segments else {
@@ -67,15 +68,15 @@ struct BertGraph {
                 return try layers.apply(Gather(), types, segments)
             }
         }
-        let place = try layers.in("position_embeddings") { try positions(places, in: &$0) }
+        let position = try layers.in("position_embeddings") { try positions(table, in: &$0) }
         let typed = try type.map { try layers.apply(Add(), word, $0) } ?? word
-        let sum = try layers.apply(Add(), typed, place)
+        let sum = try layers.apply(Add(), typed, position)
         let weight = try layers.weight("embeddings.LayerNorm.weight", [width])
         let bias = try layers.weight("embeddings.LayerNorm.bias", [width])
         return try layers.apply(LayerNorm(epsilon: config.epsilon), sum, weight, bias)
     }
 
-    /// The rows of the table of positions: from the first on, or counted over the tokens that are not padding.
+    /// Returns the rows of the table of positions: the first ones, or those counted over tokens that are not padding.
     private func positions(_ table: Value, in layers: inout LayerBuilder) throws -> Value {
         guard let padding = config.padding else {
             return try layers.apply(Slice(begin: [0, 0], sizes: ["sequence", .fixed(config.width)]), table)
@@ -84,11 +85,11 @@ struct BertGraph {
         let isText = try layers.apply(
             Cast(to: .float32), try layers.apply(Compare(.notEqual), tokens, token))
         let counted = try layers.apply(Multiply(), try layers.apply(CumulativeSum(axis: 1), isText), isText)
-        let place = try layers.apply(Add(), counted, layers.builder.literal(Float(padding)))
-        return try layers.apply(Gather(), table, try layers.apply(Cast(to: .int64), place))
+        let position = try layers.apply(Add(), counted, layers.builder.literal(Float(padding)))
+        return try layers.apply(Gather(), table, try layers.apply(Cast(to: .int64), position))
     }
 
-    /// The first token through a dense layer.
+    /// Applies a dense layer to the first token.
     /// - Returns: F32[batch, width]
     mutating func pooler(
         _ hidden: Value, _ name: String = "pooler.dense", activation: any Operator = Tanh()
@@ -99,7 +100,8 @@ struct BertGraph {
         return try layers.in(scope) { try $0.apply(activation, dense) }
     }
 
-    /// F32[batch, sequence, vocabulary] through a dense layer, an activation and a norm.
+    /// Returns vocabulary scores F32[batch, sequence, vocabulary]: a dense layer, an activation, a norm and the
+    /// decoder.
     mutating func words(_ hidden: Value, _ head: BertNames.Words) throws -> Value {
         let width = config.width
         let wide = try layers.linear(head.dense, hidden, from: width, to: width)
@@ -124,13 +126,13 @@ struct BertGraph {
         return try layers.in(head.decoder) { try $0.apply(Linear(), normal, weight, offsets) }
     }
 
-    /// F32[batch, labels] of the first token.
+    /// Returns class scores F32[batch, labels] of the first token.
     mutating func labels(_ hidden: Value, _ head: BertNames.Labels) throws -> Value {
         let pooled = try pooler(hidden, head.dense, activation: head.activation)
         return try layers.linear(head.output, pooled, from: config.width, to: config.labels)
     }
 
-    /// The outputs of a bare model.
+    /// Adds the outputs of a bare model.
     mutating func outputModel(_ hidden: Value, _ pooling: SentencePooling?) throws {
         layers.builder.output("last_hidden_state", hidden, .hiddenStates)
         if layers.names.find("pooler.dense.weight") != nil {

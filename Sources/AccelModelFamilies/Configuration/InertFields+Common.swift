@@ -1,5 +1,5 @@
-/// What any configuration may hold, since the base class of the original framework writes it, in one version or another,
-/// or a tool that saves models. A family may read some of these all the same: then it decides.
+/// Fields that transformers or a tool writes into any configuration, in some version. If a family reads one of them,
+/// its use by the family takes precedence.
 extension [InertFields] {
     static let common: [InertFields] = [
         InertFields(
@@ -79,12 +79,12 @@ extension [InertFields] {
             ]),
     ]
 
-    /// For models without a head that shares the word embeddings.
+    /// Fields of models without a head that could share the word embeddings.
     static let headless: [InertFields] = [
         InertFields("says that a head shares the word embeddings, and there is none", ["tie_word_embeddings"])
     ]
 
-    /// Hides parts of audio in training.
+    /// Fields of the masking of audio, which happens in training only.
     static let masking: [InertFields] = [
         InertFields(
             "hides parts of the audio, in training only", ["apply_spec_augment", "mask_time_*", "mask_feature_*"])

@@ -1,14 +1,15 @@
 import AccelByteIO
 
-/// Fields of a configuration that change no output of the programs that a family builds, and why.
+/// Fields of a configuration that have no effect on a family's programs, with the reason.
 public struct InertFields: Sendable {
+    /// Why the fields have no effect.
     public let reason: String
-    /// Paths as errors print them, e.g. `text_config.dropout`; a `*` at the end stands for anything.
+    /// The paths in the notation of errors, such as `text_config.dropout`; a `*` at the end matches any suffix.
     public let names: [String]
 
     init(_ reason: String, _ names: [String]) { (self.reason, self.names) = (reason, names) }
 
-    /// Whether a field, or one that it lies in, is listed.
+    /// Returns whether a field, or an object that contains it, is listed.
     public func contains(_ path: String) -> Bool {
         names.contains { name in
             name.hasSuffix("*")
@@ -17,7 +18,7 @@ public struct InertFields: Sendable {
         }
     }
 
-    /// The same fields of the objects that stand at `path`.
+    /// Returns the same fields within the objects at `path`.
     func under(_ path: String) -> InertFields { InertFields(reason, names.map { "\(path).\($0)" }) }
 }
 
@@ -26,15 +27,15 @@ extension [InertFields] {
 }
 
 extension JSONField {
-    /// Refuses fields that nothing has asked for since `recording()`, unless they are listed: one of them may change what
-    /// the model computes.
-    /// - Parameter wayOut: what a user can do who knows better, for the field at a path.
-    /// - Throws: `RequestError` (unavailable) for the first.
+    /// Refuses fields that were not read since `recording()` and are not listed, because they may change what the model
+    /// computes.
+    /// - Parameter wayOut: returns what a user can do if the field at a path has no effect.
+    /// - Throws: `RequestError` (unavailable) for the first such field.
     func refuseUnread(_ listed: [InertFields], wayOut: (String) -> String) throws {
         guard let field = unreadMembers().first(where: { field in !listed.contains { $0.contains(field.path) } }) else {
             return
         }
-        // Asked for, and of its members too.
+        // Read as a whole, and also member by member.
         if pathsRead.contains(field.path) { _ = try field.object() }
         let hint = nearestBeside(field, listed).map { "; did you mean \"\($0)\"?" } ?? ""
         throw RequestError(
@@ -42,8 +43,8 @@ extension JSONField {
                 + "(\(wayOut(field.path)))", status: .unavailable)
     }
 
-    /// The path that is most like that of `field`, of what was asked for in the object that it is a member of, or is listed
-    /// there.
+    /// Returns the path most similar to that of `field` among the fields of the same object that were read or are
+    /// listed.
     private func nearestBeside(_ field: JSONField, _ listed: [InertFields]) -> String? {
         let parent = Self.parent(field.path)
         let known = pathsRead.union(listed.flatMap(\.names)).filter { !$0.hasSuffix("*") && Self.parent($0) == parent }
@@ -52,7 +53,7 @@ extension JSONField {
         return near.map { parent + $0 }
     }
 
-    /// What stands before the name of a member, with the dot.
+    /// Returns the path of the object that contains a field, with a dot at the end.
     private static func parent(_ path: String) -> String {
         path.lastIndex(of: ".").map { String(path[...$0]) } ?? ""
     }

@@ -1,9 +1,9 @@
 import AccelByteIO
 
-/// What families ask of a config.json.
+/// Typed access to config.json for families.
 extension JSONField {
-    /// The class of the original framework that config.json names; `other` where it names none.
-    /// - Throws: `RequestError` (unavailable) for one that is not among the cases.
+    /// Returns the class that `architectures` names; `other` if the field is missing.
+    /// - Throws: `RequestError` (unavailable) for an unknown class.
     func architecture<Architecture: RawRepresentable<String> & CaseIterable>(
         default other: Architecture
     ) throws -> Architecture {
@@ -18,7 +18,7 @@ extension JSONField {
         return architecture
     }
 
-    /// Which of `count` layers see a window only: by `layer_types`, else by `otherwise`.
+    /// Returns which of `count` layers use a sliding window: by `layer_types`, or else by `otherwise`.
     func slidingLayers(_ count: Int, otherwise: (Int) -> Bool) throws -> [Bool] {
         let field = self["layer_types"]
         guard field.exists else { return (0..<count).map(otherwise) }
@@ -26,7 +26,7 @@ extension JSONField {
         guard types.count == count else { throw field.error("expected \(count) layers, found \(types.count)") }
         return try types.map { type in
             switch try type.string() {
-            // The second is the old name.
+            // "attention" is the name in earlier versions.
             case "full_attention", "attention": false
             case "sliding_attention": true
             case let name:
@@ -37,17 +37,18 @@ extension JSONField {
         }
     }
 
-    /// The field, which is an object, missing, or null.
+    /// Returns the field, which may be an object, null or missing.
     func objectIfAny() throws -> JSONField { exists ? try object() : self }
 
-    /// Refuses a second name of a field, where the two have different values.
+    /// Checks that a field and its second name do not have different values.
     func requireEqual(_ name: String, to field: String) throws {
         let (first, second) = (self[field], self[name])
         guard second.exists, first.value != second.value else { return }
         throw second.error("differs from \(field), of which it is another name: remove one")
     }
 
-    /// - Throws: `RequestError` (unavailable) for the first field of the configuration that asks for what is not built.
+    /// Refuses unsupported features.
+    /// - Throws: `RequestError` (unavailable) for the first field that requests one.
     func refuse(_ refusals: [(field: String, isAsked: Bool, what: String)]) throws {
         for refusal in refusals where refusal.isAsked {
             throw RequestError(

@@ -1,15 +1,15 @@
 import AccelByteIO
 import AccelPrograms
 
-/// What the decoder-only language models have in common, and where they differ. Each family reads its own fields.
+/// The common configuration of decoder-only language models. Each family fills it from its own fields.
 struct DecoderConfiguration {
-    /// What one layer sees and how it knows places.
+    /// The attention window and the rotary embedding of one layer.
     struct Layer: Equatable {
-        /// How many places up to its own a token sees; nil for all.
+        /// The number of positions that a token attends to, up to its own; nil for all.
         var window: Int?
         var rotary: RotaryEmbedding
     }
-    /// Which linear layers have a bias.
+    /// The linear layers that have a bias.
     struct Biases {
         var queryKeyValue = false
         var attentionOutput = false
@@ -25,26 +25,26 @@ struct DecoderConfiguration {
     let epsilon: Double
     var activation: any Operator
     let tiesHead: Bool
-    /// It ends with hidden states: there is no head that makes logits of them. The first of a family's classes has one.
+    /// The model has no head and returns hidden states. The first class of each family has a head.
     let isBare: Bool
     var layers: [Layer] = []
     var biases = Biases()
-    /// Multiplies the products of queries and keys.
+    /// The factor of the attention scores.
     var attentionScale: Double
-    /// Queries and keys are normalised, head by head, before they turn.
+    /// Queries and keys are normalised per head before the rotary embedding.
     var normalisesQueriesAndKeys = false
-    /// One linear layer makes queries, keys and values, and one gate and up.
+    /// One linear layer computes queries, keys and values, and one computes gate and up.
     var packsProjections = false
-    /// Gains are stored as what they are above 1.
+    /// Checkpoints store the gains of norms minus 1.
     var gainsStartAtOne = false
-    /// What attention and feed-forward give is normalised before it is added.
+    /// The results of attention and feed-forward are normalised before they are added.
     var normalisesResults = false
-    /// Multiplies the word embeddings.
+    /// The factor of the word embeddings; nil for 1.
     var embeddingScale: Float?
-    /// Bends logits into this range.
+    /// The bound of the softly capped logits; nil for none.
     var logitCap: Float?
 
-    /// What a field is where a configuration does not say, by the original framework.
+    /// The defaults of missing fields in transformers.
     struct Defaults {
         var keyHeads: Int?
         var headWidth: Int?
@@ -76,7 +76,7 @@ struct DecoderConfiguration {
         attentionScale = 1 / Double(headWidth).squareRoot()
     }
 
-    /// Refuses fields by which variants of a model ask for biases that the framework's class does not have.
+    /// Refuses fields that request biases which the class in transformers does not have.
     static func refuseBiases(_ config: JSONField, _ names: String...) throws {
         try config.refuse(
             try names.map { ($0, try config[$0].bool(default: false), "a bias in these layers of the model") })
@@ -84,7 +84,7 @@ struct DecoderConfiguration {
 
     static func layerCount(_ config: JSONField) throws -> Int { try config["num_hidden_layers"].int(in: 1...1000) }
 
-    /// The rotary embedding that all layers share.
+    /// Returns the rotary embedding that all layers share.
     func rotary(_ config: JSONField) throws -> RotaryEmbedding {
         try rotary(RotarySource(objects: RotarySource.objects(config), config: config))
     }
@@ -93,14 +93,14 @@ struct DecoderConfiguration {
         try RotaryEmbedding(source, headWidth: headWidth, positions: positions)
     }
 
-    /// The window of sliding layers; nil when it is null.
+    /// Returns the sliding window; nil if the field is null.
     static func window(_ config: JSONField, default other: Int?) throws -> Int? {
         let field = config["sliding_window"]
         if field.value == nil { return other }
         return field.exists ? try field.int(in: 1...1 << 30) : nil
     }
 
-    /// The class of the original framework that config.json names; the first of `architectures` where it names none.
+    /// Returns the class that `architectures` names; the first of `architectures` if the field is missing.
     static func architecture(_ config: JSONField, among architectures: [String]) throws -> String {
         let field = config["architectures"]
         guard field.exists, let first = try field.array().first else { return architectures.first ?? "" }

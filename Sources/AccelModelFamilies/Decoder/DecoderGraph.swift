@@ -4,20 +4,21 @@ import AccelTensors
 
 /// The graph of a decoder-only language model with a key/value cache of fixed length.
 ///
-/// Inputs: `input_ids` I64[batch, tokens], a block of tokens, and `position` I64[1], the place of the block's first.
-/// Output: `logits` F32[batch, tokens, vocabulary], of a bare model `last_hidden_state` F32[batch, tokens, width]. States: for layer N `k.N` and `v.N`
-/// F32[batch, key heads, cache, head width], of which places 0 up to the block's last count. Frozen with a long block it
-/// is a prefill, with one token a step; both share the states. A block of all tokens at place 0 is the full forward.
+/// Inputs: `input_ids` I64[batch, tokens], a block of tokens, and `position` I64[1], the position of its first token.
+/// Output: `logits` F32[batch, tokens, vocabulary], or for a bare model `last_hidden_state` F32[batch, tokens, width].
+/// States: for layer N `k.N` and `v.N` F32[batch, key heads, cache, head width], of which positions 0 up to the block's
+/// last are valid. Frozen with a long block it is the prefill, with one token the decode step; both share the states. A
+/// block of all tokens at position 0 computes the full forward pass.
 struct DecoderGraph {
     private let config: DecoderConfiguration
     private var layers: LayerBuilder
     private let position: Value
-    /// By layer.
+    /// The masks and rotations of each layer.
     private let surroundings: [Surroundings]
 
-    /// What a layer's attention has to know of places.
+    /// The mask and the rotation of a layer's attention.
     private struct Surroundings {
-        let turn: DecoderPlaces.Turn
+        let rotation: DecoderPositions.Rotation
         let mask: Value
     }
 
@@ -34,7 +35,7 @@ struct DecoderGraph {
             ["score.", "qa_outputs.", "v_head."].contains(where: name.hasPrefix)
         }
         let longest = 1 << 24
-        // A prefill and a step.
+        // One function for the prefill, and one for the decode step.
         let blocks = config.positions == 1 ? [1] : [min(config.positions, 128), 1]
         let dimensions = [
             Program.FreeDimension("batch", usual: [1]),
@@ -50,11 +51,11 @@ struct DecoderGraph {
         let position = builder.input("position", TensorType(.int64, [1]), .position)
         var layers = LayerBuilder(builder: builder, names: names)
         let surroundings = try layers.in("places") { layers in
-            var places = try DecoderPlaces(position: position, in: &layers)
+            var positions = try DecoderPositions(position: position, in: &layers)
             return try config.layers.map { layer in
                 Surroundings(
-                    turn: try places.turn(by: layer.rotary, in: &layers),
-                    mask: try places.mask(window: layer.window, in: &layers))
+                    rotation: try positions.rotation(by: layer.rotary, in: &layers),
+                    mask: try positions.mask(window: layer.window, in: &layers))
             }
         }
         var graph = DecoderGraph(config: config, layers: layers, position: position, surroundings: surroundings)
@@ -125,9 +126,9 @@ struct DecoderGraph {
             key = try norm("\(name).k_norm", key, width: width)
         }
         let mixed = try layers.in(name) { [config, position, surroundings] layers in
-            let turn = surroundings[index].turn
-            query = try layers.apply(Rope(), query, turn.cos, turn.sin)
-            key = try layers.apply(Rope(), key, turn.cos, turn.sin)
+            let rotation = surroundings[index].rotation
+            query = try layers.apply(Rope(), query, rotation.cos, rotation.sin)
+            key = try layers.apply(Rope(), key, rotation.cos, rotation.sin)
             let keys = try layers.cached(key, as: "k", .keys, layer: index, at: position)
             let values = try layers.cached(value, as: "v", .values, layer: index, at: position)
             let mixed = try layers.apply(
@@ -140,7 +141,7 @@ struct DecoderGraph {
             "\(name).o_proj", mixed, from: heads * width, to: config.width, isBiased: config.biases.attentionOutput)
     }
 
-    /// Queries, keys and values, each F32[batch, its heads, tokens, head width].
+    /// Returns queries, keys and values, each F32[batch, heads, tokens, head width] with its own number of heads.
     private mutating func projections(_ name: String, _ x: Value) throws -> (Value, Value, Value) {
         let (width, biased) = (config.headWidth, config.biases.queryKeyValue)
         let counts = [config.heads, config.keyHeads, config.keyHeads]
@@ -161,7 +162,7 @@ struct DecoderGraph {
         return (split[0], split[1], split[2])
     }
 
-    /// One linear layer whose results stand side by side.
+    /// Applies one linear layer, and splits its result into consecutive parts.
     private mutating func packed(_ name: String, _ x: Value, to widths: [Int], isBiased: Bool) throws -> [Value] {
         let all = try layers.linear(name, x, from: config.width, to: widths.reduce(0, +), isBiased: isBiased)
         return try layers.in(name) { layers in

@@ -2,12 +2,12 @@ import AccelPrograms
 import AccelTensors
 
 extension LayerBuilder {
-    /// Writes a block of keys or values into a cache, a state that lasts from run to run.
+    /// Writes a block of keys or values into a cache, which is a state.
     /// - Parameters:
     ///   - block: F32[batch, heads, tokens, width]
-    ///   - stem: what stands before the number of the layer in the state's name.
+    ///   - stem: the state's name without the number of the layer.
     ///   - position: I64[1], the position of the block's first token.
-    /// - Returns: the whole cache, F32[batch, heads, cache, width].
+    /// - Returns: The whole cache, F32[batch, heads, cache, width].
     mutating func cached(
         _ block: Value, as stem: String, _ half: Role.AttentionHalf, layer: Int, at position: Value
     ) throws -> Value {

@@ -1,7 +1,8 @@
 import AccelByteIO
 import AccelPrograms
 
-/// The layers of Qwen models: a window in those that `layer_types` names, else in those from `max_window_layers` on.
+/// The layers of Qwen models: sliding windows in the layers that `layer_types` names, else from layer
+/// `max_window_layers` on.
 enum QwenLayers {
     static func read(_ config: JSONField, rotary: RotaryEmbedding) throws -> [DecoderConfiguration.Layer] {
         let slides = try config["use_sliding_window"].bool(default: false)

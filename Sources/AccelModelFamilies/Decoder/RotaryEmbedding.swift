@@ -4,29 +4,30 @@ import AccelPrograms
 import func AccelPlatform.log
 import func AccelPlatform.pow
 
-/// What a configuration says of rotary position embeddings, checked: how fast each pair of elements turns.
+/// A checked rotary position embedding: the frequency of each pair of elements.
 ///
-/// Both dialects are read: `rope_parameters`, and `rope_theta` with `rope_scaling`. Every kind comes down to frequencies
-/// and a factor on cosine and sine; two kinds depend on how long sequences get, for which the cache's length stands.
+/// Reads both dialects, `rope_parameters` and `rope_theta` with `rope_scaling`. Each kind becomes frequencies and a
+/// factor on cosine and sine. Two kinds depend on the length of sequences, for which the cache length is used.
 struct RotaryEmbedding: Equatable {
-    /// How the length of the cache changes the frequencies.
+    /// The dependence of the frequencies on the cache length.
     enum Growth: Equatable {
         case none
-        /// Beyond `original` places, `long` is used in place of the frequencies.
+        /// If the cache is longer than `beyond`, the frequencies `to` are used.
         case switching(to: [Float], beyond: Int)
-        /// Beyond `original` places, the base grows, by `factor` for each further `original` places.
+        /// If the cache is longer than `beyond`, the base grows by `factor` for every further `beyond` positions.
         case stretching(factor: Double, beyond: Int)
     }
-    /// Radians a place, for each pair of elements that turns.
+    /// The angle per position in radians, for each rotated pair of elements.
     let frequencies: [Float]
     let growth: Growth
-    /// Multiplies cosine and sine.
+    /// A factor of cosine and sine.
     let attentionFactor: Double
 
-    /// The names that configurations give the kinds.
+    /// The kinds by their names in configurations.
     static let kinds = ["default", "linear", "dynamic", "llama3", "yarn", "longrope", "proportional"]
 
-    /// - Throws: `FormatError` naming the field; `RequestError` (unavailable) for a kind that is not supported.
+    /// Reads a rotary embedding.
+    /// - Throws: `FormatError` naming the field; `RequestError` (unavailable) for an unsupported kind.
     init(_ source: RotarySource, headWidth: Int, positions: Int) throws {
         let (field, name) = try source.kind()
         let kind = source.aliases[name] ?? name
@@ -81,7 +82,7 @@ struct RotaryEmbedding: Equatable {
         (self.frequencies, self.growth, self.attentionFactor) = (frequencies, growth, attentionFactor)
     }
 
-    /// The frequencies of whole heads, of which the pairs beyond a share do not turn at all.
+    /// Returns the frequencies of whole heads, of which the pairs beyond a share are not rotated.
     private static func proportional(
         headWidth: Int, share: Double, base: Double, _ source: RotarySource
     ) throws -> [Float] {
@@ -90,14 +91,14 @@ struct RotaryEmbedding: Equatable {
             throw source["partial_rotary_factor"].error(
                 "\(share) of heads of \(headWidth) is no number of pairs")
         }
-        let turning = Int((share * Double(headWidth) / 2).rounded(.down))
-        return (0..<pairs).map { $0 < turning ? 1 / pow(Float(base), Float(2 * $0) / Float(headWidth)) / factor : 0 }
+        let rotated = Int((share * Double(headWidth) / 2).rounded(.down))
+        return (0..<pairs).map { $0 < rotated ? 1 / pow(Float(base), Float(2 * $0) / Float(headWidth)) / factor : 0 }
     }
 
-    /// What the length of the cache decides.
+    /// Returns the effects of the cache length.
     func remarks(upTo longest: Int) -> [Program.FreeDimension.Remark] {
-        func beyond(_ places: Int, _ text: String) -> [Program.FreeDimension.Remark] {
-            places < longest ? [.init(places + 1...longest, text)] : []
+        func beyond(_ positions: Int, _ text: String) -> [Program.FreeDimension.Remark] {
+            positions < longest ? [.init(positions + 1...longest, text)] : []
         }
         switch growth {
         case .none: return []
@@ -112,7 +113,8 @@ struct RotaryEmbedding: Equatable {
         }
     }
 
-    /// Slow pairs turn slower by the factor, fast ones do not, and those between in between.
+    /// Divides the frequencies of slow pairs by the factor, keeps those of fast pairs, and interpolates between them
+    /// (Llama 3).
     private static func llama3(_ plain: [Float], original: Int, _ source: RotarySource) throws -> [Float] {
         let factor = Float(try source.positive("factor"))
         let (low, high) = (try source.positive("low_freq_factor"), try source.positive("high_freq_factor"))
@@ -126,16 +128,17 @@ struct RotaryEmbedding: Equatable {
         }
     }
 
-    /// Between the plain frequencies and those by the factor, by how many turns a pair makes in the original places.
+    /// Interpolates between the plain frequencies and those divided by the factor, by the number of rotations that a
+    /// pair makes within the original positions (YaRN, Peng et al., 2023).
     private static func yarn(
         _ powers: [Float], width: Int, base: Double, factor: Double, original: Int, _ source: RotarySource
     ) throws -> [Float] {
         guard base != 1 else { throw source["rope_theta"].error("1 turns all pairs alike") }
-        func pair(turning turns: Double) -> Double {
-            Double(width) * log(Double(original) / (turns * 2 * .pi)) / (2 * log(base))
+        func pair(rotating rotations: Double) -> Double {
+            Double(width) * log(Double(original) / (rotations * 2 * .pi)) / (2 * log(base))
         }
-        var low = pair(turning: try source.positive("beta_fast", default: 32))
-        var high = pair(turning: try source.positive("beta_slow", default: 1))
+        var low = pair(rotating: try source.positive("beta_fast", default: 32))
+        var high = pair(rotating: try source.positive("beta_slow", default: 1))
         if try source["truncate"].bool(default: true) {
             (low, high) = (low.rounded(.down), high.rounded(.up))
         }

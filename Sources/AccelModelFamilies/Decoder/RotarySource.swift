@@ -1,32 +1,32 @@
 import AccelByteIO
 
-/// Where a configuration describes a rotary embedding, and what a family makes of it, as its class in the original
-/// framework does.
+/// The fields of a configuration that describe a rotary embedding, read as the model's class in transformers reads
+/// them.
 struct RotarySource {
-    /// Where the number of positions of the first training stands, `original_max_position_embeddings`.
+    /// The location of `original_max_position_embeddings`, the number of positions in pretraining.
     enum Original {
-        /// Beside the objects, and if not, in one.
+        /// Beside the objects, or else in one of them.
         case anywhere
         case inObjects
-        /// Beside the objects, and if not, it is this number.
+        /// Beside the objects, or else this number.
         case beside(default: Int)
     }
-    /// The objects that describe it, of which the first that has a field counts; any may be missing.
+    /// The objects that describe it; any may be missing. The first that has a field counts.
     var objects: [JSONField]
     /// The whole configuration.
     let config: JSONField
-    /// What the base is called in `config`.
+    /// The name of the base in `config`.
     var thetaField = "rope_theta"
-    /// The base, where nothing is said.
+    /// The default of the base.
     var theta = 10_000.0
-    /// Kinds that stand for another.
+    /// Other names of kinds.
     var aliases: [String: String] = [:]
     var kinds = RotaryEmbedding.kinds
-    /// The family rotates a part of each head where `partial_rotary_factor` asks for it. Others rotate whole heads.
+    /// The family applies `partial_rotary_factor` to the plain kind. Other families rotate whole heads.
     var rotatesParts = false
     var original = Original.anywhere
 
-    /// The objects that language models have in either dialect: `rope_scaling` counts before `rope_parameters`, unless it is
+    /// Returns the objects of language models in either dialect: `rope_scaling` precedes `rope_parameters` unless it is
     /// empty.
     static func objects(_ config: JSONField) -> [JSONField] {
         let (old, new) = (config["rope_scaling"], config["rope_parameters"])
@@ -37,7 +37,7 @@ struct RotarySource {
 
     /// The field of the first object that has it.
     subscript(name: String) -> JSONField {
-        // All are asked, since a field that counts for nothing is read all the same.
+        // All objects are read, so that a field without effect does not count as unknown.
         let fields = objects.map { $0[name] }
         return fields.first { $0.exists } ?? fields.first ?? JSONField(nil, file: config.file, path: name)
     }
@@ -53,13 +53,13 @@ struct RotarySource {
         return try Self.positive(inside.exists ? inside : outside, default: theta)
     }
 
-    /// How much of each head rotates.
+    /// Returns the share of each head that is rotated.
     func share(_ kind: String) throws -> Double {
         let (inside, outside) = (self["partial_rotary_factor"], config["partial_rotary_factor"])
         let field = inside.exists ? inside : outside
         let share = try Self.positive(field, default: 1)
         if rotatesParts || kind == "proportional" { return share }
-        // The framework's plain rotation does not look at it, and its other kinds fail.
+        // In transformers the plain rotation ignores the field, and the other kinds fail.
         guard kind == "default" || share == 1 else {
             throw field.error("the model rotates whole heads, and cannot rotate \(share) of each by \"\(kind)\"")
         }
@@ -83,7 +83,8 @@ struct RotarySource {
         }
     }
 
-    /// - Parameter other: what a missing number is; nil when it has to be there.
+    /// Returns a positive number.
+    /// - Parameter other: the default; nil if the field is required.
     func positive(_ name: String, default other: Double? = nil) throws -> Double {
         try Self.positive(self[name], default: other)
     }

@@ -2,8 +2,8 @@ import AccelByteIO
 import AccelPrograms
 
 extension EncoderLayers {
-    /// Layers with norms before attention, as encoders of images have them, and CLIP's of texts; the widths of a base model where the
-    /// configuration names none.
+    /// Reads layers with norms before attention, as in image encoders and CLIP's text encoder. The defaults are the
+    /// sizes of the base model.
     init(
         preNorm config: JSONField, width: Int = 768, heads: Int = 12, intermediate: Int = 3072, epsilon: Double,
         activation: String, length: Dimension, batch: Dimension = "batch"
@@ -23,14 +23,14 @@ extension EncoderLayers {
 }
 
 extension JSONField {
-    /// The small number that a norm adds to a variance.
+    /// Returns the epsilon of a norm.
     func epsilon(_ name: String, default other: Double) throws -> Double {
         let epsilon = self[name].exists ? try self[name].double() : other
         guard epsilon >= 0, epsilon < 1 else { throw self[name].error("\(epsilon) is outside of 0..<1") }
         return epsilon
     }
 
-    /// The number of classes: of the names where there are any.
+    /// Returns the number of classes, which is the number of their names if there are any.
     func labelCount() throws -> Int {
         self["id2label"].exists
             ? try self["id2label"].members().count : try self["num_labels"].int(in: 1...1 << 20, default: 2)

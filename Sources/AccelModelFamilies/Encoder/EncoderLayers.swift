@@ -3,7 +3,7 @@ import AccelTensors
 
 /// The layers of a transformer encoder: self-attention and a feed-forward network, each with a norm and a residual.
 struct EncoderLayers {
-    /// What the parameters of a layer are called, behind the layer's own name.
+    /// The names of a layer's parameters, relative to the layer.
     struct Names {
         var query = "self_attn.q_proj"
         var key = "self_attn.k_proj"
@@ -14,11 +14,12 @@ struct EncoderLayers {
         var down = "mlp.fc2"
         var feedForwardNorm = "layer_norm2"
     }
-    /// What attention may look at.
+    /// The positions that attention may use.
     struct Seen {
-        /// F32, broadcasts to [batch, heads, length, length]: 0 where a key is seen, else the lowest float32.
+        /// F32, broadcasts to [batch, heads, length, length]: 0 for visible keys, else the lowest float32.
         let additive: Value
-        /// F32, broadcasts to [batch, length, width]: 0 for queries that see no key, to which the framework gives zeros.
+        /// F32, broadcasts to [batch, length, width]: 0 for queries without a visible key, for which transformers
+        /// returns zeros.
         let any: Value?
     }
     var width: Int
@@ -26,14 +27,15 @@ struct EncoderLayers {
     var intermediate: Int
     var epsilon: Double
     var activation: any Operator
-    /// Norms stand before attention and feed-forward network, not behind their residuals.
+    /// Norms come before attention and feed-forward network; if false, they come after the residuals.
     var normsFirst: Bool
     var hasQueryKeyValueBias = true
     var names = Names()
-    /// Tokens or patches.
+    /// The number of tokens or patches.
     var length: Dimension
     var batch: Dimension = "batch"
 
+    /// Applies one layer.
     /// - Parameter x: F32[batch, length, width]
     func layer(_ name: String, _ x: Value, _ seen: Seen?, in layers: inout LayerBuilder) throws -> Value {
         let middle = try residual(x, name, last: names.output, norm: names.attentionNorm, in: &layers) {
@@ -67,6 +69,7 @@ struct EncoderLayers {
         return try layers.linear("\(name).\(names.output)", joined, from: width, to: width)
     }
 
+    /// Splits a projection into heads.
     /// - Parameter x: F32[batch, length, width]
     /// - Returns: F32[batch, heads, length, width / heads]
     func split(_ x: Value, length: Dimension? = nil, in layers: inout LayerBuilder) throws -> Value {
@@ -74,8 +77,9 @@ struct EncoderLayers {
         return try layers.apply(Transpose([0, 2, 1, 3]), try layers.apply(Reshape(to: apart), x))
     }
 
-    /// - Parameter operands: queries, keys and values by heads.
-    /// - Parameter queries: how many there are; nil: as many as keys.
+    /// Applies attention.
+    /// - Parameter operands: queries, keys and values, split into heads.
+    /// - Parameter queries: the number of queries; nil if there are as many as keys.
     /// - Returns: F32[batch, queries, width]
     func mix(
         _ operands: [Value], _ seen: Seen?, queries: Dimension? = nil, in layers: inout LayerBuilder
@@ -88,14 +92,14 @@ struct EncoderLayers {
         return try layers.apply(Multiply(), joined, any)
     }
 
-    /// The feed-forward network of the layer `name`, or of what has parameters of the same names.
+    /// Applies the feed-forward network of the layer `name`, or of any module with parameters of the same names.
     func feedForward(_ name: String, _ x: Value, in layers: inout LayerBuilder) throws -> Value {
         let wide = try layers.linear("\(name).\(names.up)", x, from: width, to: intermediate)
         let active = try layers.in("\(name).\(Self.scope(names.up))") { try $0.apply(activation, wide) }
         return try layers.linear("\(name).\(names.down)", active, from: intermediate, to: width)
     }
 
-    /// The module that a parameter belongs to: its name without the last part.
+    /// Returns the name of the module that a parameter belongs to: the name without its last component.
     private static func scope(_ name: String) -> String {
         name.split(separator: ".").dropLast().joined(separator: ".")
     }

@@ -3,20 +3,21 @@ import AccelPrograms
 import AccelTensors
 
 extension Role.PixelNormalisation {
-    /// Of ViT and SigLIP, where a model does not say otherwise: from -1 to 1.
+    /// The default of ViT and SigLIP: from -1 to 1.
     static let halves = Role.PixelNormalisation(mean: [0.5, 0.5, 0.5], deviation: [0.5, 0.5, 0.5])
-    /// Of CLIP, where a model does not say otherwise.
+    /// The default of CLIP.
     static let clip = Role.PixelNormalisation(
         mean: [0.48145466, 0.4578275, 0.40821073], deviation: [0.26862954, 0.26130258, 0.27577711])
-    /// The numbers from 0 to 1 as they are.
+    /// Pixels from 0 to 1 without normalisation.
     private static func none(channels: Int) -> Role.PixelNormalisation {
         Role.PixelNormalisation(
             mean: [Double](repeating: 0, count: channels), deviation: [Double](repeating: 1, count: channels))
     }
 
-    /// What `preprocessor_config.json` says of a model's images; where it says nothing, what its framework's class does.
-    /// - Returns: nil where pixels are not normalised from numbers from 0 to 1, or the class does not know so many channels.
-    /// - Throws: `FormatError` for numbers that are none, or not one for each channel.
+    /// Reads `preprocessor_config.json`; missing fields have the defaults of the model's class in transformers.
+    /// - Returns: Nil if pixels are not made from numbers between 0 and 1, or if there is no default for this number of
+    ///   channels.
+    /// - Throws: `FormatError` for fields that are not one number per channel.
     static func read(of checkpoint: Checkpoint, channels: Int, default usual: Self) throws -> Self? {
         let usual = usual.mean.count == channels ? usual : nil
         guard let file = try checkpoint.document("preprocessor_config.json") else { return usual }

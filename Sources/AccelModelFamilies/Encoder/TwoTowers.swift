@@ -14,9 +14,9 @@ struct TwoTowers {
     let image: (_ batch: Dimension, inout LayerBuilder) throws -> Value
     /// F32[batch, projection], of any length.
     let text: (_ batch: Dimension, inout LayerBuilder) throws -> Value
-    /// What a text may be long.
+    /// The longest text, in tokens.
     let positions: Int
-    /// Makes logits of the cosines of images and texts.
+    /// Computes logits from the cosine similarities of images and texts.
     let logits: (Value, inout LayerBuilder) throws -> Value
 
     func programs(_ parts: [String], names: inout TensorNames) throws -> [Program] {
@@ -41,8 +41,8 @@ struct TwoTowers {
             let words = part == "vision" ? nil : try normal(try text(texts, &layers), "text_embeds", in: &layers)
             if let pictures, let words {
                 let compared = try layers.in("logits") { layers in
-                    let turned = try layers.apply(Transpose([1, 0]), words)
-                    return try logits(try layers.apply(MatMul(), pictures, turned), &layers)
+                    let transposed = try layers.apply(Transpose([1, 0]), words)
+                    return try logits(try layers.apply(MatMul(), pictures, transposed), &layers)
                 }
                 layers.builder.output("logits_per_image", compared, .logits(over: .texts))
             }

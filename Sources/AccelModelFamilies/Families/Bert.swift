@@ -1,7 +1,7 @@
 import AccelByteIO
 import AccelPrograms
 
-/// BERT encoders: the bare model with pooler and sentence embedding, the masked language model, the classifier.
+/// BERT encoders: the bare model with pooler and sentence embedding, the masked language model, and the classifier.
 struct Bert: BertFamily {
     static let modelTypes = ["bert"]
     static let classes: KeyValuePairs<String, BertHead> = [

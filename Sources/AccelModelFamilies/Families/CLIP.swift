@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// CLIP: `TwoTowers`. Its inputs are `pixel_values` F32[batch, channels, height, width], and `input_ids` and
+/// CLIP as `TwoTowers`. Inputs: `pixel_values` F32[batch, channels, height, width], and `input_ids` and
 /// `attention_mask` I64[batch, sequence].
 struct CLIP: ModelFamily {
     enum Architecture: String, CaseIterable {
@@ -41,8 +41,8 @@ struct CLIP: ModelFamily {
         return try towers.programs(parts, names: &names)
     }
 
-    /// The configuration of one tower. Where the early `NAME_dict` exists, it counts alone, with defaults for what it does
-    /// not say: so the framework reads it.
+    /// Returns the configuration of one tower. If the early field `NAME_dict` exists, it replaces `NAME`, with defaults
+    /// for its missing fields, as in transformers.
     private static func tower(_ name: String, of file: JSONField) throws -> JSONField {
         let (later, early) = (file[name], file["\(name)_dict"])
         guard early.exists else { return try later.objectIfAny() }

@@ -2,11 +2,12 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// One of CLIP's encoders alone, as text encoders of image generators and image encoders of other models are shipped.
+/// One of CLIP's encoders alone: the text encoder of image generators, or the image encoder of other models.
 ///
-/// Inputs: `pixel_values` F32[batch, channels, height, width], or `input_ids` and `attention_mask` I64[batch, sequence].
-/// Outputs: `last_hidden_state` F32[batch, length, width] and `pooler_output` F32[batch, width]; with a projection
-/// `image_embeds` or `text_embeds` F32[batch, projection] (of any length) in place of the second.
+/// Inputs: `pixel_values` F32[batch, channels, height, width], or `input_ids` and `attention_mask` I64[batch,
+/// sequence].
+/// Outputs: `last_hidden_state` F32[batch, length, width] and `pooler_output` F32[batch, width]; models with a
+/// projection have `image_embeds` or `text_embeds` F32[batch, projection] (not normalised) in place of the second.
 struct CLIPTower: ModelFamily {
     enum Architecture: String, CaseIterable {
         case text = "CLIPTextModel"

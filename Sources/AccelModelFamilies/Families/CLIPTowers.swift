@@ -2,21 +2,21 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// What one of CLIP's encoders makes.
+/// The results of one of CLIP's encoders.
 struct CLIPStates {
     /// F32[batch, length, width]
     let hidden: Value
-    /// F32[batch, width] of the token that stands for all.
+    /// The state of the token that represents the whole input, F32[batch, width].
     let pooled: Value
     let width: Int
 }
 
-/// CLIP's encoder of images.
+/// CLIP's image encoder.
 struct CLIPVisionTower {
     private let encoder: EncoderLayers
     private let layerCount: Int
     private let patches: ImagePatches
-    /// What stands before the names of its tensors.
+    /// The prefix of its tensors' names.
     private let prefix: String
 
     init(_ config: JSONField, of checkpoint: Checkpoint, prefix: String) throws {
@@ -35,12 +35,12 @@ struct CLIPVisionTower {
         var x = try patches.embedded(
             image, by: "\(prefix)embeddings.patch_embedding", to: width, isBiased: false, batch: batch, in: &layers)
         let token = try layers.weight("\(prefix)embeddings.class_embedding", [width])
-        let places = try layers.weight("\(prefix)embeddings.position_embedding.weight", [length, width])
+        let table = try layers.weight("\(prefix)embeddings.position_embedding.weight", [length, width])
         x = try layers.in("\(prefix)embeddings") { layers in
             let first = try layers.apply(Expand(to: [batch, 1, .fixed(width)]), token)
-            return try layers.apply(Add(), try layers.apply(Concat(axis: 1), first, x), places)
+            return try layers.apply(Add(), try layers.apply(Concat(axis: 1), first, x), table)
         }
-        // Spelled so in every checkpoint.
+        // Checkpoints have this misspelled name.
         x = try layers.layerNorm("\(prefix)pre_layrnorm", x, width: width, epsilon: encoder.epsilon)
         for index in 0..<layerCount {
             x = try encoder.layer("\(prefix)encoder.layers.\(index)", x, nil, in: &layers)
@@ -51,14 +51,14 @@ struct CLIPVisionTower {
     }
 }
 
-/// CLIP's encoder of texts.
+/// CLIP's text encoder.
 struct CLIPTextTower {
     private let encoder: EncoderLayers
     private let layerCount: Int
     private let vocabulary: Int
     private let endToken: Int
     let positions: Int
-    /// What stands before the names of its tensors.
+    /// The prefix of its tensors' names.
     private let prefix: String
 
     init(_ config: JSONField, prefix: String) throws {
@@ -80,10 +80,10 @@ struct CLIPTextTower {
         let tokens = layers.builder.input("input_ids", type, .tokens(vocabulary: vocabulary))
         let mask = layers.builder.input("attention_mask", type, .attentionMask(.onesCount))
         let words = try layers.weight("\(prefix)embeddings.token_embedding.weight", [vocabulary, width])
-        let places = try layers.weight("\(prefix)embeddings.position_embedding.weight", [positions, width])
+        let table = try layers.weight("\(prefix)embeddings.position_embedding.weight", [positions, width])
         var x = try layers.in("\(prefix)embeddings") { layers in
-            let place = try layers.apply(Slice(begin: [0, 0], sizes: ["sequence", .fixed(width)]), places)
-            return try layers.apply(Add(), try layers.apply(Gather(), words, tokens), place)
+            let position = try layers.apply(Slice(begin: [0, 0], sizes: ["sequence", .fixed(width)]), table)
+            return try layers.apply(Add(), try layers.apply(Gather(), words, tokens), position)
         }
         let seen = try layers.in("\(prefix)mask") { try self.seen(mask, batch: batch, in: &$0) }
         for index in 0..<layerCount {
@@ -94,12 +94,12 @@ struct CLIPTextTower {
         return CLIPStates(hidden: x, pooled: pooled, width: width)
     }
 
-    /// A token sees itself and what is before it, without padding.
+    /// Returns the causal mask without padding.
     private func seen(
         _ mask: Value, batch: Dimension, in layers: inout LayerBuilder
     ) throws -> EncoderLayers.Seen {
         let padding = try layers.additiveMask(try layers.apply(Cast(to: .bool), mask), batch: batch)
-        let queries = try layers.places("sequence", largest: positions)
+        let queries = try layers.positions("sequence", largest: positions)
         let keys = try layers.apply(Reshape(to: [1, "sequence"]), queries)
         let causal = try layers.apply(
             Select(), try layers.apply(Compare(.lessOrEqual), keys, queries), layers.builder.literal(0),
@@ -107,23 +107,23 @@ struct CLIPTextTower {
         return EncoderLayers.Seen(additive: try layers.apply(Minimum(), padding, causal), any: nil)
     }
 
-    /// F32[batch, width] of the first end token.
+    /// Returns the state of the first end token, F32[batch, width].
     private func atEnd(
         _ x: Value, _ tokens: Value, batch: Dimension, in layers: inout LayerBuilder
     ) throws -> Value {
         let numbers: Value
         if endToken == 2 {
-            // Early configurations name a wrong end token; the framework takes the largest token for them.
+            // Early configurations name a wrong end token; transformers then takes the largest token.
             numbers = try layers.apply(Cast(to: .float32), tokens)
         } else {
             let end = layers.builder.literal(HostTensor([Int64(endToken)], [1]), name: "end_token")
             numbers = try layers.apply(Cast(to: .float32), try layers.apply(Compare(.equal), tokens, end))
         }
-        let place = try layers.apply(
+        let position = try layers.apply(
             Cast(to: .float32), try layers.apply(ArgMax(axis: 1, keepsAxis: true), numbers))
         let isEnd = try layers.apply(
-            Compare(.equal), try layers.places("sequence", largest: positions),
-            try layers.apply(Reshape(to: [batch, 1, 1]), place))
+            Compare(.equal), try layers.positions("sequence", largest: positions),
+            try layers.apply(Reshape(to: [batch, 1, 1]), position))
         let chosen = try layers.apply(Select(), isEnd, x, layers.builder.literal(0))
         return try layers.apply(Reduce(.sum, axes: [1], keepsAxes: false), chosen)
     }

@@ -1,7 +1,7 @@
 import AccelByteIO
 import AccelPrograms
 
-/// DistilBERT: BERT without segments and pooler, under names of its own.
+/// DistilBERT: BERT without segments and pooler, with other tensor names.
 struct DistilBert: BertFamily {
     static let modelTypes = ["distilbert"]
     static let classes: KeyValuePairs<String, BertHead> = [
@@ -25,7 +25,7 @@ struct DistilBert: BertFamily {
             query: "attention.q_lin", key: "attention.k_lin", value: "attention.v_lin", output: "attention.out_lin",
             attentionNorm: "sa_layer_norm", up: "ffn.lin1", down: "ffn.lin2", feedForwardNorm: "output_layer_norm")
         var config = try BertConfiguration(file, fields: fields, names: layerNames)
-        // The framework's names for all models, which here stand for the same fields.
+        // Names that transformers accepts for the same fields.
         for (name, field) in [
             ("hidden_size", "dim"), ("num_hidden_layers", "n_layers"), ("num_attention_heads", "n_heads"),
         ] {

@@ -26,7 +26,7 @@ struct GPT2: ModelFamily {
     }
 }
 
-/// What the GPT-2 family reads of a config.json, checked.
+/// The checked configuration of GPT-2 models.
 struct GPT2Configuration {
     let width: Int
     let heads: Int
@@ -37,11 +37,11 @@ struct GPT2Configuration {
     let epsilon: Double
     let activation: any Operator
     let tiesHead: Bool
-    /// It ends with hidden states: there is no head that makes logits of them.
+    /// The model has no head and returns hidden states.
     let isBare: Bool
-    /// Whether scores are divided by the root of the head width.
+    /// Scores are divided by the square root of the head width.
     private let scales: Bool
-    /// Whether scores of layer N are divided by N + 1 too.
+    /// Scores of layer N are also divided by N + 1.
     private let scalesByLayer: Bool
 
     init(_ config: JSONField, of architectures: [String]) throws {
@@ -68,7 +68,7 @@ struct GPT2Configuration {
                 "attention to an encoder's states"
             )
         ])
-        // Names that transformers takes for the same fields.
+        // Names that transformers accepts for the same fields.
         for (name, field) in [
             ("hidden_size", "n_embd"), ("num_attention_heads", "n_head"), ("num_hidden_layers", "n_layer"),
             ("max_position_embeddings", "n_positions"),
@@ -77,7 +77,7 @@ struct GPT2Configuration {
         }
     }
 
-    /// What multiplies the products of queries and keys.
+    /// Returns the factor of the attention scores of a layer.
     func attentionScale(ofLayer index: Int) -> Double {
         (scales ? 1 / Double(width / heads).squareRoot() : 1) / (scalesByLayer ? Double(index + 1) : 1)
     }

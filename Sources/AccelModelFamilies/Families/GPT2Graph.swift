@@ -4,8 +4,9 @@ import AccelTensors
 /// The graph of GPT-2 with a key/value cache of fixed length.
 ///
 /// Inputs: `input_ids` I64[batch, tokens], a block of tokens, and `position` I64[1], the position of the block's first.
-/// Output: `logits` F32[batch, tokens, vocabulary], of a bare model `last_hidden_state` F32[batch, tokens, width]. States: for
-/// layer N `k.N` and `v.N` F32[batch, heads, cache, head width]. Positions have a table of embeddings: no cache is longer.
+/// Output: `logits` F32[batch, tokens, vocabulary], or for a bare model `last_hidden_state` F32[batch, tokens, width].
+/// States: for layer N `k.N` and `v.N` F32[batch, heads, cache, head width]. Position embeddings are a table, which
+/// limits the cache length.
 struct GPT2Graph {
     private let config: GPT2Configuration
     var layers: LayerBuilder
@@ -17,7 +18,7 @@ struct GPT2Graph {
         let dimensions = [
             Program.FreeDimension("batch", usual: [1]),
             Program.FreeDimension("cache", usual: [config.positions], maximum: config.positions),
-            // A prefill and a step.
+            // One function for the prefill, and one for the decode step.
             Program.FreeDimension("tokens", usual: blocks.reversed(), defaults: blocks, maximum: config.positions),
         ]
         self.config = config
@@ -30,8 +31,8 @@ struct GPT2Graph {
             "input_ids", TensorType(.int64, ["batch", "tokens"]), .tokens(vocabulary: config.vocabulary))
         let position = layers.builder.input("position", TensorType(.int64, [1]), .position)
         let (rows, mask) = try layers.in("positions") { layers in
-            var places = try DecoderPlaces(position: position, in: &layers)
-            return (try places.rows(in: &layers), try places.mask(window: nil, in: &layers))
+            var positions = try DecoderPositions(position: position, in: &layers)
+            return (try positions.rows(in: &layers), try positions.mask(window: nil, in: &layers))
         }
         layers.names.tie(head: Self.head, words: Self.words, isTied: config.tiesHead && !config.isBare)
         let words = try layers.weight(Self.words, [config.vocabulary, config.width])

@@ -2,8 +2,8 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// Gemma language models of the first generation: llama's graph with gains stored as what they are above 1, and scaled
-/// word embeddings.
+/// Gemma language models of the first generation: the graph of Llama with scaled word embeddings; checkpoints store the
+/// gains of norms minus 1.
 struct Gemma: ModelFamily {
     static let modelTypes = ["gemma"]
     static let architectures = ["GemmaForCausalLM", "GemmaModel"]
@@ -34,8 +34,8 @@ struct Gemma: ModelFamily {
 
     private static let activation = "gelu_pytorch_tanh"
 
-    /// The released configurations say `gelu` and mean the one by tanh. Some versions of the framework read
-    /// `hidden_activation` instead, and without it take the one by tanh.
+    /// Released configurations name `gelu` but mean the tanh approximation. Some versions of transformers read
+    /// `hidden_activation` instead, with the tanh approximation as the default.
     private static func activation(_ file: JSONField) throws -> any Operator {
         let (field, other) = (file["hidden_act"], file["hidden_activation"])
         let isEarly = try field.string(default: activation) == "gelu"

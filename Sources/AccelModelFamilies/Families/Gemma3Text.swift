@@ -2,8 +2,8 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// Gemma 3 language models: gains stored as what they are above 1, results normalised before they are added, scaled word
-/// embeddings, and rotary embeddings of their own in layers with a sliding window.
+/// Gemma 3 language models: the graph of Gemma with normalised results, and a separate rotary embedding in layers with
+/// a sliding window.
 struct Gemma3Text: ModelFamily {
     static let modelTypes = ["gemma3_text"]
     static let architectures = ["Gemma3ForCausalLM", "Gemma3TextModel"]
@@ -47,7 +47,7 @@ struct Gemma3Text: ModelFamily {
     }
 
     private func layers(_ file: JSONField, _ config: DecoderConfiguration) throws -> [DecoderConfiguration.Layer] {
-        // The fields of rope_scaling count before those that layers with all tokens have in rope_parameters.
+        // The fields of rope_scaling precede those of full attention layers in rope_parameters.
         let (scaling, parameters) = (file["rope_scaling"], file["rope_parameters"])
         let full = [scaling, parameters["full_attention"]]
         if scaling["type"].exists, !full.contains(where: { $0["rope_type"].exists }) {

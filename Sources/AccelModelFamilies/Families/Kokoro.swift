@@ -4,17 +4,19 @@ import AccelTensors
 
 /// Kokoro's vocoder (StyleTTS 2 with an iSTFTNet): from features, pitch and style to audio at 24 kHz.
 ///
-/// Its parts, as the framework's decoder runs them:
+/// Its parts are those of the original decoder:
 /// - `decoder_pre`: `asr` F32[batch, width, asr_frames], `f0` and `n` F32[batch, 2 * asr_frames], `ref_s`
 ///   F32[batch, style] -> `x_pre` F32[batch, channels, 2 * asr_frames].
-/// - `har_source`, on request (it is cheap, and its angles are beyond most accelerators): `f0` F32[batch, frames], and what the framework draws: `noise.0` F32[batch, 9] (uniform),
-///   `noise.1` F32[batch, 300 * frames, 9] (normal) -> `har` F32[batch, 22, 60 * frames + 1]: magnitudes and angles.
+/// - `har_source` (on request: it is cheap, and its phases exceed the precision of most accelerators): `f0` F32[batch,
+///   frames], and the random numbers of the original, `noise.0` F32[batch, 9] (uniform), `noise.1` F32[batch, 300 *
+///   frames, 9] (normal) -> `har` F32[batch, 22, 60 * frames + 1]: magnitudes and phases.
 /// - `generator`: `x_pre` F32[batch, channels, frames], `ref_s`, `har` -> `audio` F32[batch, 1, 300 * frames], and
-///   `conv_post`, the spectrum that it is made of.
-/// - `generator_bucket`, on request: the same with `length` I64[batch], the number of valid frames. What lies behind them
-///   in `x_pre` and `har` does not count, and the audio behind 300 * length is 0: one shape serves shorter texts.
+///   `conv_post`, the spectrum of the audio.
+/// - `generator_bucket` (on request): the same with `length` I64[batch], the number of valid frames. Frames of `x_pre`
+///   and `har` after the valid ones are ignored, and the audio after sample 300 * length is 0, so that one shape serves
+///   shorter texts.
 ///
-/// The inverse transform is exact, as `torch.istft` has it.
+/// The inverse transform is exact, as in `torch.istft`.
 struct Kokoro: ModelFamily {
     static let modelTypes = ["kokoro", "style_text_to_speech_2"]
     static let architectures = ["KModel"]
@@ -39,7 +41,7 @@ struct Kokoro: ModelFamily {
         }
     }
 
-    /// Its published configuration has no `model_type`.
+    /// The published configuration has no `model_type`.
     static func recognizes(_ configuration: JSONField) -> Bool { configuration["istftnet"].exists }
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
@@ -48,7 +50,7 @@ struct Kokoro: ModelFamily {
         names.explain("belongs to the text side, which runs before the vocoder") { name in
             ["bert.", "bert_encoder.", "predictor.", "text_encoder."].contains(where: name.hasPrefix)
         }
-        // A checkpoint may hold the generator alone.
+        // Some checkpoints hold the generator only.
         let stored = parts.filter { $0 != "decoder_pre" || names.find("encode.conv1.bias") != nil }
         let built = try (stored.isEmpty ? parts : stored).map { part in
             let frames = part == "decoder_pre" ? "asr_frames" : "frames"
@@ -82,7 +84,7 @@ struct Kokoro: ModelFamily {
     }
 }
 
-/// What the Kokoro family reads of a config.json, checked. A missing field has the value of the published model.
+/// The checked configuration of Kokoro models. A missing field has the value of the published model.
 struct KokoroConfiguration {
     let style: Int
     let width: Int
@@ -91,19 +93,19 @@ struct KokoroConfiguration {
     let channels: Int
     let blockKernels: [Int]
     let blockDilations: [[Int]]
-    /// Points of the short-time Fourier transform, even.
+    /// The points of the short-time Fourier transform; an even number.
     let points: Int
     let hop: Int
-    /// Samples of audio a second; the harmonic source is built for it.
+    /// The sample rate in Hz, which is fixed by the harmonic source.
     static let samplingRate = 24_000
 
-    /// Numbers of a one-sided spectrum.
+    /// The number of bins of a one-sided spectrum.
     var bins: Int { points / 2 + 1 }
-    /// Samples of audio a frame.
+    /// The number of audio samples per frame.
     var samplesAFrame: Int { rates.reduce(hop, *) }
-    /// Frames of the spectrum a frame; there is one more at the end.
+    /// The number of spectra per frame; a sequence has one more at its end.
     var spectraAFrame: Int { rates.reduce(1, *) }
-    /// Channels after `stage` stages.
+    /// Returns the number of channels after `stage` stages.
     func channels(after stage: Int) -> Int { channels >> stage }
 
     init(_ config: JSONField) throws {

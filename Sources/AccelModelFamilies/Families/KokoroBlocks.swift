@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// A chain of the residual blocks of Kokoro's decoder alone, for tests of its norms.
+/// A chain of residual blocks from Kokoro's decoder by themselves, for tests of their norms.
 ///
 /// Inputs: `x` F32[batch, channels, time], `ref_s` F32[batch, style]. Outputs: `y.0`, `y.1`, ... after each block.
 struct KokoroBlocks: ModelFamily {

@@ -2,13 +2,13 @@ import AccelPrograms
 import AccelTensors
 
 extension KokoroGraph {
-    /// The valid positions of a tensor: how many, I64[batch], and which, BOOL[batch, 1, time].
+    /// The valid positions of a tensor: their number, I64[batch], and a mask, BOOL[batch, 1, time].
     private struct Valid {
         let count: Value
         let mask: Value
     }
 
-    /// The generator.
+    /// Builds the generator.
     mutating func generator(hasLength: Bool) throws {
         let (style, bins) = (Dimension(config.style), config.bins)
         var x = layers.builder.input(
@@ -64,7 +64,7 @@ extension KokoroGraph {
         layers.builder.output("audio", audio, .audio(rate: KokoroConfiguration.samplingRate))
     }
 
-    /// What the harmonic source adds to a stage.
+    /// Returns the contribution of the harmonic source to a stage.
     private mutating func excitation(
         _ source: Value, _ style: Value, stage: Int, width: Int, scale: Int, _ count: Value?
     ) throws -> Value {
@@ -78,7 +78,8 @@ extension KokoroGraph {
             "generator.noise_res.\(stage)", y, style, width: width, kernel: isLast ? 11 : 7, [1, 3, 5], count)
     }
 
-    /// A residual block of the generator: three times two convolutions behind norms by the style and waves.
+    /// Builds a residual block of the generator: three pairs of convolutions, each after a style norm and a Snake
+    /// activation.
     private mutating func wavyBlock(
         _ name: String, _ x: Value, _ style: Value, width: Int, kernel: Int, _ dilations: [Int], _ count: Value?
     ) throws -> Value {
@@ -98,24 +99,24 @@ extension KokoroGraph {
         return x
     }
 
-    /// The first `times * length + plus` of `extent` positions; nil: all of them.
-    private mutating func valid(_ length: Value?, times: Int, plus: Int, of extent: Dimension) throws -> Valid? {
+    /// Returns the mask of the first `times * length + plus` positions; nil if all are valid.
+    private mutating func valid(_ length: Value?, times: Int, plus: Int, of total: Dimension) throws -> Valid? {
         guard let length else { return nil }
         return try layers.in("length") { layers in
             let frames = try layers.apply(Cast(to: .float32), length)
             let many = try layers.apply(Multiply(), frames, layers.builder.literal(Float(times)))
             let count = try layers.apply(Add(), many, layers.builder.literal(Float(plus)))
             // 1, 2, 3, ...
-            let ones = try layers.apply(Expand(to: [1, 1, extent]), layers.builder.literal(1))
-            let places = try layers.apply(CumulativeSum(axis: 2), ones)
+            let ones = try layers.apply(Expand(to: [1, 1, total]), layers.builder.literal(1))
+            let positions = try layers.apply(CumulativeSum(axis: 2), ones)
             let limit = try layers.apply(Reshape(to: ["batch", 1, 1]), count)
             return Valid(
                 count: try layers.apply(Cast(to: .int64), count),
-                mask: try layers.apply(Compare(.lessOrEqual), places, limit))
+                mask: try layers.apply(Compare(.lessOrEqual), positions, limit))
         }
     }
 
-    /// Zeros where `x` is not valid.
+    /// Returns `x` with zeros at positions that are not valid.
     private mutating func masked(_ x: Value, _ valid: Valid?) throws -> Value {
         guard let valid else { return x }
         return try layers.in("length") { try $0.apply(Select(), valid.mask, x, $0.builder.literal(0)) }

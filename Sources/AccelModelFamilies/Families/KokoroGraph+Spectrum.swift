@@ -6,13 +6,13 @@ import func AccelPlatform.sin
 
 /// The harmonic source, and the short-time Fourier transform and its inverse as convolutions.
 extension KokoroGraph {
-    /// A Hann window of period `points`.
+    /// The periodic Hann window of `points` samples.
     private var window: [Double] {
         (0..<config.points).map { 0.5 - 0.5 * cos(2 * .pi * Double($0) / Double(config.points)) }
     }
 
-    /// cos and sin of the angle of bin `bin` at sample `sample`, exact where they are 0, 1 or -1.
-    private func turn(_ bin: Int, _ sample: Int) -> (cos: Double, sin: Double) {
+    /// Returns cosine and sine of the phase of bin `bin` at sample `sample`; exact for 0, 1 and -1.
+    private func phase(_ bin: Int, _ sample: Int) -> (cos: Double, sin: Double) {
         let part = bin * sample % config.points
         switch part * 4 {
         case 0: return (1, 0)
@@ -29,29 +29,29 @@ extension KokoroGraph {
         layers.builder.literal(HostTensor(numbers.map { Float($0) }, shape), name: name)
     }
 
-    /// The audio F32[batch, 1, hop * (spectra - 1)] of a spectrum F32[batch, 2 * bins, spectra]: logarithms of magnitudes,
-    /// then what the sine makes angles of. Overlapping windows are divided by the sum of their squares, which is smaller
-    /// at both ends (and at the end of what is valid), as in `torch.istft`.
+    /// Returns the audio F32[batch, 1, hop * (spectra - 1)] of a spectrum F32[batch, 2 * bins, spectra], which holds
+    /// logarithms of magnitudes, then numbers whose sine is the phase. As in `torch.istft`, the overlap of windows is
+    /// divided by the sum of their squares, which is smaller at both ends (and at the end of the valid part).
     mutating func waveform(_ x: Value, of spectra: Dimension, _ mask: Value?) throws -> Value {
         let (points, bins) = (config.points, config.bins)
         var waves: [Double] = []
         for isImaginary in [false, true] {
             for bin in 0..<bins {
-                // The bins between the first and the last stand for their mirror images too.
+                // Inner bins also represent their mirror images.
                 let weight = (bin == 0 || bin == bins - 1 ? 1 : 2) / Double(points)
                 for sample in 0..<points {
-                    let turn = turn(bin, sample)
-                    waves.append((isImaginary ? -turn.sin : turn.cos) * weight * window[sample])
+                    let phase = phase(bin, sample)
+                    waves.append((isImaginary ? -phase.sin : phase.cos) * weight * window[sample])
                 }
             }
         }
         let basis = table(waves, [2 * bins, 1, points], "istft.waves")
         let envelope = table(window.map { $0 * $0 }, [1, 1, points], "istft.squares")
-        let extents: [Dimension] = ["batch", .fixed(bins), spectra]
+        let dimensions: [Dimension] = ["batch", .fixed(bins), spectra]
         let inverse = ConvTranspose(Window(stride: config.hop, padding: points / 2))
         return try layers.in("istft") { layers in
             func half(_ index: Int) throws -> Value {
-                try layers.apply(Slice(begin: [0, .fixed(index * bins), 0], sizes: extents), x)
+                try layers.apply(Slice(begin: [0, .fixed(index * bins), 0], sizes: dimensions), x)
             }
             let magnitude = try layers.apply(Exp(), try half(0))
             let angle = try layers.apply(Sin(), try half(1))
@@ -67,13 +67,13 @@ extension KokoroGraph {
             }
             let sum = try layers.apply(inverse, spectrum, basis)
             let overlap = try layers.apply(inverse, frames, envelope)
-            // Where no valid window reaches, zero stays zero.
+            // Where no valid window contributes, zero stays zero.
             let divisor = mask == nil ? overlap : try layers.apply(Maximum(), overlap, layers.builder.literal(1e-11))
             return try layers.apply(Divide(), sum, divisor)
         }
     }
 
-    /// The part that makes harmonics of the pitch.
+    /// Builds the part that makes harmonics from the pitch.
     mutating func harmonicSource() throws {
         let harmonics = 9
         let (rate, bins, points) = (config.samplesAFrame, config.bins, config.points)
@@ -84,7 +84,7 @@ extension KokoroGraph {
         let noise = layers.builder.input(
             "noise.1", TensorType(.float32, ["batch", samples, .fixed(harmonics)]), .noise(.normal))
         let multiples = table((1...harmonics).map(Double.init), [1, harmonics, 1], "harmonics")
-        // The fundamental starts at 0.
+        // The fundamental starts at phase 0.
         let started = table([0] + [Double](repeating: 1, count: harmonics - 1), [1, harmonics], "started")
 
         let (waves, voiced, noises) = try layers.in("generator.m_source.l_sin_gen") { layers in
@@ -93,7 +93,7 @@ extension KokoroGraph {
             }
             let curve = try layers.apply(
                 Resize(.nearest, to: [samples]), try layers.apply(Reshape(to: ["batch", 1, "frames"]), pitch))
-            let turns = try layers.apply(
+            let cycles = try layers.apply(
                 Modulo(),
                 try layers.apply(
                     Divide(), try layers.apply(Multiply(), curve, multiples),
@@ -103,7 +103,7 @@ extension KokoroGraph {
                 Reshape(to: ["batch", .fixed(harmonics), 1]), try layers.apply(Multiply(), start, started))
             let begin = try layers.apply(Pad(.constant, before: [0, 0, 0], after: [0, 0, samples - 1]), first)
             let perFrame = try layers.apply(
-                Resize(.linear, to: ["frames"]), try layers.apply(Add(), turns, begin))
+                Resize(.linear, to: ["frames"]), try layers.apply(Add(), cycles, begin))
             let phase = try times(try layers.apply(CumulativeSum(axis: 2), perFrame), 2 * .pi)
             let smooth = try layers.apply(Resize(.linear, to: [samples]), try times(phase, Double(rate)))
             let waves = try times(try layers.apply(Sin(), smooth), 0.1)
@@ -111,10 +111,10 @@ extension KokoroGraph {
                 Cast(to: .float32), try layers.apply(Compare(.greater), curve, layers.builder.literal(10)))
             let unvoiced = try layers.apply(Subtract(), layers.builder.literal(1), voiced)
             let amplitude = try layers.apply(Add(), try times(voiced, 0.003), try times(unvoiced, 0.1 / 3))
-            return (waves, voiced, try layers.apply(Multiply(), amplitude, try layers.turned(noise)))
+            return (waves, voiced, try layers.apply(Multiply(), amplitude, try layers.transposed(noise)))
         }
         let mixed = try layers.in("generator.m_source") { layers in
-            try layers.turned(
+            try layers.transposed(
                 try layers.apply(Add(), try layers.apply(Multiply(), waves, voiced), noises))
         }
         let merged = try layers.linear("generator.m_source.l_linear", mixed, from: harmonics, to: 1)
@@ -123,15 +123,15 @@ extension KokoroGraph {
         for isImaginary in [false, true] {
             for bin in 0..<bins {
                 for sample in 0..<points {
-                    let turn = turn(bin, sample)
-                    basis.append((isImaginary ? -turn.sin : turn.cos) * window[sample])
+                    let phase = phase(bin, sample)
+                    basis.append((isImaginary ? -phase.sin : phase.cos) * window[sample])
                 }
             }
         }
         let analysis = table(basis, [2 * bins, 1, points], "stft.waves")
         let spectra = "frames" * Dimension(config.spectraAFrame) + 1
         let source = try layers.in("stft") { [config] layers in
-            let tanh = try layers.apply(Tanh(), try layers.turned(merged))
+            let tanh = try layers.apply(Tanh(), try layers.transposed(merged))
             let half = Dimension(points / 2)
             let padded = try layers.apply(Pad(.reflect, before: [0, 0, half], after: [0, 0, half]), tanh)
             let spectrum = try layers.apply(Conv(Window(stride: config.hop)), padded, analysis)

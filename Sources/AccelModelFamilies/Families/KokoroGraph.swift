@@ -6,8 +6,8 @@ struct KokoroGraph {
     let config: KokoroConfiguration
     var layers: LayerBuilder
 
-    /// `(1 + gamma) * norm(x) + beta`, gamma and beta by a linear layer of the style; the norm's own weight and bias, which
-    /// published checkpoints leave off, are 1 and 0 where they are absent.
+    /// Returns `(1 + gamma) * norm(x) + beta`, with gamma and beta from a linear layer of the style. The norm's own
+    /// weight and bias, which published checkpoints lack, default to 1 and 0.
     mutating func adaptiveNorm(_ name: String, _ x: Value, _ style: Value, width: Int, length: Value?) throws -> Value {
         let both = try layers.linear("\(name).fc", style, from: config.style, to: 2 * width)
         var own: (weight: Value, bias: Value)?
@@ -31,7 +31,7 @@ struct KokoroGraph {
         }
     }
 
-    /// A residual block of the decoder: two convolutions behind norms by the style.
+    /// Builds a residual block of the decoder: two convolutions, each after a style norm.
     mutating func styledBlock(
         _ name: String, _ x: Value, _ style: Value, from inputs: Int, to outputs: Int, upsamples: Bool
     ) throws -> Value {
@@ -62,7 +62,7 @@ struct KokoroGraph {
         }
     }
 
-    /// The part before the generator.
+    /// Builds the part before the generator.
     mutating func decoderPre() throws {
         let (long, frames) = ("asr_frames" * 2 as Dimension, "asr_frames" as Dimension)
         let width = Dimension(config.width)
@@ -74,7 +74,7 @@ struct KokoroGraph {
             return try layers.conv(name, channel, from: 1, to: 1, kernel: 3, Window(stride: 2, padding: 1))
         }
         let style = layers.builder.input("ref_s", TensorType(.float32, ["batch", .fixed(config.style)]), .style)
-        // The class has these widths built in; a checkpoint tells them.
+        // These widths are constants of the original class; the checkpoint's shapes show them.
         let inner = layers.names.find("encode.conv1.bias")?.shape.count ?? 1024
         let rest = layers.names.find("asr_res.0.bias")?.shape.count ?? 64
         var x = try layers.in("encode") { try $0.builder.apply(Concat(axis: 1), [features] + curves) }

@@ -4,7 +4,8 @@ import AccelTensors
 
 import func AccelPlatform.log
 
-/// MPNet, as in the most used encoders of sentences: RoBERTa's graph, whose attention also scores how far tokens are apart.
+/// MPNet, the most common base of sentence encoders: the graph of RoBERTa with relative position biases in the
+/// attention scores.
 struct MPNet: BertFamily {
     static let modelTypes = ["mpnet"]
     static let classes: KeyValuePairs<String, BertHead> = [
@@ -27,7 +28,7 @@ struct MPNet: BertFamily {
         var config = try BertConfiguration(
             file, fields: .init(segments: nil, vocabulary: 30527), names: layerNames)
         try config.countPositions(over: JSONField(nil, file: file.file), default: 1)
-        // The framework's buckets are these, whatever the configuration says.
+        // transformers always uses this number, whatever the configuration says.
         let buckets = file["relative_attention_num_buckets"]
         guard try buckets.int(in: 1...1 << 16, default: Self.buckets) == Self.buckets else {
             throw buckets.error("only \(Self.buckets) buckets of distances are supported")
@@ -37,14 +38,14 @@ struct MPNet: BertFamily {
 
     private static let buckets = 32
 
-    /// Distances fall into buckets, one set of them for each direction; each bucket has a score a head.
+    /// Distances fall into buckets, in separate sets for each direction; each bucket has one score per head.
     func attentionBias(_ config: BertConfiguration, in layers: inout LayerBuilder) throws -> Value? {
         let (name, longest) = ("encoder.relative_attention_bias", config.longest)
         let scores = try layers.weight("\(name).weight", [Self.buckets, config.encoder.heads])
         return try layers.in(name) { layers in
             let numbers = (1 - longest..<longest).map { Int64(Self.bucket(of: $0)) }
             let buckets = layers.builder.literal(HostTensor(numbers, [numbers.count]), name: "buckets")
-            let queries = try layers.places("sequence", largest: longest)
+            let queries = try layers.positions("sequence", largest: longest)
             let keys = try layers.apply(Reshape(to: [1, "sequence"]), queries)
             let distances = try layers.apply(
                 Add(), try layers.apply(Subtract(), keys, queries), layers.builder.literal(Float(longest - 1)))
@@ -53,7 +54,7 @@ struct MPNet: BertFamily {
         }
     }
 
-    /// Up to 7 a bucket a distance, from there on wider and wider ones up to 128.
+    /// Returns the bucket of a distance: one per distance up to 7, then of growing width up to 128.
     private static func bucket(of distance: Int) -> Int {
         let (half, exact, size) = (buckets / 2, buckets / 4, abs(distance))
         let wide = Float(log(Float(size) / Float(exact))) / Float(log(128 / Double(exact))) * Float(half - exact)

@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// Mistral language models: llama's graph, with a sliding window in every layer where the configuration has one.
+/// Mistral language models: the graph of Llama, with a sliding window in every layer if the configuration has one.
 struct Mistral: ModelFamily {
     static let modelTypes = ["mistral"]
     static let architectures = ["MistralForCausalLM", "MistralModel"]

@@ -2,10 +2,11 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// ModernBERT: norms before the layers, rotary positions, gated feed-forward networks, and windows in most layers.
+/// ModernBERT: norms before the layers, rotary positions, gated feed-forward networks, and sliding windows in most
+/// layers.
 ///
-/// Inputs: `input_ids` and `attention_mask`, both I64[batch, sequence]. Outputs: of the model `last_hidden_state`
-/// F32[batch, sequence, width] and `sentence_embedding`; of the others `logits`.
+/// Inputs: `input_ids` and `attention_mask`, both I64[batch, sequence]. Outputs of the bare model: `last_hidden_state`
+/// F32[batch, sequence, width] and `sentence_embedding`; output of models with a head: `logits`.
 struct ModernBert: ModelFamily {
     enum Architecture: String, CaseIterable {
         case model = "ModernBertModel"
@@ -78,12 +79,12 @@ struct ModernBert: ModelFamily {
     }
 }
 
-/// What the ModernBERT family reads of a config.json, checked.
+/// The checked configuration of ModernBERT models.
 struct ModernBertConfiguration {
     let encoder: EncoderLayers
-    /// Of each layer, whether it sees all tokens.
+    /// For each layer, whether it attends to all tokens.
     let seesAll: [Bool]
-    /// How far a layer with a window sees in either direction.
+    /// The distance that a layer with a window attends to in either direction.
     let reach: Int
     let globalBase: Double
     let localBase: Double

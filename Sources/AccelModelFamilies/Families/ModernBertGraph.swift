@@ -13,7 +13,7 @@ struct ModernBertGraph {
     let mask: Value
     private let tokens: Value
 
-    /// What all layers of a kind share.
+    /// The mask and rotation that all layers of a kind share.
     private struct Surroundings {
         let seen: EncoderLayers.Seen
         /// F32[sequence, pairs] each.
@@ -38,7 +38,7 @@ struct ModernBertGraph {
         mask = layers.builder.input("attention_mask", type, .attentionMask(.onesCount))
     }
 
-    /// F32[batch, sequence, width]
+    /// Returns the final hidden states, F32[batch, sequence, width].
     mutating func encoded() throws -> Value {
         let words = try layers.weight(Self.tokens, [config.vocabulary, width])
         let word = try layers.in("embeddings") { [tokens] in try $0.apply(Gather(), words, tokens) }
@@ -67,7 +67,7 @@ struct ModernBertGraph {
         try layers.in(name) { [config, mask] layers in
             let isText = try layers.apply(Cast(to: .float32), try layers.apply(Cast(to: .bool), mask))
             var flags = try layers.apply(Reshape(to: ["batch", 1, 1, "sequence"]), isText)
-            let queries = try layers.places("sequence", largest: config.positions)
+            let queries = try layers.positions("sequence", largest: config.positions)
             if let reach {
                 let keys = try layers.apply(Reshape(to: [1, "sequence"]), queries)
                 let distance = try layers.apply(Subtract(), queries, keys)
@@ -94,7 +94,7 @@ struct ModernBertGraph {
 
     private mutating func layer(_ index: Int, _ x: Value, _ around: Surroundings) throws -> Value {
         let name = "layers.\(index)"
-        // The norm of the embeddings stands for the first layer's.
+        // The norm of the embeddings replaces that of the first layer.
         let normal = index == 0 ? x : try norm("\(name).attn_norm", x)
         let attended = try attention("\(name).attn", normal, around)
         let middle = try layers.in("\(name).attn") { try $0.apply(Add(), x, attended) }
@@ -123,7 +123,7 @@ struct ModernBertGraph {
         return try layers.linear("\(name).Wo", product, from: inner, to: width, isBiased: biased)
     }
 
-    /// One linear layer whose results stand side by side.
+    /// Applies one linear layer, and splits its result into consecutive parts.
     private mutating func packed(
         _ name: String, _ x: Value, count: Int, width: Int, isBiased: Bool
     ) throws -> [Value] {
@@ -136,14 +136,14 @@ struct ModernBertGraph {
         }
     }
 
-    /// What stands before the last layer of each head.
+    /// Applies the head up to its last layer.
     mutating func head(_ x: Value) throws -> Value {
         let dense = try layers.linear("head.dense", x, from: width, to: width, isBiased: config.biases.head)
         let active = try layers.in("head") { [config] in try $0.apply(config.headActivation, dense) }
         return try norm("head.norm", active)
     }
 
-    /// F32[batch, width] of the first token, or the mean over tokens.
+    /// Returns the first token, or the mean over tokens, F32[batch, width].
     mutating func pooled(_ x: Value) throws -> Value {
         try layers.in("pooled") { [config, mask] layers in
             guard config.poolsMean else { return try layers.firstToken(x, width: config.encoder.width) }
@@ -155,7 +155,7 @@ struct ModernBertGraph {
         }
     }
 
-    /// F32[batch, sequence, vocabulary]
+    /// Returns vocabulary scores, F32[batch, sequence, vocabulary].
     mutating func words(_ x: Value) throws -> Value {
         let name = layers.names.head(Self.decoder, words: Self.tokens, isTied: config.tiesHead)
         var operands = [x, try layers.weight(name, [config.vocabulary, width])]

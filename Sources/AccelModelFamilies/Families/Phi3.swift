@@ -2,8 +2,8 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// Phi-3 language models: llama's graph with packed projections, perhaps a sliding window, and rotary embeddings whose
-/// factors (short or long) follow from the length of the cache.
+/// Phi-3 language models: the graph of Llama with packed projections, an optional sliding window, and rotary embeddings
+/// whose factors (short or long) depend on the cache length.
 struct Phi3: ModelFamily {
     static let modelTypes = ["phi3"]
     static let architectures = ["Phi3ForCausalLM", "Phi3Model"]

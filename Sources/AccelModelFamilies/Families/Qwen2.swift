@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// Qwen 2 and 2.5 language models: llama's graph with biases on queries, keys and values.
+/// Qwen 2 and 2.5 language models: the graph of Llama with biases on queries, keys and values.
 struct Qwen2: ModelFamily {
     static let modelTypes = ["qwen2"]
     static let architectures = ["Qwen2ForCausalLM", "Qwen2Model"]

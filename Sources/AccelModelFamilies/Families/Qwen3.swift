@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// Qwen 3 language models: llama's graph with queries and keys normalised head by head.
+/// Qwen 3 language models: the graph of Llama with per-head norms of queries and keys.
 struct Qwen3: ModelFamily {
     static let modelTypes = ["qwen3"]
     static let architectures = ["Qwen3ForCausalLM", "Qwen3Model"]

@@ -1,8 +1,8 @@
 import AccelByteIO
 import AccelPrograms
 
-/// RoBERTa and XLM-R: BERT with positions counted over the tokens that are not padding, segments only where there are
-/// several, and heads of their own.
+/// RoBERTa and XLM-R: BERT with positions that count only tokens that are not padding, segments only if there are
+/// several, and other heads.
 struct Roberta: BertFamily {
     static let modelTypes = ["roberta", "xlm-roberta"]
     static let classes: KeyValuePairs<String, BertHead> = [
@@ -15,7 +15,7 @@ struct Roberta: BertFamily {
         prefix: "roberta.",
         words: .init(
             dense: "lm_head.dense", norm: "lm_head.layer_norm", decoder: "lm_head.decoder", otherBias: "lm_head.bias",
-            // Whatever the configuration says.
+            // In transformers this does not depend on the configuration.
             activation: Gelu(.erf)),
         labels: .init(dense: "classifier.dense", output: "classifier.out_proj"))
 

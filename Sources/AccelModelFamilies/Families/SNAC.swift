@@ -2,18 +2,18 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// SNAC, a codec of audio by codes at several rates (24, 32 and 44 kHz): its decoder.
+/// The decoder of SNAC, an audio codec with codes at several rates (24, 32 and 44 kHz).
 ///
-/// Inputs of `decoder`: `codes.0`, `codes.1`, ... I64[batch, frames * n], coarse to fine, and `noise.0`, ...
-/// F32[batch, 1, T], one for each stage that adds noise, as the framework draws them. Outputs: `z_q`
-/// F32[batch, latent, T], the latents that the codes stand for, and `audio` F32[batch, 1, samples].
+/// Inputs of `decoder`: `codes.0`, `codes.1`, ... I64[batch, frames * n], coarse to fine, and `noise.0`, ... F32[batch,
+/// 1, T], one for each stage that adds noise; the original draws them. Outputs: `z_q` F32[batch, latent, T], the
+/// latents of the codes, and `audio` F32[batch, 1, samples].
 ///
-/// Long codes can be decoded in pieces, exactly: 24 kHz models (rates 8, 8, 4, 2) hear no further than 2.3 coarse frames to
-/// either side. Give each piece three more coarse frames on both sides (as far as there are any), with their own codes and
-/// noise, and drop the 3 * 2048 samples that these make. Models with attention look at whole windows besides: pieces have to
-/// begin and end where windows do, and what is added is two windows on both sides.
+/// Long codes can be decoded exactly in pieces. The receptive field of 24 kHz models (rates 8, 8, 4, 2) is 2.3 coarse
+/// frames to either side. Give each piece three more coarse frames on both sides (as far as they exist) with their
+/// codes and noise, and drop the 3 * 2048 samples that they add. Models with attention use whole windows in addition:
+/// pieces have to begin and end at window borders, with two more windows on both sides.
 ///
-/// `decoder_zero_noise` has no noise inputs, as if they were all zeros, and its audio is `audio_zero_noise`.
+/// `decoder_zero_noise` has no noise inputs and treats them as zeros; its audio is `audio_zero_noise`.
 struct SNAC: ModelFamily {
     static let modelTypes = ["snac"]
     static let architectures = ["SNAC"]
@@ -21,7 +21,7 @@ struct SNAC: ModelFamily {
     let parts = ["decoder", "decoder_zero_noise"]
     let defaultParts = ["decoder"]
 
-    /// Its published configurations have no `model_type`: they are the arguments of the class.
+    /// Published configurations have no `model_type`: they hold the arguments of the class.
     static func recognizes(_ configuration: JSONField) -> Bool {
         ["decoder_rates", "vq_strides", "codebook_size"].allSatisfy { configuration[$0].exists }
     }
@@ -51,9 +51,9 @@ struct SNAC: ModelFamily {
     }
 }
 
-/// What the SNAC family reads of a config.json, checked. A missing field has the default of the original class.
+/// The checked configuration of SNAC models. A missing field has the default of the original class.
 struct SNACConfiguration {
-    /// Samples of audio a second.
+    /// The sample rate in Hz.
     let samplingRate: Int
     let latent: Int
     let width: Int
@@ -61,12 +61,12 @@ struct SNACConfiguration {
     let codebookSize: Int
     let codebookWidth: Int
     let strides: [Int]
-    /// Frames of the finest codes that attend to each other; nil: no attention.
+    /// The number of the finest frames that attend to each other; nil without attention.
     let window: Int?
     let hasNoise: Bool
     let isDepthwise: Bool
 
-    /// The width of the decoder after `stage` stages.
+    /// Returns the width of the decoder after `stage` stages.
     func width(after stage: Int) -> Int { width >> stage }
 
     init(_ config: JSONField) throws {

@@ -13,7 +13,7 @@ struct SNACGraph {
     /// The length of the latents.
     private var whole: Dimension { "frames" * Dimension(config.strides[0]) }
 
-    /// F32[batch, latent, length]: the sum of what each book's codes stand for.
+    /// Returns the sum of all codebooks' vectors, F32[batch, latent, length].
     mutating func latents() throws -> Value {
         var sum: Value?
         for (index, stride) in config.strides.enumerated() {
@@ -22,7 +22,7 @@ struct SNACGraph {
             let codes = layers.builder.input(
                 "codes.\(index)", TensorType(.int64, ["batch", count]), .codes(count: config.codebookSize))
             let book = try layers.weight("\(name).codebook.weight", [config.codebookSize, config.codebookWidth])
-            let vectors = try layers.in("\(name).codebook") { try $0.turned(try $0.apply(Gather(), book, codes)) }
+            let vectors = try layers.in("\(name).codebook") { try $0.transposed(try $0.apply(Gather(), book, codes)) }
             var latents = try layers.conv(
                 "\(name).out_proj", vectors, from: config.codebookWidth, to: config.latent, kernel: 1)
             if stride > 1 {
@@ -34,7 +34,7 @@ struct SNACGraph {
         return sum
     }
 
-    /// F32[batch, 1, samples]
+    /// Returns the audio, F32[batch, 1, samples].
     mutating func audio(_ latents: Value, addsNoise: Bool) throws -> Value {
         var (x, width, index) = (latents, config.latent, 0)
         func next() -> String {
@@ -104,12 +104,12 @@ struct SNACGraph {
         return try layers.in(name) { try $0.apply(Snake(epsilon: 1e-9), x, alpha) }
     }
 
-    /// Attention within windows of `window` frames.
+    /// Applies attention within windows of `window` frames.
     private mutating func attention(_ name: String, _ x: Value, _ window: Int) throws -> Value {
         let (width, heads) = (config.width, config.width / 64)
         let windows = "batch" * (whole / window)
         let normal = try layers.layerNorm(
-            "\(name).norm", try layers.in(name) { try $0.turned(x) }, width: width, epsilon: 1e-5)
+            "\(name).norm", try layers.in(name) { try $0.transposed(x) }, width: width, epsilon: 1e-5)
         let weight = try layers.weight("\(name).to_qkv.weight", [3 * width, width])
         let angles = try angles("\(name).rel_pos", count: window)
         let mixed = try layers.in(name) { [whole] layers in
@@ -119,8 +119,8 @@ struct SNACGraph {
                 let part = try layers.apply(
                     Slice(begin: [0, 0, .fixed(index * width)], sizes: ["batch", whole, .fixed(width)]), all)
                 let split = try layers.apply(Reshape(to: [windows, .fixed(window), .fixed(heads), 64]), part)
-                let turned = try layers.apply(Transpose([0, 2, 1, 3]), split)
-                operands.append(index < 2 ? try layers.apply(Rope(), turned, angles.cos, angles.sin) : turned)
+                let transposed = try layers.apply(Transpose([0, 2, 1, 3]), split)
+                operands.append(index < 2 ? try layers.apply(Rope(), transposed, angles.cos, angles.sin) : transposed)
             }
             let attended = try layers.builder.apply(Attention(scale: 0.125), operands)
             return try layers.apply(
@@ -128,17 +128,17 @@ struct SNACGraph {
         }
         let output = try layers.weight("\(name).to_out.weight", [width, width])
         return try layers.in(name) { layers in
-            try layers.apply(Add(), try layers.turned(try layers.apply(Linear(), mixed, output)), x)
+            try layers.apply(Add(), try layers.transposed(try layers.apply(Linear(), mixed, output)), x)
         }
     }
 
-    /// The tables of the rotary embedding, as the framework computes them in float32.
+    /// Returns the tables of the rotary embedding, computed in float32 as in the original.
     private mutating func angles(_ name: String, count: Int) throws -> (cos: Value, sin: Value) {
         let frequencies =
             layers.names.find("\(name).inv_freq") == nil
             ? (0..<32).map { Float(1 / pow(10000, Double($0) / 32)) }
             : try layers.names.takeForTable("\(name).inv_freq", [32])
-        let angles = (0..<count).flatMap { place in frequencies.map { Float(place) * $0 } }
+        let angles = (0..<count).flatMap { position in frequencies.map { Float(position) * $0 } }
         func table(_ function: (Double) -> Double, _ suffix: String) -> Value {
             layers.builder.literal(
                 HostTensor(angles.map { Float(function(Double($0))) }, [count, 32]), name: "\(name).\(suffix)")

@@ -2,8 +2,8 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// SigLIP: `TwoTowers`. Its inputs are `pixel_values` F32[batch, channels, height, width] and `input_ids` I64[batch,
-/// sequence]: texts are padded to the longest length, and padding is not masked, as the model was trained.
+/// SigLIP as `TwoTowers`. Inputs: `pixel_values` F32[batch, channels, height, width] and `input_ids` I64[batch,
+/// sequence]. Texts are padded to the longest length, and padding is not masked, as in training.
 struct Siglip: ModelFamily {
     enum Architecture: String, CaseIterable {
         case model = "SiglipModel"

@@ -2,14 +2,14 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// SigLIP's encoder of images.
+/// SigLIP's image encoder.
 struct SiglipVisionTower {
     /// A learned query pools the patches.
     let hasHead: Bool
     private let encoder: EncoderLayers
     private let patches: ImagePatches
     private let layerCount: Int
-    /// What stands before the names of its tensors.
+    /// The prefix of its tensors' names.
     private let prefix: String
 
     init(_ config: JSONField, of checkpoint: Checkpoint, prefix: String) throws {
@@ -27,21 +27,22 @@ struct SiglipVisionTower {
         return layer
     }
 
-    /// F32[batch, patches, width]
+    /// Returns the patches' final hidden states, F32[batch, patches, width].
     func hidden(batch: Dimension, in layers: inout LayerBuilder) throws -> Value {
         let (layer, width) = (layer(batch: batch), encoder.width)
         let image = layers.builder.input("pixel_values", patches.type(batch: batch), .pixels(patches.normalisation))
         var x = try patches.embedded(
             image, by: "\(prefix)embeddings.patch_embedding", to: width, isBiased: true, batch: batch, in: &layers)
-        let places = try layers.weight("\(prefix)embeddings.position_embedding.weight", [patches.count, width])
-        x = try layers.in("\(prefix)embeddings") { try $0.apply(Add(), x, places) }
+        let table = try layers.weight("\(prefix)embeddings.position_embedding.weight", [patches.count, width])
+        x = try layers.in("\(prefix)embeddings") { try $0.apply(Add(), x, table) }
         for index in 0..<layerCount {
             x = try layer.layer("\(prefix)encoder.layers.\(index)", x, nil, in: &layers)
         }
         return try layers.layerNorm("\(prefix)post_layernorm", x, width: width, epsilon: encoder.epsilon)
     }
 
-    /// F32[batch, width]: a learned query looks at all patches; a residual feed-forward network follows.
+    /// Returns the pooled image, F32[batch, width]: attention of a learned query to all patches, and a residual
+    /// feed-forward network.
     func pooled(_ x: Value, batch: Dimension, in layers: inout LayerBuilder) throws -> Value {
         let (name, width, encoder) = ("\(prefix)head.attention", encoder.width, layer(batch: batch))
         let probe = try layers.weight("\(prefix)head.probe", [1, 1, width])
@@ -49,7 +50,7 @@ struct SiglipVisionTower {
         let bias = try layers.weight("\(name).in_proj_bias", [3 * width])
         let mixed = try layers.in(name) { layers in
             let query = try layers.apply(Expand(to: [batch, 1, .fixed(width)]), probe)
-            // Query, key and value lie one above the other in one matrix.
+            // One matrix holds the projections of query, key and value, in this order.
             let operands = try [query, x, x].enumerated().map { index, source in
                 let (first, size) = (Dimension(index * width), Dimension(width))
                 let rows = try layers.apply(Slice(begin: [first, 0], sizes: [size, size]), weight)
@@ -69,14 +70,14 @@ struct SiglipVisionTower {
     }
 }
 
-/// SigLIP's encoder of texts.
+/// SigLIP's text encoder.
 struct SiglipTextTower {
     let positions: Int
     private let encoder: EncoderLayers
     private let layerCount: Int
     private let vocabulary: Int
     private let projection: Int
-    /// What stands before the names of its tensors.
+    /// The prefix of its tensors' names.
     private let prefix: String
 
     init(_ config: JSONField, prefix: String) throws {
@@ -89,7 +90,7 @@ struct SiglipTextTower {
         positions = try config["max_position_embeddings"].int(in: 1...1 << 16, default: 64)
     }
 
-    /// F32[batch, projection] of the last token, which may be padding.
+    /// Returns the projected state of the last token, which may be padding, F32[batch, projection].
     func embedding(batch: Dimension, in layers: inout LayerBuilder) throws -> Value {
         var encoder = encoder
         encoder.batch = batch
@@ -97,10 +98,10 @@ struct SiglipTextTower {
         let tokens = layers.builder.input(
             "input_ids", TensorType(.int64, [batch, "sequence"]), .tokens(vocabulary: vocabulary))
         let words = try layers.weight("\(prefix)embeddings.token_embedding.weight", [vocabulary, width])
-        let places = try layers.weight("\(prefix)embeddings.position_embedding.weight", [positions, width])
+        let table = try layers.weight("\(prefix)embeddings.position_embedding.weight", [positions, width])
         var x = try layers.in("\(prefix)embeddings") { layers in
-            let place = try layers.apply(Slice(begin: [0, 0], sizes: ["sequence", .fixed(width)]), places)
-            return try layers.apply(Add(), try layers.apply(Gather(), words, tokens), place)
+            let position = try layers.apply(Slice(begin: [0, 0], sizes: ["sequence", .fixed(width)]), table)
+            return try layers.apply(Add(), try layers.apply(Gather(), words, tokens), position)
         }
         for index in 0..<layerCount {
             x = try encoder.layer("\(prefix)encoder.layers.\(index)", x, nil, in: &layers)

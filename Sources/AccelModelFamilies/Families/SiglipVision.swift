@@ -2,10 +2,11 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// The image tower of SigLIP alone.
+/// SigLIP's image encoder alone.
 ///
-/// Input: `pixel_values` F32[batch, channels, height, width] of the size that the configuration states. Outputs:
-/// `last_hidden_state` F32[batch, patches, width], and with the attention pooling head `pooler_output` F32[batch, width].
+/// Input: `pixel_values` F32[batch, channels, height, width] of the size in the configuration. Outputs:
+/// `last_hidden_state` F32[batch, patches, width], and with the attention pooling head `pooler_output` F32[batch,
+/// width].
 struct SiglipVision: ModelFamily {
     enum Architecture: String, CaseIterable {
         case model = "SiglipVisionModel"

@@ -2,10 +2,11 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// Silero VAD at 16 kHz: whether someone speaks in 512 samples of audio.
+/// Silero VAD at 16 kHz: the probability of speech in 512 samples of audio.
 ///
-/// Input: `frame` F32[batch, 576], the last 64 samples of the frame before (zeros at first) and 512 new ones. Output:
-/// `prob` F32[batch, 1]. State: `state` F32[2, batch, 128], zeros at first.
+/// Input: `frame` F32[batch, 576], the last 64 samples of the previous frame (initially zeros) and 512 new ones.
+/// Output:
+/// `prob` F32[batch, 1]. State: `state` F32[2, batch, 128], initially zeros.
 struct SileroVAD: ModelFamily {
     static let modelTypes = ["silero_vad"]
     static let architectures = ["SileroVAD"]
@@ -35,7 +36,7 @@ struct SileroVAD: ModelFamily {
         }
     }
 
-    /// F32[batch, 128]
+    /// Returns the features of a frame, F32[batch, 128].
     private static func features(_ frame: Value, in layers: inout LayerBuilder) throws -> Value {
         let padded = try layers.in("stft") {
             let mono = try $0.apply(Reshape(to: ["batch", 1, 576]), frame)

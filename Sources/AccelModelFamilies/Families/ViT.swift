@@ -2,11 +2,11 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// Vision transformers (ViT): the bare model and the classifier of images.
+/// Vision transformers (ViT): the bare model and the image classifier.
 ///
-/// Input: `pixel_values` F32[batch, channels, height, width] of the size that the configuration states, normalised as the
-/// model's image processor does it. Outputs: of the model `last_hidden_state` F32[batch, 1 + patches, width] and
-/// `pooler_output` F32[batch, width] where the checkpoint has a pooler; of the classifier `logits`.
+/// Input: `pixel_values` F32[batch, channels, height, width] of the size in the configuration, normalised as by the
+/// model's image processor. Outputs of the bare model: `last_hidden_state` F32[batch, 1 + patches, width], and
+/// `pooler_output` F32[batch, width] if the checkpoint has a pooler; output of the classifier: `logits`.
 struct ViT: ModelFamily {
     enum Architecture: String, CaseIterable {
         case model = "ViTModel"
@@ -56,10 +56,10 @@ struct ViT: ModelFamily {
         var x = try patches.embedded(
             image, by: "embeddings.patch_embeddings.projection", to: encoder.width, isBiased: true, in: &layers)
         let first = try layers.weight("embeddings.cls_token", [1, 1, encoder.width])
-        let places = try layers.weight("embeddings.position_embeddings", [1, length, encoder.width])
+        let positions = try layers.weight("embeddings.position_embeddings", [1, length, encoder.width])
         x = try layers.in("embeddings") { layers in
             let token = try layers.apply(Expand(to: ["batch", 1, .fixed(encoder.width)]), first)
-            return try layers.apply(Add(), try layers.apply(Concat(axis: 1), token, x), places)
+            return try layers.apply(Add(), try layers.apply(Concat(axis: 1), token, x), positions)
         }
         for index in 0..<(try file["num_hidden_layers"].int(in: 1...1000, default: 12)) {
             x = try encoder.layer("encoder.layer.\(index)", x, nil, in: &layers)

@@ -4,8 +4,8 @@ import AccelTensors
 
 /// wav2vec 2.0 and HuBERT: encoders of raw audio at 16 kHz, and their CTC head.
 ///
-/// Input: `input_values` F32[batch, samples], normalised as the model's feature extractor does it, of exactly the length
-/// of the audio: the base models take means over all of it, padding included. Output: `last_hidden_state`
+/// Input: `input_values` F32[batch, samples], normalised as by the model's feature extractor, and of exactly the length
+/// of the audio: the base models take means over the whole input, padding included. Output: `last_hidden_state`
 /// F32[batch, frames, width], or with the head `logits` F32[batch, frames, vocabulary].
 struct Wav2Vec2: ModelFamily {
     static let modelTypes = ["wav2vec2", "hubert"]
@@ -42,7 +42,8 @@ struct Wav2Vec2: ModelFamily {
             ["quantizer.", "project_q.", "project_hid.", "final_proj.", "label_embs_concat"].contains(
                 where: $0.hasPrefix)
         }
-        // Those that classify audio, frames and speakers; the last calls a linear layer as the encoder calls its first part.
+        // Heads that classify audio, frames or speakers. Speaker models have a linear layer with the name of the
+        // encoder's first part.
         let heads =
             ["projector.", "classifier.", "tdnn.", "objective.", "layer_weights"]
             + (config.architecture.hasHead ? [] : ["lm_head."])
@@ -73,7 +74,7 @@ struct Wav2Vec2: ModelFamily {
     }
 }
 
-/// What the wav2vec 2.0 family reads of a config.json, checked. A missing field has the default of the original framework.
+/// The checked configuration of wav2vec 2.0 models. A missing field has the default of transformers.
 struct Wav2Vec2Configuration {
     enum Architecture: String, CaseIterable {
         case model = "Wav2Vec2Model"
@@ -91,7 +92,7 @@ struct Wav2Vec2Configuration {
     let architecture: Architecture
     let featureLayers: [FeatureLayer]
     let featuresHaveBias: Bool
-    /// Layer norms in all feature layers instead of one norm over time in the first.
+    /// All feature layers have layer norms; if false, only the first has a norm, over time.
     let normsAllFeatures: Bool
     let normsProjection: Bool
     let featureActivation: any Operator
@@ -103,7 +104,7 @@ struct Wav2Vec2Configuration {
     let epsilon: Double
     let positionKernel: Int
     let positionGroups: Int
-    /// Norms stand before the layers, not behind them.
+    /// Norms come before the layers; if false, after them.
     let isStable: Bool
     let vocabulary: Int
 

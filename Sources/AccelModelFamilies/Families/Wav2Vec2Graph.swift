@@ -6,7 +6,7 @@ struct Wav2Vec2Graph {
     let config: Wav2Vec2Configuration
     var layers: LayerBuilder
     private let audio: Value
-    /// Frames that the features have.
+    /// The number of frames of the features.
     private let frames: Dimension
 
     init(config: Wav2Vec2Configuration, layers: LayerBuilder) {
@@ -17,7 +17,7 @@ struct Wav2Vec2Graph {
         frames = config.featureLayers.reduce("samples") { ($0 - .fixed($1.kernel)) / $1.stride + 1 }
     }
 
-    /// F32[batch, frames, width]
+    /// Returns the features, F32[batch, frames, width].
     mutating func features() throws -> Value {
         var (x, width) = (try layers.apply(Reshape(to: ["batch", 1, "samples"]), audio), 1)
         for (index, layer) in config.featureLayers.enumerated() {
@@ -27,9 +27,9 @@ struct Wav2Vec2Graph {
                 hasBias: config.featuresHaveBias)
             width = layer.width
             if config.normsAllFeatures {
-                let turned = try layers.in(name) { [x] in try $0.turned(x) }
-                let normal = try layers.layerNorm("\(name).layer_norm", turned, width: width, epsilon: 1e-5)
-                x = try layers.in(name) { try $0.turned(normal) }
+                let transposed = try layers.in(name) { [x] in try $0.transposed(x) }
+                let normal = try layers.layerNorm("\(name).layer_norm", transposed, width: width, epsilon: 1e-5)
+                x = try layers.in(name) { try $0.transposed(normal) }
             } else if index == 0 {
                 let weight = try layers.weight("\(name).layer_norm.weight", [width])
                 let bias = try layers.weight("\(name).layer_norm.bias", [width])
@@ -39,14 +39,14 @@ struct Wav2Vec2Graph {
             }
             x = try layers.in(name) { [config, x] in try $0.apply(config.featureActivation, x) }
         }
-        x = try layers.in("feature_projection") { [x] in try $0.turned(x) }
+        x = try layers.in("feature_projection") { [x] in try $0.transposed(x) }
         if config.normsProjection {
             x = try layers.layerNorm("feature_projection.layer_norm", x, width: width, epsilon: config.epsilon)
         }
         return try layers.linear("feature_projection.projection", x, from: width, to: config.width)
     }
 
-    /// F32[batch, frames, width]
+    /// Returns the final hidden states, F32[batch, frames, width].
     mutating func encoder(_ features: Value) throws -> Value {
         let (width, epsilon) = (config.width, config.epsilon)
         var x = try withPositions(features)
@@ -79,19 +79,19 @@ struct Wav2Vec2Graph {
         return try layers.in(name) { try $0.apply(Add(), x, y) }
     }
 
-    /// A convolution of the features tells where they are.
+    /// Adds a convolution of the features, which encodes relative positions.
     private mutating func withPositions(_ features: Value) throws -> Value {
         let (name, kernel) = ("encoder.pos_conv_embed", config.positionKernel)
-        // An even kernel would make one frame more, which the framework drops.
+        // An even kernel would give one more frame, which transformers drops.
         let window = Window(
             strides: [1], dilations: [1], before: [kernel / 2], after: [kernel % 2 == 0 ? kernel / 2 - 1 : kernel / 2])
-        let turned = try layers.in(name) { try $0.turned(features) }
-        let places = try layers.conv(
-            "\(name).conv", turned, from: config.width, to: config.width, kernel: kernel, window,
+        let transposed = try layers.in(name) { try $0.transposed(features) }
+        let positions = try layers.conv(
+            "\(name).conv", transposed, from: config.width, to: config.width, kernel: kernel, window,
             groups: config.positionGroups)
         return try layers.in(name) { [config] in
-            let active = try $0.apply(config.featureActivation, places)
-            return try $0.apply(Add(), features, try $0.turned(active))
+            let active = try $0.apply(config.featureActivation, positions)
+            return try $0.apply(Add(), features, try $0.transposed(active))
         }
     }
 

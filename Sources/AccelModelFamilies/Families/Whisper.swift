@@ -2,16 +2,17 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// Whisper speech recognition, in three parts that meet in states.
+/// Whisper speech recognition, in three parts that are connected by states.
 ///
-/// - `encoder`: `input_features` F32[batch, mels, frames] -> `last_hidden_state` F32[batch, (frames+1)/2, width]. Models
-///   are made for windows of twice `max_source_positions` frames; a shorter one is another model than the original.
-/// - `cross_kv`: `encoder_hidden_states`, as the encoder gives them -> for each layer of the decoder `cross_k.N` and
-///   `cross_v.N` F32[batch, heads, (frames+1)/2, head width]: once a window, as outputs and as states.
-/// - `decoder`: `decoder_input_ids` I64[batch, tokens], a block of tokens, and `position` I64[1], the place of its first
-///   -> `logits` F32[batch, tokens, vocabulary], or of a bare model `last_hidden_state`. Its states are `cross_k.N` and
-///   `cross_v.N`, which it reads, and `self_k.N` and `self_v.N` F32[batch, heads, cache, head width], to which it writes
-///   the block.
+/// - `encoder`: `input_features` F32[batch, mels, frames] -> `last_hidden_state` F32[batch, (frames+1)/2, width].
+///   Models are trained for windows of 2 * `max_source_positions` frames; shorter windows give other results than the
+///   original.
+/// - `cross_kv`: `encoder_hidden_states`, the output of the encoder -> for each decoder layer `cross_k.N` and
+///   `cross_v.N` F32[batch, heads, (frames+1)/2, head width], once per window, as outputs and as states.
+/// - `decoder`: `decoder_input_ids` I64[batch, tokens], a block of tokens, and `position` I64[1], the position of the
+///   first -> `logits` F32[batch, tokens, vocabulary], or for a bare model `last_hidden_state`. Its states are
+///   `cross_k.N` and `cross_v.N`, which it reads, and `self_k.N` and `self_v.N` F32[batch, heads, cache, head width],
+///   to which it writes the block.
 struct Whisper: ModelFamily {
     static let modelTypes = ["whisper"]
     static let architectures = ["WhisperForConditionalGeneration", "WhisperModel"]
@@ -50,7 +51,7 @@ struct Whisper: ModelFamily {
     }
 }
 
-/// What the Whisper family reads of a config.json, checked.
+/// The checked configuration of Whisper models.
 struct WhisperConfiguration {
     struct Stack {
         let layers: Int
@@ -66,7 +67,7 @@ struct WhisperConfiguration {
     let targetPositions: Int
     let activation: any Operator
     let tiesHead: Bool
-    /// The decoder ends with hidden states.
+    /// The decoder has no head and returns hidden states.
     let isBare: Bool
 
     init(_ config: JSONField, of architectures: [String]) throws {

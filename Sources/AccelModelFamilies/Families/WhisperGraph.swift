@@ -6,7 +6,7 @@ import AccelTensors
 struct WhisperGraph {
     private let config: WhisperConfiguration
     var layers: LayerBuilder
-    /// How many states the encoder makes of its frames.
+    /// The number of encoder states per window.
     private static let source = (Dimension("frames") - 1) / 2 + 1
     private static let epsilon = 1e-5
     private static let halves: [(letter: String, half: Role.AttentionHalf)] = [("k", .keys), ("v", .values)]
@@ -23,12 +23,12 @@ struct WhisperGraph {
             Program.FreeDimension("frames", usual: [frames], maximum: frames, remarks: [shorter]),
         ]
         if part == "decoder" {
-            let places = config.targetPositions
-            // A prefill and a step.
-            let blocks = places == 1 ? [1] : [min(4, places), 1]
+            let positions = config.targetPositions
+            // One function for the prefill, and one for the decode step.
+            let blocks = positions == 1 ? [1] : [min(4, positions), 1]
             dimensions += [
-                Program.FreeDimension("cache", usual: [places], maximum: places),
-                Program.FreeDimension("tokens", usual: blocks.reversed(), defaults: blocks, maximum: places),
+                Program.FreeDimension("cache", usual: [positions], maximum: positions),
+                Program.FreeDimension("tokens", usual: blocks.reversed(), defaults: blocks, maximum: positions),
             ]
         }
         let role: FunctionRole =
@@ -52,10 +52,10 @@ struct WhisperGraph {
             let sums = try layers.conv(name, x, from: inputs, to: width, kernel: 3, window)
             x = try layers.in(name) { [config] in try $0.apply(config.activation, sums) }
         }
-        let places = try layers.weight("encoder.embed_positions.weight", [config.sourcePositions, width])
+        let positions = try layers.weight("encoder.embed_positions.weight", [config.sourcePositions, width])
         x = try layers.in("encoder.embed_positions") { layers in
-            let row = try layers.apply(Slice(begin: [0, 0], sizes: [Self.source, .fixed(width)]), places)
-            return try layers.apply(Add(), try layers.turned(x), row)
+            let row = try layers.apply(Slice(begin: [0, 0], sizes: [Self.source, .fixed(width)]), positions)
+            return try layers.apply(Add(), try layers.transposed(x), row)
         }
         for index in 0..<stack.layers {
             let name = "encoder.layers.\(index)"
@@ -95,14 +95,14 @@ struct WhisperGraph {
             "decoder_input_ids", TensorType(.int64, ["batch", "tokens"]), .tokens(vocabulary: config.vocabulary))
         let position = layers.builder.input("position", TensorType(.int64, [1]), .position)
         let (rows, mask) = try layers.in("places") { layers in
-            var places = try DecoderPlaces(position: position, in: &layers)
-            return (try places.rows(in: &layers), try places.mask(window: nil, in: &layers))
+            var positions = try DecoderPositions(position: position, in: &layers)
+            return (try positions.rows(in: &layers), try positions.mask(window: nil, in: &layers))
         }
         layers.names.tie(head: Self.head, words: Self.words, isTied: config.tiesHead && !config.isBare)
         let words = try layers.weight(Self.words, [config.vocabulary, width])
-        let places = try layers.weight("decoder.embed_positions.weight", [config.targetPositions, width])
+        let positions = try layers.weight("decoder.embed_positions.weight", [config.targetPositions, width])
         var x = try layers.in("decoder.embed_tokens") { try $0.apply(Gather(), words, tokens) }
-        x = try layers.in("decoder.embed_positions") { try $0.apply(Add(), x, try $0.apply(Gather(), places, rows)) }
+        x = try layers.in("decoder.embed_positions") { try $0.apply(Add(), x, try $0.apply(Gather(), positions, rows)) }
         for index in 0..<stack.layers {
             let name = "decoder.layers.\(index)"
             x = try residual("\(name).self_attn", x) { graph, normal in
@@ -135,7 +135,7 @@ struct WhisperGraph {
             "logits", try layers.in("proj_out") { try $0.apply(Linear(), normal, weight) }, .logits(over: .vocabulary))
     }
 
-    /// x and what `body` makes of its normal, added. The norm is called `NAME_layer_norm`.
+    /// Returns x plus the result of `body` for the norm of x. The norm's name is `NAME_layer_norm`.
     private mutating func residual(
         _ name: String, _ x: Value, _ body: (inout WhisperGraph, Value) throws -> Value
     ) throws -> Value {
@@ -153,7 +153,7 @@ struct WhisperGraph {
         }
     }
 
-    /// F32[batch, heads, length, head width] of x F32[batch, length, width].
+    /// Projects x F32[batch, length, width] to heads, F32[batch, heads, length, head width].
     private mutating func heads(_ name: String, _ x: Value, _ count: Int, isBiased: Bool = true) throws -> Value {
         let width = config.width
         let flat = try layers.linear(name, x, from: width, to: width, isBiased: isBiased)

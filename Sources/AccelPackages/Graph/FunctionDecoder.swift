@@ -54,7 +54,7 @@ struct FunctionDecoder {
         let updated = try states.map { state in
             let next = try value(&reader)
             guard types[next.id] == types[state.value.id] else {
-                throw fail("state \"\(state.name)\" is \(types[state.value.id]), but becomes \(types[next.id])")
+                throw fail("state \"\(state.name)\" is \(types[state.value.id]), but is updated with \(types[next.id])")
             }
             return Program.State(name: state.name, value: state.value, next: next, initial: state.initial)
         }

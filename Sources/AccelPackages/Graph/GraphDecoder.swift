@@ -87,7 +87,7 @@ extension [FrozenProgram] {
     /// Functions have different names, and share a state by its name, type and shape, so what they say of it has to agree.
     func requireAgreement(file: String) throws {
         var names: Set<String> = []
-        var known: [String: (state: CompiledFunction.State, function: String)] = [:]
+        var known: [String: (state: FrozenProgram.State, function: String)] = [:]
         for function in self {
             let name = function.functionName
             guard names.insert(name).inserted else {

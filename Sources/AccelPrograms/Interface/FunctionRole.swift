@@ -1,41 +1,43 @@
-/// What a function is for. A structure and not an enumeration, so that a later one breaks no `switch`.
+/// The purpose of a function. It is a structure, not an enumeration, so that a later role breaks no `switch`.
 public struct FunctionRole: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The name in manifests, such as `prefill`.
     public let rawValue: String
+    /// Creates a role by its name; `all` lists the names that this version accepts.
     public init(rawValue: String) { self.rawValue = rawValue }
     public var description: String { rawValue }
 
-    /// Nothing is known of it.
+    /// Unknown: the function belongs to a foreign model.
     public static let opaque = FunctionRole(rawValue: "opaque")
-    /// Extends a sequence over a key/value cache. Frozen, it is `prefill` or `step`.
+    /// Extends a sequence over a key/value cache. Freezing turns it into `prefill` or `step`.
     public static let decode = FunctionRole(rawValue: "decode")
-    /// `decode` of a block of several tokens at a time.
+    /// Decodes several tokens at once: the prefill phase.
     public static let prefill = FunctionRole(rawValue: "prefill")
-    /// `decode` of one token at a time.
+    /// Decodes one token: the decode step.
     public static let step = FunctionRole(rawValue: "step")
-    /// Makes hidden states or embeddings of texts, images or sound.
+    /// Computes hidden states or embeddings of texts, images or audio.
     public static let encode = FunctionRole(rawValue: "encode")
-    /// Makes the keys and values of a decoder's cross attention of an encoder's hidden states.
+    /// Computes the keys and values of a decoder's cross attention from an encoder's hidden states.
     public static let crossKeysAndValues = FunctionRole(rawValue: "cross-kv")
-    /// Scores labels.
+    /// Computes class scores.
     public static let classify = FunctionRole(rawValue: "classify")
-    /// Scores the words of the vocabulary at each position of a text.
+    /// Computes vocabulary scores for each position of a text.
     public static let fillMask = FunctionRole(rawValue: "fill-mask")
-    /// Scores the letters of the vocabulary over time.
+    /// Computes character scores for each time frame of audio.
     public static let transcribe = FunctionRole(rawValue: "transcribe")
-    /// Scores how well images and texts fit.
+    /// Computes similarity scores of images and texts.
     public static let match = FunctionRole(rawValue: "match")
-    /// Says whether something is heard.
+    /// Computes the probability of an event in audio, such as speech.
     public static let detect = FunctionRole(rawValue: "detect")
-    /// Makes the features that a vocoder takes.
+    /// Computes the features that a vocoder takes.
     public static let synthesise = FunctionRole(rawValue: "synthesise")
-    /// Makes the harmonics that a vocoder takes.
+    /// Computes the harmonic excitation that a vocoder takes.
     public static let excite = FunctionRole(rawValue: "excite")
-    /// Makes sound of features or codes.
+    /// Computes audio from features or codes.
     public static let vocoder = FunctionRole(rawValue: "vocoder")
-    /// A part of a model alone, for tests.
+    /// A part of a model by itself, for tests.
     public static let block = FunctionRole(rawValue: "block")
 
-    /// Every one that a frozen function may have.
+    /// Every role of a frozen function.
     public static let all: [FunctionRole] = [
         .opaque, .prefill, .step, .encode, .crossKeysAndValues, .classify, .fillMask, .transcribe, .match, .detect,
         .synthesise, .excite, .vocoder, .block,

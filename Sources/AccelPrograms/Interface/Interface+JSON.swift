@@ -1,7 +1,7 @@
 public import AccelByteIO
 
 extension Interface {
-    /// As manifests and exports hold it; roles are sorted by their ports' names.
+    /// The interface as manifests and exports store it; roles are sorted by port name.
     public var json: JSON {
         func object(_ roles: [String: Role]) -> JSON {
             .object(roles.sorted { $0.key < $1.key }.map { JSON.Member($0.key, $0.value.json) })
@@ -16,8 +16,9 @@ extension Interface {
         ]
     }
 
-    /// - Parameter isLater: a later version of the tool has written it: what is not known is ignored.
-    /// - Throws: `FormatError` for a role that is not known, or that has other parameters than it has to.
+    /// Reads an interface of a manifest.
+    /// - Parameter isLater: the file was written by a later version of the tool; unknown roles and members are ignored.
+    /// - Throws: `FormatError` for an unknown role, and for missing or unexpected members.
     public init(parsing field: JSONField, isLater: Bool = false) throws {
         func roles(_ name: String) throws -> [String: Role] {
             let members = try field[name].members().map { ($0.key, try Role(parsing: $0.field)) }
@@ -35,7 +36,7 @@ extension Interface {
         if isLater { return }
         try field.refuseMembers(otherThan: ["role", "inputs", "outputs", "states", "links"])
         guard FunctionRole.all.contains(role) else {
-            throw field["role"].error("there is no role \(quoted(role.rawValue)) of functions")
+            throw field["role"].error("unknown function role \(quoted(role.rawValue))")
         }
     }
 }
@@ -54,7 +55,8 @@ extension Role {
                 })
     }
 
-    /// Parameters of another form than an integer, a word, or a list of numbers are refused.
+    /// Reads a role.
+    /// - Throws: `FormatError` for a parameter that is not an integer, a string, or a list of numbers.
     init(parsing field: JSONField) throws {
         var parameters: [String: Parameter] = [:]
         for (name, value) in try field.members() where name != "kind" {

@@ -1,26 +1,33 @@
-/// What a function is for, what each of its ports means, and which functions feed its inputs: declared by the model's
-/// family, stored in the manifest of a package.
+/// The purpose of a function, the roles of its ports, and the functions that feed its inputs. A model's family declares
+/// it; the manifest of a package stores it.
 public struct Interface: Hashable, Sendable {
-    /// An output of another part of the model that an input takes as it is.
+    /// An input that takes an output of another part of the model unchanged.
     public struct Link: Hashable, Sendable {
+        /// The name of the input.
         public let input: String
-        /// The part of the model that makes it, e.g. `encoder`.
+        /// The part of the model that computes it, such as `encoder`.
         public let part: String
+        /// The name of that part's output.
         public let output: String
 
+        /// Creates a link from an output of `part` to an input.
         public init(input: String, part: String, output: String) {
             (self.input, self.part, self.output) = (input, part, output)
         }
     }
 
+    /// The purpose of the function.
     public var role: FunctionRole
-    /// By the port's name. A port that is missing is `opaque`.
+    /// The roles of the inputs by port name. A missing port is `opaque`.
     public var inputs: [String: Role]
+    /// The roles of the outputs by port name. A missing port is `opaque`.
     public var outputs: [String: Role]
+    /// The roles of the states by port name. A missing port is `opaque`.
     public var states: [String: Role]
-    /// In the order of the inputs.
+    /// The inputs that other functions feed, in the order of the inputs.
     public var links: [Link]
 
+    /// Creates an interface. `check(_:isLater:)` compares it with the ports.
     public init(
         _ role: FunctionRole = .opaque, inputs: [String: Role] = [:], outputs: [String: Role] = [:],
         states: [String: Role] = [:], links: [Link] = []
@@ -32,10 +39,10 @@ public struct Interface: Hashable, Sendable {
         self.links = links
     }
 
-    /// The role of a port.
+    /// Returns the role of a port; `opaque` if none is declared.
     public func role(of name: String, _ side: RoleRule.Side) -> Role { roles(side)[name] ?? .opaque }
 
-    /// Without the roles that only a later version knows: their ports are opaque.
+    /// The interface with only the roles that this version knows; ports with other roles become opaque.
     public var known: Interface {
         func isKnown(_ entry: (key: String, value: Role)) -> Bool { RoleRule.rule(for: entry.value.kind) != nil }
         return Interface(
@@ -43,7 +50,7 @@ public struct Interface: Hashable, Sendable {
             links: links)
     }
 
-    /// Those of a side, by the port's name.
+    /// Returns the roles of one side, by port name.
     func roles(_ side: RoleRule.Side) -> [String: Role] {
         switch side {
         case .input: inputs
@@ -54,17 +61,8 @@ public struct Interface: Hashable, Sendable {
 }
 
 extension Program {
-    /// The first input of a kind, nil where there is none.
+    /// Returns the first input with a role of this kind; nil if there is none.
     public func input(_ kind: RoleKind) -> Input? { inputs.first { interface.inputs[$0.name]?.kind == kind } }
-    /// The states of a kind, in their order.
-    public func states(_ kind: RoleKind) -> [State] { states.filter { interface.states[$0.name]?.kind == kind } }
-}
-
-extension CompiledFunction {
-    /// The first input of a kind, nil where there is none.
-    public func input(_ kind: RoleKind) -> Port? { inputs.first { interface.inputs[$0.name]?.kind == kind } }
-    /// The first output of a kind, nil where there is none.
-    public func output(_ kind: RoleKind) -> Output? { outputs.first { interface.outputs[$0.name]?.kind == kind } }
-    /// The states of a kind, in their order.
+    /// Returns the states with a role of this kind, in program order.
     public func states(_ kind: RoleKind) -> [State] { states.filter { interface.states[$0.name]?.kind == kind } }
 }

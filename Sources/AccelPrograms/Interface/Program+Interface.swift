@@ -1,24 +1,29 @@
 import AccelTensors
 
 extension Interface {
-    /// A port as its interface sees it.
+    /// The side, name and type of a port: what the rules of roles check.
     public struct Port: Sendable {
+        /// Input, output or state.
         public let side: RoleRule.Side
+        /// The name, unique on its side.
         public let name: String
+        /// The element type and dimensions, free or numbers.
         public let type: TensorType
 
+        /// Creates the description of a port.
         public init(_ side: RoleRule.Side, _ name: String, _ type: TensorType) {
             (self.side, self.name, self.type) = (side, name, type)
         }
 
-        /// e.g. `input "input_ids"`
+        /// The port in error messages, such as `input "input_ids"`.
         var subject: String { "\(side.rawValue) \"\(name)\"" }
     }
 
+    /// Returns the role of a port; `opaque` if none is declared.
     public func role(of port: Port) -> Role { role(of: port.name, port.side) }
 
-    /// Checks that roles are known, go with the types of their ports, and are not of ports that do not exist.
-    /// - Parameter isLater: a later version of the tool has written it: kinds of roles that are not known are ignored.
+    /// Checks that every role is known and fits the type of its port, and that every named port exists.
+    /// - Parameter isLater: the file was written by a later version of the tool; unknown kinds of roles are ignored.
     /// - Throws: `ShapeError` naming the port.
     public func check(_ ports: [Port], isLater: Bool = false) throws {
         for port in ports {
@@ -26,7 +31,7 @@ extension Interface {
             if role.kind == .opaque { continue }
             guard let rule = RoleRule.rule(for: role.kind) else {
                 if isLater { continue }
-                throw ShapeError(operator: port.subject, reason: "there is no role \"\(role.kind.rawValue)\"")
+                throw ShapeError(operator: port.subject, reason: "unknown role \"\(role.kind.rawValue)\"")
             }
             if let reason = rule.unsupportedReason(role, port.side, port.type) {
                 throw ShapeError(operator: port.subject, reason: reason)
@@ -45,15 +50,15 @@ extension Interface {
 }
 
 extension Program {
-    /// Inputs, states and outputs as the interface sees them.
+    /// The inputs, states and outputs, in this order, with their types.
     public var ports: [Interface.Port] {
         inputs.map { Interface.Port(.input, $0.name, type(of: $0.value)) }
             + states.map { Interface.Port(.state, $0.name, type(of: $0.value)) }
             + outputs.map { Interface.Port(.output, $0.name, type(of: $0.value)) }
     }
 
-    /// The same program with another interface.
-    /// - Throws: `ShapeError` for roles that do not go with its ports.
+    /// Returns the program with another interface.
+    /// - Throws: `ShapeError` if a role does not fit its port.
     public func declaring(_ interface: Interface) throws -> Program {
         try interface.check(ports)
         var program = self
@@ -61,7 +66,7 @@ extension Program {
         return program
     }
 
-    /// The interface once every dimension is a number: a decoder's block of one token is a step.
+    /// The interface of the frozen program: `decode` becomes `step` if a block has one token, else `prefill`.
     var frozenInterface: Interface {
         guard interface.role == .decode, let tokens = input(.tokens) else { return interface }
         var frozen = interface
@@ -71,9 +76,9 @@ extension Program {
 }
 
 extension [Program] {
-    /// Checks what every family owes: a role for each part and port, and links that lead to an output of the same type.
-    /// - Parameter parts: all parts that the family can build. A link to one that is not built is left out.
-    /// - Returns: the programs, with links to each other only.
+    /// Checks the duties of every family: a role for each part and port, and links to outputs of the same type.
+    /// - Parameter parts: all parts that the family can build. Links to parts that are not built are removed.
+    /// - Returns: The programs, with links among each other only.
     /// - Throws: `ShapeError` naming the part and the port.
     public func checkingInterfaces(parts: [String]) throws -> [Program] {
         try map { program in
@@ -94,10 +99,12 @@ extension [Program] {
         func error(_ reason: String) -> ShapeError {
             ShapeError(operator: "input \"\(link.input)\" of the part \"\(program.name)\"", reason: reason)
         }
-        guard parts.contains(link.part) else { throw error("has a link to \"\(link.part)\", which is no part") }
+        guard parts.contains(link.part) else {
+            throw error("has a link to \"\(link.part)\", which is not a part of the model")
+        }
         guard let maker = first(where: { $0.name == link.part }) else { return false }
         guard let output = maker.outputs.first(where: { $0.name == link.output }) else {
-            throw error("has a link to \"\(link.output)\" of \"\(link.part)\", which is no output")
+            throw error("has a link to \"\(link.output)\", which is not an output of \"\(link.part)\"")
         }
         let (made, taken) = (
             maker.type(of: output.value),

@@ -1,70 +1,75 @@
 extension Role {
+    /// The role of a port of which nothing is known.
     public static let opaque = Role(.opaque)
 
-    /// Which positions a mask shows.
+    /// The meaning of the values of an attention mask.
     public enum MaskConvention: String, Sendable {
-        /// 1 where a position counts, 0 where padding hides it.
+        /// 1 for positions that take part, 0 for padding.
         case onesCount = "ones-count"
     }
-    /// How noise is distributed.
+    /// The distribution of noise.
     public enum Distribution: String, Sendable {
-        /// Of mean 0 and variance 1.
+        /// Gaussian, with mean 0 and variance 1.
         case normal
-        /// Between 0 and 1.
+        /// Uniform from 0 to 1.
         case uniform
     }
-    /// What the last axis of logits counts.
+    /// The meaning of the last dimension of logits.
     public enum Classes: String, Sendable {
         case vocabulary, labels, texts
     }
-    /// Half of what attention keeps.
+    /// The keys or the values of an attention layer.
     public enum AttentionHalf: String, Sendable {
         case keys, values
     }
-    /// How pixels are made of an image's numbers from 0 to 1: (x - mean) / deviation, for each channel.
+    /// Pixel normalisation: `(x - mean) / deviation` for each channel, where x is from 0 to 1.
     public struct PixelNormalisation: Hashable, Sendable {
+        /// The mean of each channel.
         public let mean: [Double]
+        /// The standard deviation of each channel.
         public let deviation: [Double]
+        /// Creates a normalisation; both lists have one number per channel.
         public init(mean: [Double], deviation: [Double]) {
             self.mean = mean
             self.deviation = deviation
         }
     }
-    /// How log-mel features are made of sound.
+    /// Parameters of log-mel features.
     public struct MelParameters: Hashable, Sendable {
-        /// Bands.
+        /// The number of mel bands.
         public let bands: Int
-        /// Samples of sound a second.
+        /// The sample rate of the audio in Hz.
         public let rate: Int
-        /// Samples that a window of the Fourier transform has.
+        /// The window of the Fourier transform, in samples.
         public let window: Int
-        /// Samples from one window to the next.
+        /// The distance between two windows, in samples.
         public let hop: Int
+        /// Creates the parameters of log-mel features.
         public init(bands: Int, rate: Int, window: Int, hop: Int) {
             (self.bands, self.rate, self.window, self.hop) = (bands, rate, window, hop)
         }
     }
 
-    /// I64[batch, positions], from 0 to below `vocabulary`.
+    /// Token identifiers: I64[batch, positions], from 0 to `vocabulary` - 1.
     public static func tokens(vocabulary: Int) -> Role { Role(.tokens, ["vocabulary": .integer(vocabulary)]) }
-    /// I64[1], from 0 to the cache's length minus the block's.
+    /// The position of a block's first token: I64[1], from 0 to the cache length minus the block length.
     public static let position = Role(.position)
-    /// I64[batch, positions].
+    /// An attention mask: I64[batch, positions].
     public static func attentionMask(_ convention: MaskConvention) -> Role {
         Role(.attentionMask, ["convention": .word(convention.rawValue)])
     }
-    /// I64[batch, positions], from 0 to below `count`.
+    /// Segment identifiers: I64[batch, positions], from 0 to `count` - 1.
     public static func tokenTypes(count: Int) -> Role { Role(.tokenTypes, ["count": .integer(count)]) }
-    /// F32[batch, channels, height, width].
-    /// - Parameter normalisation: nil for pixels whose preparation the model does not state.
+    /// Images: F32[batch, channels, height, width].
+    /// - Parameter normalisation: nil if the model does not state its preprocessing.
     public static func pixels(_ normalisation: PixelNormalisation?) -> Role {
         Role(
             .pixels,
             normalisation.map { ["mean": .numbers($0.mean), "deviation": .numbers($0.deviation)] } ?? [:])
     }
-    /// F32[batch, samples] or F32[batch, 1, samples], `rate` samples a second.
+    /// Audio samples: F32[batch, samples] or F32[batch, 1, samples], at `rate` Hz.
     public static func audio(rate: Int) -> Role { Role(.audio, ["rate": .integer(rate)]) }
-    /// F32[batch, bands, frames].
+    /// Log-mel features: F32[batch, bands, frames].
     public static func melFeatures(_ parameters: MelParameters) -> Role {
         Role(
             .melFeatures,
@@ -73,46 +78,48 @@ extension Role {
                 "window": .integer(parameters.window), "hop": .integer(parameters.hop),
             ])
     }
+    /// Random numbers that the caller draws: F32[...].
     public static func noise(_ distribution: Distribution) -> Role {
         Role(.noise, ["distribution": .word(distribution.rawValue)])
     }
-    /// I64[batch, positions], from 0 to below `count`.
+    /// Codebook indices: I64[batch, positions], from 0 to `count` - 1.
     public static func codes(count: Int) -> Role { Role(.codes, ["count": .integer(count)]) }
-    /// I64[batch], from 1 to the size of the axis `axis` of the input `input`.
+    /// The number of valid elements on one axis of another input: I64[batch], from 1 to the size of the axis `axis` of
+    /// the input `input`.
     public static func validLength(of input: String, axis: Int) -> Role {
         Role(.validLength, ["input": .word(input), "axis": .integer(axis)])
     }
-    /// F32[batch, width].
+    /// A speaker embedding: F32[batch, width].
     public static let style = Role(.style)
-    /// F32[batch, frames].
+    /// The pitch of speech in Hz: F32[batch, frames].
     public static let pitch = Role(.pitch)
-    /// F32[batch, frames].
+    /// The loudness of speech: F32[batch, frames].
     public static let energy = Role(.energy)
 
-    /// F32[..., classes].
+    /// Scores before a softmax: F32[..., classes].
     public static func logits(over classes: Classes) -> Role { Role(.logits, ["over": .word(classes.rawValue)]) }
-    /// F32[batch, positions, width].
+    /// One vector per position: F32[batch, positions, width].
     public static let hiddenStates = Role(.hiddenStates)
-    /// F32[batch, width].
+    /// One vector per input, of the model's width: F32[batch, width].
     public static let pooled = Role(.pooled)
-    /// F32[batch, width].
+    /// One vector per input, to be compared with others: F32[batch, width].
     public static let embedding = Role(.embedding)
-    /// F32[batch, ...].
+    /// Probabilities from 0 to 1: F32[batch, ...].
     public static let probabilities = Role(.probabilities)
-    /// F32[batch, bins, frames].
+    /// Magnitudes and phases of a short-time Fourier transform: F32[batch, bins, frames].
     public static let spectrum = Role(.spectrum)
-    /// F32, of three axes.
+    /// Intermediate values for another function of the model: F32 of rank 3.
     public static let features = Role(.features)
 
-    /// F32, of four axes, of which `axis` counts positions.
+    /// A key/value cache of one layer: F32 of rank 4, where `axis` is the axis of cache positions.
     public static func keyValueCache(_ half: AttentionHalf, layer: Int, axis: Int = 2) -> Role {
         Role(.keyValueCache, attention(half, layer: layer, axis: axis))
     }
-    /// F32, of four axes, of which `axis` counts the encoder's positions.
+    /// The cross-attention keys or values of one layer: F32 of rank 4, where `axis` is the axis of encoder positions.
     public static func crossAttention(_ half: AttentionHalf, layer: Int, axis: Int = 2) -> Role {
         Role(.crossAttention, attention(half, layer: layer, axis: axis))
     }
-    /// F32.
+    /// The state of a recurrent layer: F32 of any rank.
     public static let recurrent = Role(.recurrent)
 
     private static func attention(_ half: AttentionHalf, layer: Int, axis: Int) -> [String: Parameter] {

@@ -1,30 +1,32 @@
-/// What a port of a function means: an input, an output, or a state. A family declares it where it builds a program;
-/// everything that needs to know what a port is asks for its role, and nothing goes by names.
+/// The meaning of a port of a function: an input, an output, or a state. A family declares it where it builds a
+/// program; all code that depends on the meaning of a port asks for its role, never for its name.
 ///
 ///     let tokens = builder.input("input_ids", type, .tokens(vocabulary: 30_522))
 public struct Role: Hashable, Sendable, CustomStringConvertible {
-    /// A parameter of a role: what a caller has to know to make or read the tensor.
+    /// A parameter of a role, which a caller needs to make or to read the tensor.
     public enum Parameter: Hashable, Sendable {
         case integer(Int)
         case numbers([Double])
         case word(String)
     }
 
+    /// The role without its parameters.
     public let kind: RoleKind
-    /// By name; `RoleRule` lists those that a kind has.
+    /// The parameters by name; `RoleRule` lists the names for each kind.
     public let parameters: [String: Parameter]
 
+    /// Creates a role. `Interface.check(_:isLater:)` compares the parameters with the rule of the kind.
     public init(_ kind: RoleKind, _ parameters: [String: Parameter] = [:]) {
         self.kind = kind
         self.parameters = parameters
     }
 
-    /// A whole number, nil where the role has no such parameter.
+    /// Returns an integer parameter; nil if the role has none of this name.
     public func integer(_ name: String) -> Int? {
         if case .integer(let integer)? = parameters[name] { integer } else { nil }
     }
 
-    /// A word, nil where the role has no such parameter.
+    /// Returns a string parameter; nil if the role has none of this name.
     public func word(_ name: String) -> String? {
         if case .word(let word)? = parameters[name] { word } else { nil }
     }
@@ -35,7 +37,7 @@ public struct Role: Hashable, Sendable, CustomStringConvertible {
             .joined(separator: ", ")
     }
 
-    /// With the parameters only that all of `others` have with the same value; nil where they are of other kinds.
+    /// Returns the role with only the parameters that are equal in all of `others`; nil if a kind differs.
     public func common(with others: [Role]) -> Role? {
         guard others.allSatisfy({ $0.kind == kind }) else { return nil }
         return Role(
@@ -56,35 +58,38 @@ extension Role.Parameter: CustomStringConvertible {
     }
 }
 
-/// The name of a role without its parameters. A structure and not an enumeration, so that a later kind breaks no `switch`.
+/// The kind of a role, without its parameters. It is a structure, not an enumeration, so that a later kind breaks no
+/// `switch`.
 public struct RoleKind: RawRepresentable, Hashable, Sendable {
+    /// The name in manifests, such as `attention-mask`.
     public let rawValue: String
+    /// Creates a kind by its name; `RoleRule.all` lists the kinds that this version knows.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Nothing is known of the port: it belongs to a model that no family has built.
+    /// Unknown: the port belongs to a model that no family built.
     public static let opaque = RoleKind(rawValue: "opaque")
 
-    /// Numbers of tokens.
+    /// Token identifiers.
     public static let tokens = RoleKind(rawValue: "tokens")
-    /// Where the first token of a block stands in its sequence, from 0.
+    /// The position of a block's first token in its sequence, from 0.
     public static let position = RoleKind(rawValue: "position")
-    /// Which positions count.
+    /// The positions that take part in attention.
     public static let attentionMask = RoleKind(rawValue: "attention-mask")
-    /// Which segment a token is of.
+    /// The segment of each token.
     public static let tokenTypes = RoleKind(rawValue: "token-types")
     /// Images.
     public static let pixels = RoleKind(rawValue: "pixels")
-    /// Samples of sound, from -1 to 1.
+    /// Audio samples from -1 to 1.
     public static let audio = RoleKind(rawValue: "audio")
-    /// Logarithms of mel bands.
+    /// Logarithms of mel band energies.
     public static let melFeatures = RoleKind(rawValue: "log-mel")
-    /// Random numbers, which the caller draws.
+    /// Random numbers that the caller draws.
     public static let noise = RoleKind(rawValue: "noise")
-    /// Numbers of vectors in the code book of an audio codec.
+    /// Indices into the codebooks of an audio codec.
     public static let codes = RoleKind(rawValue: "codes")
-    /// How much of another input counts, from its start.
+    /// The number of valid elements of another input, counted from its start.
     public static let validLength = RoleKind(rawValue: "valid-length")
-    /// The vector of a speaker.
+    /// A speaker embedding.
     public static let style = RoleKind(rawValue: "style")
     /// The pitch of speech over time, in Hz.
     public static let pitch = RoleKind(rawValue: "pitch")
@@ -93,23 +98,23 @@ public struct RoleKind: RawRepresentable, Hashable, Sendable {
 
     /// Scores before a softmax.
     public static let logits = RoleKind(rawValue: "logits")
-    /// A vector for each position.
+    /// One vector per position.
     public static let hiddenStates = RoleKind(rawValue: "hidden-states")
-    /// A vector for the whole input, of the model's width.
+    /// One vector per input, of the model's width.
     public static let pooled = RoleKind(rawValue: "pooled")
-    /// A vector for the whole input, to compare with others.
+    /// One vector per input, to be compared with others.
     public static let embedding = RoleKind(rawValue: "embedding")
-    /// Numbers from 0 to 1.
+    /// Probabilities from 0 to 1.
     public static let probabilities = RoleKind(rawValue: "probabilities")
-    /// Magnitudes and angles of a short-time Fourier transform.
+    /// Magnitudes and phases of a short-time Fourier transform.
     public static let spectrum = RoleKind(rawValue: "spectrum")
-    /// Intermediate values that only other functions of the model understand.
+    /// Intermediate values for another function of the model.
     public static let features = RoleKind(rawValue: "features")
 
-    /// Keys or values of the positions before, which a decoder reads and extends.
+    /// Keys or values of earlier positions, which a decoder reads and extends.
     public static let keyValueCache = RoleKind(rawValue: "key-value-cache")
-    /// Keys or values of an encoder's states, which one function makes and a decoder reads.
+    /// Keys or values of an encoder's states, which one function computes and a decoder reads.
     public static let crossAttention = RoleKind(rawValue: "cross-attention")
-    /// What a recurrent layer hands on.
+    /// The state of a recurrent layer.
     public static let recurrent = RoleKind(rawValue: "recurrent")
 }

@@ -1,27 +1,31 @@
 public import AccelTensors
 
-/// Where ports of one kind of role may stand, and what they look like. A new kind is a line in `RoleRule.all`.
+/// The rule for one kind of role: the sides, types and parameters that it may have. A new kind is one line in
+/// `RoleRule.all`.
 public struct RoleRule: Sendable {
-    /// What a port is.
+    /// The side of a function that a port is on.
     public enum Side: String, Sendable {
         case input, output, state
     }
-    /// What a parameter is.
+    /// The type of a parameter.
     public enum ParameterKind: Sendable {
         case integer
         case numbers
-        /// One of these, or any where there are none.
+        /// One of these strings; any string if the list is empty.
         case word([String])
     }
 
+    /// The kind that the rule is for.
     public let kind: RoleKind
+    /// The sides on which the role may be used.
     public let sides: Set<Side>
+    /// The element type of the port.
     public let elementType: ElementType
-    /// How many axes the tensor may have.
+    /// The ranks that the tensor may have.
     public let ranks: ClosedRange<Int>
-    /// Sorted by name.
+    /// The parameters, sorted by name.
     public let parameters: [(name: String, kind: ParameterKind, isRequired: Bool)]
-    /// The axis that has an element for each position of a sequence; nil where there is none.
+    /// The axis with one element per position of a sequence; nil if there is none.
     public let positionAxis: Int?
 
     private init(
@@ -38,7 +42,7 @@ public struct RoleRule: Sendable {
             .sorted { $0.0 < $1.0 }
     }
 
-    /// Every kind but `opaque`, which fits any port.
+    /// The rules of every kind but `opaque`, which fits any port.
     public static let all: [RoleRule] = [
         RoleRule(.tokens, [.input], .int64, 2...2, positions: 1, ["vocabulary": .integer]),
         RoleRule(.position, [.input], .int64, 1...1),
@@ -75,11 +79,11 @@ public struct RoleRule: Sendable {
     ]
     private static let byKind = Dictionary(uniqueKeysWithValues: all.map { ($0.kind, $0) })
 
-    /// nil for `opaque` and for kinds that this version does not know.
+    /// Returns the rule of a kind; nil for `opaque` and for kinds that this version does not know.
     public static func rule(for kind: RoleKind) -> RoleRule? { byKind[kind] }
 
-    /// Why a role does not go with a port; nil where it does.
-    /// - Parameter type: with free dimensions or numbers.
+    /// Returns why a role does not fit a port; nil if it fits.
+    /// - Parameter type: the port's type; its dimensions may be free.
     func unsupportedReason(_ role: Role, _ side: Side, _ type: TensorType) -> String? {
         guard sides.contains(side) else {
             let words = sides.map { "\($0.rawValue)s" }.sorted().joined(separator: " and ")
@@ -101,7 +105,7 @@ public struct RoleRule: Sendable {
                 case (.word(let word), .word(let words)): words.isEmpty || words.contains(word)
                 default: false
                 }
-            guard fits else { return "the role \(self.kind.rawValue) has the \(name) \(parameter), which is none" }
+            guard fits else { return "the role \(self.kind.rawValue) has an invalid \(name): \(parameter)" }
         }
         if let axis = role.integer("axis"), side == .state, axis >= type.rank {
             return "the role \(kind.rawValue) counts positions on axis \(axis), but the port is \(type)"

@@ -1,6 +1,7 @@
 import AccelPlatform
 
-/// The angle of the point (y, x) = (first input, second input) in radians, broadcasting.
+/// `atan2(x, y)`: the angle in radians of the point whose ordinate is the first input and whose abscissa is the second,
+/// broadcasting.
 public struct Atan2: BinaryOperator {
     public static let name = "atan2"
     public init() {}

@@ -6,20 +6,23 @@ public import AccelTensors
 /// optionally an additive mask that broadcasts to F32[batch, heads, S, T]. Output: F32[batch, heads, S, valueWidth].
 /// `kvHeads` divides `heads`; head h reads key and value head `h / (heads / kvHeads)`.
 ///
-/// Scores with their mask are rounded to float32 before the softmax: a large finite mask swallows them, so that a row
-/// that is masked everywhere weighs all keys alike.
+/// Scores plus mask are rounded to float32 before the softmax. A large finite mask value then absorbs the score, so
+/// that a fully masked row gives all keys the same weight.
 public struct Attention: Operator {
     public static let name = "attention"
-    public static let readsStrided = true
-    public static let writesStrided = true
+    public static let inputs: [OperatorInput] = [
+        OperatorInput("q"), OperatorInput("k"), OperatorInput("v"), OperatorInput("mask", presence: .optional),
+    ]
+    /// The factor of the scores, usually `1 / sqrt(width)`.
     public var scale: Double
 
+    /// Creates the operator with the factor of the scores.
     public init(scale: Double) { self.scale = scale }
     public init(attributes: Attributes) throws { scale = try attributes.number("scale") }
     public var attributes: Attributes { ["scale": .number(scale)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(3...4)
+        try Self.check(inputs)
         let (q, k, v) = (inputs[0], inputs[1], inputs[2])
         for (input, what) in zip(inputs, ["q", "k", "v"]) { try input.require(rank: 4...4, what) }
         try requireEqual(k.dimensions[0], q.dimensions[0], "batch of k")
@@ -28,11 +31,13 @@ public struct Attention: Operator {
             try requireEqual(v.dimensions[axis], k.dimensions[axis], "\(what) of v")
         }
         guard let heads = q.dimensions[1].value, let groups = k.dimensions[1].value, groups > 0, heads % groups == 0
-        else { throw OperatorError("\(q.dimensions[1]) heads do not share \(k.dimensions[1]) key heads evenly") }
-        if inputs.count == 4 {
+        else {
+            throw OperatorError("\(q.dimensions[1]) query heads are not a multiple of \(k.dimensions[1]) key heads")
+        }
+        if let mask = inputs.named("mask", of: self) {
             let scores = q.dimensions[..<3] + [k.dimensions[2]]
-            guard try broadcast([inputs[3].dimensions, Array(scores)]) == Array(scores) else {
-                throw OperatorError("mask \(inputs[3]) does not broadcast to \(TensorType(.float32, Array(scores)))")
+            guard try broadcast([mask.dimensions, Array(scores)]) == Array(scores) else {
+                throw OperatorError("mask \(mask) does not broadcast to \(TensorType(.float32, Array(scores)))")
             }
         }
         return [TensorType(.float32, q.dimensions[..<3] + [v.dimensions[3]])]
@@ -47,10 +52,11 @@ public struct Attention: Operator {
         let shape = Shape(inputs[0].shape.dimensions[..<3] + [inputs[2].shape.dimensions[3]])
         let valueWidth = shape.dimensions[3]
         let v = try inputs[2].transposed([0, 1, 3, 2]).floats
-        let maskLayout =
-            inputs.count == 4
-            ? StridedLayout(shape: inputs[3].shape).expanded(to: Shape(shape.dimensions[..<3] + [keys])) : nil
-        let mask = inputs.count == 4 ? inputs[3].floats : []
+        let masking = inputs.named("mask", of: self)
+        let maskLayout = masking.map {
+            StridedLayout(shape: $0.shape).expanded(to: Shape(shape.dimensions[..<3] + [keys]))
+        }
+        let mask = masking?.floats ?? []
         let result = Reference.rows(shape.count / max(valueWidth, 1), width: valueWidth) { row, result in
             let (batch, head) = (row / (rows * heads), row / rows % heads)
             let group = batch * keyHeads + head / (heads / keyHeads)
@@ -80,22 +86,25 @@ public struct Attention: Operator {
         let heads = builder.type(of: inputs[0]).dimensions[1]
         let keys = try Self.repeating(inputs[1], to: heads, in: &builder)
         let values = try Self.repeating(inputs[2], to: heads, in: &builder)
-        let turned = try builder.apply(Transpose([0, 1, 3, 2]), [keys])
-        let products = try builder.apply(MatMul(), [inputs[0], turned])
+        let transposed = try builder.apply(Transpose([0, 1, 3, 2]), [keys])
+        let products = try builder.apply(MatMul(), [inputs[0], transposed])
         var scores = try builder.apply(Multiply(), [products, builder.literal(Float(scale))])
-        if inputs.count == 4 { scores = try builder.apply(Add(), [scores, inputs[3]]) }
+        if let mask = inputs.named("mask", of: self, in: builder) {
+            scores = try builder.apply(Add(), [scores, mask])
+        }
         return [try builder.apply(MatMul(), [try builder.apply(Softmax(), [scores]), values])]
     }
 
-    /// Key or value heads, each repeated until there are `heads`.
+    /// Repeats each key or value head until there are `heads`.
     private static func repeating(_ value: Value, to heads: Dimension, in builder: inout ProgramBuilder) throws -> Value
     {
-        let extents = builder.type(of: value).dimensions
-        guard let own = extents[1].value, let all = heads.value, own > 0, all != own else { return value }
-        let apart = try builder.apply(Reshape(to: [extents[0], extents[1], 1, extents[2], extents[3]]), [value])
+        let dimensions = builder.type(of: value).dimensions
+        guard let own = dimensions[1].value, let all = heads.value, own > 0, all != own else { return value }
+        let apart = try builder.apply(
+            Reshape(to: [dimensions[0], dimensions[1], 1, dimensions[2], dimensions[3]]), [value])
         let repeated = try builder.apply(
-            Expand(to: [extents[0], extents[1], .fixed(all / own), extents[2], extents[3]]), [apart])
-        return try builder.apply(Reshape(to: [extents[0], heads, extents[2], extents[3]]), [repeated])
+            Expand(to: [dimensions[0], dimensions[1], .fixed(all / own), dimensions[2], dimensions[3]]), [apart])
+        return try builder.apply(Reshape(to: [dimensions[0], heads, dimensions[2], dimensions[3]]), [repeated])
     }
 
     public func multiplyAdds(_ inputs: [Shape]) -> Int {

@@ -1,19 +1,19 @@
 import AccelTensors
 
-/// An operator that maps the elements of two float32 tensors, pair by pair, broadcasting as numpy does.
+/// An operator on pairs of elements of two float32 tensors, with the broadcasting of numpy.
 public protocol BinaryOperator: Operator {
     init()
-    /// The reference meaning, computed in float64 and rounded once.
+    /// Computes the reference result for one pair, in float64; the caller rounds it once.
     func apply(_ x: Double, _ y: Double) -> Double
 }
 
 extension BinaryOperator {
-    public static var readsStrided: Bool { true }
+    public static var inputs: [OperatorInput] { [.x, .y] }
     public init(attributes: Attributes) throws { self.init() }
     public var attributes: Attributes { [:] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(2...2)
+        try Self.check(inputs)
         return [TensorType(.float32, try broadcast(inputs.map(\.dimensions)))]
     }
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
@@ -23,23 +23,25 @@ extension BinaryOperator {
     }
 }
 
-/// The extents that all of `operands` broadcast to: aligned at the last axis, an extent of 1 takes any other.
+/// Returns the dimensions that all of `operands` broadcast to: aligned at the last axis, where a size of 1 fits any
+/// other.
 /// - Throws: `OperatorError` naming the axis.
 func broadcast(_ operands: [[Dimension]]) throws -> [Dimension] {
     let rank = operands.map(\.count).max() ?? 0
     return try (0..<rank).map { axis in
-        let extents = operands.compactMap { operand in
+        let sizes = operands.compactMap { operand in
             let own = axis - (rank - operand.count)
             return own < 0 ? nil : operand[own]
         }
-        let wide = extents.first { $0 != .fixed(1) } ?? .fixed(1)
-        if let other = extents.first(where: { $0 != .fixed(1) && $0 != wide }) {
-            throw OperatorError("axis \(axis): extents \(wide) and \(other) do not broadcast")
+        let wide = sizes.first { $0 != .fixed(1) } ?? .fixed(1)
+        if let other = sizes.first(where: { $0 != .fixed(1) && $0 != wide }) {
+            throw OperatorError("axis \(axis): sizes \(wide) and \(other) do not broadcast")
         }
         return wide
     }
 }
 
+/// Returns the shape that all of `operands` broadcast to.
 func broadcastShape(_ operands: [HostTensor]) throws -> Shape {
     Shape(try broadcast(operands.map(\.type.dimensions)).compactMap(\.value))
 }

@@ -1,16 +1,20 @@
 public import AccelTensors
 
-/// Another element type: F32, I64 (truncating toward zero) or BOOL (not zero). Elementwise.
+/// Conversion to another element type: F32, I64 (truncated toward zero) or BOOL (true if not zero). Elementwise.
 public struct Cast: Operator {
     public static let name = "cast"
+    public static let inputs: [OperatorInput] = [OperatorInput("x", .any)]
+    /// The element type of the output.
     public var elementType: ElementType
 
+    /// Creates the conversion to F32, I64 or BOOL.
     public init(to elementType: ElementType) { self.elementType = elementType }
     public init(attributes: Attributes) throws { elementType = try attributes.choice("to", as: ElementType.self) }
     public var attributes: Attributes { ["to": .word(elementType.rawValue)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        let input = try inputs.requireOne()
+        try Self.check(inputs)
+        let input = inputs[0]
         guard [.float32, .int64, .bool].contains(elementType) else {
             throw OperatorError("programs compute in F32, I64 and BOOL, not in \(elementType.rawValue)")
         }

@@ -3,6 +3,7 @@ import AccelTensors
 /// Compares two tensors of one element type (F32 or I64) element by element, broadcasting. Output: BOOL.
 /// A comparison with NaN is false, except `not_equal`.
 public struct Compare: Operator {
+    /// The relation that is tested.
     public enum Relation: String, CaseIterable, Sendable {
         case equal
         case notEqual = "not_equal"
@@ -12,16 +13,20 @@ public struct Compare: Operator {
         case greaterOrEqual = "greater_or_equal"
     }
     public static let name = "compare"
-    public static let readsStrided = true
+    public static let inputs: [OperatorInput] = [
+        OperatorInput("x", .oneOf([.float32, .int64])), OperatorInput("y", .sameAsFirst),
+    ]
+    /// The relation of the first input to the second.
     public var relation: Relation
 
+    /// Creates the operator for one relation.
     public init(_ relation: Relation) { self.relation = relation }
     public init(attributes: Attributes) throws { relation = try attributes.choice("relation", as: Relation.self) }
     public var attributes: Attributes { ["relation": .word(relation.rawValue)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
         let type: ElementType = inputs.first?.elementType == .int64 ? .int64 : .float32
-        try inputs.require(2...2, types: [type, type])
+        try Self.check(inputs)
         return [TensorType(.bool, try broadcast(inputs.map(\.dimensions)))]
     }
 

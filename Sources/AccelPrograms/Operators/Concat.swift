@@ -1,17 +1,20 @@
 import AccelTensors
 
-/// Tensors one after the other along an axis. Inputs: one or more, of one element type, equal on every other axis.
+/// Concatenation along an axis. Inputs: one or more tensors of one element type, equal in every other dimension.
 public struct Concat: Operator {
     public static let name = "concat"
+    public static let inputs: [OperatorInput] = [OperatorInput("x", .sameAsFirst, .repeated)]
+    /// The axis to concatenate on, from 0.
     public var axis: Int
 
+    /// Creates the operator for one axis.
     public init(axis: Int) { self.axis = axis }
     public init(attributes: Attributes) throws { axis = try attributes.integer("axis", in: 0...7) }
     public var attributes: Attributes { ["axis": .integer(axis)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
         guard var result = inputs.first else { throw OperatorError("expected 1 or more inputs, found 0") }
-        try inputs.require(1...inputs.count, types: inputs.map { _ in result.elementType })
+        try Self.check(inputs)
         try result.require(rank: axis + 1...8, "input 0")
         for (index, input) in inputs.enumerated().dropFirst() {
             try input.require(rank: result.rank...result.rank, "input \(index)")

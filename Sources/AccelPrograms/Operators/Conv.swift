@@ -1,14 +1,18 @@
 public import AccelTensors
 
-/// Convolution (as the frameworks mean it: correlation) over 1 to 3 spatial axes, with zeros around the input.
+/// Convolution (cross-correlation, as in the frameworks) over 1 to 3 spatial axes with zero padding.
 ///
 /// Inputs: x F32[batch, channels, S...], weight F32[outputs, channels / groups, K...], and optionally bias F32[outputs].
 /// Output: F32[batch, outputs, T...] with `T = (S + before + after - dilation * (K - 1) - 1) / stride + 1`.
 public struct Conv: Operator {
     public static let name = "conv"
+    public static let inputs: [OperatorInput] = [.x, .weight, .optionalBias]
+    /// Strides, dilations and paddings of the spatial axes.
     public var window: Window
+    /// The number of groups that the input and output channels are split into.
     public var groups: Int
 
+    /// Creates the operator; see the properties.
     public init(_ window: Window = Window(), groups: Int = 1) {
         self.window = window
         self.groups = groups
@@ -24,7 +28,7 @@ public struct Conv: Operator {
     }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(2...3)
+        try Self.check(inputs)
         let (x, weight) = (inputs[0], inputs[1])
         try x.require(rank: window.axes + 2...window.axes + 2, "x")
         try weight.require(rank: window.axes + 2...window.axes + 2, "weight")
@@ -33,13 +37,14 @@ public struct Conv: Operator {
         guard let rows = outputs.value, rows % groups == 0 else {
             throw OperatorError("\(outputs) output channels do not split into \(groups) groups")
         }
-        if inputs.count == 3 {
-            try inputs[2].require(rank: 1...1, "bias")
-            try requireEqual(inputs[2].dimensions[0], outputs, "bias")
+        if let bias = inputs.named("bias", of: self) {
+            try bias.require(rank: 1...1, "bias")
+            try requireEqual(bias.dimensions[0], outputs, "bias")
         }
-        let extents = try (0..<window.axes).map { axis in
+        let sizes = try (0..<window.axes).map { axis in
             guard let kernel = weight.dimensions[axis + 2].value, kernel >= 1, kernel <= 1 << 20 else {
-                throw OperatorError("kernel axis \(axis): no convolution has \(weight.dimensions[axis + 2]) taps")
+                throw OperatorError(
+                    "kernel axis \(axis): expected 1 to 2^20 taps, found \(weight.dimensions[axis + 2])")
             }
             let span = window.span(of: kernel, on: axis)
             let padded = x.dimensions[axis + 2] + .fixed(window.before[axis] + window.after[axis])
@@ -49,24 +54,24 @@ public struct Conv: Operator {
             }
             return (padded - .fixed(span)) / window.strides[axis] + 1
         }
-        return [TensorType(.float32, [x.dimensions[0], outputs] + extents)]
+        return [TensorType(.float32, [x.dimensions[0], outputs] + sizes)]
     }
 
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
         let shape = Shape(try outputTypes(inputs.map(\.type))[0].dimensions.compactMap(\.value))
-        let (extents, kernel) = (inputs[0].shape.dimensions, inputs[1].shape.dimensions)
+        let (sizes, kernel) = (inputs[0].shape.dimensions, inputs[1].shape.dimensions)
         let taps = WindowTaps(
-            inputs: Array(extents[2...]), kernel: Array(kernel[2...]), outputs: Array(shape.dimensions[2...])
+            inputs: Array(sizes[2...]), kernel: Array(kernel[2...]), outputs: Array(shape.dimensions[2...])
         ) { axis, output, tap in
             output * window.strides[axis] + tap * window.dilations[axis] - window.before[axis]
         }
-        let (batch, width) = (extents[0], kernel[1])
+        let (batch, width) = (sizes[0], kernel[1])
         var (x, weight) = (inputs[0], inputs[1])
-        x.shape = [batch * groups, width, extents[2...].reduce(1, *)]
+        x.shape = [batch * groups, width, sizes[2...].reduce(1, *)]
         weight.shape = [kernel[0], width, kernel[2...].reduce(1, *)]
         let sums = taps.sums(
             try x.transposed([0, 2, 1]), try weight.transposed([0, 2, 1]),
-            bias: inputs.count == 3 ? inputs[2].floats : nil, batch: batch, groups: groups)
+            bias: inputs.named("bias", of: self)?.floats, batch: batch, groups: groups)
         return [HostTensor(sums, shape)]
     }
 

@@ -1,14 +1,15 @@
-/// The same values in contiguous memory. Compilation puts it before kernels that need that.
+/// A copy in contiguous memory. Planners insert it before kernels that need contiguous inputs.
 public struct Copy: Operator {
     public static let name = "copy"
-    public static let readsStrided = true
+    public static let inputs: [OperatorInput] = [OperatorInput("x", .any)]
     public var attributes: Attributes { [:] }
 
+    /// Creates the operator, which has no attributes.
     public init() {}
     public init(attributes: Attributes) throws {}
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        guard inputs.count == 1 else { throw OperatorError("expected 1 input, found \(inputs.count)") }
+        try Self.check(inputs)
         return inputs
     }
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] { inputs }

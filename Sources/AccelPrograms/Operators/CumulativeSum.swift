@@ -1,16 +1,20 @@
 import AccelTensors
 
-/// Each element with the sum of those before it on an axis added.
+/// The running sum over an axis of a float32 tensor: each output element is the sum of the inputs up to and including
+/// it.
 public struct CumulativeSum: Operator {
     public static let name = "cumsum"
+    public static let inputs: [OperatorInput] = [.x]
+    /// The axis to sum along, from 0.
     public var axis: Int
 
+    /// Creates the operator for one axis.
     public init(axis: Int) { self.axis = axis }
     public init(attributes: Attributes) throws { axis = try attributes.integer("axis", in: 0...7) }
     public var attributes: Attributes { ["axis": .integer(axis)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(1...1)
+        try Self.check(inputs)
         try inputs[0].require(rank: axis + 1...8, "x")
         return inputs
     }
@@ -21,10 +25,10 @@ public struct CumulativeSum: Operator {
         for outer in 0..<sections.outer {
             for inner in 0..<sections.inner {
                 var sum = 0.0
-                for index in 0..<sections.extent {
-                    let place = (outer * sections.extent + index) * sections.inner + inner
-                    sum += Double(result[place])
-                    result[place] = Float(sum)
+                for index in 0..<sections.size {
+                    let element = (outer * sections.size + index) * sections.inner + inner
+                    sum += Double(result[element])
+                    result[element] = Float(sum)
                 }
             }
         }
@@ -32,15 +36,15 @@ public struct CumulativeSum: Operator {
     }
 }
 
-/// A tensor as [outer, extent of an axis, inner].
+/// The sizes of a tensor viewed as [outer, axis, inner].
 struct AxisSections {
     let outer: Int
-    let extent: Int
+    let size: Int
     let inner: Int
 
     init(_ shape: Shape, axis: Int) {
         outer = shape.dimensions[..<axis].reduce(1, *)
-        extent = shape.dimensions[axis]
+        size = shape.dimensions[axis]
         inner = shape.dimensions[(axis + 1)...].reduce(1, *)
     }
 }

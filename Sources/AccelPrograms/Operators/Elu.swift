@@ -1,10 +1,12 @@
 import AccelPlatform
 
-/// x, or `alpha * (e^x - 1)` where x is not above 0 (Clevert et al., "Exponential Linear Units", 2015); elementwise.
+/// `x` for x > 0, else `alpha * (e^x - 1)` (Clevert et al., "Exponential Linear Units", 2015); elementwise.
 public struct Elu: UnaryOperator {
     public static let name = "elu"
+    /// The factor of the negative part.
     public var alpha: Double
 
+    /// Creates the operator with the factor of the negative part.
     public init(alpha: Double) { self.alpha = alpha }
     public init(attributes: Attributes) throws { alpha = try attributes.number("alpha") }
     public var attributes: Attributes { ["alpha": .number(alpha)] }

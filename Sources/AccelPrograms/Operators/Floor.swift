@@ -1,4 +1,4 @@
-/// The largest whole number that is not larger, elementwise.
+/// `floor(x)`: the largest integer that is not greater than x; elementwise.
 public struct Floor: PlainUnaryOperator {
     public static let name = "floor"
     public init() {}

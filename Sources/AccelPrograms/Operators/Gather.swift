@@ -5,12 +5,14 @@ import AccelTensors
 /// Inputs: table [N, R...] of any element type, indices I64[I...]. Output: [I..., R...].
 public struct Gather: Operator {
     public static let name = "gather"
+    public static let inputs: [OperatorInput] = [OperatorInput("table", .any), OperatorInput("indices", .only(.int64))]
+    /// Creates the operator, which has no attributes.
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(2...2, types: [inputs.first?.elementType ?? .float32, .int64])
+        try Self.check(inputs)
         try inputs[0].require(rank: 1...8, "table")
         return [TensorType(inputs[0].elementType, inputs[1].dimensions + inputs[0].dimensions.dropFirst())]
     }

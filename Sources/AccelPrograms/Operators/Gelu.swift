@@ -1,7 +1,9 @@
 import AccelPlatform
 
-/// `gelu(x) = x * Phi(x)`, exactly or in one of the approximations that checkpoints are trained with. Elementwise.
+/// `gelu(x) = x * Phi(x)` (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016), exactly or in one of the
+/// approximations that checkpoints are trained with. Elementwise.
 public struct Gelu: UnaryOperator {
+    /// The formula.
     public enum Kind: String, CaseIterable, Sendable {
         /// `x * (1 + erf(x / sqrt(2))) / 2`
         case erf
@@ -11,8 +13,10 @@ public struct Gelu: UnaryOperator {
         case quick
     }
     public static let name = "gelu"
+    /// The formula.
     public var kind: Kind
 
+    /// Creates the operator with one formula.
     public init(_ kind: Kind) { self.kind = kind }
     public init(attributes: Attributes) throws { kind = try attributes.choice("kind", as: Kind.self) }
     public var attributes: Attributes { ["kind": .word(kind.rawValue)] }

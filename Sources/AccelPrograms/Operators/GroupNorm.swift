@@ -1,14 +1,18 @@
 import AccelTensors
 
-/// `(x - mean) / sqrt(variance + epsilon) * weight + bias`, mean and variance over the channels of a group and all
-/// positions.
+/// Group normalisation (Wu and He, 2018): `(x - mean) / sqrt(variance + epsilon) * weight + bias`, with mean and
+/// variance over the channels of a group and all positions.
 ///
 /// Inputs: x F32[batch, channels, S...], weight F32[channels], bias F32[channels]. Output as x.
 public struct GroupNorm: Operator {
     public static let name = "group_norm"
+    public static let inputs: [OperatorInput] = [.x, .weight, OperatorInput("bias")]
+    /// The number of groups of channels.
     public var groups: Int
+    /// The term that keeps the divisor from 0.
     public var epsilon: Double
 
+    /// Creates the operator.
     public init(groups: Int, epsilon: Double) {
         self.groups = groups
         self.epsilon = epsilon
@@ -20,7 +24,7 @@ public struct GroupNorm: Operator {
     public var attributes: Attributes { ["groups": .integer(groups), "epsilon": .number(epsilon)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(3...3)
+        try Self.check(inputs)
         try inputs[0].require(rank: 2...8, "x")
         let channels = inputs[0].dimensions[1]
         guard let number = channels.value, number % groups == 0 else {
@@ -51,20 +55,20 @@ public struct GroupNorm: Operator {
     }
 
     public func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]? {
-        let extents = builder.type(of: inputs[0]).dimensions
-        guard let channels = extents[1].value else { return nil }
-        let width = (extents[2...].reduce(1, *)) * .fixed(channels / groups)
-        let grouped = try builder.apply(Reshape(to: [extents[0], .fixed(groups), width]), [inputs[0]])
+        let dimensions = builder.type(of: inputs[0]).dimensions
+        guard let channels = dimensions[1].value else { return nil }
+        let width = (dimensions[2...].reduce(1, *)) * .fixed(channels / groups)
+        let grouped = try builder.apply(Reshape(to: [dimensions[0], .fixed(groups), width]), [inputs[0]])
         let normal = try builder.normalised(grouped, over: [2], epsilon: epsilon)
-        let whole = try builder.apply(Reshape(to: extents), [normal])
-        let perChannel: [Dimension] = [extents[1]] + extents[2...].map { _ in 1 }
+        let whole = try builder.apply(Reshape(to: dimensions), [normal])
+        let perChannel: [Dimension] = [dimensions[1]] + dimensions[2...].map { _ in 1 }
         let weight = try builder.apply(Reshape(to: perChannel), [inputs[1]])
         let bias = try builder.apply(Reshape(to: perChannel), [inputs[2]])
         return [try builder.apply(Add(), [try builder.apply(Multiply(), [whole, weight]), bias])]
     }
 }
 
-/// Mean and mean square deviation, in float64.
+/// Mean and biased variance, in float64.
 struct Moments {
     private(set) var mean = 0.0
     private(set) var variance = 0.0

@@ -1,7 +1,8 @@
 import AccelTensors
 
 extension HostTensor {
-    /// The elements that `layout` visits, in row-major order. The layout has to stay within the tensor.
+    /// Returns the elements that `layout` visits, in row-major order.
+    /// - Precondition: the layout stays within the tensor.
     func gathering(_ layout: StridedLayout) -> HostTensor {
         if layout.offset == 0, layout.isContiguous, layout.shape.count == shape.count {
             var same = self
@@ -15,7 +16,8 @@ extension HostTensor {
         }
     }
 
-    /// Broadcast to `shape`, which it has to fit.
+    /// Returns the tensor broadcast to `shape`.
+    /// - Precondition: its shape broadcasts to `shape`.
     func expanded(to shape: Shape) -> HostTensor {
         shape == self.shape ? self : gathering(StridedLayout(shape: self.shape).expanded(to: shape))
     }

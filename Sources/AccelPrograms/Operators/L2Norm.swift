@@ -1,16 +1,19 @@
 import AccelTensors
 
-/// `x / max(length(x), epsilon)` over the last axis of a float32 tensor: a vector of length 1.
+/// `x / max(|x|, epsilon)` over the last axis of a float32 tensor, where |x| is the Euclidean norm.
 public struct L2Norm: Operator {
     public static let name = "l2_norm"
+    public static let inputs: [OperatorInput] = [.x]
+    /// The smallest divisor.
     public var epsilon: Double
 
+    /// Creates the operator.
     public init(epsilon: Double = 1e-12) { self.epsilon = epsilon }
     public init(attributes: Attributes) throws { epsilon = try attributes.number("epsilon") }
     public var attributes: Attributes { ["epsilon": .number(epsilon)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(1...1)
+        try Self.check(inputs)
         try inputs[0].require(rank: 1...8, "x")
         return inputs
     }

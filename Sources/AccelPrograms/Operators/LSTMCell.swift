@@ -1,7 +1,7 @@
 import AccelPlatform
 public import AccelTensors
 
-/// One step of a long short-term memory.
+/// One time step of a long short-term memory layer (Hochreiter and Schmidhuber, 1997).
 ///
 ///     i, f, g, o = the four blocks of rows of  x * inputWeight^T + inputBias + h * stateWeight^T + stateBias
 ///     c' = sigmoid(f) * c + sigmoid(i) * tanh(g)
@@ -11,13 +11,17 @@ public import AccelTensors
 /// optionally both of inputBias and stateBias F32[4H]. Output: the new state F32[2, batch, H].
 public struct LSTMCell: Operator {
     public static let name = "lstm_cell"
+    public static let inputs: [OperatorInput] = [
+        .x, OperatorInput("state"), OperatorInput("input_weight"), OperatorInput("state_weight"),
+        OperatorInput("input_bias", presence: .optional), OperatorInput("state_bias", presence: .with("input_bias")),
+    ]
+    /// Creates the operator, which has no attributes.
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        guard inputs.count != 5 else { throw OperatorError("expected both biases or none, found one") }
-        try inputs.require(4...6)
+        try Self.check(inputs)
         let ranks = [2, 3, 2, 2, 1, 1]
         for (input, (rank, what)) in zip(
             inputs, zip(ranks, ["x", "state", "input weight", "state weight", "input bias", "state bias"]))
@@ -61,11 +65,11 @@ public struct LSTMCell: Operator {
         var result = state
         for row in 0..<batch {
             for unit in 0..<width {
-                let place = row * width + unit
-                let kept = Sigmoid().apply(gate(1, row, unit)) * Double(state[batch * width + place])
+                let element = row * width + unit
+                let kept = Sigmoid().apply(gate(1, row, unit)) * Double(state[batch * width + element])
                 let cell = kept + Sigmoid().apply(gate(0, row, unit)) * AccelPlatform.tanh(gate(2, row, unit))
-                result[batch * width + place] = Float(cell)
-                result[place] = Float(Sigmoid().apply(gate(3, row, unit)) * AccelPlatform.tanh(cell))
+                result[batch * width + element] = Float(cell)
+                result[element] = Float(Sigmoid().apply(gate(3, row, unit)) * AccelPlatform.tanh(cell))
             }
         }
         return [HostTensor(result, inputs[1].shape)]
@@ -78,10 +82,11 @@ public struct LSTMCell: Operator {
             let part = try builder.apply(Slice(begin: [index, 0, 0], sizes: [1, batch, width]), [inputs[1]])
             return try builder.apply(Reshape(to: [batch, width]), [part])
         }
-        func linear(_ x: Value, _ index: Int) throws -> Value {
-            try builder.apply(Linear(), [x, inputs[index]] + (inputs.count == 6 ? [inputs[index + 2]] : []))
+        func linear(_ x: Value, _ kind: String) throws -> Value {
+            let names = ["\(kind)_weight", "\(kind)_bias"]
+            return try builder.apply(Linear(), [x] + names.compactMap { inputs.named($0, of: self, in: builder) })
         }
-        let sum = try builder.apply(Add(), [try linear(inputs[0], 2), try linear(try half(0), 3)])
+        let sum = try builder.apply(Add(), [try linear(inputs[0], "input"), try linear(try half(0), "state")])
         func gate(_ index: Int, _ activation: any Operator) throws -> Value {
             let part = try builder.apply(Slice(begin: [0, width * .fixed(index)], sizes: [batch, width]), [sum])
             return try builder.apply(activation, [part])

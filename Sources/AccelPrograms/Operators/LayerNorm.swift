@@ -1,18 +1,22 @@
 import AccelTensors
 
-/// `(x - mean(x)) / sqrt(variance(x) + epsilon) * weight + bias` over the last axis.
+/// Layer normalisation (Ba et al., 2016): `(x - mean(x)) / sqrt(variance(x) + epsilon) * weight + bias` over the last
+/// axis.
 ///
 /// Inputs: x F32[..., K], weight F32[K], and optionally bias F32[K]. Output as x.
 public struct LayerNorm: Operator {
     public static let name = "layer_norm"
+    public static let inputs: [OperatorInput] = [.x, .weight, .optionalBias]
+    /// The term that keeps the divisor from 0.
     public var epsilon: Double
 
+    /// Creates the operator.
     public init(epsilon: Double) { self.epsilon = epsilon }
     public init(attributes: Attributes) throws { epsilon = try attributes.number("epsilon") }
     public var attributes: Attributes { ["epsilon": .number(epsilon)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(2...3)
+        try Self.check(inputs)
         try inputs[0].require(rank: 1...8, "x")
         for (input, what) in zip(inputs.dropFirst(), ["weight", "bias"]) {
             try input.require(rank: 1...1, what)
@@ -23,7 +27,7 @@ public struct LayerNorm: Operator {
 
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
         let (x, weight, shape) = (inputs[0].floats, inputs[1].floats, inputs[0].shape)
-        let bias = inputs.count == 3 ? inputs[2].floats : [Float](repeating: 0, count: weight.count)
+        let bias = inputs.named("bias", of: self)?.floats ?? [Float](repeating: 0, count: weight.count)
         let width = weight.count
         let result = Reference.rows(width == 0 ? 0 : shape.count / width, width: width) { row, result in
             let start = row * width
@@ -50,6 +54,7 @@ public struct LayerNorm: Operator {
         let shifted = try builder.apply(Add(), [variance, builder.literal(Float(epsilon))])
         let normal = try builder.apply(Multiply(), [centred, try builder.apply(Rsqrt(), [shifted])])
         let scaled = try builder.apply(Multiply(), [normal, inputs[1]])
-        return [inputs.count == 3 ? try builder.apply(Add(), [scaled, inputs[2]]) : scaled]
+        guard let bias = inputs.named("bias", of: self, in: builder) else { return [scaled] }
+        return [try builder.apply(Add(), [scaled, bias])]
     }
 }

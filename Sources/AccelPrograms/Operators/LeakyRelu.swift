@@ -1,8 +1,10 @@
-/// x, or `slope * x` where x is negative; elementwise.
+/// `x` for x >= 0, else `slope * x`; elementwise.
 public struct LeakyRelu: UnaryOperator {
     public static let name = "leaky_relu"
+    /// The factor of negative elements.
     public var slope: Double
 
+    /// Creates the operator with the factor of negative elements.
     public init(slope: Double) { self.slope = slope }
     public init(attributes: Attributes) throws { slope = try attributes.number("slope") }
     public var attributes: Attributes { ["slope": .number(slope)] }

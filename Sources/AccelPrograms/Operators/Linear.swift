@@ -5,9 +5,11 @@ public import AccelTensors
 /// Inputs: x F32[..., K], weight F32[N, K], and optionally bias F32[N]. Output: F32[..., N].
 public struct Linear: Operator {
     public static let name = "linear"
-    /// Applied to each element of the result; `none` unless a pass has fused it.
+    public static let inputs: [OperatorInput] = [.x, .weight, .optionalBias]
+    /// The function applied to each element of the result; `none` unless `FuseActivations` has fused one.
     public var activation: Activation
 
+    /// Creates the operator.
     public init(activation: Activation = .none) { self.activation = activation }
 
     public init(attributes: Attributes) throws {
@@ -16,14 +18,14 @@ public struct Linear: Operator {
     public var attributes: Attributes { activation == .none ? [:] : ["activation": .word(activation.rawValue)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(2...3)
+        try Self.check(inputs)
         let (x, weight) = (inputs[0], inputs[1])
         try x.require(rank: 1...8, "x")
         try weight.require(rank: 2...2, "weight")
         try requireEqual(weight.dimensions[1], x.dimensions[x.rank - 1], "columns of the weight")
-        if inputs.count == 3 {
-            try inputs[2].require(rank: 1...1, "bias")
-            try requireEqual(inputs[2].dimensions[0], weight.dimensions[0], "bias")
+        if let bias = inputs.named("bias", of: self) {
+            try bias.require(rank: 1...1, "bias")
+            try requireEqual(bias.dimensions[0], weight.dimensions[0], "bias")
         }
         return [TensorType(.float32, x.dimensions.dropLast() + [weight.dimensions[0]])]
     }
@@ -32,7 +34,7 @@ public struct Linear: Operator {
         let (rows, columns) = (inputs[1].shape.dimensions[0], inputs[1].shape.dimensions[1])
         let shape = Shape(inputs[0].shape.dimensions.dropLast() + [rows])
         let products = Reference.products(
-            inputs[0].floats, inputs[1].floats, bias: inputs.count == 3 ? inputs[2].floats : nil,
+            inputs[0].floats, inputs[1].floats, bias: inputs.named("bias", of: self)?.floats,
             count: shape.count / max(rows, 1), rows: rows, columns: columns)
         let sums = HostTensor(products, shape)
         return try activation.operation?.evaluate([sums]) ?? [sums]

@@ -1,16 +1,18 @@
 public import AccelTensors
 
-/// Matrix products over batches: `y[..., m, n] = sum_k a[..., m, k] * b[..., k, n]`.
+/// Batched matrix product: `y[..., m, n] = sum_k a[..., m, k] * b[..., k, n]`.
 ///
 /// Inputs: a F32[..., M, K], b F32[..., K, N]; the axes before the last two broadcast. Output: F32[..., M, N].
 public struct MatMul: Operator {
     public static let name = "matmul"
+    public static let inputs: [OperatorInput] = [OperatorInput("left"), OperatorInput("right")]
+    /// Creates the operator, which has no attributes.
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(2...2)
+        try Self.check(inputs)
         let (a, b) = (inputs[0], inputs[1])
         try a.require(rank: 2...8, "left")
         try b.require(rank: 2...8, "right")
@@ -25,9 +27,9 @@ public struct MatMul: Operator {
         let (m, n) = (shape.dimensions[shape.rank - 2], shape.dimensions[shape.rank - 1])
         let k = inputs[0].shape.dimensions[inputs[0].shape.rank - 1]
         let right = inputs[1].shape.rank
-        let turned = try inputs[1].transposed(Array(0..<right - 2) + [right - 1, right - 2])
+        let transposed = try inputs[1].transposed(Array(0..<right - 2) + [right - 1, right - 2])
         let a = inputs[0].expanded(to: Shape(batch + [m, k])).floats
-        let b = turned.expanded(to: Shape(batch + [n, k])).floats
+        let b = transposed.expanded(to: Shape(batch + [n, k])).floats
         let products = Reference.rows(batch.reduce(1, *) * m, width: n) { row, result in
             a.withUnsafeBufferPointer { a in
                 b.withUnsafeBufferPointer { b in

@@ -1,4 +1,4 @@
-/// `max(x, y)`, broadcasting. NaN when either is.
+/// `max(x, y)`, broadcasting. NaN if either is NaN.
 public struct Maximum: BinaryOperator {
     public static let name = "maximum"
     public init() {}

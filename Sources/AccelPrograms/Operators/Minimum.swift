@@ -1,4 +1,4 @@
-/// `min(x, y)`, broadcasting. NaN when either is.
+/// `min(x, y)`, broadcasting. NaN if either is NaN.
 public struct Minimum: BinaryOperator {
     public static let name = "minimum"
     public init() {}

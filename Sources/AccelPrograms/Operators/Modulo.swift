@@ -1,6 +1,6 @@
 import AccelPlatform
 
-/// What x leaves when y divides it, with the sign of y (as Python's %), broadcasting.
+/// `x mod y`, the remainder with the sign of y as Python's `%`; broadcasting.
 public struct Modulo: BinaryOperator {
     public static let name = "modulo"
     public init() {}

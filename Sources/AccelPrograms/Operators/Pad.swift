@@ -1,18 +1,22 @@
 import AccelTensors
 
-/// A float32 tensor with elements added around it.
+/// Padding of a float32 tensor on any of its axes.
 public struct Pad: Operator {
-    /// What the new elements are: a value, the tensor reflected at its first and last element (which do not repeat), or
-    /// the element at the edge.
+    /// The values of the new elements: a constant, the tensor reflected at its first and last element (which are not
+    /// repeated), or the nearest edge element.
     public enum Mode: String, CaseIterable, Sendable { case constant, reflect, edge }
     public static let name = "pad"
+    public static let inputs: [OperatorInput] = [.x]
+    /// The values of the new elements.
     public var mode: Mode
-    /// Elements before the first and after the last, a number an axis.
+    /// Elements added before the first of each axis.
     public var before: [Dimension]
+    /// Elements added after the last of each axis.
     public var after: [Dimension]
-    /// Of the new elements, where the mode is `constant`.
+    /// The value of new elements in the mode `constant`.
     public var value: Double
 
+    /// Creates the operator. `before` and `after` have one number per axis.
     public init(_ mode: Mode, before: [Dimension], after: [Dimension], value: Double = 0) {
         (self.mode, self.before, self.after, self.value) = (mode, before, after, value)
     }
@@ -30,23 +34,25 @@ public struct Pad: Operator {
     }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(1...1)
-        let extents = inputs[0].dimensions
-        guard before.count == extents.count, after.count == extents.count else {
-            throw OperatorError("has \(before.count) and \(after.count) paddings for \(inputs[0])")
+        try Self.check(inputs)
+        let sizes = inputs[0].dimensions
+        guard before.count == sizes.count, after.count == sizes.count else {
+            throw OperatorError(
+                "expected one padding per axis of \(inputs[0]), found \(before.count) before and \(after.count) after")
         }
-        for axis in extents.indices {
+        for axis in sizes.indices {
             for padding in [before[axis], after[axis]] {
-                // What is still free is checked again once it is a number.
+                // Free sizes are checked again after freezing.
                 guard let count = padding.value else { continue }
                 guard count >= 0 else { throw OperatorError("axis \(axis): cannot add \(count) elements") }
-                guard let extent = extents[axis].value, count > 0 else { continue }
-                if (mode == .reflect && count >= extent) || (mode == .edge && extent == 0) {
-                    throw OperatorError("axis \(axis): \(mode.rawValue) cannot make \(count) elements of \(extent)")
+                guard let size = sizes[axis].value, count > 0 else { continue }
+                if (mode == .reflect && count >= size) || (mode == .edge && size == 0) {
+                    throw OperatorError(
+                        "axis \(axis): \(mode.rawValue) cannot add \(count) elements to an axis of size \(size)")
                 }
             }
         }
-        return [TensorType(.float32, extents.indices.map { before[$0] + extents[$0] + after[$0] })]
+        return [TensorType(.float32, sizes.indices.map { before[$0] + sizes[$0] + after[$0] })]
     }
 
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
@@ -54,13 +60,13 @@ public struct Pad: Operator {
         for axis in shape.dimensions.indices {
             let (first, last) = (before[axis].value ?? 0, after[axis].value ?? 0)
             let sections = AxisSections(shape, axis: axis)
-            let sources = (-first..<sections.extent + last).map { source(of: $0, in: sections.extent) }
+            let sources = (-first..<sections.size + last).map { source(of: $0, in: sections.size) }
             var result: [Float] = []
             result.reserveCapacity(sections.outer * sources.count * sections.inner)
             for outer in 0..<sections.outer {
                 for source in sources {
                     if let source {
-                        let start = (outer * sections.extent + source) * sections.inner
+                        let start = (outer * sections.size + source) * sections.inner
                         result.append(contentsOf: x[start..<start + sections.inner])
                     } else {
                         result.append(contentsOf: repeatElement(Float(value), count: sections.inner))
@@ -73,13 +79,13 @@ public struct Pad: Operator {
         return [HostTensor(x, shape)]
     }
 
-    /// Where the element at `place` comes from; nil: it is the value.
-    package func source(of place: Int, in extent: Int) -> Int? {
-        if place >= 0, place < extent { return place }
+    /// Returns the index of the source of element `position`; nil if it takes the constant value.
+    package func source(of position: Int, in size: Int) -> Int? {
+        if position >= 0, position < size { return position }
         return switch mode {
         case .constant: nil
-        case .reflect: place < 0 ? -place : 2 * (extent - 1) - place
-        case .edge: place < 0 ? 0 : extent - 1
+        case .reflect: position < 0 ? -position : 2 * (size - 1) - position
+        case .edge: position < 0 ? 0 : size - 1
         }
     }
 }

@@ -1,6 +1,6 @@
 import AccelPlatform
 
-/// x to the power of y, broadcasting.
+/// `x^y`, broadcasting.
 public struct Power: BinaryOperator {
     public static let name = "power"
     public init() {}

@@ -1,18 +1,22 @@
 import AccelTensors
 
-/// `x / sqrt(mean(x^2) + epsilon) * weight` over the last axis.
+/// Root mean square normalisation (Zhang and Sennrich, 2019): `x / sqrt(mean(x^2) + epsilon) * weight` over the last
+/// axis.
 ///
 /// Inputs: x F32[..., K], weight F32[K]. Output as x.
 public struct RMSNorm: Operator {
     public static let name = "rms_norm"
+    public static let inputs: [OperatorInput] = [.x, .weight]
+    /// The term that keeps the divisor from 0.
     public var epsilon: Double
 
+    /// Creates the operator.
     public init(epsilon: Double) { self.epsilon = epsilon }
     public init(attributes: Attributes) throws { epsilon = try attributes.number("epsilon") }
     public var attributes: Attributes { ["epsilon": .number(epsilon)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(2...2)
+        try Self.check(inputs)
         try inputs[0].require(rank: 1...8, "x")
         try inputs[1].require(rank: 1...1, "weight")
         try requireEqual(inputs[1].dimensions[0], inputs[0].dimensions[inputs[0].rank - 1], "weight")

@@ -1,15 +1,20 @@
 import AccelTensors
 
-/// Sum, mean or maximum over some axes of a float32 tensor. A maximum with a NaN is NaN; over nothing it is -infinity.
+/// Sum, mean or maximum over some axes of a float32 tensor. A maximum that includes NaN is NaN; over no elements it is
+/// -infinity.
 public struct Reduce: Operator {
+    /// The reduction.
     public enum Kind: String, CaseIterable, Sendable { case sum, mean, max }
     public static let name = "reduce"
+    public static let inputs: [OperatorInput] = [.x]
+    /// The reduction.
     public var kind: Kind
-    /// Ascending.
+    /// The reduced axes, ascending.
     public var axes: [Int]
-    /// Reduced axes stay, with an extent of 1.
+    /// Reduced axes stay in the output, with size 1.
     public var keepsAxes: Bool
 
+    /// Creates the operator. `axes` are ascending.
     public init(_ kind: Kind, axes: [Int], keepsAxes: Bool = true) {
         self.kind = kind
         self.axes = axes
@@ -25,12 +30,12 @@ public struct Reduce: Operator {
     }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(1...1)
+        try Self.check(inputs)
         guard !axes.isEmpty, axes == Set(axes).sorted(), axes.allSatisfy((0..<inputs[0].rank).contains) else {
-            throw OperatorError("\(axes) are no ascending axes of \(inputs[0])")
+            throw OperatorError("axes \(axes): expected distinct ascending axes of \(inputs[0])")
         }
-        let dimensions = inputs[0].dimensions.enumerated().compactMap { axis, extent in
-            axes.contains(axis) ? (keepsAxes ? Dimension(1) : nil) : extent
+        let dimensions = inputs[0].dimensions.enumerated().compactMap { axis, size in
+            axes.contains(axis) ? (keepsAxes ? Dimension(1) : nil) : size
         }
         return [TensorType(.float32, dimensions)]
     }

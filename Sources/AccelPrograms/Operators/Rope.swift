@@ -1,6 +1,7 @@
 import AccelTensors
 
-/// Rotary position embedding, half-split: element i of the last axis turns with element i + R by an angle.
+/// Rotary position embedding (Su et al., "RoFormer", 2021), half-split: elements i and i + R of the last axis are
+/// rotated as a pair.
 ///
 ///     y[i]     = x[i]     * cos[i] - x[i + R] * sin[i]    for i < R
 ///     y[i + R] = x[i + R] * cos[i] + x[i]     * sin[i]
@@ -11,21 +12,23 @@ import AccelTensors
 /// [batch, heads, sequence, W]. Output as x.
 public struct Rope: Operator {
     public static let name = "rope"
+    public static let inputs: [OperatorInput] = [.x, OperatorInput("cos"), OperatorInput("sin")]
+    /// Creates the operator, which has no attributes.
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(3...3)
+        try Self.check(inputs)
         let (x, cos, sin) = (inputs[0], inputs[1], inputs[2])
         try x.require(rank: 1...8, "x")
         try cos.require(rank: 1...x.rank, "cos")
         guard sin == cos else { throw OperatorError("sin: expected \(cos), found \(sin)") }
         guard let half = cos.dimensions[cos.rank - 1].value, let width = x.dimensions[x.rank - 1].value,
             half >= 1, half <= width / 2
-        else { throw OperatorError("\(cos) are no angles for the pairs of \(x)") }
-        let turned = Array(x.dimensions.dropLast())
-        guard try broadcast([Array(cos.dimensions.dropLast()), turned]) == turned else {
+        else { throw OperatorError("cos: expected 1 to half as many columns as \(x), found \(cos)") }
+        let leading = Array(x.dimensions.dropLast())
+        guard try broadcast([Array(cos.dimensions.dropLast()), leading]) == leading else {
             throw OperatorError("\(cos) does not broadcast to the rows of \(x)")
         }
         return [x]

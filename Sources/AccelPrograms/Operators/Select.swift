@@ -1,15 +1,16 @@
 import AccelTensors
 
-/// `condition ? x : y`, element by element, broadcasting. Inputs: condition BOOL, x F32, y F32.
+/// `condition ? x : y`, elementwise, broadcasting. Inputs: condition BOOL, x F32, y F32.
 public struct Select: Operator {
     public static let name = "select"
-    public static let readsStrided = true
+    public static let inputs: [OperatorInput] = [OperatorInput("condition", .only(.bool)), .x, .y]
+    /// Creates the operator, which has no attributes.
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(3...3, types: [.bool])
+        try Self.check(inputs)
         return [TensorType(.float32, try broadcast(inputs.map(\.dimensions)))]
     }
 

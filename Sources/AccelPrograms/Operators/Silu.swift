@@ -1,6 +1,6 @@
 import AccelPlatform
 
-/// `x * sigmoid(x)`, elementwise.
+/// `x * sigmoid(x)` (swish), elementwise.
 public struct Silu: PlainUnaryOperator {
     public static let name = "silu"
     public init() {}

@@ -1,11 +1,14 @@
 import AccelTensors
 
-/// A box out of a tensor: on each axis, `sizes[axis]` elements from `begin[axis]` on.
+/// A block of a tensor: on each axis, `sizes[axis]` elements starting at `begin[axis]`.
 public struct Slice: ViewOperator {
     public static let name = "slice"
+    /// The first index on each axis.
     public var begin: [Dimension]
+    /// The number of elements on each axis.
     public var sizes: [Dimension]
 
+    /// Creates the operator. Both lists have one number per axis.
     public init(begin: [Dimension], sizes: [Dimension]) {
         self.begin = begin
         self.sizes = sizes
@@ -17,18 +20,20 @@ public struct Slice: ViewOperator {
     public var attributes: Attributes { ["begin": .dimensions(begin), "sizes": .dimensions(sizes)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        let input = try inputs.requireOne()
+        try Self.check(inputs)
+        let input = inputs[0]
         guard begin.count == input.rank, sizes.count == input.rank else {
-            throw OperatorError("has \(begin.count) begins and \(sizes.count) sizes for \(input)")
+            throw OperatorError(
+                "expected one begin and one size per axis of \(input), found \(begin.count) and \(sizes.count)")
         }
         for axis in 0..<input.rank {
-            // What is still free is checked again once it is a number.
-            guard let first = begin[axis].value, let size = sizes[axis].value, let extent = input.dimensions[axis].value
+            // Free sizes are checked again after freezing.
+            guard let first = begin[axis].value, let size = sizes[axis].value, let bound = input.dimensions[axis].value
             else { continue }
             let (end, overflow) = first.addingReportingOverflow(size)
-            guard first >= 0, size >= 0, !overflow, end <= extent else {
+            guard first >= 0, size >= 0, !overflow, end <= bound else {
                 throw OperatorError(
-                    "axis \(axis): \(size) elements from \(first) on lie outside of the \(extent) of \(input)")
+                    "axis \(axis): \(size) elements starting at \(first) exceed the \(bound) elements of \(input)")
             }
         }
         return [TensorType(input.elementType, sizes)]

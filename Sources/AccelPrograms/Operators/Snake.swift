@@ -1,19 +1,23 @@
 import AccelPlatform
 import AccelTensors
 
-/// `x + sin(alpha * x)^2 / (alpha + epsilon)`: an activation that repeats itself.
+/// `x + sin(alpha * x)^2 / (alpha + epsilon)` (Ziyin et al., "Neural Networks Fail to Learn Periodic Functions", 2020):
+/// a periodic activation.
 ///
-/// Inputs: x F32[...], alpha F32 of extents that broadcast to those of x, e.g. [1, channels, 1]. Output as x.
+/// Inputs: x F32[...], alpha F32 of dimensions that broadcast to those of x, such as [1, channels, 1]. Output as x.
 public struct Snake: Operator {
     public static let name = "snake"
+    public static let inputs: [OperatorInput] = [.x, OperatorInput("alpha")]
+    /// The term that keeps the divisor from 0.
     public var epsilon: Double
 
+    /// Creates the operator.
     public init(epsilon: Double = 0) { self.epsilon = epsilon }
     public init(attributes: Attributes) throws { epsilon = try attributes.number("epsilon") }
     public var attributes: Attributes { ["epsilon": .number(epsilon)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(2...2)
+        try Self.check(inputs)
         guard try broadcast(inputs.map(\.dimensions)) == inputs[0].dimensions else {
             throw OperatorError("alpha \(inputs[1]) does not broadcast to \(inputs[0])")
         }

@@ -4,12 +4,14 @@ import AccelTensors
 /// `exp(x) / sum(exp(x))` over the last axis of a float32 tensor.
 public struct Softmax: Operator {
     public static let name = "softmax"
+    public static let inputs: [OperatorInput] = [.x]
+    /// Creates the operator, which has no attributes.
     public init() {}
     public init(attributes: Attributes) throws {}
     public var attributes: Attributes { [:] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(1...1)
+        try Self.check(inputs)
         try inputs[0].require(rank: 1...8, "x")
         return inputs
     }
@@ -24,7 +26,7 @@ public struct Softmax: Operator {
         return [HostTensor(result, shape)]
     }
 
-    /// The softmax of one row, in float64.
+    /// Returns the softmax of one row, in float64.
     static func weights(_ row: some Collection<Float>) -> [Double] {
         let largest = Double(row.max() ?? 0)
         var sum = 0.0

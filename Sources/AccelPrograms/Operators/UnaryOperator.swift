@@ -1,14 +1,15 @@
 import AccelTensors
 
-/// An operator that maps each element of one float32 tensor.
+/// An operator on each element of one float32 tensor.
 public protocol UnaryOperator: Operator {
-    /// The reference meaning, computed in float64 and rounded once.
+    /// Computes the reference result for one element, in float64; the caller rounds it once.
     func apply(_ x: Double) -> Double
 }
 
 extension UnaryOperator {
+    public static var inputs: [OperatorInput] { [.x] }
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(1...1)
+        try Self.check(inputs)
         return inputs
     }
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {

@@ -1,21 +1,14 @@
 import AccelTensors
 
-/// An operator that only looks at the elements of its one input in another way. Any element type.
+/// An operator whose output is a view of its only input. Any element type.
 public protocol ViewOperator: Operator {}
 
 extension ViewOperator {
+    public static var inputs: [OperatorInput] { [OperatorInput("x", .any)] }
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
         guard let layout = view(of: StridedLayout(shape: inputs[0].shape)) else {
             throw OperatorError("has no view of \(inputs[0].type)")
         }
         return [inputs[0].gathering(layout)]
-    }
-}
-
-extension [TensorType] {
-    /// The one input, of any element type.
-    func requireOne() throws -> TensorType {
-        try require(1...1, types: map(\.elementType))
-        return self[0]
     }
 }

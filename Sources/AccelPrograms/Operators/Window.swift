@@ -1,16 +1,18 @@
 import AccelByteIO
 import AccelTensors
 
-/// How the kernel of a convolution slides over the spatial axes: one number an axis.
+/// Strides, dilations and paddings of a convolution, with one number per spatial axis.
 public struct Window: Hashable, Sendable {
+    /// Elements between two positions of the kernel.
     public var strides: [Int]
+    /// Elements between two taps of the kernel.
     public var dilations: [Int]
-    /// Zeros before the first element of each axis.
+    /// Zeros added before the first element.
     public var before: [Int]
-    /// Zeros after the last element of each axis.
+    /// Zeros added after the last element.
     public var after: [Int]
 
-    /// The same numbers on each of `axes` spatial axes.
+    /// Creates a window with equal numbers on each of `axes` spatial axes.
     public init(axes: Int = 1, stride: Int = 1, dilation: Int = 1, padding: Int = 0) {
         strides = [Int](repeating: stride, count: axes)
         dilations = [Int](repeating: dilation, count: axes)
@@ -18,12 +20,12 @@ public struct Window: Hashable, Sendable {
         after = before
     }
 
-    /// One number an axis in each.
+    /// Creates a window. Each list has one number per spatial axis.
     public init(strides: [Int], dilations: [Int], before: [Int], after: [Int]) {
         (self.strides, self.dilations, self.before, self.after) = (strides, dilations, before, after)
     }
 
-    /// - Throws: `OperatorError` for other than 1 to 3 axes and for numbers that no model has.
+    /// - Throws: `OperatorError` for other than 1 to 3 axes, and for numbers out of range.
     init(attributes: Attributes) throws {
         strides = try attributes.integers("strides", count: nil, in: 1...1 << 20)
         guard (1...3).contains(strides.count) else {
@@ -41,15 +43,16 @@ public struct Window: Hashable, Sendable {
         ]
     }
 
-    /// How many spatial axes there are.
+    /// The number of spatial axes.
     public var axes: Int { strides.count }
 
-    /// The elements that a kernel of `kernel` taps spans.
+    /// Returns the number of input elements from the first to the last tap of a kernel with `kernel` taps.
     func span(of kernel: Int, on axis: Int) -> Int { (kernel - 1) * dilations[axis] + 1 }
 }
 
 extension Attributes {
-    /// - Parameter count: how many there have to be; nil for any number.
+    /// Reads integers in a range.
+    /// - Parameter count: the expected number of them; nil for any.
     func integers(_ name: String, count: Int?, in range: ClosedRange<Int>) throws -> [Int] {
         let found = try integers(name)
         guard count == nil || found.count == count, found.allSatisfy(range.contains) else {
@@ -60,19 +63,18 @@ extension Attributes {
     }
 }
 
-/// For each position of a convolution's output, the positions of the input that it reads and the taps of the kernel
-/// that weigh them.
+/// For each output position of a convolution, the input positions that it reads and the kernel taps that weigh them.
 struct WindowTaps {
     struct Tap {
         var position: Int
         var tap: Int
     }
-    /// Taps of output position p: `taps[starts[p]..<starts[p + 1]]`.
+    /// The taps of output position p are `taps[starts[p]..<starts[p + 1]]`.
     private(set) var starts = [0, 1]
     private(set) var taps = [Tap(position: 0, tap: 0)]
 
-    /// - Parameters, one an axis: the extents of the input, the kernel and the output, and which element of the input an
-    ///   element of the output reads by a tap (it may lie outside).
+    /// - Parameters, one number per axis: the sizes of the input, the kernel and the output. `reading` returns the
+    ///   input position of an output position and a tap; it may be out of range.
     init(
         inputs: [Int], kernel: [Int], outputs: [Int], reading: (_ axis: Int, _ output: Int, _ tap: Int) -> Int?
     ) {
@@ -81,7 +83,7 @@ struct WindowTaps {
                 guard let position = reading(axis, output, tap) else { return nil }
                 return position >= 0 && position < inputs[axis] ? position : nil
             }
-            // Counted first: the lists are long, and one that grows takes three times as much.
+            // Counted first: the lists are long, and growing them by appending takes three times the memory.
             let counts = (0..<outputs[axis]).reduce(into: 0) { count, output in
                 for tap in 0..<kernel[axis] where readable(output, tap) != nil { count += 1 }
             }
@@ -106,22 +108,22 @@ struct WindowTaps {
         }
     }
 
-    /// Bytes of the lists while they are made, and of what else a reference run takes.
+    /// Returns the bytes of the lists while they are made, plus the other temporary memory of a reference run.
     /// - Parameters:
-    ///   - strides: of `kernel`'s taps, one in so many reads an element, axis by axis.
-    ///   - inputs: what is copied with its axes in another order.
+    ///   - strides: one of so many taps reads an input element, for each axis.
+    ///   - inputs: the tensors that are copied with permuted axes.
     static func byteCount(outputs: [Int], kernel: [Int], strides: [Int], copying inputs: [Shape]) -> Int {
         let taps = zip(kernel, strides).map { ($0 + $1 - 1) / max($1, 1) }
         let positions = saturatingProduct(outputs)
         let lists = saturatingProduct([
             positions, MemoryLayout<Int>.stride + saturatingProduct(taps + [MemoryLayout<Tap>.stride]),
         ])
-        // The list of all axes but the last lies beside that of all.
+        // While the last axis is added, the list of the other axes is still in memory.
         let copies = saturatingProduct([MachineMemory.sum(inputs.map { saturatingProduct($0.dimensions) }), 4])
         return MachineMemory.sum([lists, outputs.count > 1 ? lists / max(outputs[outputs.count - 1], 1) : 0, copies])
     }
 
-    /// The sums over taps and channels, in float64, rounded once.
+    /// Returns the sums over taps and channels, computed in float64 and rounded once.
     /// - Parameters:
     ///   - x: [batch * groups, input positions, width]
     ///   - weight: [groups * rows, taps, width]

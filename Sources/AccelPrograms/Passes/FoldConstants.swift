@@ -1,11 +1,10 @@
 import AccelByteIO
 
-/// Computes at compile time what depends on tables only. Weights are not folded: functions share them, and a recipe
-/// stores them compressed.
+/// Folds nodes whose inputs are all tables. Weights are not folded: functions share them, and a recipe compresses them.
 public enum FoldConstants: ProgramPass {
     public static let name = "fold-constants"
 
-    /// - Throws: `RequestError` (unavailable) when the tables would not fit into memory, before any is made.
+    /// - Throws: `RequestError` (unavailable) if the tables would not fit into memory; checked before any is computed.
     public static func run(_ program: Program) throws -> Program {
         try requireMemory(for: program)
         return try program.rewriting { node, inputs, builder in
@@ -24,7 +23,7 @@ public enum FoldConstants: ProgramPass {
             func bytes(_ values: [Value]) -> Int { MachineMemory.sum(values.map { program.type(of: $0).hostBytes }) }
             let results = bytes(node.outputs)
             let shapes = node.inputs.compactMap { program.type(of: $0).shape }
-            // A table is made as numbers, and kept as bytes.
+            // A table is computed as numbers and then stored as bytes, so both exist for a moment.
             try MachineMemory.require(
                 MachineMemory.sum([made, results, results, bytes(node.inputs), node.operation.workBytes(shapes)]),
                 for: "folding the tables of \(program.name) up to \"\(node.label)\"")

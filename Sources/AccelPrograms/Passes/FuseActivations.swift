@@ -1,4 +1,5 @@
-/// Lets a linear operator apply the activation that alone reads its result. The fused node has the activation's label.
+/// Fuses an activation into the linear operator before it, if nothing else reads the linear result. The fused node
+/// takes the label of the activation.
 public enum FuseActivations: ProgramPass {
     public static let name = "fuse-activations"
 

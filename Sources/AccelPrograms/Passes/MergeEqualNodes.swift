@@ -1,4 +1,4 @@
-/// Computes once what is computed twice: nodes with the same operator, attributes and inputs.
+/// Eliminates common subexpressions: nodes with equal operator, attributes and inputs are computed once.
 public enum MergeEqualNodes: ProgramPass {
     public static let name = "merge-equal-nodes"
 

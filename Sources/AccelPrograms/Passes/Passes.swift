@@ -1,8 +1,11 @@
-/// A change to a program that leaves its meaning as it is.
+/// A rewrite of a program that keeps its results.
 public protocol ProgramPass: Sendable {
+    /// The name that packages record, such as `fold-constants`.
     static var name: String { get }
-    /// Goes up when the pass makes another program of some program.
+    /// Increases when the pass rewrites any program differently.
     static var version: Int { get }
+    /// Returns the rewritten program.
+    /// - Throws: `ShapeError` if an operator does not fit, and `RequestError` if memory does not suffice.
     static func run(_ program: Program) throws -> Program
 }
 
@@ -10,20 +13,21 @@ extension ProgramPass {
     public static var version: Int { 1 }
 }
 
-/// The passes that compilation runs, in this order. A new pass is a file in `Passes/` and a line here.
+/// The registry of target-independent passes. A new pass is one file in `Passes/` and one line here.
 public enum Passes {
+    /// Every pass, in the order in which they run.
     public static let all: [any ProgramPass.Type] = [
         FoldConstants.self,
         MergeEqualNodes.self,
         FuseActivations.self,
     ]
 
-    /// By the pass's name.
+    /// The versions by pass name, as packages record them.
     public static var versions: [String: Int] { Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0.version) }) }
 }
 
 extension FrozenProgram {
-    /// Runs every pass; shape rules are checked after each.
+    /// Runs every pass in order; shape rules are checked after each.
     public func optimized() throws -> FrozenProgram {
         try Passes.all.reduce(self) { program, pass in try program.applying(pass.run) }
     }

@@ -1,16 +1,17 @@
 import AccelByteIO
 
-/// Another kind of file, told by its first bytes.
+/// A file format other than safetensors, recognised by its first bytes.
 public enum ForeignFormat: Sendable {
-    /// It is never read: reading one runs code.
+    /// Never read, because reading a pickle executes code.
     case pickle
     case zip, gguf, gitPointer, hdf5
 
-    /// How the names of pickles end.
+    /// The suffixes of pickles' names.
     public static let pickleSuffixes = [".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"]
 
+    /// Recognises a format.
     /// - Parameter start: the first bytes of a file, up to 64.
-    /// - Returns: nil when they say nothing.
+    /// - Returns: Nil for unknown bytes.
     public init?(_ start: [UInt8]) {
         func starts(_ text: String) -> Bool { start.starts(with: text.utf8) }
         if start.count >= 2, start[0] == 0x80, (2...5).contains(start[1]) {
@@ -28,7 +29,7 @@ public enum ForeignFormat: Sendable {
         }
     }
 
-    /// What to tell somebody who gives it where a safetensors file is expected.
+    /// The advice for a user who passes such a file instead of a safetensors file.
     var advice: String {
         switch self {
         case .pickle: "this is a Python pickle, which can run code when it is read; \(conversionAdvice)"
@@ -40,13 +41,12 @@ public enum ForeignFormat: Sendable {
     }
 }
 
-/// What to tell somebody who gives another kind of file where a safetensors file is expected; nil when the first bytes
-/// say nothing.
+/// Returns the advice for a user who passes another format instead of a safetensors file; nil for unknown bytes.
 func foreignFormat(_ file: ByteView) -> String? {
     ForeignFormat(file[0..<min(file.count, 64)].withBytes { Array($0) })?.advice
 }
 
 let conversionAdvice = "save the model as safetensors first (in transformers: save_pretrained)"
 
-/// Whether a file of this name is a Python pickle by its name.
+/// Returns whether a file name is that of a Python pickle.
 func isPickleName(_ name: String) -> Bool { ForeignFormat.pickleSuffixes.contains { name.hasSuffix($0) } }

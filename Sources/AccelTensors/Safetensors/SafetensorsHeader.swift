@@ -1,23 +1,23 @@
 import AccelByteIO
 
-/// The header of a safetensors file. After `init` returns, every name, type, shape and range has been checked: the
-/// tensors' bytes lie in the file one after the other, from the end of the header to the end of the file.
+/// The header of a safetensors file. `init` checks every name, type, shape and range: the tensors' bytes are
+/// consecutive, and fill the file from the end of the header to its end.
 struct SafetensorsHeader {
     struct Entry {
         var name: String
         var elementType: ElementType
         var shape: Shape
-        /// Bytes from `dataStart`.
+        /// The first byte, relative to `dataStart`.
         var begin: Int
         var end: Int
     }
 
-    /// In the order of their bytes.
+    /// The tensors, in the order of their bytes.
     private(set) var entries: [Entry] = []
     private(set) var metadata: [(key: String, value: String)] = []
-    /// The file up to the tensors' bytes. In memory of its own: what is parsed does not change with the file.
+    /// The file up to the tensors' bytes, in private memory, because a mapped file may change while it is parsed.
     let bytes: ByteView
-    /// Where the tensors' bytes start in the file.
+    /// The offset of the tensors' bytes in the file.
     var dataStart: Int { bytes.count }
 
     init(parsing file: ByteView, file name: String, limits: SafetensorsFile.Limits) throws(FormatError) {
@@ -76,7 +76,7 @@ struct SafetensorsHeader {
         return Int(length)
     }
 
-    /// nil when a tensor may have this name.
+    /// Returns why a tensor cannot have this name; nil if it can.
     static func flaw(ofName name: String, _ limits: SafetensorsFile.Limits) -> String? {
         if name.isEmpty { return "a tensor has an empty name" }
         if name.utf8.count > limits.nameBytes {
@@ -161,7 +161,7 @@ struct SafetensorsHeader {
     private static func sortAndCheckLayout(
         _ entries: inout [Entry], dataBytes: Int, dataStart: Int, _ file: String
     ) throws(FormatError) {
-        // Empty tensors come before the one that starts where they stand.
+        // Empty tensors come before the tensor that starts at the same byte.
         let order = entries.indices.sorted { left, right in
             (entries[left].begin, entries[left].end, left) < (entries[right].begin, entries[right].end, right)
         }

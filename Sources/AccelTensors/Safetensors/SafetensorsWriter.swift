@@ -1,12 +1,17 @@
 public import AccelByteIO
 
-/// Writes a safetensors file: tensors must be announced (so that the header can be written) before their bytes are
-/// appended. Without `finish` no file appears.
+/// Writes a safetensors file. The tensors have to be announced, because the header comes first; then their bytes are
+/// appended. The file appears when `finish` succeeds.
 public struct SafetensorsWriter: ~Copyable {
+    /// A tensor to be written.
     public struct Entry: Sendable {
+        /// The name, unique in the file.
         public var name: String
+        /// The element type.
         public var elementType: ElementType
+        /// The shape, which determines the number of bytes.
         public var shape: Shape
+        /// Creates the announcement of a tensor.
         public init(name: String, elementType: ElementType, shape: Shape) {
             self.name = name
             self.elementType = elementType
@@ -18,14 +23,16 @@ public struct SafetensorsWriter: ~Copyable {
     private let path: String
     private let dataStart: Int
     private let names: [String]
-    /// Where each entry's bytes end, from `dataStart`.
+    /// The end of each entry's bytes, relative to `dataStart`.
     private let ends: [Int]
 
+    /// Starts a file.
     /// - Parameters:
-    ///   - kind: what the file holds, which decides what it may replace.
-    ///   - entries: in the order in which their bytes are appended. Larger element types first keeps all tensors aligned.
-    ///   - metadata: besides those of the kind.
-    /// - Throws: `RequestError` when the entries cannot be told in a header that `SafetensorsFile` reads.
+    ///   - kind: the content of the file, which decides what it may replace.
+    ///   - entries: the tensors in the order in which their bytes are appended. All tensors are aligned if larger
+    ///     element types come first.
+    ///   - metadata: members of `__metadata__` in addition to those of the kind.
+    /// - Throws: `RequestError` if `SafetensorsFile` would refuse the header.
     public init(
         replacing path: String, as kind: TensorFileKind, entries: [Entry], metadata: [(key: String, value: String)] = []
     ) throws {
@@ -84,7 +91,7 @@ public struct SafetensorsWriter: ~Copyable {
                         "data_offsets": .array([.integer(Int64(begin)), .integer(Int64(end))]),
                     ]))
         }
-        // Spaces after the header: the tensors' bytes start on a 64-byte boundary.
+        // Padded with spaces, so that the tensors' bytes start at a multiple of 64.
         var header = Array(JSON.object(members).text().utf8)
         header.append(contentsOf: repeatElement(UInt8(ascii: " "), count: (120 - header.count % 64) % 64))
         guard header.count <= limits.headerBytes else {
@@ -93,7 +100,8 @@ public struct SafetensorsWriter: ~Copyable {
         return (header, ends)
     }
 
-    /// The bytes of the next entry, or a part of them.
+    /// Appends the bytes of the next entry, or a part of them.
+    /// - Throws: `RequestError` (internal failure) for more bytes than announced.
     public mutating func append(_ bytes: UnsafeRawBufferPointer) throws {
         guard bytes.count <= dataStart + (ends.last ?? 0) - file.count else {
             throw RequestError(
@@ -102,7 +110,8 @@ public struct SafetensorsWriter: ~Copyable {
         try file.write(bytes)
     }
 
-    /// - Throws: when the bytes appended are not those announced.
+    /// Completes and publishes the file.
+    /// - Throws: `RequestError` if bytes are missing.
     public consuming func finish() throws {
         let written = file.count - dataStart
         if let missing = ends.firstIndex(where: { $0 > written }) {
@@ -113,7 +122,8 @@ public struct SafetensorsWriter: ~Copyable {
         try file.commit()
     }
 
-    /// Writes all of `tensors` in one call: larger element types first, then by name, as the reference does.
+    /// Writes a file with all of `tensors`: larger element types first, then by name, as the reference implementation
+    /// does.
     public static func write(
         _ tensors: [StoredTensor], to path: String, as kind: TensorFileKind,
         metadata: [(key: String, value: String)] = []
@@ -126,8 +136,8 @@ public struct SafetensorsWriter: ~Copyable {
         try writer.finish()
     }
 
-    /// What `write` writes, in parts.
-    /// - Throws: `RequestError` when the tensors cannot be told in a header that `SafetensorsFile` reads.
+    /// Returns the content of the file that `write` writes, in parts.
+    /// - Throws: `RequestError` if `SafetensorsFile` would refuse the header.
     public static func parts(
         _ tensors: [StoredTensor], metadata: [(key: String, value: String)] = []
     ) throws(RequestError) -> [ByteView] {

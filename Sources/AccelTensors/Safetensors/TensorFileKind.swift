@@ -1,18 +1,18 @@
 public import AccelByteIO
 
-/// What a safetensors file that accelc writes holds. Its metadata say so: by that a later run knows it again (`accelc`), and other
-/// tools whose layout the tensors have (`format`).
+/// The content of a safetensors file that accelc writes. The metadata name it, for later runs (`accelc`) and for tools
+/// that use the same tensor layout (`format`).
 public enum TensorFileKind: String, Sendable {
     case outputs, states, weights
-    /// A part of another result, e.g. of a package of recorded runs. Its metadata are those that are given.
+    /// A part of another result, such as recorded runs in a package. It has only the given metadata.
     case part
 
-    /// Metadata that every such file has.
+    /// The metadata of every such file.
     var metadata: [(key: String, value: String)] {
         self == .part ? [] : [("accelc", rawValue), ("format", "pt")]
     }
 
-    /// What may be replaced by such a file.
+    /// The kind of output, which decides what the file may replace.
     public var output: OutputKind {
         guard self != .part else { return .internal }
         return .file("a safetensors file of \(rawValue)") { path in

@@ -21,7 +21,7 @@ extension FrozenProgram {
     /// A function of the same interface that computes nothing: its ports and their roles are all that there is to know of it
     /// before it is fed.
     fileprivate func outline(part: String) -> CompiledFunction {
-        func port(_ name: String, _ value: Value) -> CompiledFunction.Port {
+        func port(_ name: String, _ value: Value) -> FrozenProgram.Port {
             .init(name: name, elementType: program.type(of: value).elementType, shape: shape(of: value))
         }
         return CompiledFunction(

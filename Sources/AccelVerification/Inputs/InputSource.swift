@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
@@ -72,7 +73,7 @@ struct InputMatcher {
         return feed
     }
 
-    private func tensor(for port: CompiledFunction.Port) -> HostTensor? {
+    private func tensor(for port: FrozenProgram.Port) -> HostTensor? {
         guard let stored = tensors[port.name], stored.shape == port.shape else { return nil }
         let tensor = HostTensor(stored)
         return switch (port.elementType, tensor.elementType) {
@@ -106,7 +107,7 @@ struct InputMatcher {
     }
 }
 
-extension CompiledFunction.Port {
+extension FrozenProgram.Port {
     /// e.g. `input_ids I64[1,128]`
     var description: String { "\(name) \(elementType.rawValue)\(shape)" }
 }

@@ -109,7 +109,7 @@ public struct Budget: Sendable {
     private static func pattern(_ field: JSONField) throws -> Pattern {
         let text = try field.string()
         guard let glob = Glob(text) else {
-            throw field.error("\"\(text)\" is no pattern: close its brackets, and order its ranges")
+            throw field.error("\"\(text)\" is not a valid pattern: close its brackets, and order its ranges")
         }
         return Pattern(text: text, glob: glob)
     }

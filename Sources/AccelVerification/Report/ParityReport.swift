@@ -1,4 +1,5 @@
 public import AccelByteIO
+import AccelCPURuntime
 public import AccelPackages
 import AccelPrograms
 import AccelTensors

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCPURuntime
 import AccelPackages
 import AccelPrograms
 public import AccelTensors
@@ -14,7 +15,7 @@ public struct SelfTest: Sendable {
 
     /// - Throws: `RequestError` when the subject is no package, or the reference no model.
     public init(of subject: Subject, against reference: Subject) throws {
-        guard let program = subject.program, let programs = reference.programs else {
+        guard let program = try subject.program(), let programs = reference.programs else {
             throw RequestError("a self test needs a package and the model that it was made from")
         }
         self.program = program

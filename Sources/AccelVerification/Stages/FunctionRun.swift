@@ -24,10 +24,10 @@ struct FunctionRun {
 
     /// What is compared: the outputs, and the states that a run changes and that are no outputs. Those of the model, where
     /// there is one: what the package does not give shows only so.
-    var results: [CompiledFunction.Port] { frozen?.results ?? function.results }
+    var results: [FrozenProgram.Port] { frozen?.results ?? function.results }
 
     /// What the package gives and the model does not.
-    var surplus: [CompiledFunction.Port] {
+    var surplus: [FrozenProgram.Port] {
         let names = Set(results.map(\.name))
         return function.results.filter { !names.contains($0.name) }
     }
@@ -85,8 +85,10 @@ extension FunctionRun {
 
 extension CompiledFunction {
     /// What a run gives: the outputs, and the states that it changes and that are no outputs.
-    var results: [Port] {
-        let given = outputs.map { Port(name: $0.name, elementType: $0.operand.elementType, shape: $0.operand.shape) }
+    var results: [FrozenProgram.Port] {
+        let given = outputs.map {
+            FrozenProgram.Port(name: $0.name, elementType: $0.operand.elementType, shape: $0.operand.shape)
+        }
         let names = Set(given.map(\.name))
         return given + changedStates.map(\.port).filter { !names.contains($0.name) }
     }

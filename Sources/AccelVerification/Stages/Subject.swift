@@ -1,3 +1,4 @@
+public import AccelCPURuntime
 public import AccelFormats
 public import AccelPackages
 public import AccelPrograms
@@ -27,9 +28,11 @@ public enum Subject: Sendable {
 
     var package: AcceleratorPackage? { if case .package(let package) = self { package } else { nil } }
 
-    var program: CompiledProgram? {
+    /// Plans a package.
+    /// - Throws: `RequestError` (unavailable) for a package whose values need more memory than a plan may have.
+    func program() throws -> CompiledProgram? {
         switch self {
-        case .package(let package): package.program
+        case .package(let package): try package.graph.planned()
         case .compiled(let program): program
         case .reference, .model, .coreML: nil
         }

@@ -1,3 +1,4 @@
+import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
@@ -23,7 +24,7 @@ struct FrozenFunctions {
     }
 
     private static func frozen(
-        _ part: String, _ bindings: ShapeBindings, inputs: [CompiledFunction.Port], states: [CompiledFunction.State],
+        _ part: String, _ bindings: ShapeBindings, inputs: [FrozenProgram.Port], states: [FrozenProgram.State],
         _ programs: [Program]
     ) -> Result<FrozenProgram, Unlike> {
         guard let program = programs.first(where: { $0.name == part }) else {
@@ -55,7 +56,7 @@ struct FrozenFunctions {
 
 extension FrozenProgram {
     /// What a run gives: the outputs, and the states that it changes and that are no outputs.
-    var results: [CompiledFunction.Port] {
+    var results: [FrozenProgram.Port] {
         let given = outputs
         let names = Set(given.map(\.name))
         return given
@@ -63,7 +64,7 @@ extension FrozenProgram {
     }
 }
 
-extension CompiledFunction.Port {
+extension FrozenProgram.Port {
     /// e.g. `"input_ids" I64[1,128]`
     var words: String { "\"\(name)\" \(elementType.rawValue)\(shape)" }
 }

@@ -2,8 +2,8 @@ public import AccelTensors
 import CAccelKernels
 
 extension ActivationStatistics {
-    /// Squared error of a stored weight's outputs for the vectors held out, from the outputs of the model as it was; the
-    /// same bits for any number of threads.
+    /// Returns the squared error of a compressed weight's outputs for the held-out vectors, against the outputs of the
+    /// original model. The result has the same bits for any number of threads.
     public func heldOutError(of stored: CompressedTensor, from source: StoredTensor, threads: Int) throws -> Double {
         let count = heldOut.vectors.count / max(columns, 1)
         let panels = VectorPanels(heldOut.vectors, columns: columns)
@@ -25,8 +25,8 @@ extension ActivationStatistics {
         }
     }
 
-    /// The mean squared error of a stored weight's outputs over all vectors but those held out, drift left aside; the same
-    /// bits for any number of threads.
+    /// Returns the mean squared error of a compressed weight's outputs over all vectors except the held-out ones,
+    /// without the drift. The result has the same bits for any number of threads.
     public func meanError(of stored: CompressedTensor, from source: StoredTensor, threads: Int) throws -> Double {
         let panels = VectorPanels(moments, columns: columns)
         return try sum(over: stored, from: source, threads: threads) { errors, _, rows in
@@ -46,7 +46,7 @@ extension ActivationStatistics {
         }
     }
 
-    /// Adds up what `body` makes of some rows' errors and of what they were.
+    /// Returns the sum of `body` over blocks of rows; `body` gets the errors of the weights and their original values.
     private func sum(
         over stored: CompressedTensor, from source: StoredTensor, threads: Int,
         _ body: @Sendable (_ errors: [Float], _ original: [Float], _ rows: Int) -> Double
@@ -65,7 +65,7 @@ extension ActivationStatistics {
         }.reduce(0, +)
     }
 
-    /// Of the same vectors with their elements multiplied by powers of two.
+    /// Returns the statistics of the same vectors with their elements multiplied by powers of two.
     public func scaled(by exponents: [Int]) -> ActivationStatistics {
         let lines = ChannelScaling(columns: exponents)
         func scaled(_ vectors: [Float], by scaling: ChannelScaling) -> [Float] {
@@ -82,7 +82,7 @@ extension ActivationStatistics {
     }
 }
 
-/// Vectors packed for products with matrices.
+/// Vectors packed into panels for matrix products.
 private struct VectorPanels {
     static let width = ck_panel_width()
     let count: Int
@@ -108,7 +108,7 @@ private struct VectorPanels {
         self.packed = packed
     }
 
-    /// `rows` lines of `width` products of a matrix with the panel's vectors.
+    /// Returns the products of a matrix with the panel's vectors: `rows` lines of `width` numbers.
     func products(_ matrix: [Float], rows: Int, panel: Int) -> [Float] {
         [Float](unsafeUninitializedCapacity: rows * Self.width) { target, filled in
             filled = rows * Self.width

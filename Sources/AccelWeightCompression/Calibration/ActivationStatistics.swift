@@ -1,23 +1,26 @@
 public import AccelByteIO
 
-/// What the inputs of a weight were like over sample data: the vectors x that its rows are multiplied with.
+/// Activation statistics of one weight: moments of the vectors x that its rows are multiplied with, over the
+/// calibration data.
 public final class ActivationStatistics: Sendable {
-    /// Length of x: the weight's columns.
+    /// The length of x: the number of the weight's columns.
     public let columns: Int
-    /// How many vectors were seen.
+    /// The number of vectors.
     public let count: Int
-    /// The mean of x[i] * x[j], row-major `columns` x `columns`, symmetric.
+    /// The mean of x[i] * x[j], row-major [columns, columns], symmetric.
     public let moments: [Float]
-    /// The mean of (y[i] - x[i]) * x[j], row-major, where y is what x would be with all weights before as they were: what
-    /// this weight can make good for. Empty where the vectors are those of the weights as they were.
+    /// The mean of (y[i] - x[i]) * x[j], row-major [columns, columns], where y is the vector in the original model and
+    /// x the one behind compressed weights. The weight can compensate for this drift. Empty if x comes from the
+    /// original model.
     public let drift: [Float]
-    /// Vectors that are in none of the means, to judge by.
+    /// Vectors excluded from the means, for the judgement of methods.
     public let heldOut: HeldOutVectors
     private let factors = Locked<[FeedbackOrder: FeedbackFactor]>([:])
 
+    /// Creates statistics from finished means.
     /// - Parameters:
-    ///   - moments: `columns` x `columns` means, symmetric.
-    ///   - drift: as many, or none.
+    ///   - moments: [columns, columns], symmetric.
+    ///   - drift: [columns, columns], or empty.
     public init(
         columns: Int, count: Int, moments: [Float], drift: [Float] = [], heldOut: HeldOutVectors = HeldOutVectors()
     ) {
@@ -28,17 +31,17 @@ public final class ActivationStatistics: Sendable {
         self.heldOut = heldOut
     }
 
-    /// Of all that is in it.
+    /// The digest of all values, for cache keys.
     public var digest: Digest {
         let contents = [moments, drift, heldOut.vectors, heldOut.drifts].map { TreeDigest.digest(of: ByteView($0)) }
         let names = zip(["moments", "drift", "held", "held drift"], contents).map { "\($0) \($1)" }
         return SHA256.digest(of: "\(columns) columns, \(count) vectors, \(names.joined(separator: ", "))")
     }
 
-    /// The mean of x[i]^2.
+    /// The mean of x[i]^2, one number per column.
     public var meanSquares: [Float] { (0..<columns).map { moments[$0 * columns + $0] } }
 
-    /// The factor of the moments for columns taken in an order; made when it is first asked for.
+    /// Returns the factor of the moments for an order of the columns. It is computed at the first call and kept.
     func factor(_ order: FeedbackOrder, threads: Int) -> FeedbackFactor {
         if let known = factors.withLock({ $0[order] }) { return known }
         let factor = FeedbackFactor(self, order: order, threads: threads)

@@ -1,24 +1,24 @@
 import AccelByteIO
 import AccelTensors
 
-/// What finding and using the statistics of a weight's inputs takes in memory, in bytes.
+/// The memory that activation statistics and their use take, in bytes. A result that overflows is `Int.max`.
 public enum CalibrationMemory {
-    /// Of what is known of a weight's inputs, for as long as it is known.
+    /// Returns the bytes of the finished statistics of one weight.
     public static func statistics(columns: Int, hasDrift: Bool) -> Int {
         let held = matrix(HeldOutCollector.most, columns, MemoryLayout<Float>.stride)
         let moments = matrix(columns, columns, MemoryLayout<Float>.stride)
         return times(hasDrift ? 2 : 1, MachineMemory.sum([held, moments]))
     }
 
-    /// Of the sums, while vectors are seen.
+    /// Returns the bytes of the sums while vectors are collected.
     public static func sums(columns: Int, hasDrift: Bool) -> Int {
         let block = matrix(MomentSums.blockRows, columns, MemoryLayout<Float>.stride)
         let sums = matrix(columns, columns, MemoryLayout<Double>.stride)
         return MachineMemory.sum([block, times(hasDrift ? 2 : 1, MachineMemory.sum([block, sums]))])
     }
 
-    /// Of the factor that error feedback is by: the matrix in float64, half of it in float32; with a drift, that, and twice
-    /// the half, besides.
+    /// Returns the bytes of the factor for error feedback: the matrix in float64 and half of it in float32; with a
+    /// drift, twice that half in addition.
     public static func factor(columns: Int, hasDrift: Bool) -> Int {
         let width = FeedbackFactor.width
         let padded = (columns + width - 1) / width * width

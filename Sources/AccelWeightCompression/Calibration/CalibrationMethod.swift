@@ -1,22 +1,22 @@
-/// How it is used what is known of a weight's inputs.
+/// The use of activation statistics by a codec.
 public enum CalibrationMethod: String, Sendable, CaseIterable {
-    /// Not at all: each weight becomes the nearest value of a grid or table that fits the weights.
+    /// None: each weight becomes the nearest value of a grid or table fitted to the weights.
     case nearest
-    /// A grid or table that fits the weights as much as their inputs are large; codes are the nearest.
+    /// The grid or table is fitted with errors weighted by the mean square of the inputs; codes are the nearest.
     case weighted
-    /// GPTQ: column by column, what one column's rounding spoils in the outputs the columns after it make good.
+    /// GPTQ (Frantar et al., 2022): column by column, later columns compensate for the rounding errors of earlier ones.
     case gptq
-    /// AWQ: columns whose inputs are large are multiplied by powers of two before, and what makes the inputs is divided by
-    /// them; the codes are the nearest. Only for weights of which that serves the outputs.
+    /// AWQ (Lin et al., 2023): columns with large inputs are multiplied by powers of two beforehand, and the producers
+    /// of these inputs are divided by them; codes are the nearest. Applied only to weights whose outputs gain from it.
     case awq
 
-    /// Whether codes depend on what the weight's inputs are like. (By `awq` the weight does.)
+    /// Codes depend on activation statistics; `awq` rescales the weight instead.
     public var isToldOfInputs: Bool { self == .weighted || self == .gptq }
 
-    /// The option, the same for every codec that has a use for it.
+    /// The option `method`, shared by all codecs that support calibration.
     static let option = CodecOption(
         "method", allowed: allCases.map(\.rawValue), default: nearest.rawValue,
-        help: "weighted, gptq and awq make up for rounding where the model's inputs are large; they need --calibrate")
+        help: "weighted, gptq and awq reduce the error where activations are large; they need --calibrate")
 }
 
 extension CodecOptionValues {
@@ -24,19 +24,19 @@ extension CodecOptionValues {
 }
 
 extension WeightCodec {
-    /// How it uses statistics of a weight's inputs.
+    /// The use of activation statistics that the options select; `nearest` for codecs without calibration.
     public var method: CalibrationMethod { values.method }
 
-    /// The same codec without statistics.
+    /// The same codec without calibration.
     public var dataFree: any WeightCodec { using(.nearest) }
 
-    /// Whether it has a use for statistics.
+    /// The codec has the option `method`.
     public var hasMethod: Bool { Self.options.contains(CalibrationMethod.option) }
 
-    /// The same codec with another method; itself where it has no use for statistics.
+    /// Returns the same codec with another method; the codec itself if it does not support calibration.
     public func using(_ method: CalibrationMethod) -> any WeightCodec {
         guard hasMethod, method != self.method else { return self }
-        // Options that go together still do: none of them asks for a method.
+        // Cannot throw: no check of the options involves the method.
         return (try? Self(values.replacing("method", by: method.rawValue))) ?? self
     }
 }

@@ -2,16 +2,16 @@ import AccelByteIO
 import AccelTensors
 import CAccelKernels
 
-/// The Cholesky factor of a symmetric positive matrix, in float64 and in a fixed order.
+/// The Cholesky factorisation of a symmetric positive definite matrix, in float64 and in a fixed order of operations.
 enum Cholesky {
-    /// Replaces the lower triangle of `matrix` (row-major, `size` x `size`) by L with L L^T = matrix. What is above the
-    /// diagonal is not read, and not L's.
-    /// - Returns: false when a pivot is not above zero; the matrix is then of no use.
+    /// Replaces the lower triangle of `matrix` (row-major, `size` x `size`) with L, where L L^T = matrix. Elements
+    /// above the diagonal are neither read nor written.
+    /// - Returns: False if a pivot is not positive; the content of the matrix is then undefined.
     static func factorize(_ matrix: UnsafeMutablePointer<Double>, size: Int, threads: Int) -> Bool {
         let width = ck_panel_width_f64()
         let panel = ByteBuffer(count: max(size, 1) * width * MemoryLayout<Double>.stride)
         guard let packed = panel.bytes.assumingMemoryBound(to: Double.self).baseAddress else { return false }
-        // Pieces write rows of their own, and read the columns before theirs.
+        // Safe: each piece writes its own rows, and reads only finished columns.
         nonisolated(unsafe) let (matrix, panelStart) = (matrix, packed)
         for first in stride(from: 0, to: size, by: width) {
             let wide = min(width, size - first)
@@ -36,7 +36,7 @@ enum Cholesky {
         return true
     }
 
-    /// matrix[rows, first..<first + wide] -= matrix[rows, 0..<first] x panel
+    /// Computes `matrix[rows, first..<first + wide] -= matrix[rows, 0..<first] x panel`.
     private static func subtract(
         rows: Range<Int>, _ matrix: UnsafeMutablePointer<Double>, _ size: Int, _ first: Int, _ wide: Int,
         _ panel: UnsafePointer<Double>
@@ -64,7 +64,7 @@ enum Cholesky {
         return true
     }
 
-    /// Solves x L^T = row for the lower triangle L of `count` rows.
+    /// Solves x L^T = row for the lower triangle L with `count` rows.
     private static func solve(
         _ row: UnsafeMutablePointer<Double>, _ triangle: UnsafePointer<Double>, stride: Int, count: Int
     ) {

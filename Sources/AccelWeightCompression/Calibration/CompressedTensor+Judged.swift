@@ -1,9 +1,10 @@
 public import AccelTensors
 
 extension CompressedTensor {
-    /// Compresses a weight for its inputs; by gptq unless the codec without statistics serves the vectors that were held
-    /// out better: then so. (An importance of each column alone is judged by the model's outputs, weight by weight it is not:
-    /// which of the two gives a weight's own outputs less error by chance says nothing of theirs.)
+    /// Compresses a weight with its activation statistics. For `gptq`, the weight is also compressed without
+    /// calibration, and the result with the smaller error on the held-out vectors is taken. (`weighted` is not judged
+    /// weight by weight: a small difference between the errors of one weight's outputs does not predict the error of
+    /// the model's outputs.)
     public static func compressing(
         _ source: StoredTensor, with codec: any WeightCodec, judgedBy statistics: ActivationStatistics, threads: Int
     ) throws -> (tensor: CompressedTensor, distortion: Distortion) {

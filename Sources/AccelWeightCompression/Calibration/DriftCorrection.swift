@@ -1,25 +1,26 @@
 import CAccelKernels
 
-/// Moves the weights that error feedback aims at, so that a weight makes good for what those before it have lost.
+/// Shifts the targets of error feedback, so that a weight compensates for the errors of the weights before it.
 ///
-/// With inputs x, y in the model as it was, and the drift C = E[(y - x) x^T], the outputs w y come nearest for weights
-/// w + w C H^-1 (GPTAQ, Li et al. 2025). Samples tell C less well than H: only a share of the way is taken, and H is
-/// damped. In terms of H = U D U^T the targets of error feedback move by w C U^-T D^-1.
+/// With inputs y in the original model and x behind compressed weights, and the drift C = E[(y - x) x^T], the outputs w
+/// y are approximated best by the weights w + w C H^-1 (GPTAQ, Li et al., 2025). Samples determine C less accurately
+/// than H: only a share of the correction is applied, and H is damped. With H = U D U^T, the targets of error feedback
+/// move by w C U^-T D^-1.
 final class DriftCorrection: Sendable {
     static let share: Float = 0.5
 
     private let order: [Int32]
     private let pivots: [Float]
-    /// C, columns by position, in panels of all rows.
+    /// C with its columns in the order of positions, in panels of all rows.
     private let drift: [Float]
-    /// U in panels of rows, transposed: the columns after those of the panel, one after the other.
+    /// U transposed, in panels of rows: for each panel the columns after it, one after the other.
     private let after: [Float]
-    /// U in panels of columns, those within a panel only.
+    /// U in panels of columns, restricted to the diagonal blocks.
     private let within: [Float]
     private static let width = FeedbackFactor.width
     private var columns: Int { order.count }
 
-    /// - Parameter upper: U by row and column.
+    /// - Parameter upper: returns an element of U by row and column.
     init(_ drift: [Float], order: [Int32], pivots: [Float], upper: (Int, Int) -> Float) {
         (self.order, self.pivots) = (order, pivots)
         let (columns, width) = (order.count, Self.width)
@@ -62,12 +63,12 @@ final class DriftCorrection: Sendable {
         }
     }
 
-    /// Where panel p's part of `after` starts: panel q before it has the columns from (q + 1) * width on.
+    /// Returns the start of panel p in `after`: each panel q before it takes the columns from (q + 1) * width on.
     private static func start(ofPanel panel: Int, _ columns: Int) -> Int {
         (0..<panel).reduce(0) { $0 + max(0, columns - ($1 + 1) * width) * width }
     }
 
-    /// What error feedback aims at for `rows` lines of weights.
+    /// Computes the targets of error feedback for `rows` lines of weights.
     func aims(_ weights: UnsafePointer<Float>, rows: Int, into aims: UnsafeMutablePointer<Float>) {
         let (columns, width) = (columns, Self.width)
         let moves = UnsafeMutablePointer<Float>.allocate(capacity: rows * (columns + width))
@@ -103,13 +104,13 @@ final class DriftCorrection: Sendable {
             for position in 0..<columns {
                 let move = Self.share * moves[line + position] / pivots[position]
                 let place = line + Int(order[position])
-                // Inputs too far apart for float32 say nothing.
+                // If the inputs differ too much for float32, the drift is ignored.
                 aims[place] = (weights[place] + move).isFinite ? weights[place] + move : weights[place]
             }
         }
     }
 
-    /// Solves x U^T = moves within a panel.
+    /// Solves x U^T = moves within one panel.
     private func solve(_ moves: UnsafeMutablePointer<Float>, rows: Int, _ panel: Range<Int>) {
         let width = Self.width
         within.withUnsafeBufferPointer { within in

@@ -1,28 +1,31 @@
 import CAccelKernels
 
-/// Sixteen rows of one column.
+/// One column of sixteen rows.
 typealias Lanes = SIMD16<Float>
 
-/// The values that weights may become, for some rows at a time.
+/// The values that quantised weights may take, for some rows at a time.
 protocol FeedbackGrid {
-    /// Positions come on in runs of so many, all of which share what `begin` finds; nil: `begin` is called once.
+    /// The length of the runs of positions that share the result of `begin`; nil if `begin` is called once.
     var run: Int? { get }
-    /// Before the first position of a run. `targets` are what the run's weights should become as far as the errors
-    /// before it tell: `rows.count` lines of `positions.count`; the columns at the positions are `columns`.
+    /// Prepares a run. `targets` are the target values of the run's weights after the feedback of earlier errors:
+    /// `rows.count` lines of `positions.count` numbers; the columns at the positions are `columns`.
     mutating func begin(
         _ positions: Range<Int>, columns: ArraySlice<Int32>, rows: Range<Int>, targets: UnsafePointer<Float>)
-    /// Codes and values for sixteen rows from `row` on, near `targets`; the codes stay close to those of `weights`.
+    /// Returns codes and values for sixteen rows starting at `row`: the codes nearest to `targets`, within the reach of
+    /// those nearest to `weights`.
     func choose(row: Int, targets: Lanes, weights: Lanes) -> (codes: SIMD16<Int32>, values: Lanes)
 }
 
-/// Gives weights codes column by column, each so that it makes good for the errors of those before.
+/// Error feedback (GPTQ): codes are chosen column by column, and each target includes the weighted errors of earlier
+/// columns.
 struct ErrorFeedback {
     private static let rowsAtOnce = 64
     let factor: FeedbackFactor
 
+    /// Chooses the codes of all rows.
     /// - Parameters:
-    ///   - weights: `rows` lines of the weight's columns.
-    ///   - codes: takes the low byte of each code, `stored` its value; laid out as the weights.
+    ///   - weights: `rows` lines of weights.
+    ///   - codes: receives the low byte of each code; `stored` receives its value. Both are laid out like the weights.
     func run<Grid: FeedbackGrid>(
         _ weights: UnsafePointer<Float>, rows: Int, grid: inout Grid, codes: UnsafeMutablePointer<UInt8>,
         stored: UnsafeMutablePointer<Float>
@@ -43,7 +46,7 @@ struct ErrorFeedback {
         }
     }
 
-    /// - Parameter aims: what the weights should become, but for the errors.
+    /// - Parameter aims: the targets before the feedback of errors.
     private func runTile<Grid: FeedbackGrid>(
         _ weights: UnsafePointer<Float>, aims: UnsafePointer<Float>, _ rows: Range<Int>, _ grid: inout Grid,
         codes: UnsafeMutablePointer<UInt8>, stored: UnsafeMutablePointer<Float>
@@ -51,7 +54,7 @@ struct ErrorFeedback {
         let columns = factor.order.count
         let width = FeedbackFactor.width
         let lanes = Lanes.scalarCount
-        // Whole sixteens of rows; what lies past the last is zero.
+        // Rows are padded to a multiple of sixteen with zeros.
         let height = (rows.count + lanes - 1) / lanes * lanes
         let errors = UnsafeMutablePointer<Float>.allocate(capacity: height * columns)
         errors.initialize(repeating: 0, count: height * columns)
@@ -88,7 +91,7 @@ struct ErrorFeedback {
         }
     }
 
-    /// The targets of a run that is longer than a panel, by the errors so far.
+    /// Prepares a run that is longer than a panel: computes its targets from the errors so far.
     private func beginRun<Grid: FeedbackGrid>(
         _ run: Range<Int>, _ aims: UnsafePointer<Float>, _ rows: Range<Int>, _ errors: UnsafePointer<Float>,
         _ feedback: UnsafeMutablePointer<Float>, _ grid: inout Grid
@@ -111,7 +114,7 @@ struct ErrorFeedback {
         grid.begin(run, columns: factor.order[run], rows: rows, targets: feedback)
     }
 
-    /// Chooses the codes of positions `run` in the panel `panel`.
+    /// Chooses the codes of the positions `run`, which lie in the panel `panel`.
     private func chooseRun<Grid: FeedbackGrid>(
         _ run: Range<Int>, of panel: Range<Int>, _ weights: UnsafePointer<Float>, _ aims: UnsafePointer<Float>,
         _ rows: Range<Int>, _ errors: UnsafeMutablePointer<Float>, _ feedback: UnsafeMutablePointer<Float>,
@@ -166,7 +169,7 @@ struct ErrorFeedback {
                             stored[place + column] = chosen.values[lane]
                         }
                     }
-                    // What the panel's later runs need of this one.
+                    // Adds the errors of this run to the targets of the panel's later runs.
                     for position in run.upperBound..<max(panel.upperBound, run.upperBound) {
                         for lane in 0..<filled {
                             var sum: Float = 0

@@ -2,12 +2,12 @@ import AccelByteIO
 import AccelTensors
 import CAccelKernels
 
-/// The order in which columns are given codes: those with the largest inputs first, so that the others can still make
-/// good for them. Runs of `group` columns stay together, in their order among the columns of a run.
+/// The order in which columns are quantised: those with the largest inputs first, so that later columns can compensate
+/// for their errors. Groups of `group` columns stay together, sorted among themselves.
 struct FeedbackOrder: Hashable, Sendable {
     let group: Int
 
-    /// The column at each position.
+    /// Returns the column at each position.
     func columns(_ meanSquares: [Float]) -> [Int32] {
         let count = meanSquares.count
         let step = max(1, min(group, count))
@@ -16,7 +16,7 @@ struct FeedbackOrder: Hashable, Sendable {
             columns.reduce(0) { $0 + Double(meanSquares[$1]) } / Double(columns.count)
         }
         let sizes = groups.map(size)
-        // A last group of fewer columns stays the last: all groups before it are whole.
+        // A last group that is smaller stays last, so that all groups before it are whole.
         let whole = count / step
         let ordered =
             (0..<whole).sorted { (-sizes[$0], $0) < (-sizes[$1], $1) } + Array(groups.indices.dropFirst(whole))
@@ -26,23 +26,24 @@ struct FeedbackOrder: Hashable, Sendable {
     }
 }
 
-/// H = U D U^T for the moments H of a weight's inputs, columns in an order: U is upper triangular with a unit diagonal.
+/// The factorisation H = U D U^T of the moments H, with columns in a given order: U is upper triangular with a unit
+/// diagonal.
 ///
-/// A row's error in the outputs is e H e^T, e = w - q. With E = e U it is the sum of D[k] * E[k]^2, so the best q[k], once
-/// those before it are chosen, is the value nearest to w[k] + the sum over i < k of e[i] * U[i][k]: nothing but the
-/// feedback of the errors made so far. (GPTQ, Frantar et al. 2022, in the form of QuIP, Chee et al. 2023.)
+/// The output error of a row is e H e^T, with e = w - q. With E = e U it is the sum of D[k] * E[k]^2. So the best q[k],
+/// given the codes before it, is the value nearest to w[k] + the sum over i < k of e[i] * U[i][k]: feedback of earlier
+/// errors suffices. (GPTQ, Frantar et al., 2022, in the form of QuIP, Chee et al., 2023.)
 final class FeedbackFactor: Sendable {
     /// The column at each position.
     let order: [Int32]
-    /// D by position.
+    /// D, by position.
     let pivots: [Float]
-    /// U in panels of columns: panel p holds the rows up to its last column, k-major.
+    /// U in panels of columns, k-major: panel p has the rows up to its last column.
     private let panels: [Float]
-    /// Where there is a drift to make good for.
+    /// The correction of targets; nil without a drift.
     let correction: DriftCorrection?
     static let width = ck_panel_width()
 
-    /// How much is added to the diagonal, as a share of its mean: samples do not tell all.
+    /// The term added to the diagonal, as a share of its mean, against overfitting to the samples.
     static let damping = 0.25
 
     init(_ statistics: ActivationStatistics, order: FeedbackOrder, threads: Int) {
@@ -52,7 +53,7 @@ final class FeedbackFactor: Sendable {
         let values = matrix.bytes.assumingMemoryBound(to: Double.self)
         let mean = statistics.meanSquares.reduce(0) { $0 + Double($1) } / Double(max(size, 1))
         var damping = Self.damping * (mean > 0 ? mean : 1)
-        // From the last column to the first, U is the transpose of a Cholesky factor.
+        // With columns in reverse order, U is the transpose of a Cholesky factor.
         func fill() {
             statistics.moments.withUnsafeBufferPointer { moments in
                 for row in 0..<size {
@@ -66,7 +67,7 @@ final class FeedbackFactor: Sendable {
         }
         fill()
         while let start = values.baseAddress, size > 0, !Cholesky.factorize(start, size: size, threads: threads) {
-            // Moments are sums of squares: only their rounding can make a pivot vanish.
+            // Moments are positive semidefinite, so only rounding can make a pivot vanish: more damping helps.
             damping *= 10
             fill()
         }
@@ -99,7 +100,7 @@ final class FeedbackFactor: Sendable {
             }
     }
 
-    /// Values by position, by column.
+    /// Returns values by column from values by position.
     func byColumn(_ values: [Float]) -> [Float] {
         var columns = values
         for (position, column) in order.enumerated() { columns[Int(column)] = values[position] }
@@ -108,7 +109,8 @@ final class FeedbackFactor: Sendable {
 
     private static func start(ofPanel panel: Int) -> Int { width * width * panel * (panel + 1) / 2 }
 
-    /// Calls `body` with a panel: U's columns from `panel * width` on, the rows before them and their own.
+    /// Calls `body` with a panel: the columns of U starting at `panel * width`, with the rows above and including the
+    /// diagonal block.
     func withPanel(_ panel: Int, _ body: (UnsafePointer<Float>) -> Void) {
         panels.withUnsafeBufferPointer { panels in
             guard let start = panels.baseAddress else { return }

@@ -1,16 +1,19 @@
-/// Some vectors that a weight's rows were multiplied with, kept out of all means: methods are judged by them.
+/// A sample of the vectors that a weight's rows were multiplied with, excluded from all means, for the judgement of
+/// methods.
 public struct HeldOutVectors: Sendable {
-    /// One after the other.
+    /// The vectors, concatenated.
     public private(set) var vectors: [Float] = []
-    /// For each of them, how far it is from what it would be with all weights before as they were. Empty: not at all.
+    /// For each vector, its difference from the vector in the original model, y - x, concatenated. Empty if there is no
+    /// drift.
     public private(set) var drifts: [Float] = []
 
+    /// Creates a sample. Both lists have a multiple of the weight's columns.
     public init(vectors: [Float] = [], drifts: [Float] = []) {
         (self.vectors, self.drifts) = (vectors, drifts)
     }
 }
 
-/// Collects vectors to hold out: the more there are, the fewer of them.
+/// Collects held-out vectors in bounded memory: when it is full, every second vector is dropped and the rate is halved.
 struct HeldOutCollector {
     static let most = 256
     private let columns: Int

@@ -2,25 +2,25 @@ import AccelByteIO
 import AccelTensors
 
 extension ActivationStatistics {
-    /// By column, how much a squared error of a weight counts: the mean of the input's square; a trace for inputs that
-    /// were always zero.
+    /// The importance of a squared error, by column: the mean square of the input, normalised to a mean of 1, with a
+    /// lower bound for inputs that were always zero.
     var importance: [Float] { Self.floored(meanSquares) }
 
     static func floored(_ squares: [Float]) -> [Float] {
         let mean = squares.reduce(0) { $0 + Double($1) } / Double(max(squares.count, 1))
         guard mean > 0 else { return squares.map { _ in 1 } }
-        // About 1, whatever the inputs' unit.
+        // Normalised, so that the unit of the inputs does not matter.
         return squares.map { Float(max(Double($0) / mean, 1e-4)) }
     }
 }
 
 extension LinearGridSearch {
-    /// How many codes further than the nearest one error feedback may go.
+    /// The largest distance in codes between a code of error feedback and the nearest one.
     static let feedbackReach = 3
 
-    /// Why a code that error feedback chose cannot be right for a value `steps` from it; nil when it can.
+    /// Returns why error feedback cannot have chosen a code that is `steps` from the value; nil if it can.
     func feedbackViolation(_ steps: Double, code: Int, reach: Int) -> String? {
-        // A value that the grid does not reach counts as the end of the grid.
+        // Values outside of the grid count as its end.
         let place = min(max(steps + Double(code), Double(codes.lowerBound)), Double(codes.upperBound))
         guard steps.isFinite, abs(place - Double(code)) <= Double(reach) + LinearGrid.halfStep else {
             return "is \(abs(steps)) steps from its stored value, more than \(reach) and a half"
@@ -30,7 +30,7 @@ extension LinearGridSearch {
 }
 
 extension WeightCodec {
-    /// How many codes further than the nearest one a stored code may be.
+    /// The largest distance in codes between a stored code and the nearest one.
     var reach: Int { method == .gptq ? LinearGridSearch.feedbackReach : 0 }
 }
 
@@ -87,8 +87,9 @@ extension Int8Codec {
 }
 
 extension StoredTensor {
-    /// Runs error feedback over rows.
-    /// - Parameter store: takes the codes of each row.
+    /// Runs error feedback over rows on a linear grid.
+    /// - Parameter store: receives the codes of each row.
+    /// - Throws: `FormatError` if a scale exceeds its type.
     func feedingBack(
         _ unit: Range<Int>, by factor: FeedbackFactor, on grid: inout LinearFeedbackGrid,
         _ store: (_ row: Int, _ codes: UnsafePointer<UInt8>) -> Void
@@ -100,7 +101,8 @@ extension StoredTensor {
         return distortion
     }
 
-    /// - Parameter store: takes the codes of each row.
+    /// Runs error feedback over rows on any grid.
+    /// - Parameter store: receives the codes of each row.
     func feedingBack<Grid: FeedbackGrid>(
         rows unit: Range<Int>, by factor: FeedbackFactor, on grid: inout Grid,
         _ store: (_ row: Int, _ codes: UnsafePointer<UInt8>) -> Void

@@ -1,19 +1,19 @@
-/// Evenly spaced values for error feedback: each run of positions, or each row, on a grid of its own.
+/// Evenly spaced values for error feedback. Each run of positions, or each row, has its own grid.
 struct LinearFeedbackGrid: FeedbackGrid {
     let run: Int?
     private let search: LinearGridSearch
-    /// Weights of squared errors: by position, or where there is one run by column.
+    /// The weights of squared errors: by position, or by column if there is only one run.
     private let importance: [Float]
     /// Called with the grid of a row's run.
     private let store: (_ row: Int, _ firstPosition: Int, LinearGrid) -> Void
-    /// The grids of the rows of the tile, from its first row on.
+    /// The grids of the tile's rows.
     private var scales: [Lanes] = []
     private var zeros: [Lanes] = []
     private var firstRow = 0
     private(set) var overflow: (error: LinearGridSearch.Overflow, row: Int)?
     private let (low, high, reach): (Float, Float, Float)
 
-    /// - Parameter fixed: the grid of all rows; else each run of each row gets its own.
+    /// - Parameter fixed: the grid of all rows; nil if each run of each row gets its own.
     init(
         run: Int?, search: LinearGridSearch, importance: [Float], reach: Int, fixed: LinearGrid? = nil,
         store: @escaping (_ row: Int, _ firstPosition: Int, LinearGrid) -> Void
@@ -55,10 +55,10 @@ struct LinearFeedbackGrid: FeedbackGrid {
         let (scale, zero) = (scales[tile], zeros[tile])
         let nearest = rounded(clamped(weights / scale + zero, low, high))
         var code = rounded(clamped(targets / scale + zero, low, high))
-        // Feedback of errors beyond float32 is no number.
+        // Feedback of errors beyond float32 is NaN.
         code.replace(with: nearest, where: code .!= code)
         code = clamped(code, nearest - reach, nearest + reach)
-        // Both ends are within the grid again.
+        // The reach may go beyond the grid.
         code = clamped(code, Lanes(repeating: low), Lanes(repeating: high))
         return (SIMD16<Int32>(code), scale * (code - zero))
     }

@@ -2,25 +2,26 @@ import AccelByteIO
 import AccelTensors
 import CAccelKernels
 
-/// Sums up x x^T over vectors x, in an order that depends on the vectors alone: blocks of them in float32, blocks in
-/// float64. The same bits for any number of threads and any instruction set.
+/// Sums x x^T over vectors x in an order that depends on the vectors only: float32 within a block, float64 over blocks.
+/// The result has the same bits for any number of threads and any instruction set.
 public final class MomentSums {
-    /// Vectors in a block: as many as one chain of float32 sums takes.
+    /// Vectors per block: the length of one float32 sum.
     static let blockRows = 192
     private let columns: Int
     private let width = ck_panel_width()
     private var count = 0
     private var filled = 0
-    /// The block that fills up, row-major, and transposed.
+    /// The block that is being filled, row-major, and its transpose.
     private let block: ByteBuffer
     private let transposed: ByteBuffer
-    /// The lower triangle counts, row-major.
+    /// Row-major; only the lower triangle is used.
     private let sums: ByteBuffer
-    /// y - x of the block, transposed in `transposed` when its turn comes, and the sums of (y - x) x^T.
+    /// y - x of the block, which is transposed into `transposed` in its turn, and the sums of (y - x) x^T.
     private let drift: (block: ByteBuffer, sums: ByteBuffer)?
     private var heldOut: HeldOutCollector
 
-    /// - Parameter hasDrift: whether it is told of each vector x what that would be with all weights before as they were.
+    /// Creates empty sums.
+    /// - Parameter hasDrift: `add` and `hold` get the original vector y for each vector x.
     public init(columns: Int, hasDrift: Bool = false) {
         self.columns = columns
         block = ByteBuffer(count: Self.blockRows * columns * MemoryLayout<Float>.stride)
@@ -35,8 +36,8 @@ public final class MomentSums {
         heldOut = HeldOutCollector(columns: columns, hasDrift: hasDrift)
     }
 
-    /// Adds the `columns` numbers from `vector` on.
-    /// - Parameter original: y, the same vector with all weights before as they were; nil: x itself.
+    /// Adds one vector of `columns` numbers.
+    /// - Parameter original: y, the same vector in the original model; nil if it equals x.
     public func add(_ vector: UnsafePointer<Float>, original: UnsafePointer<Float>? = nil, threads: Int) {
         guard let line = floats(block)?.advanced(by: filled * columns) else { return }
         line.update(from: vector, count: columns)
@@ -48,12 +49,12 @@ public final class MomentSums {
         if filled == Self.blockRows { flush(threads: threads) }
     }
 
-    /// Keeps a vector out of the sums.
+    /// Adds a vector to the held-out sample instead of the sums.
     public func hold(_ vector: UnsafePointer<Float>, original: UnsafePointer<Float>? = nil) {
         heldOut.add(vector, original: original)
     }
 
-    /// The means over all vectors; nil when there was none, or when one was not finite.
+    /// Returns the means over all vectors; nil if there were none, or if one was not finite.
     public func statistics(threads: Int) -> ActivationStatistics? {
         flush(threads: threads)
         let held = heldOut.result
@@ -97,7 +98,7 @@ public final class MomentSums {
         }
     }
 
-    /// Adds the product of `left`, a line for each column, and the block.
+    /// Adds the product of `left`, one line per column, and the block.
     private func addProducts(
         _ left: UnsafePointer<Float>, into sums: ByteBuffer, isTriangle: Bool, threads: Int
     ) {
@@ -105,9 +106,9 @@ public final class MomentSums {
             return
         }
         let (columns, width, filled) = (columns, width, filled)
-        // Each piece reads the block, and adds to columns of its own.
+        // Safe: each piece only reads the block, and adds to its own columns.
         nonisolated(unsafe) let (source, left, target) = (rows, left, sums)
-        // It throws nothing.
+        // The body does not throw, so neither does the loop.
         try? Parallel.forEach((columns + width - 1) / width, threads: threads) { panel in
             let first = panel * width
             let wide = min(width, columns - first)

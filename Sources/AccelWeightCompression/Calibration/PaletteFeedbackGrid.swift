@@ -1,10 +1,10 @@
-/// The entries of a table for error feedback, the same for all rows.
+/// The entries of a table for error feedback; all rows share them.
 struct PaletteFeedbackGrid: FeedbackGrid {
     var run: Int? { nil }
     private let entries: [Float]
     private let bounds: [Float]
     private let reach: Int32
-    /// A value for each row that the table's are multiplied with; empty for 1.
+    /// A factor of the table's values for each row; empty for 1.
     private let scales: [Float]
 
     init(_ palette: Palette, reach: Int, scales: [Float]) {
@@ -30,7 +30,7 @@ struct PaletteFeedbackGrid: FeedbackGrid {
         return (codes, scales.isEmpty ? values : values * scale)
     }
 
-    /// How many bounds each is above.
+    /// Returns the number of bounds below each value.
     private func codes(_ values: Lanes) -> SIMD16<Int32> {
         var codes = SIMD16<Int32>.zero
         bounds.withUnsafeBufferPointer { bounds in

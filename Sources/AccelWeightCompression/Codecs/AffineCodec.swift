@@ -2,11 +2,11 @@ import AccelByteIO
 public import AccelTensors
 import CAccelKernels
 
-/// Each weight as `scale * code + bias` with a code of `bits` bits, blocks of a row sharing a scale and a bias that are
-/// both floating-point numbers: what MLX calls affine, and other formats a scale with a floating-point zero point.
+/// Affine quantisation as in MLX: `scale * code + bias` with unsigned codes of `bits` bits. Each block of a row has a
+/// floating-point scale and bias; other formats call this a scale with a floating-point zero point.
 ///
-/// Sections: `codes` (unsigned; rows one after the other, each from a byte boundary, lowest bits first), `scales` and
-/// `biases` (one a block each, row-major).
+/// Sections: `codes` (unsigned; each row starts at a byte boundary, lowest bits first), `scales` and `biases` (one per
+/// block, row-major).
 public struct AffineCodec: WeightCodec {
     public static let name = "affine"
     public static let numericsVersion = 1
@@ -19,8 +19,8 @@ public struct AffineCodec: WeightCodec {
         CodecOption(
             "fit", allowed: AffineFit.allCases.map(\.rawValue), default: AffineFit.mse.rawValue,
             help:
-                "how scale and bias are found: mse: of least squared error, clipping the outermost; hqq: half-quadratic "
-                + "iterations of the bias, with less regard to large errors; minmax: reaching every weight"),
+                "search for scale and bias: mse: least squared error, may clip the outermost; hqq: half-quadratic "
+                + "iterations of the bias, robust to large errors; minmax: reaches every weight"),
     ]
 
     public let values: CodecOptionValues
@@ -53,8 +53,8 @@ public struct AffineCodec: WeightCodec {
 
     public func units(shape: Shape) -> [Range<Int>] { shape.rowBlocks(of: 1 << 18) }
 
-    /// A bias is a zero that is no integer: `scale * (code - offset)`. Where the scale is 0, all weights of the block are
-    /// the bias, which then is the scale of a code one above the offset.
+    /// A bias is a zero point that is not an integer: `scale * (code - offset)`. A block with scale 0 consists of
+    /// weights equal to the bias: it becomes a scale equal to the bias, with an offset of one below the code.
     public func form(of weight: CompressedTensor) -> WeightForm? {
         let shape = weight.shape
         let count = shape.rows * blocks.perRow(shape)

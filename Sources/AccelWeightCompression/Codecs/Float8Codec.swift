@@ -2,10 +2,10 @@ public import AccelByteIO
 public import AccelTensors
 import CAccelKernels
 
-/// Each weight as an 8-bit floating-point number of the Open Compute Project (OFP8) times a scale, by which the largest weight that
-/// shares it is the type's largest value. Rounds the quotient by the stored scale to nearest, ties to even.
+/// 8-bit floating-point numbers (OFP8 of the Open Compute Project) with a scale. The scale maps the largest weight that
+/// shares it to the largest value of the type. Quotients are rounded to nearest, ties to even.
 ///
-/// Sections: `codes` (one byte a weight, row-major), `scales` (float32, row-major by what shares them).
+/// Sections: `codes` (one byte per weight, row-major), `scales` (float32, one per tile, row-major).
 public struct Float8Codec: WeightCodec {
     public static let name = "float8"
     public static let numericsVersion = 1
@@ -15,14 +15,14 @@ public struct Float8Codec: WeightCodec {
             help: "e4m3: three bits of mantissa, values up to 448; e5m2: two, up to 57344"),
         CodecOption(
             "scale", allowed: ["channel", "tensor", "block"], default: "channel",
-            help: "what shares a scale: an output channel, all weights, or a block of 128 x 128"),
+            help: "weights that share a scale: an output channel, the tensor, or a block of 128 x 128"),
     ]
 
     public let values: CodecOptionValues
     private let type: Float8
     private let sharing: Sharing
 
-    /// What has a scale.
+    /// The weights that share a scale.
     private enum Sharing: String {
         case channel, tensor, block
     }
@@ -33,7 +33,7 @@ public struct Float8Codec: WeightCodec {
         sharing = Sharing(rawValue: values["scale"]) ?? .channel
     }
 
-    /// How weights are cut into tiles that share a scale. Those at the lower and right edges may be smaller.
+    /// The division of weights into tiles that share a scale. Tiles at the lower and right edges may be smaller.
     private struct Tiles {
         let rows: Int
         let columns: Int
@@ -68,7 +68,7 @@ public struct Float8Codec: WeightCodec {
         ]
     }
 
-    /// Whole rows of tiles.
+    /// Whole rows of tiles, so that each unit writes its own scales.
     public func units(shape: Shape) -> [Range<Int>] {
         let tall = tiles(shape).rows
         let step = max(1, (1 << 18) / max(shape.columns, 1) / tall) * tall
@@ -115,7 +115,7 @@ public struct Float8Codec: WeightCodec {
         return distortion
     }
 
-    /// For each tile of a band of rows the scale by which its largest magnitude is the type's.
+    /// Finds the scale of each tile in a band of rows: it maps the largest magnitude to the largest value of the type.
     private func findScales(
         of source: StoredTensor, _ band: Range<Int>, _ tiles: Tiles, _ scales: inout [Float]
     ) throws {
@@ -130,7 +130,7 @@ public struct Float8Codec: WeightCodec {
         for tile in scales.indices {
             let largest = scales[tile]
             var scale = largest == 0 ? 1 : max(largest / type.largest, .leastNormalMagnitude)
-            // Rounded up, it may take the largest value beyond float32.
+            // A scale that was rounded up may exceed float32 times the largest value.
             if !(scale * type.largest).isFinite { scale = scale.nextDown }
             scales[tile] = scale
         }
@@ -168,7 +168,7 @@ public struct Float8Codec: WeightCodec {
         }
     }
 
-    /// A table of the type's values, with a scale for each tile of each row.
+    /// A table of the type's values, with one scale for each tile of each row.
     public func form(of weight: CompressedTensor) -> WeightForm? {
         let (shape, tiles) = (weight.shape, tiles(weight.shape))
         let scales = (0..<shape.rows).flatMap { row in
@@ -192,7 +192,7 @@ public struct Float8Codec: WeightCodec {
                     for column in 0..<shape.columns {
                         let x = values[column] / scale(of: weight, tiles, row: row, tile: column / tiles.columns)
                         func distance(_ code: UInt8) -> Double { abs(Double(x) - Double(type.values[Int(code)])) }
-                        // Not "above": the distance of a code that is no number is none.
+                        // The comparison is written so that a NaN code is a violation too.
                         if !(distance(codes[row * shape.columns + column]) <= distance(type.code(x))) {
                             return (row * shape.columns + column, "has a code that is not the nearest value's")
                         }

@@ -2,10 +2,13 @@ import AccelByteIO
 public import AccelTensors
 import CAccelKernels
 
-/// A weight as values of one floating-point type. Rounds to nearest, ties to even.
+/// Storage as one floating-point type. Values are rounded to nearest, ties to even.
 public protocol FloatCodec: WeightCodec {
+    /// The element type of the stored values.
     static var storedType: ElementType { get }
+    /// Creates the codec; it has no options.
     init(values: CodecOptionValues)
+    /// Rounds `count` numbers to the stored type.
     static func narrow(_ source: UnsafePointer<Float>, _ target: UnsafeMutableRawPointer, _ count: Int)
 }
 
@@ -47,7 +50,7 @@ extension FloatCodec {
         return distortion
     }
 
-    /// As they are read back.
+    /// Returns the numbers as they decode after rounding to the stored type.
     static func rounded(_ floats: [Float]) -> [Float] {
         let bytes = ByteBuffer(count: floats.count * storedType.byteCount)
         return [Float](unsafeUninitializedCapacity: floats.count) { target, count in
@@ -103,7 +106,7 @@ extension FloatCodec {
     }
 }
 
-/// IEEE 754 binary32.
+/// Storage as float32 (IEEE 754 binary32).
 public struct Float32Codec: FloatCodec {
     public static let name = "float32"
     public static let numericsVersion = 1
@@ -115,7 +118,7 @@ public struct Float32Codec: FloatCodec {
     }
 }
 
-/// IEEE 754 binary16.
+/// Storage as float16 (IEEE 754 binary16).
 public struct Float16Codec: FloatCodec {
     public static let name = "float16"
     public static let numericsVersion = 1
@@ -127,7 +130,7 @@ public struct Float16Codec: FloatCodec {
     }
 }
 
-/// The upper half of binary32.
+/// Storage as bfloat16 (the upper half of binary32).
 public struct BFloat16Codec: FloatCodec {
     public static let name = "bfloat16"
     public static let numericsVersion = 1

@@ -2,11 +2,11 @@ import AccelByteIO
 public import AccelTensors
 import CAccelKernels
 
-/// Each weight as a 4-bit integer, blocks of a row sharing a scale: `scale * (code - zero)`, rounded to nearest (ties to
-/// even) of the true quotient by the stored scale. The last block of a row may be smaller.
+/// 4-bit integers with block scales: `scale * (code - zero)`. Each code is the true quotient by the stored scale,
+/// rounded to nearest (ties to even). The last block of a row may be smaller.
 ///
-/// Sections: `codes` (two's complement nibbles; rows one after the other, each from a byte boundary, lower nibble first),
-/// `scales` (one a block, row-major), and for `mode=asymmetric` `zeros` (one nibble for each scale, packed like codes).
+/// Sections: `codes` (two's complement nibbles; each row starts at a byte boundary, lower nibble first), `scales` (one
+/// per block, row-major), and for `mode=asymmetric` `zeros` (one nibble per scale, packed like codes).
 public struct Int4Codec: WeightCodec {
     public static let name = "int4"
     public static let numericsVersion = 1
@@ -26,17 +26,19 @@ public struct Int4Codec: WeightCodec {
     ]
 
     public let values: CodecOptionValues
+    /// There is no zero point: codes are symmetric about 0.
     public let isSymmetric: Bool
     private let block: Int?
     let search: LinearGridSearch
 
-    /// - Throws: `RequestError` for `range` beside `mode=asymmetric`, which has one range only.
+    /// Creates the codec.
+    /// - Throws: `RequestError` for `range` together with `mode=asymmetric`, which has a fixed range.
     public init(_ values: CodecOptionValues) throws {
         self.values = values
         block = values.integer("block")
         isSymmetric = values["mode"] == "symmetric"
         if !isSymmetric, values["range"] != "8" {
-            throw RequestError("int4: mode=asymmetric has codes -8 to 7; leave range out")
+            throw RequestError("int4: mode=asymmetric always has codes -8 to 7; remove range")
         }
         search = LinearGridSearch(
             codes: isSymmetric && values["range"] == "7" ? -7...7 : -8...7, isSymmetric: isSymmetric,
@@ -44,9 +46,9 @@ public struct Int4Codec: WeightCodec {
             fit: ScaleFit(rawValue: values["fit"]) ?? .mse)
     }
 
-    /// How many weights of a row share a scale.
+    /// Returns the number of weights in a row that share a scale.
     public func blockSize(_ shape: Shape) -> Int { max(min(block ?? shape.columns, shape.columns), 1) }
-    /// How many scales a row has.
+    /// Returns the number of scales per row.
     public func blocksPerRow(_ shape: Shape) -> Int { (shape.columns + blockSize(shape) - 1) / blockSize(shape) }
 
     public func objection(elementType: ElementType, shape: Shape) -> String? {
@@ -120,7 +122,7 @@ public struct Int4Codec: WeightCodec {
             scales: (scales + row * scaleBytes).assumingMemoryBound(to: UInt8.self))
     }
 
-    /// Reads some of the scales, counted over all rows.
+    /// Reads scales by their index over all rows.
     package func loadScales(
         _ indices: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutablePointer<Float>
     ) {

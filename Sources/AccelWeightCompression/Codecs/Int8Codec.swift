@@ -2,30 +2,32 @@ import AccelByteIO
 public import AccelTensors
 import CAccelKernels
 
-/// Each weight as an 8-bit integer: `scale * (code - zero)`, rounded to nearest (ties to even) of the true quotient by the
-/// stored scale.
+/// 8-bit integers with a scale per row or tensor: `scale * (code - zero)`. Each code is the true quotient by the stored
+/// scale, rounded to nearest (ties to even).
 ///
-/// Sections: `codes` (one signed byte a weight, row-major), `scales` (one a row, or one), and for `mode=asymmetric`
-/// `zeros` (one signed byte for each scale).
+/// Sections: `codes` (one signed byte per weight, row-major), `scales` (one per row, or one), and for `mode=asymmetric`
+/// `zeros` (one signed byte per scale).
 public struct Int8Codec: WeightCodec {
     public static let name = "int8"
     public static let numericsVersion = 1
     public static let options = [
         CodecOption(
             "axis", allowed: ["channel", "tensor"], default: "channel",
-            help: "what shares a scale: an output channel, or all"),
+            help: "weights that share a scale: an output channel, or the tensor"),
         CodecOption(
             "mode", allowed: ["symmetric", "asymmetric"], default: "symmetric",
             help: "symmetric: codes -127 to 127 about 0; asymmetric: -128 to 127 about a stored zero point"),
-        // A scale serves a whole channel, so float32 costs some hundredths of a bit a weight, and fits weights of any size.
+        // One scale serves a whole channel, so float32 costs few hundredths of a bit per weight, and covers any
+        // magnitude.
         CodecOption("scales", allowed: ["float32", "float16"], default: "float32", help: "type of the scales"),
         ScaleFit.option(default: .absmax),
         CalibrationMethod.option,
     ]
 
     public let values: CodecOptionValues
-    /// Each row has its scale; else there is one for the tensor.
+    /// Each row has its own scale; if false, the tensor has one.
     public let isPerChannel: Bool
+    /// There is no zero point: codes are symmetric about 0.
     public let isSymmetric: Bool
     let search: LinearGridSearch
 
@@ -114,7 +116,7 @@ public struct Int8Codec: WeightCodec {
         if !isSymmetric { sections[2][index] = UInt8(truncatingIfNeeded: grid.zero) }
     }
 
-    /// The scale of a row, and its zero point as a number.
+    /// Returns the scale and the zero point of a row.
     package func scaleAndZero(of weight: CompressedTensor, row: Int) -> (scale: Float, zero: Float) {
         let grid = grid(of: weight, row: row)
         return (grid.scale, Float(grid.zero))
@@ -166,21 +168,22 @@ public struct Int8Codec: WeightCodec {
 }
 
 extension LinearGridSearch {
-    /// Why `code` cannot be the nearest to `value`; nil when it can.
-    /// - Parameter reach: how many codes further than the nearest it may lie.
+    /// Returns why `code` cannot be the nearest to `value`; nil if it can.
+    /// - Parameter reach: the allowed distance from the nearest code, in codes.
     func violation(of value: Float, code: Int, on grid: LinearGrid, reach: Int = 0) -> String? {
         guard codes.contains(code) else { return "has the code \(code), outside of \(codes)" }
         let steps = grid.steps(from: code, to: value)
         if reach > 0 { return feedbackViolation(steps, code: code, reach: reach) }
         if fit == .mse, code == codes.lowerBound && steps < 0 || code == codes.upperBound && steps > 0 { return nil }
-        // Not "steps > ...": a scale that is no number is a violation too.
+        // The comparison is written so that a NaN scale is a violation too.
         return abs(steps) <= LinearGrid.halfStep
             ? nil : "is \(abs(steps)) steps from its stored value, more than half a step"
     }
 }
 
 extension StoredTensor {
-    /// The grid for values that start at element `firstIndex`.
+    /// Finds the grid for values that start at element `firstIndex`.
+    /// - Throws: `FormatError`, naming the largest value, if the scale exceeds its type.
     func grid(
         _ search: LinearGridSearch, for values: UnsafeBufferPointer<Float>, weights: ArraySlice<Float>? = nil,
         firstIndex: Int

@@ -2,14 +2,14 @@ import AccelByteIO
 import AccelTensors
 import CAccelKernels
 
-/// Rows that kernels encode straight from the type they are stored in: the same scales and codes as `LinearGrid` picks,
-/// at about the speed of memory. The squares of errors are summed in float32 over short runs, then in float64.
+/// Fast encoding of rows by C kernels that read the stored type directly. Scales and codes equal those of `LinearGrid`.
+/// Squared errors are summed in float32 over short runs, then in float64.
 struct LinearRows {
     private let source: StoredTensor
     private let type: ck_type
     private let search: LinearGridSearch
 
-    /// nil for grids and types of weights that there is no kernel for.
+    /// Returns nil if there is no kernel for the grid or the element type.
     init?(_ source: StoredTensor, _ search: LinearGridSearch) {
         guard search.isSymmetric, search.fit == .absmax || search.isOfNibbles, source.shape.count > 0 else {
             return nil
@@ -24,14 +24,14 @@ struct LinearRows {
         self.search = search
     }
 
-    /// Smallest and largest of a row's values and 0; nil when one is not finite.
+    /// Returns the smallest and the largest of a row's values and 0; nil if a value is not finite.
     private func extremes(_ values: UnsafeRawPointer, _ count: Int) -> (low: Float, high: Float)? {
         var (low, high) = (Float(0), Float(0))
         return ck_extremes(values, type, count, &low, &high) != 0 ? (low, high) : nil
     }
 
-    /// One code a byte.
-    /// - Returns: nil for a row that takes more care; nothing is written then.
+    /// Encodes a row with one code per byte.
+    /// - Returns: Nil for a row that needs the slow path; nothing is written then.
     func encodeBytes(_ row: Int, grid shared: LinearGrid?, into codes: UnsafeMutablePointer<UInt8>) -> (
         LinearGrid, Distortion
     )? {
@@ -40,7 +40,7 @@ struct LinearRows {
             guard let (low, high) = extremes(values, columns),
                 let grid = try? shared ?? search.grid(low: low, high: high)
             else { return nil }
-            // Zeros have scale 1.
+            // A row of zeros has the scale 1.
             guard max(-low, high) == 0 || max(-low, high) >= 0x1p-40, 0x1p-40...0x1p50 ~= grid.scale else { return nil }
             var errors = ck_errors()
             ck_quantize_bytes(values, type, columns, grid.scale, codes, &errors)
@@ -48,8 +48,8 @@ struct LinearRows {
         }
     }
 
-    /// Nibbles, and a scale for each `block` codes.
-    /// - Returns: nil for a row that takes more care; what is written then is of no worth.
+    /// Encodes a row as nibbles, with one scale per `block` codes.
+    /// - Returns: Nil for a row that needs the slow path; the written bytes are undefined then.
     func encodeNibbles(
         _ row: Int, block: Int, into codes: UnsafeMutablePointer<UInt8>, scales: UnsafeMutablePointer<UInt8>
     ) -> Distortion? {

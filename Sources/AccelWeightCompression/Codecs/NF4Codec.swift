@@ -2,11 +2,11 @@ import AccelByteIO
 public import AccelTensors
 import CAccelKernels
 
-/// Each weight as the number of an entry in the table of NormalFloat-4 (Dettmers et al., "QLoRA", 2023): 16 quantiles of a
-/// normal distribution from -1 to 1, times a scale that a block of a row shares.
+/// NormalFloat-4 (Dettmers et al., "QLoRA", 2023): each weight is an entry of a table of 16 normal quantiles from -1 to
+/// 1, times a scale that a block of a row shares.
 ///
-/// Sections: `codes` (nibbles; rows one after the other, each from a byte boundary, lower nibble first), `scales` (one a
-/// block, row-major; a negative one turns the table round).
+/// Sections: `codes` (nibbles; each row starts at a byte boundary, lower nibble first), `scales` (one per block,
+/// row-major; a negative scale mirrors the table).
 public struct NF4Codec: WeightCodec {
     public static let name = "nf4"
     public static let numericsVersion = 1
@@ -15,14 +15,14 @@ public struct NF4Codec: WeightCodec {
         CodecOption("scales", allowed: ["float16", "float32"], default: "float16", help: "type of the scales"),
         ScaleFit.option(default: .mse),
     ]
-    /// The entries, ascending.
+    /// The 16 entries, ascending.
     public static let table: [Float] = [
         -1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334,
         -0.09105003625154495, 0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224,
         0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1,
     ]
     private static let palette = Palette(table)
-    /// How far the largest magnitude is stretched beyond the table's end, with either sign.
+    /// Candidate positions of the largest magnitude, relative to the end of the table, with either sign of the scale.
     private static let ratios = SIMD16<Float>(
         0.9, 0.95, 1, 1.05, 1.1, 1.15, 1.2, 1.25, -0.9, -0.95, -1, -1.05, -1.1, -1.15, -1.2, -1.25)
 

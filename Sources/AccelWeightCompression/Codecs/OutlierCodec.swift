@@ -1,18 +1,19 @@
 public import AccelByteIO
 public import AccelTensors
 
-/// The weights of largest magnitude as they are, and the others by the codec within, which sees zeros in their place.
+/// Outlier extraction: the weights of largest magnitude are stored separately, and the inner codec encodes the others,
+/// with zeros in place of the outliers.
 ///
-/// Sections: those of the codec within, `starts` (32 bits each: how many outliers lie in the rows before, for each row
-/// and the end), `columns` (of each outlier, ascending in a row; 16 bits, or 32 in rows of more than 65,536), `outliers`
-/// (their values).
+/// Sections: those of the inner codec; `starts` (32 bits each: the number of outliers in all rows before, for each row
+/// and the end); `columns` (of each outlier, ascending within a row; 16 bits, or 32 bits if a row has more than
+/// 65,536); `outliers` (their values).
 public struct OutlierCodec: LayeredCodec {
     public static let name = "outliers"
     public static let numericsVersion = 1
     public static let options = [
         CodecOption(
             "share", allowed: [], free: .share, default: "0.005",
-            help: "how many of the weights are outliers, at least one"),
+            help: "the share of weights that are outliers; at least one weight"),
         CodecOption("values", allowed: ["float16", "float32"], default: "float16", help: "type of the outliers"),
     ]
 
@@ -21,6 +22,8 @@ public struct OutlierCodec: LayeredCodec {
     private let share: Double
     private let type: ScaleType
 
+    /// Creates the codec around the inner codec of `values`.
+    /// - Throws: `RequestError` if there is no valid inner codec.
     public init(_ values: CodecOptionValues) throws {
         (inner, self.values) = try Self.inner(of: values)
         share = Double(values["share"]) ?? 0.005
@@ -97,7 +100,7 @@ public struct OutlierCodec: LayeredCodec {
         return distortion
     }
 
-    /// The outliers of a row, in the order of their columns.
+    /// Returns the outliers of a row, ordered by column.
     private func outliers(of row: Int, in sections: ArraySlice<ByteView>, _ shape: Shape) -> [(
         column: Int, value: Float
     )] {

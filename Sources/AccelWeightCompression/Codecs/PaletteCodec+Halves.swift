@@ -3,11 +3,11 @@ import AccelTensors
 import CAccelKernels
 
 extension PaletteCodec {
-    /// Fewer weights are as quickly sorted.
+    /// Below this count, sorting the weights is as fast.
     private static let leastHalves = 1 << 14
 
-    /// Many weights of a 16-bit type: they have at most 65,536 values, so everything is found for the values, and each
-    /// weight is looked up. nil for other weights.
+    /// Encodes many weights of a 16-bit type: they have at most 65,536 distinct values, so codes are computed per value
+    /// and looked up per weight. Returns nil if the weights are too few, or of another type.
     func encodingHalves(
         _ unit: Range<Int>, of source: StoredTensor, threads: Int, into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion? {
@@ -16,7 +16,7 @@ extension PaletteCodec {
         guard isHalf, !hasScales, elements.count >= Self.leastHalves else { return nil }
         let histogram = HalfHistogram(
             source.bytes[elements.lowerBound * 2..<elements.upperBound * 2], source.elementType, threads: threads)
-        // Says where.
+        // Throws with the location of the value.
         if histogram.values.contains(where: { !$0.isFinite }) { try source.checkFinite(unit) }
 
         let centers = histogram.values.withUnsafeBufferPointer { values in
@@ -28,8 +28,8 @@ extension PaletteCodec {
         return distortion
     }
 
-    /// Codes of all rows of a unit.
-    /// - Parameter table: the code of each pattern.
+    /// Writes the codes of all rows of a unit.
+    /// - Parameter table: the code of each 16-bit pattern.
     private func lookUp(
         _ unit: Range<Int>, of source: StoredTensor, in table: [UInt8], threads: Int,
         into section: UnsafeMutableRawBufferPointer
@@ -38,7 +38,7 @@ extension PaletteCodec {
         let rowBytes = bytesPerRow(source.shape)
         guard let start = section.baseAddress, columns > 0 else { return }
         let target = SharedBytes(start)
-        // Rows that end with a byte follow each other without a gap.
+        // If rows end at byte boundaries, they follow each other without a gap.
         let isDense = columns * bits % 8 == 0
         let blocks = source.rowBlocks(of: 1 << 19, in: unit)
         try Parallel.forEach(blocks.count, threads: threads) { index in
@@ -59,14 +59,14 @@ extension PaletteCodec {
     }
 }
 
-/// Memory of which each thread writes a part of its own.
+/// Memory in which each thread writes its own part.
 struct SharedBytes: @unchecked Sendable {
     let start: UnsafeMutableRawPointer
     init(_ start: UnsafeMutableRawPointer) { self.start = start }
 }
 
 extension Palette {
-    /// The code of every pattern that occurs, and what the weights are off by with them.
+    /// Returns the code of every pattern that occurs, and the error of all weights.
     fileprivate func table(of histogram: HalfHistogram) -> ([UInt8], Distortion) {
         let (values, weights) = (histogram.values, histogram.weights)
         var codes = [UInt8](repeating: 0, count: values.count)

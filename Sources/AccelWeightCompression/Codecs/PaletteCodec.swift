@@ -2,13 +2,12 @@ import AccelByteIO
 public import AccelTensors
 import CAccelKernels
 
-/// Each weight as the number of an entry in a small table of values: one table for the tensor, or one for each group of
-/// output channels. The tables are the optimum (exact k-means), so no other table of that size has less squared error.
+/// Palettisation: each weight is an index into a small table of values, with one table per tensor or per group of
+/// output channels. The tables come from exact k-means, so no other table of that size has a smaller squared error.
 ///
-/// Sections: `codes` (rows one after the other, each from a byte boundary, lowest bits first), `palettes` (2^bits
-/// ascending entries for each group; entries that are not needed repeat the last; with `entries=int8` a float32 before them,
-/// which they are multiplied by), and for `scale=channel` `scales`
-/// (float32, one a row; the entries are then of rows divided by their scale).
+/// Sections: `codes` (each row starts at a byte boundary, lowest bits first); `palettes` (2^bits ascending entries per
+/// group, where unused entries repeat the last one; with `entries=int8` a float32 factor precedes them); and for
+/// `scale=channel` `scales` (float32, one per row; the entries then approximate rows divided by their scale).
 public struct PaletteCodec: WeightCodec {
     public static let name = "palette"
     public static let numericsVersion = 1
@@ -20,7 +19,7 @@ public struct PaletteCodec: WeightCodec {
             help: "output channels that share a table; the last group may be smaller"),
         CodecOption(
             "scale", allowed: ["none", "channel"], default: "none",
-            help: "channel: each output channel is divided by its largest magnitude first"),
+            help: "channel: divide each output channel by its largest magnitude first"),
         CodecOption(
             "entries", allowed: ["float32", "float16", "int8"], default: "float32",
             help:
@@ -31,11 +30,12 @@ public struct PaletteCodec: WeightCodec {
 
     public let values: CodecOptionValues
     package let bits: Int
-    /// Rows that share a table; nil for all of them.
+    /// The number of rows that share a table; nil for all of them.
     package let group: Int?
     package let hasScales: Bool
     let entryType: ElementType
 
+    /// Creates the codec.
     public init(_ values: CodecOptionValues) throws {
         self.values = values
         bits = values.integer("bits") ?? 4
@@ -61,9 +61,10 @@ public struct PaletteCodec: WeightCodec {
     public func units(shape: Shape) -> [Range<Int>] { shape.rowGroups(group) }
 
     var size: Int { 1 << bits }
-    /// How many codes further than the nearest one error feedback may go: never over more than a quarter of the table.
+    /// The largest distance in codes between a code of error feedback and the nearest one: at most a quarter of the
+    /// table.
     private var reach: Int { method == .gptq ? max(1, min(3, size / 8)) : 0 }
-    /// Integers come after their scale, a float32.
+    /// An integer table is stored after its factor, a float32.
     private var bytesPerPalette: Int { size * entryType.byteCount + (entryType == .int8 ? 4 : 0) }
     package func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: bits) }
     package func groupIndex(_ row: Int) -> Int { group.map { row / $0 } ?? 0 }
@@ -145,7 +146,7 @@ public struct PaletteCodec: WeightCodec {
     private func centers(_ unit: Range<Int>, of source: StoredTensor, threads: Int) throws -> [Double] {
         let elements = source.elements(ofRows: unit)
         if elements.count >= CellSearch.leastCount {
-            // The sums of cells depend on the cut into parts, so that must not depend on the threads.
+            // Sums depend on the division into parts, so it must not depend on the number of threads.
             let parts = source.rowBlocks(of: 1 << 21, in: unit)
             if let centers = try CellSearch.centers(
                 count: elements.count, k: size, parts: parts.count, threads: threads,
@@ -168,15 +169,15 @@ public struct PaletteCodec: WeightCodec {
         return try body(points)
     }
 
-    /// The row's largest magnitude; 1 for a row of zeros.
+    /// Returns the largest magnitude of a row; 1 for a row of zeros.
     private static func scale(_ row: UnsafeMutableBufferPointer<Float>) -> Float {
         var largest: Float = 0
         for value in row { largest = max(largest, abs(value)) }
         return largest > 0 ? largest : 1
     }
 
-    /// Centers of the rows divided by their scales. An error in a divided value counts scale^2 in the weight itself, and
-    /// that as much as its column is important.
+    /// Returns the centers of the rows divided by their scales. An error of a divided value counts by scale^2, as it
+    /// does in the weight itself, times the importance of its column.
     private func weightedCenters(
         _ unit: Range<Int>, of source: StoredTensor, scales: [Float], importance: [Float]?
     ) throws -> [Double] {
@@ -185,7 +186,7 @@ public struct PaletteCodec: WeightCodec {
             try source.readFinite(source.elements(ofRows: unit), into: points)
             if hasScales { for index in points.indices { points[index] /= scales[index / columns] } }
             let order = RadixSort.order(UnsafeBufferPointer(points))
-            // Squares of scales far apart must neither vanish nor overflow beside each other.
+            // Relative to the largest, so that squares of very different scales neither vanish nor overflow.
             let largest = Double(scales.max() ?? 1)
             let weights = order.map { index in
                 let (row, column) = Int(index).quotientAndRemainder(dividingBy: columns)
@@ -199,7 +200,7 @@ public struct PaletteCodec: WeightCodec {
         }
     }
 
-    /// As they are stored: rounded, filled up to the table's size.
+    /// Returns the entries rounded to their type, with the last one repeated up to the table's size.
     private func rounded(_ centers: [Double], scale: Float) -> [Float] {
         var entries = centers.map { center in
             switch entryType {
@@ -217,8 +218,8 @@ public struct PaletteCodec: WeightCodec {
         Float(min(max((center / Double(scale)).rounded(.toNearestOrEven), -127), 127))
     }
 
-    /// Stores a group's table and returns it as it is stored.
-    /// - Throws: `FormatError` for a center beyond float16.
+    /// Stores the table of a group, and returns its entries as they decode.
+    /// - Throws: `FormatError` for an entry that exceeds float16.
     func store(
         _ centers: [Double], group index: Int, in section: UnsafeMutableRawBufferPointer, of source: StoredTensor
     ) throws -> [Float] {

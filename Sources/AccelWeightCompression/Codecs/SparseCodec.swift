@@ -2,13 +2,13 @@ public import AccelByteIO
 public import AccelTensors
 import CAccelKernels
 
-/// Magnitude pruning: small weights become zero and only the others are stored, by the codec within. A zero costs one bit
-/// of a mask, and no entry of a palette.
+/// Magnitude pruning: small weights become zero, and the inner codec stores the others. A zero costs one bit of a mask,
+/// and no palette entry.
 ///
-/// The kept weights, row-major, are a matrix of as many rows, each as long as they need on average, rounded up; the
-/// codec within stores that matrix, whose end is filled up with its last weight. Sections: those of the codec within, `mask` (a bit
-/// for each weight, rows one after the other, each from a byte boundary, lowest bits first), `starts` (32 bits each: how
-/// many weights are kept in the rows before, for each row and the end).
+/// The kept weights, row-major, form a matrix with the same number of rows, each of the average length rounded up; its
+/// end is padded with the last kept weight. The inner codec encodes this matrix. Sections: those of the inner codec;
+/// `mask` (one bit per weight; each row starts at a byte boundary, lowest bits first); `starts` (32 bits each: the
+/// number of kept weights in all rows before, for each row and the end).
 public struct SparseCodec: LayeredCodec {
     public static let name = "sparse"
     public static let numericsVersion = 1
@@ -16,29 +16,30 @@ public struct SparseCodec: LayeredCodec {
         CodecOption(
             "target", allowed: ["none"], free: .share, default: "none",
             help:
-                "this share of the weights becomes zero, the smallest ones, and few more that are stored as equal; 0.5 where no "
-                + "rule is given"),
+                "prune this share of the weights, the smallest, with those that would be stored as equal; 0.5 if no rule is "
+                + "given"),
         CodecOption(
             "threshold", allowed: ["none"], free: .number, default: "none",
-            help: "weights of smaller magnitude become zero"),
+            help: "prune weights of smaller magnitude"),
         CodecOption(
             "pattern", allowed: ["none"], free: .pattern, default: "none",
-            help: "N:M keeps the N largest of every M neighbours in a row"),
+            help: "N:M: keep the N largest of every M neighbours in a row"),
         CodecOption(
             "kept", allowed: ["all"], free: .count, default: "all", isFilledIn: true,
-            help: "how many weights are kept, where the rule alone does not say"),
+            help: "the number of kept weights, if the rule does not determine it"),
     ]
 
     public let values: CodecOptionValues
     let inner: any WeightCodec
     private let rule: PruningRule
 
-    /// - Throws: `RequestError` for two rules at once.
+    /// Creates the codec around the inner codec of `values`.
+    /// - Throws: `RequestError` for more than one pruning rule, or an invalid inner codec.
     public init(_ values: CodecOptionValues) throws {
         var (inner, values) = try Self.inner(of: values)
         let rules = ["target", "threshold", "pattern"].filter { values[$0] != "none" }
         guard rules.count <= 1 else {
-            throw RequestError("sparse: \(rules.joined(separator: " and ")) are given; one rule decides what is pruned")
+            throw RequestError("sparse: \(rules.joined(separator: " and ")) exclude each other; give one pruning rule")
         }
         if rules.isEmpty { values = values.replacing("target", by: "0.5") }
         if let least = Double(values["threshold"]) {
@@ -88,7 +89,7 @@ public struct SparseCodec: LayeredCodec {
         return try SparseCodec(settled.values.replacing(inner: inner.values))
     }
 
-    /// Rounded as a kept weight is; as they are where that depends on the others.
+    /// Returns the weights as the inner codec would round them; unchanged if rounding depends on the other weights.
     private func stored(_ floats: [Float]) -> [Float] {
         (inner as? any FloatCodec).map { type(of: $0).rounded(floats) } ?? floats
     }
@@ -195,7 +196,7 @@ public struct SparseCodec: LayeredCodec {
         }
     }
 
-    /// The kept weights of some rows lie in at most so many rows of the matrix that the codec within stores.
+    /// The most rows of the inner matrix that the kept weights of `rows` rows span.
     private static func innerRows(_ shape: Shape, _ length: Int, rows: Int) -> Int {
         rows * shape.columns / length + 2
     }
@@ -241,7 +242,7 @@ public struct SparseCodec: LayeredCodec {
 }
 
 extension ByteView {
-    /// The 32-bit number `index`, of a section that holds as many.
+    /// Returns the 32-bit number at `index`.
     func start(_ index: Int) -> Int {
         withBytes { Int($0.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)) }
     }

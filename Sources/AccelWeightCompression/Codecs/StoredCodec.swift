@@ -1,13 +1,14 @@
 import AccelByteIO
 public import AccelTensors
 
-/// The checkpoint's own bytes, whatever their type. What a recipe leaves alone is stored so.
+/// The bytes of the checkpoint, in any element type: the fallback for weights that the recipe's codec does not support.
 public struct StoredCodec: WeightCodec {
     public static let name = "stored"
     public static let numericsVersion = 1
     public static let options: [CodecOption] = []
     public let values: CodecOptionValues
 
+    /// Creates the codec; it has no options.
     public init(_ values: CodecOptionValues) { self.values = values }
 
     public func objection(elementType: ElementType, shape: Shape) -> String? { nil }

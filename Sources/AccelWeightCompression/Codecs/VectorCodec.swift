@@ -1,11 +1,11 @@
 import AccelByteIO
 public import AccelTensors
 
-/// Neighbours in a row together as the number of an entry in a table of short vectors: `bits / size` bits a weight.
+/// Vector quantisation: neighbours in a row share an index into a table of short vectors, at `bits / size` bits per
+/// weight.
 ///
-/// Sections: `codes` (one for every `size` weights of a row, the last of a row filled up with zeros; rows one after the
-/// other, each from a byte boundary, lowest bits first), `palettes` (for each group of rows 2^bits entries of `size`
-/// values).
+/// Sections: `codes` (one per `size` weights of a row, whose end is padded with zeros; each row starts at a byte
+/// boundary, lowest bits first), `palettes` (2^bits entries of `size` values per group of rows).
 public struct VectorCodec: WeightCodec {
     public static let name = "vector"
     public static let numericsVersion = 1
@@ -26,7 +26,8 @@ public struct VectorCodec: WeightCodec {
     private let group: Int?
     private let type: ScaleType
 
-    /// - Throws: `RequestError` when `bits` is no multiple of `size`.
+    /// Creates the codec.
+    /// - Throws: `RequestError` if `bits` is not a multiple of `size`.
     public init(_ values: CodecOptionValues) throws {
         self.values = values
         bits = values.integer("bits") ?? 8
@@ -34,7 +35,7 @@ public struct VectorCodec: WeightCodec {
         group = values.integer("group")
         type = ScaleType(rawValue: values["entries"]) ?? .float16
         guard bits % size == 0 else {
-            throw RequestError("vector: bits=\(bits) is no multiple of size=\(size)")
+            throw RequestError("vector: bits=\(bits) is not a multiple of size=\(size)")
         }
     }
 
@@ -64,13 +65,13 @@ public struct VectorCodec: WeightCodec {
 
     public func units(shape: Shape) -> [Range<Int>] { shape.rowGroups(group) }
 
-    /// Numbers in a table.
+    /// The number of values in a table.
     private var entryCount: Int { size << bits }
     private func perRow(_ shape: Shape) -> Int { (shape.columns + size - 1) / size }
     private func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(perRow(shape), bits: bits) }
     private func groupIndex(_ row: Int) -> Int { group.map { row / $0 } ?? 0 }
 
-    /// The rows as whole vectors.
+    /// Returns the rows padded with zeros to whole vectors.
     private func vectors(_ floats: UnsafeBufferPointer<Float>, _ shape: Shape) -> [Float] {
         if shape.columns % size == 0 { return Array(floats) }
         let padding = repeatElement(Float(0), count: size - shape.columns % size)
@@ -203,7 +204,7 @@ public struct VectorCodec: WeightCodec {
                             return sum + error * error
                         }
                     }
-                    // The search compares float32 sums.
+                    // The tolerance covers the float32 sums of the search.
                     return !(distance(codes[index]) <= distance(nearest[index]) * (1 + 1e-5))
                 }
             }

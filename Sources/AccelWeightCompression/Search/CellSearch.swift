@@ -1,18 +1,18 @@
 import AccelTensors
 import CAccelKernels
 
-/// Exact k-means of very many points, without sorting them all.
+/// Exact k-means of very many points without sorting all of them.
 ///
-/// Points fall into cells of equal width. The best partition of whole cells is quick to find, and it bounds where the cuts
-/// of the best partition of points can lie (`CutBounds`). Cells that may hold one are cut into smaller cells, and looked at
-/// again; in the end the points of the few that are left are sorted and searched, and all others are never separated from
-/// what lies around them.
+/// Points fall into cells of equal width. The best partition of whole cells is found quickly, and it bounds the
+/// positions of the cuts in the best partition of points (`CutBounds`). Cells that may contain a cut are divided into
+/// smaller cells and searched again. At last the points in the few remaining cells are sorted and searched; all other
+/// points are never separated from their neighbours.
 struct CellSearch {
-    /// Fewer points are as quickly sorted.
+    /// Below this count, sorting is as fast.
     static let leastCount = 1 << 16
     static let fewPoints = 1 << 16
 
-    /// Calls its second argument with all points of a part, block by block.
+    /// Calls its second argument with all points of a part, in blocks.
     typealias Blocks = @Sendable (_ part: Int, (UnsafeBufferPointer<Float>) -> Void) -> Void
 
     private let axis: CellAxis
@@ -21,12 +21,12 @@ struct CellSearch {
     private let few: Int
     private let forEachBlock: Blocks
 
-    /// The centers; nil where cells do not help (few distinct values, outliers beyond measure, many entries), or a point is
-    /// not finite.
+    /// Returns the centers; nil if cells do not help (few distinct values, extreme outliers, many entries), or if a
+    /// point is not finite.
     /// - Parameters:
-    ///   - parts: into how many the points are cut, which up to `threads` threads go through.
-    ///   - few: so many points, or a 32nd of all, are sorted rather than looked at again.
-    ///   - forEachBlock: it is called a few times for each part.
+    ///   - parts: the number of parts that the points are divided into, for up to `threads` threads.
+    ///   - few: when at most so many points, or one of 32, are left, they are sorted instead of divided again.
+    ///   - forEachBlock: called a few times for each part.
     static func centers(
         count: Int, k: Int, parts: Int, threads: Int, few: Int = fewPoints, _ forEachBlock: @escaping Blocks
     ) throws -> [Double]? {
@@ -66,10 +66,10 @@ struct CellSearch {
         guard let price, openCount <= count / 3 else { return nil }
 
         var points = try points(in: open.map { groups[$0] })
-        // They may change while they are read.
+        // A mapped file may change while it is read.
         guard points.count == openCount else { return nil }
         Self.sort(&points)
-        // What no cut separates is one group.
+        // Points that no cut separates become one group.
         var (fine, next, point): ([CellGroup], Int, Int) = ([], 0, 0)
         fine.reserveCapacity(points.count + open.count + 1)
         for index in open {
@@ -87,7 +87,7 @@ struct CellSearch {
         return sums.means(ends).map { axis.origin + $0 }
     }
 
-    /// How many points each cell has, and their sum.
+    /// Returns the number of points in each cell, and their sum.
     private func sums(_ cells: Cells) throws -> [CellSum] {
         let sumsOfParts = try Parallel.map(parts, threads: threads) { part in
             var sums = [CellSum](repeating: CellSum(), count: cells.count)
@@ -111,7 +111,7 @@ struct CellSearch {
         return sums
     }
 
-    /// The cells that have points, in the place of the groups that were cut; all between two of those as one group.
+    /// Replaces the groups that were divided by their nonempty cells, and joins all groups between two of these.
     private func groups(
         cutting open: [Int], of groups: [CellGroup], sums: [CellSum], _ cells: Cells
     ) -> [CellGroup] {
@@ -135,7 +135,7 @@ struct CellSearch {
         return result
     }
 
-    /// The points of some groups, in any order.
+    /// Returns the points of some groups, in any order.
     private func points(in groups: [CellGroup]) throws -> [Float] {
         if groups.isEmpty { return [] }
         let cells = Cells(groups)
@@ -158,7 +158,7 @@ struct CellSearch {
 }
 
 extension UnsafeBufferPointer<Float> {
-    /// In float32.
+    /// The sum in float32.
     fileprivate var roughSum: Float {
         guard let start = UnsafeRawPointer(baseAddress) else { return 0 }
         var sums = SIMD16<Float>.zero
@@ -182,28 +182,29 @@ extension [CellGroup] {
     }
 }
 
-/// Of the points of a cell. (In memory, two numbers in this order.)
+/// The sums of a cell. The memory layout (two numbers in this order) is that of the kernel.
 private struct CellSum {
     var count = 0.0
-    /// Of x - origin.
+    /// The sum of x - origin.
     var sum = 0.0
 }
 
-/// Some groups of equally many positions, each cut into as many smaller cells, which are numbered in order.
+/// Groups of equally many positions, each divided into equally many cells, which are numbered in order.
 private struct Cells: Sendable {
     private let outer: Int
     private let inner: Int
-    /// For each run of as many positions, the number of its first cell; below zero where it is no such group.
+    /// For each run of positions as long as a group, the number of its first cell; negative if it is not one of the
+    /// groups.
     private let first: [Int32]
     let count: Int
 
-    /// - Parameter wanted: how many cells to make; at least four of each group, as long as there are positions.
+    /// - Parameter wanted: the number of cells to make; each group gets at least four, or one per position.
     init(cutting groups: [CellGroup], into wanted: Int) {
         let perGroup = max(4, wanted / groups.count)
         self.init(groups, bits: Int.bitWidth - 1 - perGroup.leadingZeroBitCount)
     }
 
-    /// Groups, each of which is a cell or, with `bits`, 2^bits of them.
+    /// Creates cells from groups, each of which becomes 2^bits cells.
     init(_ groups: [CellGroup], bits: Int = 0) {
         outer = groups[0].positions.trailingZeroBitCount
         let bits = min(bits, outer)
@@ -215,10 +216,10 @@ private struct Cells: Sendable {
     }
 
     var perGroup: Int { 1 << (outer - inner) }
-    /// Of a cell, in positions.
+    /// The width of a cell, in positions.
     var width: Int { 1 << inner }
 
-    /// Calls `body` with those of the points that are in a cell.
+    /// Calls `body` with the points that are in a cell.
     func withKept(
         _ block: UnsafeBufferPointer<Float>, on axis: CellAxis,
         _ body: (UnsafeBufferPointer<Float>, inout ck_cells) -> Void

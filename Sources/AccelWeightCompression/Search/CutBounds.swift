@@ -1,33 +1,32 @@
-/// Numbers that lie next to each other, as one: those of a cell, or all between two cells that can be cut.
+/// Neighbouring numbers that are treated as one: those of a cell, or all between two cells that may be cut.
 struct CellGroup {
     var count = 0.0
-    /// Of x - origin.
+    /// The sum of x - origin.
     var sum = 0.0
-    /// Its first position on the axis, and how many there are.
+    /// Its first position on the axis, and the number of positions.
     var position = 0
     var positions = 0
-    /// It may hold a cut of the best partition.
+    /// It may contain a cut of the best partition.
     var isCell = false
 }
 
-/// What the best partitions of whole groups say about the cuts of the best partition of points.
+/// Bounds on the cuts of the best partition of points, derived from partitions of whole groups.
 ///
-/// Moving the cuts of that one to the borders of the groups in which they lie costs at most `slack`, so a group holds a
-/// cut only if a partition of whole groups that is forced to cut at one of its borders costs at most `slack` more than
-/// the best.
+/// Moving each cut to the border of its group costs at most `slack`. So a group can contain a cut only if some
+/// partition of whole groups with a cut at one of its borders costs at most `slack` more than the best.
 struct CutBounds {
     private let groups: [CellGroup]
     private let axis: CellAxis
     private let sums: PointSums
     private let k: Int
-    /// Each run of the best partition has this price.
+    /// The price of a run in the best partition.
     let price: Double
-    /// Least costs up to a position, and from a position to the end, counted from the end.
+    /// The least costs up to each position, and from each position to the end (counted from the end).
     private let costs: [Double]
     private let ahead: [Double]
     private var least: Double { costs[sums.count] * (1 + 1e-9) }
 
-    /// nil where no price gives k runs, or rounding could hide which partition is best.
+    /// Returns nil if no price gives k runs, or if rounding could hide which partition is best.
     init?(_ groups: [CellGroup], on axis: CellAxis, k: Int, price hint: Double?) {
         let sums = PointSums(groups: groups)
         guard let best = PartitionSearch.priced(sums, k: k, price: hint) else { return nil }
@@ -37,7 +36,7 @@ struct CutBounds {
         ahead = PartitionSearch.costs(PointSums(reversing: sums), price: best.price)
     }
 
-    /// The groups that may hold a cut: from a bound for all, round by round closer.
+    /// The groups that may contain a cut. Starts with a bound for all groups, and tightens it in rounds.
     var open: [Int] {
         let all = axis.extent(1 << CellAxis.bits)
         var distances = [Double](repeating: all, count: groups.count)
@@ -53,12 +52,12 @@ struct CutBounds {
         return open
     }
 
-    /// What it costs at most to move all cuts to borders of groups: the points of one go to another of the clusters that
-    /// meet in it, each at most 2 * its extent * the distance of the centers.
+    /// Returns the largest cost of moving all cuts to borders of groups. The points of a group move to another cluster
+    /// that meets it; each costs at most 2 * its extent * the distance of the centers.
     private func slack(_ open: [Int], _ distances: [Double]) -> Double {
-        // The largest, descending.
+        // The largest costs, descending.
         var largest: [Double] = []
-        // (One point cannot be cut.)
+        // A single point cannot be cut.
         for index in open where groups[index].count > 1 {
             let cost = 2 * groups[index].count * axis.extent(groups[index].positions) * distances[index]
             if largest.count == k - 1 {
@@ -78,10 +77,11 @@ struct CutBounds {
         costs[border] + ahead[sums.count - border] <= least + slack
     }
 
-    /// For each group, how far apart the centers of clusters that meet in it are at most. A cluster that holds all
-    /// between two borders costs too much where even the best partitions outside of them cannot make up for it.
+    /// Returns, for each group, the largest distance between the centers of clusters that meet in it. A cluster that
+    /// contains everything between two borders is excluded if it costs too much even with the best partitions outside
+    /// of it.
     private func distances(slack: Double) -> [Double] {
-        // Borders that are close to each other in number as well as in place; groups of outliers lie far apart.
+        // Borders that are close both by index and by position; groups of outliers are far apart in position.
         var (grid, gridIndex): ([Int], [Int]) = ([0], [])
         let (step, length) = (max(1, groups.count / 2048), 1 << CellAxis.bits - 11)
         for index in groups.indices {
@@ -98,7 +98,7 @@ struct CutBounds {
             let error = sums.s2[end] - sums.s2[start] - sum * sum / (sums.w[end] - sums.w[start])
             return costs[start] + error + ahead[sums.count - end] - price > least + slack
         }
-        // A cluster that reaches beyond grid position i to the right starts after position lows[i], and so on.
+        // A cluster that extends beyond grid position i to the right starts after position lows[i]; highs mirrors this.
         var (lows, highs) = (grid.map { _ in 0 }, grid.map { _ in grid.count - 1 })
         for high in 1..<grid.count {
             lows[high] = lows[high - 1]
@@ -110,7 +110,8 @@ struct CutBounds {
         }
         return groups.indices.map { index in
             let (start, end) = (grid[lows[gridIndex[index]]], grid[highs[gridIndex[index] + 1]])
-            // Points further out and nothing else could move a center beyond the mean of all that its cluster may hold.
+            // Only more distant points could move a center further, so the mean of all that the cluster may contain is
+            // a bound.
             let (own, extent) = (mean(index, index + 1), axis.extent(groups[index].positions))
             let low = start < index ? mean(start, index) : own - extent
             let high = index + 1 < end ? mean(index + 1, end) : own + extent

@@ -1,8 +1,8 @@
-/// The best `k` centers for numbers on a line: exact, by optimal partitions of the sorted numbers (a cluster is a run of
-/// them). No seeds, no iterations that may stop elsewhere.
+/// Exact one-dimensional k-means: optimal partitions of the sorted numbers, where each cluster is a run. There are no
+/// seeds, and no iterations that may end in a local optimum.
 enum ExactKMeans {
-    /// The centers, ascending: `k` of them, or as many as there are distinct points.
-    /// - Parameter points: finite; sorted by the call.
+    /// Returns the centers, ascending: `k` of them, or as many as there are distinct points.
+    /// - Parameter points: finite; the call sorts them.
     static func centers(of points: UnsafeMutableBufferPointer<Float>, k: Int) -> [Double] {
         withUnsafeTemporaryAllocation(of: Float.self, capacity: max(points.count, 1)) { scratch in
             RadixSort.sort(points, scratch: UnsafeMutableBufferPointer(rebasing: scratch[..<points.count]))
@@ -12,7 +12,7 @@ enum ExactKMeans {
         return centers(of: sorted, weights: nil, sums: PointSums(sorted), k: k)
     }
 
-    /// The same for weighted points, sorted already; weights above zero.
+    /// Returns the centers of weighted points, which are already sorted; weights are positive.
     static func centers(
         of sorted: UnsafeBufferPointer<Float>, weights: UnsafeBufferPointer<Double>, k: Int
     ) -> [Double] {
@@ -24,7 +24,7 @@ enum ExactKMeans {
         of sorted: UnsafeBufferPointer<Float>, weights: UnsafeBufferPointer<Double>?, sums: PointSums, k: Int
     ) -> [Double] {
         var ends = PartitionSearch.best(sums, k: k)
-        // Few points in tight clusters far apart: the sums' digits may not tell one partition from another.
+        // For few points in tight, distant clusters, the precision of the sums may not suffice to compare partitions.
         let isFew = sorted.count <= 512
         var noise = sums.noise
         if isFew, let weights { noise *= (weights.max() ?? 1) / (weights.min() ?? 1) }
@@ -35,7 +35,7 @@ enum ExactKMeans {
         return settled(ends, of: sorted, weights: weights)
     }
 
-    /// The distinct values, nil when there are more than `limit`.
+    /// Returns the distinct values; nil if there are more than `limit`.
     private static func distinct(_ sorted: UnsafeBufferPointer<Float>, atMost limit: Int) -> [Float]? {
         var values: [Float] = []
         for value in sorted where value != values.last {
@@ -45,8 +45,9 @@ enum ExactKMeans {
         return values
     }
 
-    /// Centers computed from the points themselves. The search works on running sums, whose rounding can leave an end a
-    /// few points off where two clusters hardly differ: ends move to the middle between centers until none moves.
+    /// Returns centers computed from the points themselves. The search uses running sums, whose rounding can misplace
+    /// an end by a few points if two clusters hardly differ. So ends are moved to the middle between centers until none
+    /// moves.
     private static func settled(
         _ ends: [Int32], of sorted: UnsafeBufferPointer<Float>, weights: UnsafeBufferPointer<Double>?
     ) -> [Double] {
@@ -76,7 +77,7 @@ enum ExactKMeans {
     private static func mean(
         _ sorted: UnsafeBufferPointer<Float>, _ weights: UnsafeBufferPointer<Double>?, _ run: Range<Int>
     ) -> Double {
-        // From the run's first point, so that large offsets cost no digits.
+        // Relative to the run's first point, so that a large offset does not cost precision.
         let origin = Double(sorted[run.lowerBound])
         var (sum, weight) = (0.0, 0.0)
         if let weights {

@@ -2,16 +2,16 @@ import AccelByteIO
 import AccelTensors
 import CAccelKernels
 
-/// How often each value of a 16-bit type occurs among weights.
+/// The number of occurrences of each value of a 16-bit type.
 struct HalfHistogram {
-    /// Those that occur, ascending by value.
+    /// The bit patterns that occur, ascending by value.
     let patterns: [UInt16]
     let values: [Float]
     let weights: [Double]
 
     /// - Parameters:
-    ///   - bytes: of float16 or bfloat16 weights.
-    ///   - threads: how many may count; the result does not depend on them.
+    ///   - bytes: float16 or bfloat16 numbers.
+    ///   - threads: the most threads to use; the result does not depend on it.
     init(_ bytes: ByteView, _ type: ElementType, threads: Int) {
         let counts = Self.counts(bytes, threads: threads)
         var (patterns, weights) = ([UInt16](), [Double]())
@@ -21,7 +21,7 @@ struct HalfHistogram {
             patterns.append(pattern)
             weights.append(Double(count))
         }
-        // Negative numbers fall with their bits.
+        // Negative numbers decrease as their bits increase.
         for pattern in (UInt16(0x8000)...0xFFFF).reversed() { take(pattern) }
         for pattern in UInt16(0)...0x7FFF { take(pattern) }
         var values = [Float](repeating: 0, count: patterns.count)
@@ -37,7 +37,7 @@ struct HalfHistogram {
 
     private static func counts(_ bytes: ByteView, threads: Int) -> [UInt64] {
         let count = bytes.count / 2
-        // A count of 32 bits is enough for a piece.
+        // Pieces are small enough for 32-bit counts.
         let pieces = max(count < 1 << 22 ? 1 : threads, (count + 1 << 31 - 1) >> 31)
         let length = (count + pieces - 1) / max(pieces, 1)
         @Sendable func counted(_ piece: Int) -> [UInt32] {

@@ -1,20 +1,20 @@
 import AccelPlatform
 import CAccelKernels
 
-/// Finds the partition of sorted points into exactly `k` runs that has the least squared error.
+/// Finds the partition of sorted points into exactly `k` runs with the least squared error.
 ///
-/// The least error D(k) is convex in k (the cost of runs has the Monge property), so a price for each run picks out its
-/// optima: raise the price and the best partition has fewer runs. A pass finds the best partition for one price; the
-/// search narrows the price until it has k runs. Where the error falls on a straight line from k1 < k to k2 > k runs, no
-/// price gives k alone: then the two partitions, both optimal at the same price, cross into one of k runs (Aggarwal,
-/// Schieber and Tokuyama, "Finding a minimum-weight k-link path in graphs with the concave Monge property", 1994).
+/// The least error D(k) is convex in k, because the cost of runs has the Monge property. So with a price per run, the
+/// optimum has fewer runs the higher the price. A pass finds the best partition for one price; the search adjusts the
+/// price until there are k runs. If the error is linear between k1 < k and k2 > k runs, no price gives k alone: then
+/// the two partitions, both optimal at the same price, are combined into one of k runs (Aggarwal, Schieber and
+/// Tokuyama, "Finding a minimum-weight k-link path in graphs with the concave Monge property", 1994).
 struct PartitionSearch {
-    /// Positions of the runs' ends: ascending, the last is the number of points.
+    /// The ends of the runs: ascending positions, the last of which is the number of points.
     typealias Ends = [Int32]
 
     private struct Partition {
         let price: Double
-        /// Squared error plus price for each run.
+        /// The squared error plus the price of each run.
         let cost: Double
         let ends: Ends
         let error: Double
@@ -26,14 +26,15 @@ struct PartitionSearch {
     private let scratch: UnsafeMutablePointer<Double>
     private let previous: UnsafeMutablePointer<Int32>
 
-    /// The optimal ends, for `k` runs of at least `k` points.
+    /// Returns the ends of the best partition.
+    /// - Precondition: there are at least `k` points.
     static func best(_ points: PointSums, k: Int) -> Ends {
         with(points) { $0.best(k: k, startingAt: hint(points, k: k)).ends }
     }
 
-    /// A price under which k runs are best, and the least cost (error plus price for each run) up to each position. nil
-    /// when no price gives k.
-    /// - Parameter price: one that is close; nil: none is known.
+    /// Returns a price for which k runs are best, with the least cost (error plus price per run) up to each position;
+    /// nil if no price gives k runs.
+    /// - Parameter price: a first guess; nil if there is none.
     static func priced(_ points: PointSums, k: Int, price: Double?) -> (price: Double, costs: [Double])? {
         with(points) { search in
             let found = search.best(k: k, startingAt: price ?? hint(points, k: k))
@@ -42,7 +43,7 @@ struct PartitionSearch {
         }
     }
 
-    /// The least cost up to each position.
+    /// Returns the least cost up to each position.
     static func costs(_ points: PointSums, price: Double) -> [Double] {
         with(points) { search in
             _ = search.pass(price)
@@ -50,7 +51,7 @@ struct PartitionSearch {
         }
     }
 
-    /// The optimal ends, from a price that is close to the right one.
+    /// Returns the ends of the best partition, starting from a price close to the right one.
     static func best(_ points: PointSums, k: Int, price: Double) -> Ends {
         with(points) { $0.best(k: k, startingAt: price).ends }
     }
@@ -58,7 +59,7 @@ struct PartitionSearch {
     private static func with<Result>(_ points: PointSums, _ body: (PartitionSearch) -> Result) -> Result {
         withUnsafeTemporaryAllocation(of: Double.self, capacity: 2 * points.count + 2) { sums in
             withUnsafeTemporaryAllocation(of: Int32.self, capacity: points.count + 1) { previous in
-                // A buffer of at least one element has an address.
+                // A buffer of at least one element has a base address.
                 body(
                     PartitionSearch(
                         points: points, cost: sums.baseAddress!, scratch: sums.baseAddress! + points.count + 1,
@@ -67,13 +68,13 @@ struct PartitionSearch {
         }
     }
 
-    /// A price that very likely gives k runs.
+    /// Returns a price that very likely gives k runs.
     private static func hint(_ points: PointSums, k: Int) -> Double {
-        // Panter and Dite's law for a normal distribution.
+        // The law of Panter and Dite for a normal distribution.
         let law = 2 * 2.72 * points.energy / pow(Double(k), 3)
         guard points.count >= 32 * k, k > 1, points.count >= 1024 else { return law }
-        // A look at few positions takes next to no time. All prices between D(k-1) - D(k) and D(k) - D(k+1) give k runs:
-        // the middle is far from both ends.
+        // A search over few positions is very fast. Every price between D(k-1) - D(k) and D(k) - D(k+1) gives k runs,
+        // and the middle is far from both ends.
         return with(PointSums(points, at: coarsePositions(points.count, stride: points.count / max(128, 8 * k)))) {
             search in
             let (ends, price, _) = search.best(k: k, startingAt: law)
@@ -87,7 +88,8 @@ struct PartitionSearch {
         }
     }
 
-    /// Positions from 0 to `count`, `stride` apart, closer and closer to both ends: runs of the tails have few points.
+    /// Returns positions from 0 to `count` with a spacing of `stride`, denser towards both ends, where runs have few
+    /// points.
     private static func coarsePositions(_ count: Int, stride: Int) -> [Int] {
         var (head, tail) = ([0], [count])
         while head[head.count - 1] < tail[tail.count - 1] {
@@ -101,7 +103,7 @@ struct PartitionSearch {
     }
 
     private func best(k: Int, startingAt hint: Double) -> (ends: Ends, price: Double, isPriced: Bool) {
-        // The partitions nearest to k runs from either side; all points in one run is one that needs no pass.
+        // The best known partitions on either side of k runs. A single run needs no pass.
         var few = Partition(price: .infinity, cost: .infinity, ends: [Int32(points.count)], error: points.energy)
         if k == 1 { return (few.ends, hint, false) }
         var many: Partition?
@@ -116,12 +118,12 @@ struct PartitionSearch {
             }
             if found.count > k { many = found } else { few = found }
             guard let many else {
-                // Still too few runs. Their number goes with the cube root of the price.
+                // Still too few runs. Their number is proportional to the inverse cube root of the price.
                 price *= max(1e-9, 0.9 * pow(Double(found.count) / Double(k), 3))
                 if price < .leastNormalMagnitude { break }
                 continue
             }
-            // Where the two cost the same; a partition that costs less there lies between them.
+            // The price at which the two cost the same; a partition that costs less there is between them.
             meeting = (few.error - many.error) / Double(many.count - few.count)
             let guess = many.price * pow(Double(many.count) / (Double(k) + 0.5), 3)
             let isFar = abs(found.count - k) > 2 && guess > many.price && guess < few.price
@@ -144,8 +146,8 @@ struct PartitionSearch {
         return Partition(price: price, cost: total, ends: ends.reversed(), error: total - price * Double(ends.count))
     }
 
-    /// A partition of k runs out of one with fewer and one with more, no costlier than the line between them: the first
-    /// runs of `many` up to where one of its runs lies within a run of `few`, then the rest of `few`.
+    /// Combines a partition with fewer and one with more runs into one of k runs that costs no more than the line
+    /// between them: the first runs of `many`, up to a run that lies within a run of `few`, then the rest of `few`.
     private func crossing(_ few: Partition, _ many: Partition, k: Int) -> Ends {
         let shift = k - few.count
         func start(_ ends: Ends, _ run: Int) -> Int32 { run == 0 ? 0 : ends[run - 1] }

@@ -1,14 +1,14 @@
-/// Sorted weighted points as running sums, the form in which the cost of any run of them takes constant time.
+/// Running sums over sorted weighted points, so that the cost of any run takes constant time.
 ///
-/// `w`, `s1`, `s2` at position i are the sums of weight, weight * x and weight * x^2 over the points before it, less those
-/// at the middle position; x is measured from the middle point. So the sums are small where most points are, and
-/// outliers at the ends cost the others no digits.
+/// `w`, `s1` and `s2` at position i are the sums of weight, weight * x and weight * x^2 over the points before it,
+/// relative to the middle position; x is relative to the middle point. So sums are small where most points are, and
+/// outliers at the ends do not cost the others precision.
 final class PointSums {
     let count: Int
     let w: UnsafeMutablePointer<Double>
     let s1: UnsafeMutablePointer<Double>
     let s2: UnsafeMutablePointer<Double>
-    /// Every point weighs the same, so that a table of reciprocals serves all runs.
+    /// The reciprocals of run weights, if all points have the same weight; else nil.
     let reciprocal: UnsafeMutablePointer<Double>?
 
     private init(count: Int, even weight: Double?) {
@@ -33,7 +33,7 @@ final class PointSums {
         reciprocal?.deallocate()
     }
 
-    /// Points that weigh 1 each.
+    /// Creates the sums of points with weight 1.
     convenience init(_ points: UnsafeBufferPointer<Float>) {
         self.init(count: points.count, even: 1)
         let (middle, origin) = Self.middle(points)
@@ -41,7 +41,7 @@ final class PointSums {
         fill(middle) { index in (1, Double(points[index]) - origin) }
     }
 
-    /// Points of different weights, all above zero.
+    /// Creates the sums of points with different, positive weights.
     convenience init(_ points: UnsafeBufferPointer<Float>, weights: UnsafeBufferPointer<Double>) {
         self.init(count: points.count, even: nil)
         let (middle, origin) = Self.middle(points)
@@ -76,11 +76,11 @@ final class PointSums {
         }
     }
 
-    /// Groups of points that are not cut, in order. (How far points are from their group's mean is an error that no partition
-    /// changes; it is left out.)
+    /// Creates the sums of groups that are not cut, in order. The error within groups is the same for every partition
+    /// and is left out.
     convenience init(groups: [CellGroup]) {
         self.init(count: groups.count, even: nil)
-        // From the middle group, as above.
+        // Relative to the middle group.
         let half = groups.reduce(0) { $0 + $1.count } / 2
         var (middle, before) = (0, 0.0)
         while middle < groups.count - 1, before < half {
@@ -102,7 +102,7 @@ final class PointSums {
         }
     }
 
-    /// The same points from the last to the first.
+    /// Creates the sums of the same points in reverse order.
     convenience init(reversing all: PointSums) {
         self.init(count: all.count, even: nil)
         for index in 0...count {
@@ -112,14 +112,14 @@ final class PointSums {
         }
     }
 
-    /// The means of the runs that end at `ends`.
+    /// Returns the means of the runs that end at `ends`.
     func means(_ ends: [Int32]) -> [Double] {
         zip([0] + ends, ends).map { start, end in
             (s1[Int(end)] - s1[Int(start)]) / (w[Int(end)] - w[Int(start)])
         }
     }
 
-    /// Only `positions`, ascending: runs may start and end there alone.
+    /// Creates sums with only some positions, ascending: runs can start and end only there.
     convenience init(_ all: PointSums, at positions: [Int]) {
         self.init(count: positions.count - 1, even: nil)
         for (index, position) in positions.enumerated() {
@@ -127,13 +127,13 @@ final class PointSums {
         }
     }
 
-    /// Squared error about the mean of all.
+    /// The squared error around the mean of all points.
     var energy: Double {
         let sum = s1[count] - s1[0]
         return count == 0 ? 0 : max(0, s2[count] - s2[0] - sum * sum / (w[count] - w[0]))
     }
 
-    /// Squared error about the means of the runs that end at `ends`.
+    /// Returns the squared error around the means of the runs that end at `ends`.
     func error(_ ends: [Int32]) -> Double {
         var (total, start) = (0.0, 0)
         for end in ends {
@@ -145,6 +145,6 @@ final class PointSums {
         return total
     }
 
-    /// What rounding of the sums may do to the cost of a run.
+    /// The largest effect of the sums' rounding on the cost of a run.
     var noise: Double { 0x1p-51 * max(-s2[0], s2[count]) }
 }

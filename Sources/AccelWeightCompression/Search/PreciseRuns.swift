@@ -1,12 +1,12 @@
-/// Costs of runs to about 30 digits, and the dynamic program over them: for the few points whose running sums in float64
-/// do not tell which partition is best.
+/// Costs of runs with about 30 digits, and a dynamic program over them, for the few cases in which running sums in
+/// float64 do not determine the best partition.
 struct PreciseRuns {
     private let w: [TwoDoubles]
     private let s1: [TwoDoubles]
     private let s2: [TwoDoubles]
 
     init(_ sorted: UnsafeBufferPointer<Float>, weights: UnsafeBufferPointer<Double>?) {
-        // From the middle point, as in PointSums.
+        // Relative to the middle point, as in PointSums.
         let middle = sorted.count / 2
         var sums = [[TwoDoubles]](repeating: [TwoDoubles](repeating: TwoDoubles(0), count: sorted.count + 1), count: 3)
         func terms(_ index: Int) -> [TwoDoubles] {
@@ -28,8 +28,8 @@ struct PreciseRuns {
         return max(0, (s2[end] - s2[start] - sum * sum / (w[end] - w[start])).value)
     }
 
-    /// The ends of the best k runs: layer by layer, each by divide and conquer, as the best start of the last run rises
-    /// with its end.
+    /// Returns the ends of the best k runs. Each layer is solved by divide and conquer, because the best start of the
+    /// last run increases with its end.
     func bestEnds(k: Int) -> [Int32] {
         let count = w.count - 1
         var errors = (0...count).map { $0 == 0 ? 0 : cost(0, $0) }

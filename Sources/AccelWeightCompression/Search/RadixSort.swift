@@ -1,7 +1,7 @@
-/// Sorts finite floats, and what goes with them, in linear time.
+/// Sorts finite floats, or their indices, in linear time.
 enum RadixSort {
-    /// Sorts `values` ascending; -0 and 0 count as equal to the caller but stand in this order.
-    /// - Parameter scratch: as many elements again.
+    /// Sorts `values` ascending; -0 comes before 0.
+    /// - Parameter scratch: has the same number of elements.
     static func sort(_ values: UnsafeMutableBufferPointer<Float>, scratch: UnsafeMutableBufferPointer<Float>) {
         values.withMemoryRebound(to: UInt32.self) { keys in
             scratch.withMemoryRebound(to: UInt32.self) { other in
@@ -13,7 +13,7 @@ enum RadixSort {
         }
     }
 
-    /// The indices of `values` in ascending order of the values; equal values keep their order.
+    /// Returns the indices of `values` in ascending order of the values; equal values keep their order.
     static func order(_ values: UnsafeBufferPointer<Float>) -> [UInt32] {
         withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 2 * values.count) { keys in
             let first = UnsafeMutableBufferPointer(rebasing: keys[..<values.count])
@@ -26,7 +26,7 @@ enum RadixSort {
         }
     }
 
-    /// Bits that compare as unsigned integers as the floats do.
+    /// Returns bits whose order as unsigned integers is the order of the floats.
     private static func ordered(_ bits: UInt32) -> UInt32 {
         bits ^ (UInt32(bitPattern: Int32(bitPattern: bits) >> 31) | 0x8000_0000)
     }
@@ -34,9 +34,9 @@ enum RadixSort {
         bits ^ (UInt32(bitPattern: Int32(bitPattern: ~bits) >> 31) | 0x8000_0000)
     }
 
-    /// Three passes of 11, 11 and 10 bits; passes in which all keys share their digit are left out.
-    /// - Parameter offset: the bits to sort by are the 32 from here on.
-    /// - Returns: whether the result is in `other`.
+    /// Runs three passes of 11, 11 and 10 bits; a pass in which all keys have the same digit is skipped.
+    /// - Parameter offset: the lowest of the 32 bits to sort by.
+    /// - Returns: Whether the result is in `other`.
     private static func passes<Key: FixedWidthInteger & UnsignedInteger>(
         _ keys: UnsafeMutableBufferPointer<Key>, _ other: UnsafeMutableBufferPointer<Key>, above offset: Int
     ) -> Bool {

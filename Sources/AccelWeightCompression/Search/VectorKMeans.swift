@@ -1,17 +1,17 @@
 import CAccelKernels
 
-/// k-means of vectors of a few values: no optimum is known to be found in reasonable time, so a fixed way to a good one.
+/// k-means of vectors of a few values. The optimum is intractable, so this is a deterministic local search.
 ///
-/// Objective: the sum of squared distances of the training vectors, which are all, or every n-th of very many. It starts
-/// at the product of the scalars' exact k-means, so that no scalar table of as many bits a weight is better, and goes on
-/// by Lloyd's rounds, none of which makes it worse. An entry that no vector takes moves to the farthest one.
+/// The objective is the sum of squared distances of the training vectors: all, or every n-th of very many. The search
+/// starts from the product of exact scalar k-means, so it is never worse than a scalar table with the same bits per
+/// weight. Lloyd iterations then improve it. An entry without vectors moves to the farthest vector.
 enum VectorKMeans {
     private static let rounds = 24
     private static let mostVectors = 1 << 16
 
-    /// `1 << bits` entries of `size` values each, one after the other.
+    /// Returns `1 << bits` entries of `size` values each, concatenated.
     /// - Parameters:
-    ///   - points: whole vectors, one after the other; finite.
+    ///   - points: whole vectors, concatenated; finite.
     ///   - bits: a multiple of `size`.
     static func entries(of points: [Float], size: Int, bits: Int) -> [Float] {
         let count = points.count / size
@@ -29,10 +29,10 @@ enum VectorKMeans {
         return entries
     }
 
-    /// The numbers of the nearest entries.
+    /// Finds the indices of the nearest entries.
     static func assign(_ points: [Float], _ size: Int, to entries: [Float], _ codes: inout [UInt8]) {
         let count = max(16, entries.count / size)
-        // As the kernel reads them: the first value of each entry, the second of each, ...; filled up to 16 entries.
+        // Planar, as the kernel reads them: the first value of each entry, then the second, ..., padded to 16 entries.
         let planes = (0..<size).flatMap { place in
             (0..<count).map { $0 * size < entries.count ? entries[$0 * size + place] : .infinity }
         }
@@ -49,7 +49,8 @@ enum VectorKMeans {
         }
     }
 
-    /// The means of what each entry has; entries without any move to the vectors that are farthest from theirs.
+    /// Returns the means of each entry's vectors; entries without vectors move to the vectors farthest from their
+    /// entries.
     private static func means(_ points: [Float], _ size: Int, _ codes: [UInt8], _ entries: [Float]) -> [Float] {
         var (sums, counts) = (
             [Double](repeating: 0, count: entries.count), [Int](repeating: 0, count: entries.count / size)

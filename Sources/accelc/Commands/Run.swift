@@ -51,14 +51,15 @@ enum RunCommand: Command {
         let inputs = FunctionInputs(try SafetensorsFile(inputFile).tensors, file: inputFile)
 
         var timing = Timing()
-        let (package, plan) = try timing.load {
+        let (package, program, plan) = try timing.load {
             let package = try AcceleratorPackage(at: try arguments.required(Self.package))
+            let program = try package.graph.planned()
             let plan = try RunPlan(
-                package.program, inputs, function: arguments[function], generating: arguments.integer(generate) ?? 0)
-            return (package, plan)
+                program, inputs, function: arguments[function], generating: arguments.integer(generate) ?? 0)
+            return (package, program, plan)
         }
         let session = try timing.prepare {
-            let session = try Session(package.program, threads: console.threads)
+            let session = try Session(program, threads: console.threads)
             if session.states.states.isEmpty {
                 try arguments.refuse([states], "\(package.path) has no states", for: "packages with states")
             }
@@ -81,7 +82,7 @@ enum RunCommand: Command {
         if arguments.has(CommonOptions.json) {
             console.print(document(package, result, timing))
         } else {
-            console.summary(text(package.program, result, arguments.has(time) ? timing : nil))
+            console.summary(text(program, result, arguments.has(time) ? timing : nil))
         }
         return .success
     }
@@ -117,7 +118,7 @@ enum RunCommand: Command {
             "functions": .array(
                 result.runs.chunked(by: \.function).map { group in
                     [
-                        "name": .string(package.program.functions[group[0].function].name),
+                        "name": .string(package.graph.functions[group[0].function].functionName),
                         "runs": .integer(Int64(group.count)),
                     ]
                 }),

@@ -12,15 +12,16 @@ extension Inspection {
         let manifest = package.manifest
         let coverage = try PackageCoverage(of: package)
         let report = try package.report
+        let program = try package.graph.planned()
         var parts = [Self.overview(package, isVerified: report != nil)]
-        parts += try zip(package.program.functions, package.graph.functions).enumerated().map { index, pair in
+        parts += try zip(program.functions, package.graph.functions).enumerated().map { index, pair in
             let (function, frozen) = pair
             var lines = [Self.signature(of: function)]
             if graph { lines.append(frozen.program.lines.dropFirst().joined(separator: "\n")) }
             if operators { lines.append(Self.operatorCounts(of: function)) }
             if plan {
-                let kernels = try ExecutionPlan(package.program, function: index)
-                lines.append(Self.plan(of: function, kernels, weights: package.program.weights.map(\.name)))
+                let kernels = try ExecutionPlan(program, function: index)
+                lines.append(Self.plan(of: function, kernels, weights: program.weights.map(\.name)))
             }
             return lines.joined(separator: "\n")
         }
@@ -39,7 +40,7 @@ extension Inspection {
             "required_features": .array(manifest.requiredFeatures.map { .string($0) }),
             "ignored_features": .array(manifest.ignoredFeatures.map { .string($0) }),
             "functions": .array(
-                zip(package.program.functions, package.graph.functions).map {
+                zip(program.functions, package.graph.functions).map {
                     Self.document($0, nodes: $1.program.nodes.count)
                 }),
             "files": .array(

@@ -5,12 +5,13 @@ import AccelWeightCompression
 /// The nearest binary16 numbers: what is left of a result that Core ML keeps as fp16. Elementwise.
 struct HalfRounding: Operator {
     static let name = "half"
+    static let inputs: [OperatorInput] = [.x]
     init() {}
     init(attributes: Attributes) throws {}
     var attributes: Attributes { [:] }
 
     func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        try inputs.require(1...1)
+        try Self.check(inputs)
         return inputs
     }
 

@@ -4,6 +4,8 @@ import AccelTensors
 /// A computation that Core ML has and accelc's registry of operators has not: only its reference meaning, for checking.
 struct HostOperation: Operator {
     static let name = "mil"
+    /// `type` checks them: they differ from operation to operation.
+    static let inputs = [OperatorInput("x", .any, .repeated)]
     /// What it is, parameters included: equal ones mean the same.
     let meaning: String
     private let type: @Sendable ([TensorType]) throws -> TensorType

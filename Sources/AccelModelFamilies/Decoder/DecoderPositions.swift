@@ -2,24 +2,24 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// Where the tokens of a block stand in the sequence, and what follows from it for attention.
+/// The positions of a block's tokens in the sequence, with the attention masks and rotations that follow from them.
 ///
-/// The block starts at `position`; lengths are the free dimensions `tokens` and `cache`.
-struct DecoderPlaces {
-    /// F32[tokens, 1]: the places of the block's tokens.
+/// The block starts at `position`; the free dimensions `tokens` and `cache` are the lengths of block and cache.
+struct DecoderPositions {
+    /// F32[tokens, 1]: the positions of the block's tokens.
     private let queries: Value
     /// F32[cache]: 0, 1, 2, ...
     private let keys: Value
     private var masks: [Int?: Value] = [:]
-    private var turns: [(rotary: RotaryEmbedding, turn: Turn)] = []
+    private var rotations: [(rotary: RotaryEmbedding, rotation: Rotation)] = []
 
-    /// How far the pairs of a head turn at each place: F32[tokens, pairs] each.
-    struct Turn {
+    /// The rotary angles of a head's pairs at each position: F32[tokens, pairs] each.
+    struct Rotation {
         let cos: Value
         let sin: Value
     }
 
-    /// - Parameter position: I64[1]
+    /// - Parameter position: the position of the block's first token, I64[1].
     init(position: Value, in layers: inout LayerBuilder) throws {
         let start = try layers.apply(Cast(to: .float32), position)
         let block = try layers.apply(
@@ -33,14 +33,14 @@ struct DecoderPlaces {
         return try layers.apply(Expand(to: [length]), one)
     }
 
-    /// F32[length]: 0, 1, 2, ...
+    /// Returns 0, 1, 2, ... as F32[length].
     private static func count(to length: Dimension, in layers: inout LayerBuilder) throws -> Value {
         let sums = try layers.apply(CumulativeSum(axis: 0), try ones(length, in: &layers))
         return try layers.apply(Subtract(), sums, layers.builder.literal(1))
     }
 
-    /// F32[tokens, cache]: 0 where a token sees a place, else the lowest float32. It sees itself and what is before it,
-    /// of that the last `window` places.
+    /// Returns the attention mask F32[tokens, cache]: 0 for positions that a token attends to, else the lowest float32.
+    /// A token attends to itself and earlier positions, limited to the last `window` positions.
     mutating func mask(window: Int?, in layers: inout LayerBuilder) throws -> Value {
         if let mask = masks[window] { return mask }
         let (zero, hidden) = (layers.builder.literal(0), layers.builder.literal(-Float.greatestFiniteMagnitude))
@@ -55,24 +55,24 @@ struct DecoderPlaces {
         return mask
     }
 
-    /// I64[tokens]: the places of the block's tokens.
+    /// Returns the positions of the block's tokens, I64[tokens].
     func rows(in layers: inout LayerBuilder) throws -> Value {
         try layers.apply(Cast(to: .int64), try layers.apply(Reshape(to: ["tokens"]), queries))
     }
 
-    mutating func turn(by rotary: RotaryEmbedding, in layers: inout LayerBuilder) throws -> Turn {
-        if let known = turns.first(where: { $0.rotary == rotary }) { return known.turn }
+    mutating func rotation(by rotary: RotaryEmbedding, in layers: inout LayerBuilder) throws -> Rotation {
+        if let known = rotations.first(where: { $0.rotary == rotary }) { return known.rotation }
         let angles = try layers.apply(Multiply(), queries, try frequencies(of: rotary, in: &layers))
         var (cos, sin) = (try layers.apply(Cos(), angles), try layers.apply(Sin(), angles))
         if rotary.attentionFactor != 1 {
             let factor = layers.builder.literal(Float(rotary.attentionFactor))
             (cos, sin) = (try layers.apply(Multiply(), cos, factor), try layers.apply(Multiply(), sin, factor))
         }
-        turns.append((rotary, Turn(cos: cos, sin: sin)))
-        return Turn(cos: cos, sin: sin)
+        rotations.append((rotary, Rotation(cos: cos, sin: sin)))
+        return Rotation(cos: cos, sin: sin)
     }
 
-    /// F32[pairs], for the length of the cache once it is a number.
+    /// Returns the frequencies F32[pairs], which may depend on the cache length.
     private func frequencies(of rotary: RotaryEmbedding, in layers: inout LayerBuilder) throws -> Value {
         let pairs = rotary.frequencies.count
         func table(_ floats: [Float]) -> HostTensor { HostTensor(floats, [pairs]) }
@@ -86,7 +86,7 @@ struct DecoderPlaces {
             return try layers.apply(
                 Select(), isLong, layers.builder.literal(table(long), name: "long_frequencies"), plain)
         case .stretching(let factor, let original):
-            // The base grows by g^(d/(d-2)), so pair i turns slower by g^(2i/(d-2)).
+            // The base grows by g^(d/(d-2)), so the frequency of pair i falls by g^(2i/(d-2)).
             let excess = try layers.apply(
                 Maximum(),
                 try layers.apply(Subtract(), try cacheLength(in: &layers), layers.builder.literal(Float(original))),
@@ -101,7 +101,7 @@ struct DecoderPlaces {
         }
     }
 
-    /// F32[1]
+    /// Returns the cache length, F32[1].
     private func cacheLength(in layers: inout LayerBuilder) throws -> Value {
         try layers.apply(Reduce(.sum, axes: [0]), try Self.ones("cache", in: &layers))
     }

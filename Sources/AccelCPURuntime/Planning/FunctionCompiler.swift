@@ -1,3 +1,4 @@
+import AccelPrograms
 import AccelTensors
 
 /// Lowers one frozen program to kernel calls over an arena.
@@ -83,7 +84,7 @@ struct FunctionCompiler {
                 return
             }
         }
-        if !type(of: node.operation).readsStrided {
+        if !KernelFacts(node.operation).readsStrided {
             inputs = inputs.map { $0.layout.isContiguous ? $0 : contiguousCopy(of: $0, label: node.label) }
         }
         let outputs = node.outputs.map { value in
@@ -96,7 +97,7 @@ struct FunctionCompiler {
 
     /// The state that a node overwrites with its value for the next run, when nothing else reads what it held before.
     private func updatedInPlace(_ node: Program.Node) -> Placement? {
-        guard type(of: node.operation).updatesInPlace, let source = node.inputs.first, uses[source] == 1,
+        guard KernelFacts(node.operation).updatesInPlace, let source = node.inputs.first, uses[source] == 1,
             let next = nextOfState[source], next == node.outputs.first
         else { return nil }
         return placements[source]
@@ -146,7 +147,7 @@ struct FunctionCompiler {
     /// For a value that only a transpose reads: the layout that makes the transposed value contiguous.
     private func preferredLayouts() -> [Value: StridedLayout] {
         let program = function.program
-        let writers = Set(program.nodes.filter { type(of: $0.operation).writesStrided }.flatMap(\.outputs))
+        let writers = Set(program.nodes.filter { KernelFacts($0.operation).writesStrided }.flatMap(\.outputs))
         var layouts: [Value: StridedLayout] = [:]
         for node in program.nodes {
             guard let transpose = node.operation as? Transpose, let source = node.inputs.first, uses[source] == 1,

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelPrograms
 public import AccelTensors
 
 /// Tensors of a file offered as the inputs of a function. A tensor may be called as the input is, or `in.` and that, as
@@ -40,7 +41,7 @@ public struct FunctionInputs: Sendable {
                 "\(file): \(function.name) has no input \"\(name)\"\(hint) (it has: \(expected.joined(separator: ", ")))"
             )
         }
-        func checked(_ tensor: StoredTensor, _ what: String, _ port: CompiledFunction.Port) throws -> StoredTensor {
+        func checked(_ tensor: StoredTensor, _ what: String, _ port: FrozenProgram.Port) throws -> StoredTensor {
             guard tensor.elementType == port.elementType, tensor.shape == port.shape else {
                 throw RequestError(
                     "\(file): \(what) \"\(port.name)\" of \(function.name): expected \(port.typeText), "
@@ -112,16 +113,4 @@ extension String {
             Int(text).flatMap { "\($0)" == text && $0 >= 0 ? $0 : nil }
         }
     }
-}
-
-extension CompiledFunction.Port {
-    /// Type and shape, e.g. `I64[1,128]`.
-    public var typeText: String { "\(elementType.rawValue)\(shape)" }
-}
-
-extension CompiledFunction.State {
-    /// What it holds, as an input that seeds it or an output that shows it.
-    public var port: CompiledFunction.Port { .init(name: name, elementType: elementType, shape: shape) }
-    /// Type and shape, e.g. `F32[2,1,128]`.
-    public var typeText: String { port.typeText }
 }

@@ -2,7 +2,7 @@ import AccelByteIO
 import TestSupport
 import Testing
 
-@testable import AccelPrograms
+@testable import AccelCPURuntime
 
 @Suite("Memory plan")
 struct MemoryPlanTests {

@@ -1,10 +1,11 @@
+import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 import Testing
 
-@Suite("Compilation")
-struct CompilationTests {
+@Suite("Execution plans")
+struct PlanningTests {
     /// Splits heads, attends, joins heads: the shape of every encoder layer.
     static func attention() throws -> CompiledFunction {
         var builder = ProgramBuilder(name: "attention")

@@ -1,12 +1,14 @@
+public import AccelPrograms
 public import AccelTensors
 public import AccelWeightCompression
 
-/// A model that is ready to run: its functions as lists of kernel calls, and the weights that they share.
+/// The execution plans of a model's functions, and the weights that they share. Made when a model is to run; no package
+/// holds one.
 public struct CompiledProgram: Sendable {
     public var functions: [CompiledFunction]
     /// Weights and tables. `Operand.Storage.weight` counts into it.
     public var weights: [CompressedTensor]
-    /// The functions before they were planned.
+    /// The functions that were planned.
     public let graph: [FrozenProgram]
 
     /// - Parameter functions: the plans of the graph's.
@@ -17,33 +19,8 @@ public struct CompiledProgram: Sendable {
     }
 }
 
-/// One frozen function: what goes in and out, the memory that it needs, and its calls in order.
+/// The execution plan of one function: what goes in and out, the memory that it needs, and its calls in order.
 public struct CompiledFunction: Sendable {
-    public struct Port: Hashable, Sendable {
-        public var name: String
-        public var elementType: ElementType
-        public var shape: Shape
-        public init(name: String, elementType: ElementType, shape: Shape) {
-            self.name = name
-            self.elementType = elementType
-            self.shape = shape
-        }
-    }
-    /// Memory that lasts from run to run. Functions of one package that have a state of the same name, type and shape
-    /// share it.
-    public struct State: Hashable, Sendable {
-        public var name: String
-        public var elementType: ElementType
-        public var shape: Shape
-        /// What every element is before the first run: a number that the element type holds exactly.
-        public var initial: Double
-        public init(name: String, elementType: ElementType, shape: Shape, initial: Double = 0) {
-            self.name = name
-            self.elementType = elementType
-            self.shape = shape
-            self.initial = initial
-        }
-    }
     public struct Output: Equatable, Sendable {
         public var name: String
         /// Where the result lies after the last call; may be strided.
@@ -58,9 +35,9 @@ public struct CompiledFunction: Sendable {
     /// The part of the model, e.g. `model`, `encoder`.
     public var part: String
     public var bindings: ShapeBindings
-    public var inputs: [Port]
+    public var inputs: [FrozenProgram.Port]
     public var outputs: [Output]
-    public var states: [State]
+    public var states: [FrozenProgram.State]
     /// Bytes of the arena, where all intermediate values live. Offsets are multiples of 64.
     public var arenaBytes: Int
     public var calls: [KernelCall]
@@ -68,8 +45,9 @@ public struct CompiledFunction: Sendable {
     public var interface: Interface
 
     public init(
-        name: String, part: String, bindings: ShapeBindings, inputs: [Port], outputs: [Output],
-        states: [State] = [], arenaBytes: Int, calls: [KernelCall], interface: Interface = Interface()
+        name: String, part: String, bindings: ShapeBindings, inputs: [FrozenProgram.Port],
+        outputs: [Output], states: [FrozenProgram.State] = [], arenaBytes: Int, calls: [KernelCall],
+        interface: Interface = Interface()
     ) {
         self.name = name
         self.part = part
@@ -90,6 +68,19 @@ public struct CompiledFunction: Sendable {
         return inputs.map { port(.input, $0.name, $0.elementType, $0.shape) }
             + states.map { port(.state, $0.name, $0.elementType, $0.shape) }
             + outputs.map { port(.output, $0.name, $0.operand.elementType, $0.operand.shape) }
+    }
+}
+
+extension CompiledFunction {
+    /// The first input of a kind, nil where there is none.
+    public func input(_ kind: RoleKind) -> FrozenProgram.Port? {
+        inputs.first { interface.inputs[$0.name]?.kind == kind }
+    }
+    /// The first output of a kind, nil where there is none.
+    public func output(_ kind: RoleKind) -> Output? { outputs.first { interface.outputs[$0.name]?.kind == kind } }
+    /// The states of a kind, in their order.
+    public func states(_ kind: RoleKind) -> [FrozenProgram.State] {
+        states.filter { interface.states[$0.name]?.kind == kind }
     }
 }
 
@@ -133,36 +124,4 @@ public struct Operand: Equatable, Sendable {
         self.layout = layout
     }
     public var shape: Shape { layout.shape }
-}
-
-/// How a tensor lies in memory: element `[i, j, ...]` is at `offset + i * strides[0] + j * strides[1] + ...`, in elements.
-public struct StridedLayout: Hashable, Sendable {
-    public var offset: Int
-    public var shape: Shape
-    public var strides: [Int]
-
-    public init(offset: Int = 0, shape: Shape, strides: [Int]? = nil) {
-        self.offset = offset
-        self.shape = shape
-        self.strides = strides ?? shape.strides
-    }
-
-    /// Row-major without gaps, wherever it starts. Extents of 1 may have any stride.
-    public var isContiguous: Bool {
-        zip(shape.dimensions, zip(strides, shape.strides)).allSatisfy { $0 == 1 || $1.0 == $1.1 }
-    }
-
-    /// The largest element index that it touches, nil when it overflows or goes below zero, -1 when it is empty.
-    public var lastElement: Int? {
-        if shape.dimensions.contains(0) { return -1 }
-        var last = offset
-        for (extent, stride) in zip(shape.dimensions, strides) {
-            guard stride >= 0, extent > 0 else { return nil }
-            let (distance, overflow) = (extent - 1).multipliedReportingOverflow(by: stride)
-            let (sum, overflow2) = last.addingReportingOverflow(distance)
-            guard !overflow, !overflow2 else { return nil }
-            last = sum
-        }
-        return offset >= 0 ? last : nil
-    }
 }
