@@ -251,7 +251,8 @@ def snippets(graphs, folder):
             continue
         file, _, line = place.rpartition(":")
         imports = [l for l in block if re.match(r"\s*(@\w+\s+)?(public\s+)?import\s", l)]
-        body = [("" if l in imports else l) for l in block]
+        # A list of `...` stands for one that is not shown.
+        body = ["" if l in imports else l.replace("[...]", "[given()]") for l in block]
         # An example that has imports is whole; the others use the context's names.
         first = "; ".join(imports) if imports else context
         name = folder / f"{len(listed):03}.swift"

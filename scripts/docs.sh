@@ -48,11 +48,12 @@ echo "docs: ${#modules[@]} modules, $(wc -l <"$out/catalogues.txt") with a catal
 products=$(swift build --show-bin-path)
 python3 scripts/docs.py commands "$products/accelc" || failed=1
 python3 scripts/docs.py snippets "$out/graphs" "$out/examples" >"$out/examples.txt"
-compiled=0 foreign=0
+compiled=0
+foreign=()
 while read -r file kind place; do
     # A block of a doc comment that is not marked may be a formula: what does not parse is no Swift.
     if [ "$kind" = unmarked ] && ! swiftc -frontend -parse -parse-as-library "$file" >/dev/null 2>&1; then
-        foreign=$((foreign + 1))
+        foreign+=("$place")
     elif swiftc -c -parse-as-library -swift-version 6 -suppress-warnings -o /dev/null "$file" -I "$products/Modules" \
         -Xcc -fmodule-map-file="$products/CAccelKernels.build/module.modulemap" \
         -Xcc -fmodule-map-file="$products/CAccelPlatform.build/module.modulemap" \
@@ -63,5 +64,5 @@ while read -r file kind place; do
         failed=1
     fi
 done <"$out/examples.txt"
-echo "docs: $compiled examples compile; $foreign indented blocks of doc comments are no Swift"
+echo "docs: $compiled examples compile; ${#foreign[@]} indented blocks of doc comments are no Swift${foreign[*]:+: ${foreign[*]}}"
 exit $failed
