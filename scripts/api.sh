@@ -11,22 +11,15 @@ if [ $# -gt 1 ] || { [ $# = 1 ] && [ "$1" != --update ]; }; then
     exit 2
 fi
 swift build
-modules=$(swift build --show-bin-path)
-target=$(swift -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["unversionedTriple"])')
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+scripts/symbols.sh "$scratch/graphs" -skip-synthesized-members
 mkdir "$scratch/api"
-# Every module but the executable is part of a product, or seen through one; helper programs are the tool's own, and the platform's
-# module has no declarations.
+# Every module but the executable is part of a product, or seen through one; helper programs are the tool's own.
 for folder in Sources/Accel*; do
     module=$(basename "$folder")
     case $module in AccelHostTools | AccelPlatform) continue ;; esac
-    swift symbolgraph-extract -module-name "$module" -target "$target" -I "$modules/Modules" \
-        -Xcc -fmodule-map-file="$modules/CAccelKernels.build/module.modulemap" \
-        -Xcc -fmodule-map-file="$modules/CAccelPlatform.build/module.modulemap" \
-        -Xcc -fmodule-map-file="$PWD/Sources/CAccelZlib/module.modulemap" \
-        -minimum-access-level public -skip-synthesized-members -output-dir "$scratch"
-    python3 scripts/api.py "$module" "$scratch" >"$scratch/api/$module.txt"
+    python3 scripts/api.py "$module" "$scratch/graphs" >"$scratch/api/$module.txt"
 done
 if [ $# = 1 ]; then
     rm -rf scripts/api

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything a change has to pass before it lands, beyond the tests: format, warnings as errors, release, sanitizers, fuzzing,
 # the public API and a package that uses it.
-# usage: check.sh [STEP...]     steps: format layers traps debug release address thread fuzz api consumer      (default: all, in this order)
+# usage: check.sh [STEP...]     steps: format layers docs traps debug release address thread fuzz api consumer      (default: all, in this order)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/setup.sh
@@ -13,15 +13,16 @@ tests() { # name, then flags of the build; each kind keeps its own build folder,
     swift test --skip-build --disable-xctest --scratch-path "$scratch" "$@"
 }
 
-if [ $# = 0 ]; then set -- format layers traps debug release address thread fuzz api consumer; fi
+if [ $# = 0 ]; then set -- format layers docs traps debug release address thread fuzz api consumer; fi
 for step; do
     echo "== $step"
     case $step in
     format)
-        swift format lint --strict --recursive --parallel Package.swift Sources Tests scripts/consumer
+        swift format lint --strict --recursive --parallel Package.swift Sources Tests scripts/consumer scripts/docs
         if command -v shellcheck >/dev/null; then shellcheck -x scripts/*.sh .ci/run; else echo "shellcheck is not installed: shell scripts not checked"; fi
         ;;
     layers) scripts/layers.sh check && scripts/platforms.sh ;;
+    docs) scripts/docs.sh && scripts/undocumented.sh ;;
     traps) scripts/check_traps.sh ;;
     debug) tests debug -Xswiftc -warnings-as-errors -Xcc -Wall -Xcc -Wextra -Xcc -Werror ;;
     release) tests release -c release -Xswiftc -enable-testing -Xswiftc -warnings-as-errors ;;
@@ -32,7 +33,7 @@ for step; do
     api) scripts/api.sh ;;
     consumer) scripts/consumer.sh ;;
     *)
-        echo "check: no step is called '$step'; there are format layers traps debug release address thread fuzz api consumer" >&2
+        echo "check: no step is called '$step'; there are format layers docs traps debug release address thread fuzz api consumer" >&2
         exit 2
         ;;
     esac

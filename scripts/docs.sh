@@ -1,19 +1,67 @@
 #!/usr/bin/env bash
-# Builds the libraries' documentation from their doc comments, with the toolchain's own docc, into .build/docs.
-# usage: docs.sh [MODULE...]
+# Builds the documentation into .build/docs/accelc.doccarchive: the DocC catalogues beside the sources, the doc comments, and the
+# documents in schemas. Fails on anything that docc complains of, on a link that leads nowhere, on a Swift example that does not
+# compile, and on an example command with an option that there is not. Swift examples are the blocks that are marked as swift, and
+# the indented blocks of doc comments, but for those that are no Swift at all (formulas, program texts).
+# usage: docs.sh           (after changes: seconds, besides `swift build`)
+#        docs.sh links     checks the links between files only, without a build
 set -euo pipefail
 cd "$(dirname "$0")/.."
+if [ $# -gt 1 ] || { [ $# = 1 ] && [ "$1" != links ]; }; then
+    echo "usage: docs.sh [links]" >&2
+    exit 2
+fi
+python3 scripts/docs.py links
+if [ $# = 1 ]; then exit; fi
+
 source scripts/setup.sh
-if [ $# = 0 ]; then set -- AccelByteIO AccelTensors AccelWeightCompression AccelPrograms AccelModelFamilies AccelCPURuntime AccelPackages AccelConversion AccelVerification; fi
+swift build
 out=$PWD/.build/docs
-rm -rf "$out/graphs"
-mkdir -p "$out/graphs"
-swift build --scratch-path "$out/build" -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$out/graphs"
+rm -rf "$out"
+mkdir -p "$out/archives"
+scripts/symbols.sh "$out/graphs"
+failed=0
+
+# The catalogues, and modules that have none by their doc comments alone.
 docc=$(command -v docc || xcrun --find docc)
-for module; do
+python3 scripts/docs.py stage "$out/catalogues" >"$out/catalogues.txt"
+modules=(accelc)
+for graph in "$out"/graphs/*.symbols.json; do
+    module=$(basename "$graph" .symbols.json)
+    if [[ $module != *@* ]]; then modules+=("$module"); fi
+done
+archives=()
+for module in "${modules[@]}"; do
     mkdir "$out/graphs/of-$module"
     cp "$out/graphs/$module".symbols.json "$out/graphs/$module"@*.symbols.json "$out/graphs/of-$module/" 2>/dev/null || true
-    "$docc" convert --fallback-display-name "$module" --fallback-bundle-identifier "accelc.$module" \
-        --additional-symbol-graph-dir "$out/graphs/of-$module" --output-path "$out/$module.doccarchive"
-    echo "$out/$module.doccarchive"
+    inputs=(--additional-symbol-graph-dir "$out/graphs/of-$module")
+    if [ -d "$out/catalogues/$module.docc" ]; then inputs=("$out/catalogues/$module.docc" "${inputs[@]}"); fi
+    "$docc" convert "${inputs[@]}" --fallback-display-name "$module" --fallback-bundle-identifier "accelc.$module" \
+        --diagnostics-file "$out/$module.json" --output-path "$out/archives/$module.doccarchive" >"$out/$module.txt" 2>&1 || failed=1
+    python3 scripts/docs.py diagnostics "$out/$module.json" || failed=1
+    archives+=("$out/archives/$module.doccarchive")
 done
+"$docc" merge "${archives[@]}" --synthesized-landing-page-name accelc --output-path "$out/accelc.doccarchive"
+echo "docs: ${#modules[@]} modules, $(wc -l <"$out/catalogues.txt") with a catalogue: $out/accelc.doccarchive"
+
+# The examples.
+products=$(swift build --show-bin-path)
+python3 scripts/docs.py commands "$products/accelc" || failed=1
+python3 scripts/docs.py snippets "$out/graphs" "$out/examples" >"$out/examples.txt"
+compiled=0 foreign=0
+while read -r file kind place; do
+    # A block of a doc comment that is not marked may be a formula: what does not parse is no Swift.
+    if [ "$kind" = unmarked ] && ! swiftc -frontend -parse -parse-as-library "$file" >/dev/null 2>&1; then
+        foreign=$((foreign + 1))
+    elif swiftc -c -parse-as-library -swift-version 6 -suppress-warnings -o /dev/null "$file" -I "$products/Modules" \
+        -Xcc -fmodule-map-file="$products/CAccelKernels.build/module.modulemap" \
+        -Xcc -fmodule-map-file="$products/CAccelPlatform.build/module.modulemap" \
+        -Xcc -fmodule-map-file="$PWD/Sources/CAccelZlib/module.modulemap"; then
+        compiled=$((compiled + 1))
+    else
+        echo "docs: the example at $place does not compile" >&2
+        failed=1
+    fi
+done <"$out/examples.txt"
+echo "docs: $compiled examples compile; $foreign indented blocks of doc comments are no Swift"
+exit $failed

@@ -1,4 +1,4 @@
-"""Measures what each compression scheme costs each family of models, as the table of README.md shows it.
+"""Measures what each compression scheme costs each family of models, as the article Accuracy shows it.
 
 usage: families_table.py        (after `swift build -c release --product accelc`; prints the table; wants no packages)
 The models are those of Tests/Fixtures, and where there is a collection of larger cases beside the checkout, Silero's. Each is

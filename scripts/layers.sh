@@ -1,8 +1,23 @@
 #!/usr/bin/env bash
-# Draws the layers from what the sources import, in the order of README's diagram, and fails where an arrow points up.
-# usage: layers.sh [check]      check: fails too where README's diagram has other arrows than the sources
+# Draws the layers from what the sources import, in the order of the diagram in the article Architecture, and fails where an arrow points up.
+# usage: layers.sh [check | update]     check: fails too where the diagram has other arrows than the sources
+#                                       update: draws the diagram in the article anew
 set -euo pipefail
 cd "$(dirname "$0")/.."
+if [ "${1:-}" = update ]; then
+    drawn=$(mktemp)
+    trap 'rm -f "$drawn" "$drawn.article"' EXIT
+    scripts/layers.sh >"$drawn"
+    article=$(sed -n 's/^article=//p' "$0")
+    awk -v drawn="$drawn" '
+        /^An arrow means/ { seen = 1 }
+        seen && /^```/ && !inside { print; while ((getline row <drawn) > 0) print row; inside = 1; next }
+        inside && /^```/ { inside = seen = 0 }
+        !inside' "$article" >"$drawn.article"
+    cat "$drawn.article" >"$article"
+    exit
+fi
+article=Sources/AccelPrograms/AccelPrograms.docc/Architecture.md
 # MODULE IMPORT, for each import of a module of this package.
 imports() {
     local module
@@ -19,7 +34,7 @@ imports() {
     done | sort -u
 }
 # The rows between the fences after "An arrow means": NAME TEXT [-> NAME, NAME].
-diagram() { awk '/^```/ { if (inside) exit; if (seen) { inside = 1; next } } /^An arrow means/ { seen = 1 } inside' README.md; }
+diagram() { awk '/^```/ { if (inside) exit; if (seen) { inside = 1; next } } /^An arrow means/ { seen = 1 } inside' "$article"; }
 
 { for module in Sources/*/; do echo "module $(basename "$module")"; done; imports | sed 's/^/import /'; diagram | sed 's/^/row /'; } |
     awk -v mode="${1:-draw}" '
@@ -41,7 +56,7 @@ diagram() { awk '/^```/ { if (inside) exit; if (seen) { inside = 1; next } } /^A
     }
     END {
         failed = 0
-        for (name in isModule) if (!(name in place)) { print "layers: README has no row for " name > "/dev/stderr"; failed = 1 }
+        for (name in isModule) if (!(name in place)) { print "layers: the diagram has no row for " name > "/dev/stderr"; failed = 1 }
         for (i = 1; i <= count; i++) if (!(order[i] in isModule)) { print "layers: there is no module " order[i] > "/dev/stderr"; failed = 1 }
         for (i = 1; i <= count; i++) {
             from = order[i]; arrows = ""
@@ -54,9 +69,9 @@ diagram() { awk '/^```/ { if (inside) exit; if (seen) { inside = 1; next } } /^A
                     if (k != j && ((from SUBSEP order[k]) in uses) && reaches(order[k], to)) needed = 0
                 if (needed) arrows = arrows (arrows == "" ? "" : ", ") to
             }
-            if (mode == "draw") printf "%-78s%s\n", text[from], arrows == "" ? "" : " -> " arrows
+            if (mode == "draw") print arrows == "" ? text[from] : sprintf("%-78s -> %s", text[from], arrows)
             else if (from != "accelc" && arrows != drawn[from]) {
-                print "layers: README draws " from " -> " drawn[from] "; the sources import " arrows > "/dev/stderr"; failed = 1
+                print "layers: the diagram draws " from " -> " drawn[from] "; the sources import " arrows > "/dev/stderr"; failed = 1
             }
         }
         exit failed

@@ -1,6 +1,7 @@
-"""Refreshes README.md: the transcript, and the tables of compression schemes and of families, between their markers.
+"""Measures what documents show, and writes it between its markers: the transcript in README.md, the whole report in the article
+Verifying, and the tables of compression schemes and of families in the article Accuracy.
 
-usage: readme.py [transcript] [schemes] [families]        (default: all; after `swift build -c release --product accelc`, on a machine that does nothing else)
+usage: readme.py [transcript] [verification] [schemes] [families]        (default: all; after `swift build -c release --product accelc`, on a machine that does nothing else)
 The model is all-MiniLM-L6-v2, found by scripts/get_minilm.sh. Wants no packages.
 """
 
@@ -25,6 +26,7 @@ SCHEMES = """float32 float16 bfloat16 int8 int4:block=16 int4:block=32 int4:bloc
     palette:bits=2,group=16 palette:bits=1,group=16 vector:bits=8,size=4 outliers:share=0.005+int4
     sparse:target=0.5+int8 sparse:pattern=2:4+palette:bits=4""".split()
 CONVERT = f"convert {MODEL} --shape batch=1,sequence=128 --compress palette:bits=4,group=16 -o minilm.accelpkg"
+VERIFY = f"verify minilm.accelpkg --against {MODEL} --report report.json --html report.html"
 
 
 def run(line):
@@ -39,10 +41,22 @@ def shown(line, lines=None):
     return "\n".join([f"$ accelc {line}", *output])
 
 
+def headlines(screen):
+    """What was typed, the line of each stage, and the last one."""
+    typed, *output = screen.split("\n")
+    return "\n".join([typed, *(line for line in output if re.match("S[0-9T] ", line)), output[-1]])
+
+
+def verification():
+    run(CONVERT)
+    return shown(VERIFY)
+
+
 def transcript():
+    shutil.rmtree("cache", ignore_errors=True)  # it begins with a miss
     return "\n\n".join([
         shown(CONVERT),
-        shown(f"verify minilm.accelpkg --against {MODEL} --report report.json --html report.html"),
+        headlines(shown(VERIFY)),
         shown("run minilm.accelpkg --inputs in.safetensors --outputs out.safetensors --repeat 50 --time"),
         shown(CONVERT, lines=1),
     ])
@@ -66,16 +80,18 @@ def table():
     return "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *map(scheme, SCHEMES)])
 
 
+GUIDE = ROOT / "Sources" / "accelc" / "accelc.docc"
+# The document that holds a block, and what makes it.
 BLOCKS = {
-    "transcript": lambda: f"```\n{transcript()}\n```",
-    "schemes": table,
-    "families": families_table.table,
+    "transcript": (ROOT / "README.md", lambda: f"```text\n{transcript()}\n```"),
+    "verification": (GUIDE / "Verifying.md", lambda: f"```text\n{verification()}\n```"),
+    "schemes": (GUIDE / "Accuracy.md", table),
+    "families": (GUIDE / "Accuracy.md", families_table.table),
 }
 
 
 def main(names):
     model = subprocess.run([ROOT / "scripts" / "get_minilm.sh"], check=True, capture_output=True, text=True).stdout
-    readme = ROOT / "README.md"
     made = {}
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -83,13 +99,15 @@ def main(names):
         shutil.copy(FIXTURES / "minilm_1x128" / "golden.safetensors", "in.safetensors")
         time.sleep(3)  # digests of files that have just changed are not remembered
         for name in names or BLOCKS:
-            made[name] = BLOCKS[name]()
+            made[name] = BLOCKS[name][1]()
         os.chdir(ROOT)
-    text = readme.read_text()
     for name, content in made.items():
+        document = BLOCKS[name][0]
         block = f"<!-- {name} -->\n\n{content}\n\n<!-- end -->"
-        text = re.sub(rf"(?s)<!-- {name} -->.*?<!-- end -->", lambda _: block, text, count=1)
-    readme.write_text(text)
+        text, count = re.subn(rf"(?s)<!-- {name} -->.*?<!-- end -->", lambda _: block, document.read_text(), count=1)
+        if not count:
+            sys.exit(f"readme.py: {document} has no place for {name}")
+        document.write_text(text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Makes models of real size with random weights, converts them, and prints what README.md's "Real sizes" shows.
+"""Makes models of real size with random weights, converts them, and prints the table of large models in the article Speed.
 
 usage: real_sizes.py FOLDER [MODEL...]     (default: whisper-small phi-3-mini; wants numpy, and 30 GB in FOLDER for both)
        real_sizes.py FOLDER --only-make [MODEL...]

@@ -58,7 +58,8 @@ public struct NamedTensors: Sendable {
 
     /// The number of tokens of the prefill; nil if the file has no outputs of one.
     public var prefillLength: Int? {
-        outputs.filter { $0.key.hasPrefix("prefill_") }.min { $0.key < $1.key }?.value.shape.dimensions.dropFirst().first
+        outputs.filter { $0.key.hasPrefix("prefill_") }.min { $0.key < $1.key }?.value.shape.dimensions.dropFirst()
+            .first
     }
 
     /// The file has outputs of decode steps.

@@ -1,4 +1,4 @@
-"""accelc on the real MiniLM against torch, transformers and sentence-transformers: every figure that the README promises.
+"""accelc on the real MiniLM against torch, transformers and sentence-transformers: every figure that is promised for it.
 
 usage: minilm.py ACCELC MINILM     (MINILM: model/, golden_1x128/, golden_8x128/ as scripts/minilm.py makes them)
 """

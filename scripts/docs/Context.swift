@@ -1,0 +1,46 @@
+// The names that examples use without saying where they come from. scripts/docs.sh compiles each example after these lines.
+import Accel
+import AccelByteIO
+import AccelCPURuntime
+import AccelCalibration
+import AccelConversion
+import AccelFormats
+import AccelModelFamilies
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelVerification
+import AccelWeightCompression
+
+func given<Value>(_ type: Value.Type = Value.self) -> Value { fatalError("examples are compiled, not run") }
+// Paths, names and numbers.
+var path: String { given() }
+var name: String { given() }
+var n: Int { given() }
+// A package, its functions and their inputs.
+var package: AcceleratorPackage { given() }
+var program: CompiledProgram { given() }
+var programs: [Program] { given() }
+var session: Session { given() }
+var prefill: Int { given() }
+var step: Int { given() }
+var prompt: StoredTensor { given() }
+var start: StoredTensor { given() }
+var place: StoredTensor { given() }
+var position: StoredTensor { given() }
+var token: StoredTensor { given() }
+var file: SafetensorsFile { given() }
+// A conversion and its cache.
+var conversion: Conversion { given() }
+var cache: Cache? { given() }
+var digests: ModelDigests { given() }
+var recipe: Recipe { given() }
+var functions: [FrozenProgram] { given() }
+// A program that is being built.
+var builder: ProgramBuilder {
+    get { given() }
+    set {}
+}
+var config: JSON { given() }
+var type: TensorType { given() }
+var table: Value { given() }

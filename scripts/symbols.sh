@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Writes the symbol graphs of the libraries' modules into FOLDER, from the modules that `swift build` has made.
+# usage: symbols.sh FOLDER [FLAG...]      (flags go to swift symbolgraph-extract)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=$1
+shift
+products=$(swift build --show-bin-path)
+target=$(swift -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["unversionedTriple"])')
+mkdir -p "$folder"
+# The executable has no public declarations, and the platform's module has none of its own.
+for module in Sources/Accel*; do
+    module=$(basename "$module")
+    [ "$module" = AccelPlatform ] || swift symbolgraph-extract -module-name "$module" -target "$target" -I "$products/Modules" \
+        -Xcc -fmodule-map-file="$products/CAccelKernels.build/module.modulemap" \
+        -Xcc -fmodule-map-file="$products/CAccelPlatform.build/module.modulemap" \
+        -Xcc -fmodule-map-file="$PWD/Sources/CAccelZlib/module.modulemap" \
+        -minimum-access-level public -output-dir "$folder" "$@"
+done
