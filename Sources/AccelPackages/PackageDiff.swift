@@ -9,7 +9,16 @@ public struct PackageDiff: Equatable, Sendable {
     public struct Difference: Equatable, Sendable {
         /// The kind of subject.
         public enum Subject: String, Sendable, CaseIterable {
-            case function, weight, provenance, asset, format
+            /// A function: its ports and its nodes.
+            case function
+            /// A weight: its encoding and its bytes.
+            case weight
+            /// A field of the provenance.
+            case provenance
+            /// A file that is passed through.
+            case asset
+            /// The format version or a feature.
+            case format
         }
         /// The kind of subject that differs.
         public var subject: Subject

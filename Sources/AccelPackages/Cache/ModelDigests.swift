@@ -196,6 +196,6 @@ public final class ModelDigests: Sendable {
     }
 
     private static func changed(_ path: String) -> RequestError {
-        RequestError("\(path) changed while it was being read; run again once it is whole", status: .corrupt)
+        RequestError("\(path) changed while it was being read; run again when it is complete", status: .corrupt)
     }
 }

@@ -12,7 +12,9 @@ public struct RemoteRequest: Sendable {
     public enum Method: Sendable {
         /// Fetches into a file; fails if the content exceeds `limit` bytes.
         case get(into: String, limit: Int)
+        /// Asks whether the content exists.
         case head
+        /// Sends the content of a file.
         case put(from: String)
     }
     /// The address.
