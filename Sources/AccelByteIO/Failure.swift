@@ -1,5 +1,6 @@
 /// The exit status of the tool.
 public enum ExitStatus: Int32, Sendable {
+    /// The run did what was asked.
     case success = 0
     /// A parity limit, a size limit or an error budget is exceeded.
     case exceeded = 1
@@ -9,7 +10,9 @@ public enum ExitStatus: Int32, Sendable {
     case unavailable = 3
     /// A file is corrupt or hostile.
     case corrupt = 4
+    /// A defect of the tool itself.
     case internalFailure = 5
+    /// The run was ended by Ctrl-C: 128 plus the number of SIGINT.
     case interrupted = 130
 }
 

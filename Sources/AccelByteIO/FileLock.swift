@@ -5,6 +5,7 @@ import AccelPlatform
 public final class FileLock: Sendable {
     /// The result of an attempt to lock.
     public enum Attempt: Sendable {
+        /// This process holds the lock while the value lives.
         case locked(FileLock)
         /// Another process holds the lock.
         case busy

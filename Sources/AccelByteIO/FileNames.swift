@@ -11,7 +11,7 @@ package struct FileNames {
     package mutating func insert(_ name: String, isFolder: Bool = false) -> String? {
         let folded = name.uppercased().lowercased()
         if files.contains(folded) || (!isFolder && folders.contains(folded)) {
-            return "the name \(quoted(name)) stands twice, or twice but for case or Unicode form"
+            return "the name \(quoted(name)) occurs twice, or differs from another only in case or Unicode form"
         }
         if isFolder { folders.insert(folded) } else { files.insert(folded) }
         var parent = folded[...]

@@ -7,6 +7,7 @@ extension Files {
         case clone
         /// A hard link: both names refer to one file.
         case link
+        /// The bytes were copied.
         case copy
     }
 

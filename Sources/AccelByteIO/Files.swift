@@ -4,7 +4,20 @@ import AccelPlatform
 public enum Files {
     /// The kind of a file system entry.
     public enum Kind: Sendable, CustomStringConvertible {
-        case file, folder, pipe, socket, device, link, other
+        /// A regular file.
+        case file
+        /// A folder.
+        case folder
+        /// A named pipe.
+        case pipe
+        /// A socket.
+        case socket
+        /// A character or block device.
+        case device
+        /// A symbolic link.
+        case link
+        /// Anything else.
+        case other
 
         init(mode: mode_t) {
             switch mode & S_IFMT {

@@ -130,7 +130,7 @@ extension ByteBuffer {
         }
         guard let pages = SystemPages.map(count) else {
             throw RequestError(
-                "\(purpose()) needs \(count) bytes, which the system does not give: \(systemMessage())",
+                "\(purpose()) needs \(count) bytes, but the system refused to allocate them: \(systemMessage())",
                 status: .unavailable)
         }
         self.init(pages: pages, count: count)

@@ -58,7 +58,7 @@ public struct FileContent: Sendable {
             guard count > 0 else {
                 throw FormatError(
                     file: path, place: .offset(UInt64(position)),
-                    reason: "became shorter while it was being read; run again once it is whole")
+                    reason: "was truncated while it was being read; run again when it is complete")
             }
             position += count
         }

@@ -27,7 +27,7 @@ public final class OpenedPath: @unchecked Sendable {
             return found?.device == identity.device && found?.inode == identity.inode
         }
         guard let real = Self.path(of: descriptor.number) ?? Self.resolved(path), leadsHere(real) else {
-            throw RequestError("\(path) is moved while it is opened; try again", status: .unavailable)
+            throw RequestError("\(path) was moved while it was opened; try again", status: .unavailable)
         }
         let lasting = Self.lastingPath(of: descriptor.number, identity)
         self.path = path

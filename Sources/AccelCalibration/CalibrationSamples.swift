@@ -33,9 +33,7 @@ public struct CalibrationSamples: Sendable {
     /// Creates samples from tensors; nil if none of them is an input of the part.
     /// - Throws: `RequestError` if tensors do not fit the inputs, or if one is missing.
     public init?(_ tensors: [StoredTensor], for part: Program, file: String) throws {
-        let named = Dictionary(
-            tensors.map { ($0.name.hasPrefix("in.") ? String($0.name.dropFirst(3)) : $0.name, $0) },
-            uniquingKeysWith: { first, _ in first })
+        let named = NamedTensors(tensors, file: file).inputs
         guard part.inputs.contains(where: { named[$0.name] != nil }) else { return nil }
         self.part = part
         var bindings = try ShapeBindings(fitting: tensors, to: part, file: file)

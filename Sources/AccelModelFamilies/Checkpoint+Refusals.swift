@@ -22,7 +22,7 @@ extension Checkpoint {
         }
         for (name, meaning) in Self.sideFiles where Files.kind(of: "\(folder)/\(name)") != nil {
             throw RequestError(
-                "\(folder)/\(name) \(meaning), which is not supported: convert the model that it was made of, or a merged "
+                "\(folder)/\(name) \(meaning), which is not supported: convert the original model, or a merged "
                     + "or dequantized one; if the file is left over from that, remove it", status: .unavailable)
         }
     }
@@ -48,7 +48,7 @@ extension Checkpoint {
         guard let field = ignoredFields.first(where: read.contains) else { return }
         throw RequestError(
             "--ignore-config \(field): the model depends on this field of \(configuration.file), so it cannot be ignored; "
-                + "to give it another value, name another file by --config")
+                + "to change its value, pass another file with --config")
     }
 
     /// Returns sentences about unusual properties of the weights.

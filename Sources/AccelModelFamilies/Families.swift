@@ -36,7 +36,7 @@ public enum Families {
     public static func matching(_ configuration: JSONField) throws -> any ModelFamily {
         guard configuration.exists else {
             throw RequestError(
-                "\(configuration.file) is missing: without it nobody knows what the tensors mean; put the model's "
+                "\(configuration.file) is missing: it defines the meaning of the tensors; put the model's "
                     + "config.json beside its weights or name it", status: .unavailable)
         }
         if !configuration["model_type"].exists {

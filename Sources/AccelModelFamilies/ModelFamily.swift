@@ -96,7 +96,7 @@ extension ModelFamily {
         allowsIdlePatterns: Bool = false, standsInForMissing: Bool = false
     ) throws -> FamilyModel {
         for part in parts where !self.parts.contains(part) {
-            throw RequestError("there is no part \"\(part)\" (the model has: \(self.parts.joined(separator: ", ")))")
+            throw RequestError("unknown part \"\(part)\" (the model has: \(self.parts.joined(separator: ", ")))")
         }
         try checkpoint.refuseIncompleteWeights()
         if !Self.buildsSentencePooling { try checkpoint.refuseModules() }
@@ -120,7 +120,7 @@ extension ModelFamily {
         let patterns = ignored.sorted(by: unused.map(\.name))
         if let pattern = patterns.idle.first, !allowsIdlePatterns {
             throw RequestError(
-                "--ignore-tensor \(quoted(pattern)) fits no tensor that the functions leave out; leave the option out")
+                "--ignore-tensor \(quoted(pattern)) matches no unused tensor; remove the option")
         }
         if !standsInForMissing, let error = names.error(for: refused) { throw error }
         return FamilyModel(

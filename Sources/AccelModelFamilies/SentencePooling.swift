@@ -72,7 +72,7 @@ struct SentencePooling {
                 if module["path"].exists { _ = try checkpoint.document("\(try module["path"].string())/config.json") }
             default:
                 throw RequestError(
-                    "\(document.file), field \(module["type"].path): a module \"\(type)\" at this place is not supported "
+                    "\(document.file), field \(module["type"].path): a module \"\(type)\" is not supported here "
                         + "(supported: a Transformer, then a Pooling, then perhaps a Normalize)", status: .unavailable)
             }
         }

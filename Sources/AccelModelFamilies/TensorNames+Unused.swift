@@ -9,7 +9,7 @@ struct IgnoredTensors {
     /// - Throws: `RequestError` for an invalid pattern.
     init(_ patterns: [String]) throws {
         globs = try patterns.map { text in
-            guard let glob = Glob(text) else { throw RequestError("\(quoted(text)) is no pattern of tensor names") }
+            guard let glob = Glob(text) else { throw RequestError("\(quoted(text)) is not a valid pattern of tensor names") }
             return (text, glob)
         }
     }
@@ -105,7 +105,7 @@ extension TensorNames {
         let more = names.count == 1 ? "" : " and \(names.count - 1) more"
         return RequestError(
             "\(checkpoint.folder): no function reads the tensor \"\(names[0])\"\(more): \(worst.reason); \(worst.advice) "
-                + "(or, if the model is right without, leave it out by --ignore-tensor \"\(names[0])\")",
+                + "(or, if the model is correct without it, ignore it with --ignore-tensor \"\(names[0])\")",
             status: .unavailable)
     }
 

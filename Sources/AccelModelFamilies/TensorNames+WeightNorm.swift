@@ -14,7 +14,7 @@ extension TensorNames {
         // A tensor of zeros that replaces a missing one has no length.
         if missing.contains(where: { $0.name == v.name }) { return v }
         guard WeightNorm.fits(lengths: stored.shape, directions: shape) else {
-            throw stored.error("expected extents of \(shape) or 1, found \(stored.shape)")
+            throw stored.error("expected sizes of \(shape) or 1, found \(stored.shape)")
         }
         let g = try take(lengths, stored.shape)
         let spelled = v.name.replacing(/(parametrizations\.weight\.original1|weight_v)$/, with: "weight")

@@ -4,11 +4,11 @@ import AccelTensors
 import AccelWeightCompression
 
 extension AcceleratorPackage {
-    /// Reads every byte of the package against its digest, and refuses what the manifest does not list, or lists wrongly.
+    /// Reads every byte of the package, compares it with its digest, and refuses files that the manifest does not list.
     /// - Parameters:
-    ///   - includesReport: false where a new parity report is about to replace the one that is there.
-    ///   - progress: gets the name of each file before it is read.
-    /// - Throws: `FormatError` naming the first file, in the order of their names, that is wrong.
+    ///   - includesReport: false if a new parity report is about to replace the existing one.
+    ///   - progress: called with the name of each file before it is read.
+    /// - Throws: `FormatError` naming the first file, in the order of names, that is wrong.
     public func check(includesReport: Bool = true, progress: (_ file: String) -> Void = { _ in }) throws {
         let listed = Set(manifest.files.map(\.name) + [PackageFormat.manifestName, PackageFormat.reportName])
         for name in try files.names() where !listed.contains(name) {
@@ -26,7 +26,7 @@ extension AcceleratorPackage {
         if includesReport { _ = try report }
     }
 
-    /// Reads the sections of a blob against their digests, and the padding between them.
+    /// Compares the sections of a blob with their digests, and checks the padding between them.
     private func checkBlob(_ index: Int) throws {
         let file = files.describe(manifest.blobs[index].name)
         let blob = blobs[index]
@@ -49,10 +49,10 @@ extension AcceleratorPackage {
     }
 }
 
-/// The last parity report of a package, kept beside it and bound to its digest.
+/// The latest parity report of a package, stored beside it and bound to its digest.
 extension AcceleratorPackage {
-    /// The report, nil when there is none. It is not part of the package digest.
-    /// - Throws: `FormatError` when it is the report of another package.
+    /// The report; nil if there is none. It is not part of the package digest.
+    /// - Throws: `FormatError` if it is the report of another package.
     public var report: JSON? {
         get throws {
             guard try files.names().contains(PackageFormat.reportName) else { return nil }
@@ -65,7 +65,7 @@ extension AcceleratorPackage {
         }
     }
 
-    /// Keeps a report in the package's folder, in place of the one before.
+    /// Stores a report in the package's folder, and replaces the previous one.
     /// - Throws: `RequestError` for a zip archive, or a folder that cannot be written.
     public func store(report: JSON) throws {
         guard files is PackageFolder else {

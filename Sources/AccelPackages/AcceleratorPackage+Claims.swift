@@ -3,8 +3,8 @@ import AccelPrograms
 import AccelWeightCompression
 
 extension AcceleratorPackage {
-    /// Compares what the manifest says of the package with the package's own files. Whatever version wrote them, the counts
-    /// and features are those of the files, and a format version that this tool knows has no members that it passes over.
+    /// Compares the claims of the manifest with the package's files. Whatever version wrote them, counts and features
+    /// have to be those of the files, and a known format version must not have unknown members.
     /// - Throws: `FormatError` naming the first field that is wrong.
     func checkClaims() throws {
         let (contents, name) = (try contents, PackageFormat.manifestName)
@@ -41,7 +41,7 @@ extension AcceleratorPackage {
 }
 
 extension PackageContents {
-    /// The features that a package of these contents has.
+    /// Returns the features of a package with these contents.
     func features(hasBlobs: Bool) -> (required: [PackageFormat.Feature], optional: [PackageFormat.Feature]) {
         let isScaled = coverage.contains { $0.scaling != nil }
         return (
@@ -53,7 +53,7 @@ extension PackageContents {
 }
 
 extension JSON {
-    /// The path of the first member, of an object anywhere in this value, that `other` lacks.
+    /// Returns the path of the first member, at any depth, that `other` lacks.
     fileprivate func member(missingIn other: JSON) -> String? {
         switch (self, other) {
         case (.object(let members), .object):

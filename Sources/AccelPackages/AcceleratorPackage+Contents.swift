@@ -4,7 +4,7 @@ import AccelTensors
 import AccelWeightCompression
 
 extension AcceleratorPackage {
-    /// All that the package was made of. Its tensors are views into the package.
+    /// The contents from which the package was made. Its tensors are views of the package.
     /// - Throws: `FormatError` for a source map or an asset that was changed.
     public var contents: PackageContents {
         get throws {
@@ -16,8 +16,8 @@ extension AcceleratorPackage {
         }
     }
 
-    /// The files of this package that are not, byte for byte, those of a package of `contents`; sorted by name. No bytes of
-    /// weights are read where `contents` has this package's own tensors.
+    /// Returns the files of this package that differ from a package of `contents`, sorted by name. Weights are not read
+    /// if `contents` has this package's own tensors.
     public func files(differingFrom contents: PackageContents) throws -> [String] {
         let own = Dictionary(
             sections.map { (Place(blobs[$0.blob][$0.offset..<$0.offset + $0.byteCount]), $0.digest) }

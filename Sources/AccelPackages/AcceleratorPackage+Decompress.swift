@@ -4,12 +4,12 @@ import AccelWeightCompression
 import CAccelKernels
 
 extension AcceleratorPackage {
-    /// Writes the weights as a runtime sees them, as the tensors of the checkpoint that they were made of, to a safetensors
-    /// file. Rows are decoded and written block by block, so memory does not grow with the model; only a weight that is stored
-    /// as lengths and directions is decoded whole.
+    /// Decodes the weights, restores the checkpoint's tensors from them, and writes a safetensors file. Rows are
+    /// processed block by block, so memory does not grow with the model; only a weight-normed weight is decoded as a
+    /// whole.
     /// - Parameter elementType: float32 or float16.
-    /// - Returns: the names of the tensors that were written.
-    /// - Throws: `RequestError` for another element type, `FormatError` for a value that float16 cannot hold.
+    /// - Returns: The names of the written tensors.
+    /// - Throws: `RequestError` for another element type; `FormatError` for a value that exceeds float16.
     @discardableResult
     public func decompress(
         to path: String, as elementType: ElementType, progress: (_ tensor: String) -> Void = { _ in }
@@ -41,7 +41,7 @@ extension AcceleratorPackage {
                 let matrix = StoredTensor(name: entry.tensor.name, floats: floats, shape: entry.tensor.shape)
                 try output.append(matrix.transposed().floats(), of: derivation.sources[0].name)
             } else {
-                // The elements of a reshaped tensor stay in their order.
+                // Reshaped tensors keep the order of their elements.
                 for name in [entry.derivation?.sources[0].name ?? entry.tensor.name] + entry.copies {
                     try entry.decode { rows, start in try output.append(rows, of: name, from: start) }
                 }
@@ -57,7 +57,7 @@ extension AcceleratorPackage {
 private struct DecompressedFile: ~Copyable {
     var writer: SafetensorsWriter
     let elementType: ElementType
-    /// For errors.
+    /// The package, for errors.
     let package: String
 
     mutating func append(_ floats: [Float], of name: String, from start: Int = 0) throws {
@@ -79,7 +79,7 @@ private struct DecompressedFile: ~Copyable {
 }
 
 extension CoverageEntry {
-    /// Hands the tensor to `body` in blocks of rows, as float32, and with them the index of the first element.
+    /// Calls `body` with the decoded tensor in blocks of rows, and the index of the first element of each block.
     fileprivate func decode(_ body: (_ floats: [Float], _ start: Int) throws -> Void) throws {
         let columns = max(tensor.shape.columns, 1)
         let rowsAtOnce = max(1, (1 << 18) / columns)

@@ -1,8 +1,8 @@
 import AccelByteIO
 
 extension AcceleratorPackage {
-    /// Whether a package stands at `path`, sound or not: a folder or an archive with a manifest and a graph, or with what
-    /// format 2 had in its place. Tells a package from anything else that a user might name by mistake.
+    /// Returns whether `path` is a package, valid or not: a folder or an archive with a manifest and a graph, or with
+    /// the corresponding files of format 2. It distinguishes packages from other files that a user names by mistake.
     public static func looksLikePackage(at path: String) -> Bool {
         func isPackage(_ contains: (String) -> Bool) -> Bool {
             contains(PackageFormat.manifestName)

@@ -2,7 +2,7 @@ public import AccelByteIO
 import AccelTensors
 
 extension AcceleratorPackage {
-    /// Whether a file of the package, which is held open, can be written to by another name too, wherever that lies.
+    /// Returns whether a file of an open package has another hard link that may be written.
     public func isShared(in opened: OpenedPath) -> Bool {
         let names = [PackageFormat.manifestName] + manifest.files.map(\.name)
         let place = opened.lastingPath
@@ -10,8 +10,8 @@ extension AcceleratorPackage {
         return paths.contains { Files.writableNames(of: $0) > 1 }
     }
 
-    /// Sentences about files of the package that can be written to by another name. Those that a cache shares with a package are
-    /// read-only.
+    /// Warnings about files of the package with several hard links. Files that a cache shares with a package are
+    /// read-only and cause no warning.
     public var remarks: [String] {
         let names = [PackageFormat.manifestName] + manifest.files.map(\.name)
         let paths = Files.kind(of: path) == .folder ? names.map(files.describe) : [path]

@@ -1,22 +1,22 @@
 import AccelByteIO
 
-/// Where stored bytes lie in a package's blobs: one section after the other in the order in which they come, equal ones
-/// once.
+/// The layout of a package's blobs: one section after the other in the order of arrival, equal sections once.
 struct BlobLayout {
     private let maximumBytes: Int
     private(set) var sections: [Section] = []
     private var indices: [Digest: Int] = [:]
-    /// Of each blob, with the padding after its last section.
+    /// The size of each blob, with the padding after its last section.
     private var byteCounts: [Int] = []
 
     init(maximumBytes: Int = PackageFormat.maximumBlobBytes) { self.maximumBytes = maximumBytes }
 
-    /// - Parameter digest: `TreeDigest` of the content.
-    /// - Returns: the index of the section that holds the content, and whether it is a new one.
+    /// Finds or adds a section.
+    /// - Parameter digest: the `TreeDigest` of the content.
+    /// - Returns: The index of the section with this content, and whether it is new.
     mutating func place(byteCount: Int, digest: Digest) -> (index: Int, isNew: Bool) {
-        // Empty content equals other empty content only: SHA-256 tells lengths apart.
+        // Empty content can only equal other empty content.
         if let index = indices[digest] { return (index, false) }
-        // A section that is larger than a blob may be gets a blob of its own.
+        // A section that exceeds the limit of a blob gets its own blob.
         let fits = byteCounts.last.map { $0 == 0 || $0 <= maximumBytes - byteCount } ?? false
         if !fits { byteCounts.append(0) }
         let (blob, alignment) = (byteCounts.count - 1, PackageFormat.sectionAlignment)
@@ -27,7 +27,7 @@ struct BlobLayout {
         return (sections.count - 1, true)
     }
 
-    /// The blobs, for the manifest.
+    /// The blobs as files of the manifest.
     var files: [Manifest.File] {
         byteCounts.enumerated().map { index, count in
             Manifest.File(

@@ -2,14 +2,14 @@ import AccelByteIO
 import AccelTensors
 import AccelWeightCompression
 
-/// Writes weights-NNNN.bin one section after the other; equal sections once. Only digests stay in memory.
+/// Writes weights-NNNN.bin section by section, equal sections once. Only digests stay in memory.
 struct BlobWriter: ~Copyable {
     private static let groupBytes = 16 << 20
     private let folder: String
     private(set) var layout: BlobLayout
     private var current: AtomicFile?
     private var blobCount = 0
-    /// Sections that are views into the blobs, by where they are mapped. The views keep the places from other uses.
+    /// Sections that are mapped from the blobs, by their address. The views keep the addresses from being reused.
     private var mapped: [Place: (index: Int, view: ByteView)] = [:]
 
     init(folder: String, maximumBytes: Int = PackageFormat.maximumBlobBytes) {
@@ -17,7 +17,7 @@ struct BlobWriter: ~Copyable {
         layout = BlobLayout(maximumBytes: maximumBytes)
     }
 
-    /// The index of the section that holds each of these contents; those that are not there already are written now.
+    /// Returns the index of the section of each content; sections that do not exist yet are written.
     mutating func indices(of contents: [ByteView]) throws -> [Int] {
         let known = contents.map { mapped[Place($0)]?.index }
         let groups = Self.groups(zip(contents, known).filter { $1 == nil }.map(\.0))
@@ -25,7 +25,7 @@ struct BlobWriter: ~Copyable {
         var written: [Int] = []
         var digests = try TreeDigest.digests(of: groups.first ?? [], threads: threads)
         for (group, next) in zip(groups, groups.dropFirst() + [[]]) {
-            // The disk and the processor have work at the same time.
+            // The disk and the processor work at the same time.
             digests = try Parallel.alongside(threads: threads) {
                 try TreeDigest.digests(of: next, threads: threads)
             } _: {
@@ -36,7 +36,7 @@ struct BlobWriter: ~Copyable {
         return known.map { $0 ?? rest.removeFirst() }
     }
 
-    /// Contents that are hashed together, since many are hashed faster than one by one.
+    /// Groups contents that are hashed together, which is faster than one by one.
     private static func groups(_ contents: [ByteView]) -> [[ByteView]] {
         var groups: [[ByteView]] = []
         var room = 0
@@ -66,8 +66,8 @@ struct BlobWriter: ~Copyable {
         return index
     }
 
-    /// Writes the sections of tensors now.
-    /// - Returns: the tensors as they lie in the blobs, so that their memory can be let go.
+    /// Writes the sections of tensors.
+    /// - Returns: The tensors with sections mapped from the blobs, so that their memory can be freed.
     mutating func keep(_ tensors: [CompressedTensor]) throws -> [CompressedTensor] {
         var indices = try indices(of: tensors.flatMap(\.sections))[...]
         var maps: [Int: ByteView] = [:]
@@ -92,14 +92,14 @@ struct BlobWriter: ~Copyable {
         return try MappedFile("\(folder)/\(PackageFormat.blobName(index))").bytes
     }
 
-    /// Call once after the last section.
+    /// Completes the current blob. To be called once after the last section.
     mutating func finishBlob() throws {
         guard let file = current.take() else { return }
         try file.commit()
     }
 }
 
-/// Where bytes are in memory.
+/// An address range in memory.
 struct Place: Hashable {
     let start: UInt
     let count: Int

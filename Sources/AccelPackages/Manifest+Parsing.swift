@@ -3,11 +3,11 @@ import AccelPrograms
 import AccelTensors
 
 extension Manifest {
-    /// What a manifest may cost before it is refused.
+    /// Limits of a manifest; beyond them it is refused.
     static let limits = JSON.Limits(bytes: 8 << 20, depth: 32, values: 1 << 18)
 
     /// Reads and checks manifest.json.
-    /// - Throws: `FormatError`; for a version or feature that this tool does not know, with what reads it.
+    /// - Throws: `FormatError`; for an unknown version or feature it names a tool that can read the package.
     public init(_ bytes: ByteView, file: String) throws {
         let document = JSONField(try JSON.parse(bytes, file: file, limits: Self.limits), file: file)
         try Self.requireKnownVersion(document)
@@ -32,7 +32,7 @@ extension Manifest {
         }
     }
 
-    /// Reads a document whose version is known. `digest` is taken on trust.
+    /// Reads a document of a known version. `digest` is not checked.
     package init(parsing document: JSONField, digest: Digest) throws {
         self.digest = digest
         major = try document["format"]["major"].int(in: PackageFormat.major...PackageFormat.major)
@@ -58,7 +58,7 @@ extension Manifest {
         try checkLinks(document["functions"])
     }
 
-    /// Every link leads to an output of a function of the part that it names.
+    /// Checks that every link refers to an output of a function of its part.
     private func checkLinks(_ field: JSONField) throws {
         for link in functions.flatMap(\.interface.links) {
             let makers = functions.filter { $0.part == link.part }
@@ -118,7 +118,7 @@ extension Manifest.Function {
         }
     }
 
-    /// Inputs, states and outputs as the interface sees them.
+    /// The inputs, states and outputs, as the rules of roles check them.
     private var ports: [Interface.Port] {
         func port(_ side: RoleRule.Side, _ port: FrozenProgram.Port) -> Interface.Port {
             Interface.Port(side, port.name, TensorType(port.elementType, shape: port.shape))

@@ -3,7 +3,7 @@ import AccelPrograms
 import AccelTensors
 
 extension Manifest {
-    /// The bytes of manifest.json. Its first member is the digest of the document without it, whatever `digest` says.
+    /// The content of manifest.json. Its first member is the digest of the others; the property `digest` is ignored.
     public var text: String { SealedDocument.text(of: body) }
 
     /// The document without its digest.

@@ -3,55 +3,73 @@ public import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// manifest.json: what a package is, what it needs of its reader, and the files that it consists of.
+/// The content of manifest.json: the package's functions, the features that a reader needs, and the list of its files.
 public struct Manifest: Equatable, Sendable {
+    /// A function of the package.
     public struct Function: Equatable, Sendable {
+        /// The name that runs use, such as `model[batch=1,sequence=128]`.
         public var name: String
+        /// The part of the model that it belongs to.
         public var part: String
-        /// The frozen dimensions, sorted by name.
+        /// The numbers of the free dimensions, sorted by name.
         public var bindings: ShapeBindings
+        /// The inputs in order.
         public var inputs: [FrozenProgram.Port]
+        /// The outputs in order.
         public var outputs: [FrozenProgram.Port]
+        /// The states in order.
         public var states: [FrozenProgram.State]
-        /// What the function is for, and what its ports mean.
+        /// The purpose of the function, and the roles of its ports.
         public var interface: Interface
     }
+    /// A file of the package.
     public struct File: Equatable, Sendable {
-        /// Relative to the package, e.g. `assets/tokenizer.json`.
+        /// The path relative to the package, such as `assets/tokenizer.json`.
         public var name: String
+        /// The size in bytes.
         public var byteCount: Int
-        /// `TreeDigest` of its bytes; of a weight blob, SHA-256 over the digests of its sections.
+        /// The `TreeDigest` of its bytes; of a weight blob, SHA-256 over the digests of its sections.
         public var digest: Digest
     }
 
-    /// SHA-256 over the manifest without this member. It names the package: everything else is named in the manifest.
+    /// SHA-256 over the manifest without this member. It identifies the package, because the manifest holds all other
+    /// digests.
     public var digest: Digest
+    /// The major format version.
     public var major: Int
+    /// The minor format version.
     public var minor: Int
+    /// The features that a reader has to support.
     public var requiredFeatures: [String]
+    /// The features that a reader may ignore.
     public var optionalFeatures: [String]
+    /// The functions of the package.
     public var functions: [Function]
-    /// All files but the manifest and the report, sorted by name.
+    /// All files except the manifest and the report, sorted by name.
     public var files: [File]
+    /// A summary of the encodings of the checkpoint's tensors.
     public var coverage: CoverageSummary
+    /// The inputs of the conversion.
     public var provenance: Provenance
 
-    /// The weight blobs in their order.
+    /// The weight blobs, in order.
     public var blobs: [File] { files.filter { $0.name.hasPrefix("weights-") } }
-    /// The files passed through, without `assets/` before their names.
+    /// The names of the assets, without `assets/`.
     public var assetNames: [String] {
         let prefix = PackageFormat.assetsFolder + "/"
         return files.map(\.name).filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
     }
-    /// Optional features that this tool does not know; it goes on without them.
+    /// Optional features that this tool does not know and ignores.
     public var ignoredFeatures: [String] {
         optionalFeatures.filter { PackageFormat.Feature(rawValue: $0) == nil }
     }
 
+    /// Returns the file of a name; nil if it is not listed.
     public func file(_ name: String) -> File? { files.first { $0.name == name } }
 }
 
 extension Manifest.Function {
+    /// Creates the description of a function.
     public init(_ function: FrozenProgram) {
         self.init(
             name: function.functionName, part: function.program.name, bindings: function.bindings,
@@ -60,23 +78,27 @@ extension Manifest.Function {
     }
 }
 
-/// How much of a checkpoint is stored, and how.
+/// A summary of the encodings of a checkpoint's tensors.
 public struct CoverageSummary: Equatable, Sendable {
-    /// The tensors that one codec stores.
+    /// The tensors with one encoding.
     public struct Share: Equatable, Sendable {
         /// The codec's specification.
         public var codec: String
+        /// The number of tensors.
         public var tensors: Int
+        /// The number of elements.
         public var weights: Int
+        /// The size of their sections in bytes.
         public var byteCount: Int
     }
-    /// Sorted by codec.
+    /// The shares, sorted by codec.
     public var shares: [Share]
-    /// Tensors stored otherwise than the recipe's codec would; source-map.json has their reasons.
+    /// The number of tensors without the encoding of the recipe; source-map.json has the reasons.
     public var exceptions: Int
-    /// Tensors that no function reads.
+    /// The number of tensors that no function reads.
     public var unused: Int
 
+    /// Summarises a coverage table.
     public init(_ coverage: [CoverageEntry], unused: Int) {
         var shares: [String: Share] = [:]
         for entry in coverage {
@@ -98,8 +120,9 @@ public struct CoverageSummary: Equatable, Sendable {
         self.unused = unused
     }
 
+    /// The number of elements of all tensors.
     public var weights: Int { shares.reduce(0) { $0 + $1.weights } }
-    /// Stored bits a weight, tables included; 0 when there are no weights.
+    /// The stored bits per weight, including scales and tables; 0 if there are no weights.
     public var bitsPerWeight: Double {
         weights == 0 ? 0 : Double(shares.reduce(0) { $0 + $1.byteCount }) * 8 / Double(weights)
     }

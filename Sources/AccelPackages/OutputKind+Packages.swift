@@ -1,12 +1,12 @@
 public import AccelByteIO
 
 extension OutputKind {
-    /// A package as a folder: its manifest is sealed, and lists every file but its own verify.json.
+    /// A package folder: its manifest is sealed, and lists every file except verify.json.
     public static let package = OutputKind.folder("a package folder") { path in
         try objection(to: PackageFolder(path: path))
     }
 
-    /// A package as a zip archive.
+    /// A package in a zip archive.
     public static let packageArchive = OutputKind.file("a package archive") { path in
         try objection(to: PackageArchive(path))
     }
@@ -35,7 +35,8 @@ extension OutputKind {
         return try change(in: files, of: names, manifest)
     }
 
-    /// The first file that is not as the manifest lists it, as an objection. Of blobs it has the digests of the sections.
+    /// Returns the reason that a file differs from the manifest; nil if none does. Blobs are compared by the digests of
+    /// sections.
     private static func change(in files: any PackageFiles, of names: [String], _ manifest: Manifest) throws -> String? {
         let blobs = Set(manifest.blobs.map(\.name))
         for file in manifest.files where names.contains(file.name) {
@@ -46,29 +47,29 @@ extension OutputKind {
         return nil
     }
 
-    /// The report in a package's folder.
+    /// The parity report in a package's folder.
     static let packageReport = OutputKind.file("a package's report") { path in
         guard let folder = Files.parentFolder(of: path) else { return "it is in no folder" }
         _ = try PackageReport(PackageFolder(path: folder))
         return nil
     }
 
-    /// A signature of a package by `ssh-keygen`.
+    /// An SSH signature of a package, from `ssh-keygen`.
     public static let sshSignature = OutputKind.file("an SSH signature of a package") { path in
         _ = try SSHSignature(try MappedFile(path).bytes, file: path)
         return nil
     }
 
-    /// A signature as OpenSSF's model signing writes it.
+    /// A signature in the format of OpenSSF Model Signing.
     public static let modelSignature = OutputKind.file("an OpenSSF model signature") { path in
         _ = try ModelStatement(try ModelSignature(try MappedFile(path).bytes, file: path).payload, file: path)
         return nil
     }
 }
 
-/// verify.json, sealed.
+/// The content of verify.json, which is sealed.
 struct PackageReport {
-    /// The package that it is about.
+    /// The digest of the package that the report is about.
     let package: Digest
     let document: JSONField
 

@@ -3,17 +3,23 @@ public import AccelPrograms
 public import AccelTensors
 public import AccelWeightCompression
 
-/// All that a package is made of.
+/// The complete contents of a package.
 public struct PackageContents: Sendable {
+    /// The graph with its weights and tables.
     public var graph: ModelGraph
+    /// The encodings of the checkpoint's tensors, in the order of writing.
     public var coverage: [CoverageEntry]
+    /// The tensors of the checkpoint that no function reads.
     public var unusedTensors: [UnusedTensor]
-    /// Small tensors of the checkpoint of which the functions' tables were computed, sorted by name.
+    /// Small tensors of the checkpoint from which tables were computed, sorted by name.
     public var keptTensors: [StoredTensor]
+    /// The inputs of the conversion.
     public var provenance: Provenance
+    /// The files that are passed through.
     public var assets: [Asset]
 
-    /// - Parameter provenance: where it names no codecs, their versions are those of this tool.
+    /// Creates the contents of a package.
+    /// - Parameter provenance: if it names no codecs, their versions are those of this tool.
     public init(
         graph: ModelGraph, coverage: [CoverageEntry], unusedTensors: [UnusedTensor] = [],
         keptTensors: [StoredTensor] = [], provenance: Provenance, assets: [Asset] = []
@@ -30,23 +36,25 @@ public struct PackageContents: Sendable {
     }
 }
 
-/// What became of one tensor of the checkpoint.
+/// The encoding of one tensor of the checkpoint.
 public struct CoverageEntry: Sendable {
-    /// Its name, original type and shape, codec, and stored bytes.
+    /// The tensor with its name, original type and shape, codec, and stored bytes.
     public var tensor: CompressedTensor
+    /// The error of the encoding.
     public var distortion: Distortion
-    /// Why it is not stored as the recipe's codec would; nil when it is.
+    /// Why it does not have the encoding of the recipe; nil if it has.
     public var reason: String?
     /// The names of the operators that read it.
     public var readers: [String]
-    /// What the checkpoint's tensor was multiplied by before it was stored, so that the functions give the same; nil:
-    /// nothing. The distortion is of the product.
+    /// The scaling of the checkpoint's tensor before it was encoded, which does not change the results of the
+    /// functions; nil for none. The error refers to the scaled tensor.
     public var scaling: ChannelScaling?
-    /// How it was made of the checkpoint's tensors; nil: it is one of them.
+    /// Its derivation from the checkpoint's tensors; nil if it is one of them.
     public var derivation: Derivation?
-    /// Other tensors of the checkpoint that are equal to it, and that no function reads.
+    /// The names of equal tensors of the checkpoint that no function reads.
     public var copies: [String] = []
 
+    /// Creates an entry.
     public init(
         tensor: CompressedTensor, distortion: Distortion, reason: String?, readers: [String],
         scaling: ChannelScaling? = nil
@@ -58,6 +66,7 @@ public struct CoverageEntry: Sendable {
         self.scaling = scaling
     }
 
+    /// Creates an entry for a weight that is a tensor of the checkpoint.
     public init(_ weight: CompressedWeight) {
         self.init(
             tensor: weight.tensor, distortion: weight.distortion, reason: weight.reason, readers: weight.readers)
@@ -66,23 +75,30 @@ public struct CoverageEntry: Sendable {
 
 /// A tensor of the checkpoint that no function reads.
 public struct UnusedTensor: Equatable, Sendable {
+    /// The name in the checkpoint.
     public var name: String
+    /// Why no function reads it.
     public var reason: String
+    /// Creates an entry.
     public init(name: String, reason: String) {
         self.name = name
         self.reason = reason
     }
 }
 
-/// Where a package comes from: all that decides its bytes, and nothing else (no day, host, path, or thread count).
+/// The inputs of a conversion: everything that determines the bytes of a package, and nothing else (no date, host,
+/// path, or number of threads).
 public struct Provenance: Equatable, Sendable {
     /// A file that the conversion read.
     public struct Source: Equatable, Sendable {
-        /// Relative to the model's folder.
+        /// The path relative to the model's folder.
         public var name: String
+        /// The size in bytes.
         public var byteCount: Int
-        /// `TreeDigest` of its bytes; for a file of tensors SHA-256 over those of its header and its tensors, in their order.
+        /// The `TreeDigest` of its bytes; for a weight file, SHA-256 over the digests of its header and its tensors, in
+        /// order.
         public var digest: Digest
+        /// Creates a source.
         public init(name: String, byteCount: Int, digest: Digest) {
             self.name = name
             self.byteCount = byteCount
@@ -91,27 +107,28 @@ public struct Provenance: Equatable, Sendable {
     }
     /// Sorted by name.
     public var sources: [Source]
-    /// e.g. `bert`
+    /// The model family, such as `bert`.
     public var family: String
-    /// `ModelFamily.version` of the tool that made the package.
+    /// The `ModelFamily.version` of the tool that made the package.
     public var familyVersion: Int
-    /// `Passes.versions` of that tool.
+    /// The `Passes.versions` of that tool.
     public var passVersions: [String: Int]
-    /// The parts of the model that were converted, in the family's order; empty for those that the family builds when
-    /// none is asked for.
+    /// The converted parts of the model, in the family's order; empty for the default parts.
     public var parts: [String]
-    /// `Recipe.json`: every default written out.
+    /// The `Recipe.json`, with explicit defaults.
     public var recipe: JSON
-    /// The bindings of each frozen function, e.g. `batch=1,sequence=128`.
+    /// The bindings of each frozen function, such as `batch=1,sequence=128`.
     public var shapes: [String]
-    /// What the shapes decide beyond themselves, a sentence each: `FrozenProgram.remarks`.
+    /// The effects of the shapes on the functions, one sentence each: `FrozenProgram.remarks`.
     public var remarks: [String]
-    /// Patterns of tensors that were left out although the model's family does not explain them, sorted.
+    /// The patterns of tensors that the user asked to ignore, sorted.
     public var ignoredTensors: [String]
+    /// The version of accelc that made the package.
     public var toolVersion: String
-    /// `WeightCodec.numericsVersion` of the codecs that store the package's weights, by name.
+    /// The `WeightCodec.numericsVersion` of the codecs in the package, by name.
     public var codecVersions: [String: Int]
 
+    /// Creates a provenance. See the properties for the parameters.
     public init(
         sources: [Source], family: String, familyVersion: Int = 1, passVersions: [String: Int] = Passes.versions,
         parts: [String] = [], recipe: JSON, shapes: [String], remarks: [String] = [],
@@ -131,11 +148,13 @@ public struct Provenance: Equatable, Sendable {
     }
 }
 
-/// A file passed through: tokenizer, configuration.
+/// A file that is passed through, such as a tokenizer or a configuration.
 public struct Asset: Sendable {
-    /// Relative, with `/` between its parts, e.g. `1_Pooling/config.json`.
+    /// The relative path with `/` between its components, such as `1_Pooling/config.json`.
     public var name: String
+    /// The bytes of the file.
     public var content: ByteView
+    /// Creates an asset.
     public init(name: String, content: ByteView) {
         self.name = name
         self.content = content

@@ -3,24 +3,38 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// What differs between two packages.
+/// The differences between two packages.
 public struct PackageDiff: Equatable, Sendable {
-    /// One thing that differs. An empty side does not have it.
+    /// One difference. A side that lacks the subject is empty.
     public struct Difference: Equatable, Sendable {
+        /// The kind of subject.
         public enum Subject: String, Sendable, CaseIterable {
-            case function, weight, provenance, asset, format
+            /// A function: its ports and its nodes.
+            case function
+            /// A weight: its encoding and its bytes.
+            case weight
+            /// A field of the provenance.
+            case provenance
+            /// A file that is passed through.
+            case asset
+            /// The format version or a feature.
+            case format
         }
+        /// The kind of subject that differs.
         public var subject: Subject
-        /// The function's, tensor's, or file's name; the field of the provenance.
+        /// The name of the function, tensor or file, or the field of the provenance.
         public var name: String
+        /// The description in the first package.
         public var left: String
+        /// The description in the second package.
         public var right: String
     }
 
-    /// By subject, then by name. Empty: the packages have equal digests or differ in nothing that matters.
+    /// The differences, sorted by subject and name. Empty if the packages are equal in all of these.
     public var differences: [Difference] = []
 
-    /// - Throws: `FormatError` when a source map is damaged.
+    /// Compares two packages; equal digests need no further reading.
+    /// - Throws: `FormatError` if a source map is corrupt.
     public init(_ left: AcceleratorPackage, _ right: AcceleratorPackage) throws {
         guard left.digest != right.digest else { return }
         compare(.function, try Self.functions(left), try Self.functions(right))
@@ -39,7 +53,7 @@ public struct PackageDiff: Equatable, Sendable {
         }
     }
 
-    /// A line each: subject, name, and both sides.
+    /// The differences as text, one line each: subject, name, and both sides.
     public var text: String {
         if differences.isEmpty { return "the packages are the same\n" }
         return differences.map { difference in
@@ -53,6 +67,7 @@ public struct PackageDiff: Equatable, Sendable {
         }.joined()
     }
 
+    /// The differences as a JSON document.
     public var json: JSON {
         .array(
             differences.map {

@@ -2,16 +2,15 @@ import AccelByteIO
 import AccelPrograms
 import AccelWeightCompression
 
-/// The files of a package that say what it is, made of its contents and of where its sections lie. Equal contents make
-/// equal bytes.
+/// The documents of a package, made from its contents and the layout of its sections. Equal contents give equal bytes.
 struct PackageDocuments {
     let graph: ByteView
     let weights: ByteView
     let sourceMap: ByteView
     private let contents: PackageContents
 
-    /// - Parameter indices: those of the sections of `contents.storedSections` in the layout.
-    /// - Throws: `RequestError` when a node's attribute has a free dimension.
+    /// - Parameter indices: the sections of `contents.storedSections` in the layout.
+    /// - Throws: `RequestError` if an attribute of a node has a free dimension.
     init(_ contents: PackageContents, layout: BlobLayout, indices: [Int]) throws {
         self.contents = contents
         var rest = indices[...]
@@ -28,7 +27,8 @@ struct PackageDocuments {
         sourceMap = ByteView(Array(SourceMap.text(contents, sections: coverage).utf8))
     }
 
-    /// - Parameter files: all that the package has, in any order. The manifest's own digest is left empty.
+    /// Returns the manifest.
+    /// - Parameter files: all files of the package, in any order. The manifest's own digest is left empty.
     func manifest(_ files: [Manifest.File]) -> Manifest {
         let (required, optional) = contents.features(hasBlobs: files.contains { $0.name.hasPrefix("weights-") })
         return Manifest(
@@ -42,12 +42,12 @@ struct PackageDocuments {
 }
 
 extension PackageContents {
-    /// The sections of all tensors in the order in which they are written: the coverage's weights first, as a draft does.
+    /// The sections of all tensors in the order of writing: the weights of the coverage table first, as in a draft.
     var storedSections: [ByteView] { coverage.flatMap(\.tensor.sections) + graph.tensors.flatMap(\.sections) }
 }
 
 extension PackageDocuments {
-    /// The files that every package has, by name.
+    /// The tables that every package has, with their names.
     var tables: [(name: String, content: ByteView)] {
         [
             (PackageFormat.graphName, graph), (PackageFormat.weightsName, weights),

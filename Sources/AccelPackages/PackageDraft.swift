@@ -2,8 +2,8 @@ public import AccelByteIO
 import AccelPrograms
 public import AccelWeightCompression
 
-/// A package that is being made: its weights can be put in as they are compressed, so that they are written once and take
-/// no memory. It appears under its name whole or not at all; without `commit` nothing is left of it when the draft is let go.
+/// A package under construction. Weights can be added as they are compressed, so that they are written once and take no
+/// memory. The package appears completely or not at all; without `commit` everything is removed with the draft.
 public final class PackageDraft: Sendable {
     /// The folder in which the package is made.
     public let folder: String
@@ -12,9 +12,9 @@ public final class PackageDraft: Sendable {
     private struct State: ~Copyable {
         var target: Target?
         var blobs: BlobWriter
-        /// Weights in the order in which their sections are written.
+        /// The weights that are expected, in the order in which their sections are written.
         var names: ArraySlice<String>
-        /// Weights that came before their turn.
+        /// Weights that were added before their turn.
         var waiting: [String: CompressedTensor] = [:]
     }
     private enum Target: ~Copyable {
@@ -22,10 +22,11 @@ public final class PackageDraft: Sendable {
         case temporary(TemporaryFolder)
     }
 
+    /// Starts a package.
     /// - Parameters:
-    ///   - path: what the package is to be called; a package of that name is replaced, and nothing else.
-    ///   - names: the weights that will be put in, in the order of the package's coverage table. One that never comes makes
-    ///     the later ones wait for `write`.
+    ///   - path: the final path; only an earlier package there may be replaced.
+    ///   - names: the weights that will be added, in the order of the coverage table. If one is never added, the later
+    ///     ones wait for `write`.
     public init(replacing path: String, weights names: [String] = []) throws {
         let target = try AtomicFolder(replacing: path, as: .package)
         let folder = target.path
@@ -33,10 +34,10 @@ public final class PackageDraft: Sendable {
         state = Locked(State(target: .named(target), blobs: BlobWriter(folder: folder), names: names[...]))
     }
 
-    /// A draft that is never a package of its own name: an archive is made of it, or a cache's entry.
+    /// Starts a draft that does not become a package folder: an archive or a cache entry is made from it.
     /// - Parameters:
-    ///   - path: beside which it is made.
-    ///   - names: as above.
+    ///   - path: the draft is created beside it.
+    ///   - names: the weights that will be added, in the order of the coverage table.
     public init(beside path: String, weights names: [String] = []) throws {
         let target = try TemporaryFolder(beside: path)
         let folder = target.path
@@ -44,10 +45,10 @@ public final class PackageDraft: Sendable {
         state = Locked(State(target: .temporary(target), blobs: BlobWriter(folder: folder), names: names[...]))
     }
 
-    /// Puts weights in, and those that waited for them.
-    /// - Parameter spill: keeps a weight whose turn has not come.
-    /// - Returns: each weight as it lies in the package, or as `spill` returned it.
-    /// - Throws: `RequestError` when the package cannot be written.
+    /// Adds weights, and earlier ones that waited for them.
+    /// - Parameter spill: stores a weight whose turn has not come.
+    /// - Returns: Each weight as a view of the package, or the result of `spill`.
+    /// - Throws: `RequestError` if the package cannot be written.
     public func keep(
         _ tensors: [CompressedTensor], spill: (CompressedTensor) -> CompressedTensor
     ) throws -> [CompressedTensor] {
@@ -75,9 +76,9 @@ public final class PackageDraft: Sendable {
         }
     }
 
-    /// Writes all that is not there yet.
-    /// - Returns: the package digest.
-    /// - Throws: `RequestError` for contents that do not make a package, or a place that cannot be written.
+    /// Writes the rest of the package.
+    /// - Returns: The package digest.
+    /// - Throws: `RequestError` for contents that are not a valid package, or a folder that cannot be written.
     public func write(_ contents: PackageContents) throws -> Digest {
         try state.withLock { state in
             var blobs = BlobWriter(folder: folder)
@@ -86,7 +87,7 @@ public final class PackageDraft: Sendable {
         }
     }
 
-    /// Gives the package its name; one that has none is let go.
+    /// Publishes the package under its path; a draft without one is removed.
     public func commit() throws {
         try state.withLock { state in
             guard let target = state.target.take() else { return }

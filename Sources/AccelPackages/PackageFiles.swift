@@ -1,24 +1,24 @@
 import AccelByteIO
 
-/// The files of a package, wherever they lie.
+/// The files of a package in a folder or an archive.
 protocol PackageFiles: Sendable {
-    /// For errors.
+    /// The path of the package, for errors.
     var path: String { get }
-    /// Every file, with `/` between the parts of its name; what is neither file nor folder as well.
+    /// Returns the path of every file, with `/` between components, including entries that are neither file nor folder.
     func names() throws -> [String]
-    /// Maps a file. Its bytes are not read.
+    /// Maps a file without reading its bytes.
     func content(_ name: String) throws -> ByteView
 }
 
 extension PackageFiles {
-    /// The file's name in errors.
+    /// Returns the file's path in errors.
     func describe(_ name: String) -> String { "\(path)/\(name)" }
 }
 
-/// A package as a folder.
+/// A package folder.
 struct PackageFolder: PackageFiles {
     let path: String
-    /// The folder held open; its files are found in it, and not by its name, which may lead elsewhere by then.
+    /// The open folder, in which files are looked up, because its path may lead elsewhere later; nil to use the path.
     let opened: OpenedPath?
 
     init(path: String) { (self.path, opened) = (path, nil) }
@@ -26,7 +26,7 @@ struct PackageFolder: PackageFiles {
 
     func names() throws -> [String] { try names(in: "") }
 
-    /// Every folder in it, by its path.
+    /// Returns the path of every subfolder.
     func folders() throws -> [String] { try folders(in: "") }
 
     private func folders(in prefix: String) throws -> [String] {
@@ -57,7 +57,7 @@ struct PackageFolder: PackageFiles {
     }
 }
 
-/// A package whose files have been mapped one by one, wherever they lie: what becomes of their names does not matter.
+/// A package whose files are mapped already, so that later changes of their names have no effect.
 struct PackageMaps: PackageFiles {
     let path: String
     let contents: [String: ByteView]
@@ -70,7 +70,7 @@ struct PackageMaps: PackageFiles {
     }
 }
 
-/// A package as one zip archive.
+/// A package in a zip archive.
 struct PackageArchive: PackageFiles {
     let path: String
     private let archive: ZipArchive
@@ -84,7 +84,8 @@ struct PackageArchive: PackageFiles {
 
     func names() throws -> [String] { archive.entries.map(\.name).sorted() }
 
-    /// A weight blob is mapped without its checksum being verified, which would read it: `check` compares digests.
+    /// Maps a file. The checksum of a weight blob is not verified, because that would read it; `check` compares
+    /// digests.
     func content(_ name: String) throws -> ByteView {
         guard name.hasPrefix("weights-"), let stored = archive.storedBytes(of: name) else {
             return try archive.content(of: name)

@@ -1,12 +1,12 @@
 import AccelByteIO
 import AccelTensors
 
-/// What a package may claim. No real one comes near; arithmetic on what passes does not overflow.
+/// Limits of a package, far above real ones, within which arithmetic cannot overflow.
 extension PackageFormat {
     static let maximumRank = 8
     static let maximumElements = 1 << 48
 
-    /// Whether arithmetic on the extents, zeros left out, stays far from overflow.
+    /// Returns whether products of the sizes, zeros ignored, are far from overflow.
     static func fits(_ shape: Shape) -> Bool {
         guard shape.rank <= maximumRank else { return false }
         var product = 1
@@ -18,8 +18,8 @@ extension PackageFormat {
         return true
     }
 
-    /// A relative path that stays in its folder on every platform: no empty, `.` or `..` parts, no backslash, colon or
-    /// control characters.
+    /// Returns whether a relative path stays in its folder on every platform: no empty, `.` or `..` components, no
+    /// backslash, colon or control characters.
     static func isSafeName(_ name: String) -> Bool {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
         return name.utf8.count <= 512
@@ -29,7 +29,7 @@ extension PackageFormat {
 }
 
 extension JSONField {
-    /// 64 hexadecimal digits.
+    /// Returns a digest of 64 hexadecimal digits.
     func digest() throws -> Digest {
         guard let digest = Digest(hexadecimal: try string()) else {
             throw error("expected a digest of 64 hexadecimal digits, found \"\(try string().prefix(80))\"")

@@ -1,28 +1,28 @@
-/// The accelerator package format, as schemas/package-format.md defines it.
+/// The constants of the package format, which schemas/package-format.md defines.
 public enum PackageFormat {
-    /// Readers refuse another major version, and ignore what a later minor version adds.
+    /// The major version. Readers refuse another one, and ignore additions of later minor versions.
     public static let major = 3
-    /// The latest that this tool reads and writes. A package is of the first one that has all that it holds.
+    /// The latest supported minor version. A package has the first version that supports its content.
     public static let minor = 0
-    /// That of graph.bin and weights.bin, which stays when a minor version adds other files.
+    /// The minor version of graph.bin and weights.bin, which does not change if a minor version adds other files.
     static let tableMinor = 0
 
-    /// Every tensor section starts on a multiple of this in its blob.
+    /// The alignment of each section in its blob.
     public static let sectionAlignment = 64
-    /// The page size of Apple's processors: a blob's first section lies on a page, also within a zip archive.
+    /// The page size of Apple's processors, to which a blob's first section is aligned, also within a zip archive.
     public static let pageBytes = 16384
-    /// A blob ends before this, unless one section alone is larger.
+    /// The size limit of blobs with more than one section.
     public static let maximumBlobBytes = 2 << 30
 
     static let manifestName = "manifest.json"
     static let graphName = "graph.bin"
     static let weightsName = "weights.bin"
-    /// The files that every package has, besides the manifest and the blobs.
+    /// The tables that every package has.
     static let tableNames = [graphName, sourceMapName, weightsName]
     static let sourceMapName = "source-map.json"
-    /// What packages of format 2, which are refused, have in place of the graph.
+    /// The file of format 2, which is refused, that corresponds to the graph.
     static let earlierProgramName = "program.bin"
-    /// Outside of the package digest.
+    /// The parity report, which is not part of the package digest.
     static let reportName = "verify.json"
     static let assetsFolder = "assets"
 
@@ -31,27 +31,28 @@ public enum PackageFormat {
         return "weights-\(String(repeating: "0", count: max(0, 4 - digits.count)))\(digits).bin"
     }
 
-    /// What a reader has to know (or may know) beyond the version.
+    /// Features that a reader has to support, or may ignore, beyond the version.
     public enum Feature: String, CaseIterable, Sendable {
-        /// Bit 0: graph.bin holds functions, and weights.bin says how their constants are encoded.
+        /// Bit 0: graph.bin holds the functions, and weights.bin the encodings of their constants.
         case graph = "graph"
-        /// Bit 1: weights lie in weights-NNNN.bin.
+        /// Bit 1: weights are in weights-NNNN.bin.
         case weightBlobs = "weight-blobs"
         /// Bit 2, optional: source-map.json.
         case sourceMap = "source-map"
         /// Bit 3, optional: assets/.
         case assets = "assets"
-        /// Bit 4, optional: weights are stored with channels scaled, as source-map.json says.
+        /// Bit 4, optional: weights have scaled channels, with the exponents in source-map.json.
         case scaledChannels = "scaled-channels"
-        /// Bit 5, optional: source-map.json says how stored tensors were made of the checkpoint's.
+        /// Bit 5, optional: source-map.json has the derivations of stored tensors.
         case origins = "origins"
     }
 }
 
-/// What makes two versions of the tool differ in their output.
+/// The versions of the tool that affect its output.
 public enum Tool {
+    /// The version of accelc.
     public static let version = "0.1.0"
-    /// Goes up when samples tell other statistics of the same model, or a search by them (scalings, schemes for a target)
-    /// finds others. Codecs, families and passes have versions of their own.
+    /// Increases when calibration gives other statistics for the same model and data, or a search over them another
+    /// result. Codecs, families and passes have their own versions.
     public static let calibrationVersion = 1
 }

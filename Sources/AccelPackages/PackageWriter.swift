@@ -3,17 +3,17 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// Writes packages. Weights go to disk section by section, so memory does not grow with the model.
+/// Writes packages. Weights are written section by section, so memory does not grow with the model.
 public struct PackageWriter: ~Copyable {
     private let folder: String
     private let contents: PackageContents
     private var blobs: BlobWriter
     private var files: [Manifest.File] = []
 
-    /// Writes the package `path` as a folder, whole or not at all. The same contents give the same bytes.
-    /// - Parameter beforeCommit: gets the folder with the finished package, e.g. to keep it in a cache.
-    /// - Returns: the package digest.
-    /// - Throws: `RequestError` for contents that do not make a package, or a place that cannot be written.
+    /// Writes a package folder, completely or not at all. Equal contents give equal bytes.
+    /// - Parameter beforeCommit: called with the folder of the finished package, for example to cache it.
+    /// - Returns: The package digest.
+    /// - Throws: `RequestError` for contents that are not a valid package, or a path that cannot be written.
     @discardableResult
     public static func write(
         _ contents: PackageContents, to path: String, beforeCommit: (_ folder: String) throws -> Void = { _ in }
@@ -25,8 +25,9 @@ public struct PackageWriter: ~Copyable {
         return digest
     }
 
-    /// Writes the package as one zip archive. The weights lie in it as in the folder, so that it can be mapped.
-    /// - Returns: the package digest.
+    /// Writes a package as one zip archive, in which weights are not compressed and aligned, so that they can be
+    /// mapped.
+    /// - Returns: The package digest.
     @discardableResult
     public static func archive(
         _ contents: PackageContents, to path: String, beforeCommit: (_ folder: String) throws -> Void = { _ in }
@@ -39,12 +40,12 @@ public struct PackageWriter: ~Copyable {
         return digest
     }
 
-    /// Puts the files of a package folder into one zip archive. Equal packages give equal archives.
+    /// Writes the files of a package folder to one zip archive. Equal packages give equal archives.
     public static func archive(packageAt folder: String, to path: String) throws {
         let package = try AcceleratorPackage(at: folder)
         var archive = try ZipWriter(replacing: path, as: .packageArchive)
         for name in [PackageFormat.manifestName] + package.manifest.files.map(\.name) {
-            // What is mapped in place is stored as it is; a page's alignment keeps sections aligned.
+            // Mapped files are not compressed; the alignment of a page preserves that of sections.
             let isMapped = name.hasSuffix(".bin")
             try archive.append(
                 name, try package.files.content(name), compressed: !isMapped,
@@ -53,15 +54,15 @@ public struct PackageWriter: ~Copyable {
         try archive.commit()
     }
 
-    /// Writes the files of a package into the empty folder `folder`, not synced.
-    /// - Parameter maximumBlobBytes: for tests.
+    /// Writes the files of a package to an empty folder, without sync.
+    /// - Parameter maximumBlobBytes: a smaller limit in tests.
     static func write(
         _ contents: PackageContents, into folder: String, maximumBlobBytes: Int = PackageFormat.maximumBlobBytes
     ) throws -> Digest {
         try write(contents, into: folder, blobs: BlobWriter(folder: folder, maximumBytes: maximumBlobBytes))
     }
 
-    /// The same, where weights have been written already.
+    /// Writes the files of a package, some of whose weights are written already.
     static func write(_ contents: PackageContents, into folder: String, blobs: consuming BlobWriter) throws -> Digest {
         var writer = PackageWriter(folder: folder, contents: contents, blobs: blobs)
         return try writer.write()
@@ -105,7 +106,7 @@ public struct PackageWriter: ~Copyable {
             replacing: "\(folder)/\(PackageFormat.manifestName)", as: .internal, isSynced: false)
         try file.write(text)
         try file.commit()
-        // Reading it back finds what cannot be read: two assets of one name, a shape that is too large.
+        // Reading it back detects contents that cannot be read: two assets with one name, a shape that is too large.
         return try Manifest(ByteView(Array(text.utf8)), file: PackageFormat.manifestName).digest
     }
 }

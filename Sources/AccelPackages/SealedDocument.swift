@@ -5,13 +5,13 @@ enum SealedDocument {
     private static let prefix = "{\"digest\":\""
     private static let suffix = "\","
 
-    /// - Parameter body: an object of the other members, of which there is at least one.
+    /// - Parameter body: an object with at least one other member.
     static func text(of body: JSON) -> String {
         let body = body.text()
         return prefix + "\(SHA256.digest(of: body))" + suffix + body.dropFirst()
     }
 
-    /// The digest that the first member claims, after comparing it with the rest of the bytes.
+    /// Returns the digest in the first member, after a comparison with the other bytes.
     static func checkedDigest(of bytes: ByteView, file: String) throws -> Digest {
         let (prefix, suffix) = (Array(prefix.utf8), Array(suffix.utf8))
         let end = prefix.count + 64 + suffix.count

@@ -2,11 +2,11 @@ import AccelByteIO
 import AccelTensors
 import AccelWeightCompression
 
-/// How tensors of a package were made of the checkpoint's, in source-map.json.
+/// The derivations of a package's tensors from the checkpoint's, in source-map.json.
 extension CoverageEntry {
     private static let (derivationName, copiesName) = ("derivation", "copies")
 
-    /// Nothing for a tensor of the checkpoint that is stored as it is, and has no copies.
+    /// The members for derivation and copies; empty for a tensor of the checkpoint without copies.
     var origins: [JSON.Member] {
         var members: [JSON.Member] = []
         if let derivation {
@@ -47,14 +47,14 @@ extension CoverageEntry {
 }
 
 extension PackageContents {
-    /// Whether the source map has more to say of tensors than which codec stores them.
+    /// The source map has derivations, copies, or kept tensors.
     var hasOrigins: Bool {
         !keptTensors.isEmpty || coverage.contains { $0.derivation != nil || !$0.copies.isEmpty }
     }
 }
 
 extension StoredTensor {
-    /// A tensor that is written with its numbers.
+    /// The tensor as JSON, with its numbers.
     var kept: JSON {
         [
             "name": .string(name), "type": .string(elementType.rawValue),
@@ -75,8 +75,8 @@ extension StoredTensor {
 }
 
 extension SourceMap {
-    /// The tensors of the checkpoint that can be made of what is stored: each stored one's sources and copies, then those that
-    /// are kept.
+    /// The tensors of the checkpoint that can be restored from stored ones: the sources and copies of each, then the
+    /// kept tensors.
     var originals: [(name: String, shape: Shape)] {
         coverage.flatMap { entry in
             let tensor = entry.tensor

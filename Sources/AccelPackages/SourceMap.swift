@@ -2,18 +2,18 @@ import AccelByteIO
 public import AccelTensors
 import AccelWeightCompression
 
-/// source-map.json: what became of each tensor of the checkpoint. Not needed to run.
+/// The content of source-map.json: the encoding of each tensor of the checkpoint. It is not needed to run a package.
 public struct SourceMap: Sendable {
-    /// In the order of writing.
+    /// The encodings in the order of writing.
     public var coverage: [CoverageEntry]
     /// The tensors that no function reads.
     public var unusedTensors: [UnusedTensor]
-    /// Tensors of which tables were computed, in float32.
+    /// The tensors from which tables were computed, in float32.
     public var keptTensors: [StoredTensor]
 
     static let limits = JSON.Limits(bytes: 256 << 20, depth: 8)
 
-    /// - Parameter sections: those of each entry, where they lie.
+    /// - Parameter sections: the sections of each entry.
     static func text(_ contents: PackageContents, sections: [[Section]]) -> String {
         var members: [JSON.Member] = [
             .init("tensors", .array(zip(contents.coverage, sections).map(json))),
@@ -49,7 +49,7 @@ public struct SourceMap: Sendable {
 
     private static let (scaledRows, scaledColumns) = ("scaledRows", "scaledColumns")
 
-    /// - Returns: nil where the tensor was not scaled.
+    /// - Returns: Nil if the tensor was not scaled.
     private static func scaling(_ field: JSONField, of shape: Shape) throws -> ChannelScaling? {
         func exponents(_ name: String, _ count: Int) throws -> [Int] {
             guard field[name].exists else { return [] }
@@ -70,8 +70,8 @@ public struct SourceMap: Sendable {
     private static let kept = "kept"
 
     /// - Parameters:
-    ///   - known: the sections of weights.bin; no others may be named.
-    ///   - content: the bytes of a section.
+    ///   - known: the sections of weights.bin; others are refused.
+    ///   - content: returns the bytes of a section.
     init(_ bytes: ByteView, file: String, known: [Section], content: (Section) -> ByteView) throws {
         let document = JSONField(try JSON.parse(bytes, file: file, limits: Self.limits), file: file)
         let byPlace = Dictionary(known.map { ([$0.blob, $0.offset, $0.byteCount], $0) }) { first, _ in first }
@@ -116,7 +116,7 @@ public struct SourceMap: Sendable {
     }
 }
 
-/// What a file says of a stored tensor, before it is believed.
+/// The description of an encoded tensor in a file, before it is checked.
 struct StoredForm {
     var name: String
     var elementType: ElementType
@@ -124,19 +124,19 @@ struct StoredForm {
     /// The codec's specification.
     var codec: String
 
-    /// - Throws: `FormatError` when the codec is unknown, cannot store such a tensor, or has other sections for it.
+    /// - Throws: `FormatError` if the codec is unknown, does not support such a tensor, or has other sections for it.
     func tensor(sections: [ByteView], file: String) throws -> CompressedTensor {
         try tensor(parsedCodec(file: file), sections: sections, file: file)
     }
 
-    /// The same where the codec is parsed already.
+    /// Returns the tensor for a codec that is parsed already.
     func tensor(_ codec: any WeightCodec, sections: [ByteView], file: String) throws -> CompressedTensor {
         guard PackageFormat.fits(shape) else { throw error("shape \(shape) is too large", file) }
         return try CompressedTensor(
             name: name, elementType: elementType, shape: shape, codec: codec, sections: sections, file: file)
     }
 
-    /// - Throws: `FormatError` when there is no such codec.
+    /// - Throws: `FormatError` for an unknown codec.
     func parsedCodec(file: String) throws -> any WeightCodec {
         do {
             return try Codecs.codec(codec)

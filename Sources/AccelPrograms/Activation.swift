@@ -1,12 +1,20 @@
 /// An elementwise function that a pass may fuse into the operator before it.
 public enum Activation: String, CaseIterable, Sendable {
+    /// The identity.
     case none
+    /// `Relu`
     case relu
+    /// The exact `Gelu`.
     case geluErf = "gelu_erf"
+    /// `Gelu` in its tanh approximation.
     case geluTanh = "gelu_tanh"
+    /// `Gelu` in its sigmoid approximation.
     case geluQuick = "gelu_quick"
+    /// `Tanh`
     case tanh
+    /// `Sigmoid`
     case sigmoid
+    /// `Silu`
     case silu
 
     /// The fused operator as an operator of its own; nil for `none`.

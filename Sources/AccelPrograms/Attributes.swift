@@ -1,9 +1,14 @@
 /// The value of one operator attribute.
 public enum AttributeValue: Hashable, Sendable {
+    /// A whole number, such as an axis.
     case integer(Int)
+    /// A floating-point number, such as an epsilon.
     case number(Double)
+    /// The name of a choice, such as a mode.
     case word(String)
+    /// A boolean.
     case flag(Bool)
+    /// A list of whole numbers, such as axes.
     case integers([Int])
     /// Sizes that may be symbolic; freezing replaces them with numbers.
     case dimensions([Dimension])

@@ -40,8 +40,8 @@ extension [Program] {
     /// inputs determine applies to all parts: a decoder takes the number of encoder frames from the encoder's input.
     /// - Throws: `RequestError` if a tensor does not fit, or if no tensor of the file is an input of any part.
     public func bindings(fitting tensors: [StoredTensor], file: String) throws -> [ShapeBindings] {
-        let names = Set(tensors.map { $0.name.hasPrefix("in.") ? String($0.name.dropFirst(3)) : $0.name })
-        let fed = filter { part in part.inputs.contains { names.contains($0.name) || names.contains("\($0.name).0") } }
+        let named = NamedTensors(tensors, file: file)
+        let fed = filter { part in part.inputs.contains { named.input($0.name) != nil } }
         guard !fed.isEmpty else {
             let inputs = flatMap { $0.inputs.map(\.name) }
             throw RequestError(
@@ -49,7 +49,7 @@ extension [Program] {
         }
         let own = try fed.flatMap { part in
             let all = try ShapeBindings(fitting: tensors, to: part, file: file)
-            return part.states.isEmpty ? [all] : [all] + all.stepping(tensors, in: part)
+            return part.states.isEmpty ? [all] : [all] + all.stepping(named, in: part)
         }
         let shared = own.reduce(into: [:]) { $0.merge($1.numbers) { first, _ in first } }
         return own.map { ShapeBindings($0.numbers.merging(shared) { own, _ in own }) }

@@ -5,8 +5,11 @@ public import AccelTensors
 public struct HostTensor: Equatable, Sendable {
     /// The elements in row-major order, in one of the three types that programs compute in.
     public enum Elements: Equatable, Sendable {
+        /// Elements of type F32.
         case float32([Float])
+        /// Elements of type I64.
         case int64([Int64])
+        /// Elements of type BOOL.
         case bool([Bool])
     }
     /// The shape; its element count is the number of `elements`.

@@ -10,7 +10,7 @@ public protocol Operator: Sendable {
     /// Increases when the operator gets another attribute or input. Old packages keep their meaning: if the meaning has
     /// to change, the operator gets another name.
     static var version: Int { get }
-    /// What it reads, in the order of a node's inputs.
+    /// The inputs, in the order of a node's inputs.
     static var inputs: [OperatorInput] { get }
     /// Reads the attributes that `attributes` writes.
     /// - Throws: `OperatorError`

@@ -3,11 +3,13 @@ import AccelTensors
 extension Program: CustomStringConvertible {
     /// The program as text, one line per value; golden files and error reports use it.
     ///
-    ///     program model(batch, sequence)
-    ///       input input_ids: I64[batch,sequence]
-    ///       constant embeddings.LayerNorm.bias: F32[384]
-    ///       %3 = gather(embeddings.word_embeddings.weight, input_ids) "embeddings": F32[batch,sequence,384]
-    ///       output last_hidden_state = %90
+    /// ```text
+    /// program model(batch, sequence)
+    ///   input input_ids: I64[batch,sequence]
+    ///   constant embeddings.LayerNorm.bias: F32[384]
+    ///   %3 = gather(embeddings.word_embeddings.weight, input_ids) "embeddings": F32[batch,sequence,384]
+    ///   output last_hidden_state = %90
+    /// ```
     public var description: String { lines.joined(separator: "\n") + "\n" }
 
     /// The lines of `description`.

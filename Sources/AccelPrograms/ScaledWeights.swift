@@ -5,7 +5,9 @@ public import AccelTensors
 public struct ScaledWeights: Sendable {
     /// Why `method=awq` did not rescale a weight, in the words that packages store.
     public enum Obstacle: String, Sendable, CaseIterable {
+        /// The weight reads no scaling site.
         case noSite = "method=awq needs inputs whose channels a weight makes and nothing else reads"
+        /// No scaling reduces the error of the outputs.
         case nothingGained = "method=awq would bring what it gives no nearer to what it should"
     }
 

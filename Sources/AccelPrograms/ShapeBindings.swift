@@ -22,17 +22,14 @@ public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Finds the numbers that make the program's inputs fit `tensors`, which have the input's name or `in.` and its
-    /// name.
+    /// Finds the numbers that make the program's inputs fit a file's inputs, and its states the file's final states.
     /// - Throws: `RequestError` if a tensor has another rank than the input, or if tensors disagree on a dimension.
     public init(fitting tensors: [StoredTensor], to program: Program, file: String) throws {
         numbers = [:]
-        let byName = Dictionary(tensors.map { ($0.name, $0) }) { first, _ in first }
+        let named = NamedTensors(tensors, file: file)
         for input in program.inputs {
             let type = program.type(of: input.value)
-            // If there are several numbered samples (in.NAME.0, in.NAME.1), the first determines the shape.
-            let names = ["in.\(input.name)", input.name, "in.\(input.name).0"]
-            guard let tensor = names.lazy.compactMap({ byName[$0] }).first else { continue }
+            guard let tensor = named.input(input.name) else { continue }
             guard tensor.shape.rank == type.rank else {
                 throw RequestError("\(file): \(tensor.name) has shape \(tensor.shape), but the input is \(type)")
             }
@@ -40,10 +37,9 @@ public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
                 if let name = dimension.name { try bind(name, to: number, from: "\(file), \(tensor.name)") }
             }
         }
-        // The cache length is that of the file's final state (out.kv_final.NAME).
         for state in program.states {
             let type = program.type(of: state.value)
-            guard let tensor = byName["out.kv_final.\(state.name)"], tensor.shape.rank == type.rank else { continue }
+            guard let tensor = named.finalState(state.name), tensor.shape.rank == type.rank else { continue }
             for (dimension, number) in zip(type.dimensions, tensor.shape.dimensions) {
                 if let name = dimension.name { try bind(name, to: number, from: "\(file), \(tensor.name)") }
             }
@@ -52,12 +48,11 @@ public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
 
     /// Returns the bindings of the prefill and of the decode step, for a program with a cache and a file with golden
     /// outputs of both (`out.prefill_NAME`, `out.step0_NAME`); empty for other programs and files.
-    func stepping(_ tensors: [StoredTensor], in program: Program) -> [ShapeBindings] {
+    func stepping(_ tensors: NamedTensors, in program: Program) -> [ShapeBindings] {
         guard let name = program.input(.tokens).flatMap({ program.type(of: $0.value).dimensions.last?.name }),
-            let prefill = tensors.first(where: { $0.name.hasPrefix("out.prefill_") }), prefill.shape.rank > 1,
-            tensors.contains(where: { $0.name.hasPrefix("out.step0_") })
+            let prefill = tensors.prefillLength, tensors.hasDecodeSteps
         else { return [] }
-        return [prefill.shape.dimensions[1], 1].map { block in
+        return [prefill, 1].map { block in
             var other = self
             other.numbers[name] = block
             return other

@@ -64,7 +64,7 @@ public final class ModelFiles: Sendable {
     ///   of the model, points outside of the folder.
     func open(_ name: String, as role: Source.Role = .asset) throws -> Source {
         guard isRelativeInside(name) else {
-            throw FormatError(file: folder, reason: "the path \(quoted(name)) leads out of the model's folder")
+            throw FormatError(file: folder, reason: "the path \(quoted(name)) points outside of the model's folder")
         }
         if let known = opened.withLock({ $0[name] }) { return known }
         let path = path(of: name)

@@ -40,7 +40,7 @@ struct JSONTests {
             ("\"a\nb\"", 2, "control character"), (#""\x""#, 1, "unknown escape"),
             (#""\u12g4""#, 1, "four hexadecimal"),
             (#""\ud800""#, 1, "surrogate"), (#""\udc00""#, 1, "surrogate"), (#""\ud800\u0041""#, 1, "surrogate"),
-            (#"{"a":1,"a":1}"#, 7, "\"a\" stands twice"), (#"{"a":1,"\u0061":1}"#, 7, "stands twice"),
+            (#"{"a":1,"a":1}"#, 7, "\"a\" occurs twice"), (#"{"a":1,"\u0061":1}"#, 7, "occurs twice"),
             ("// c\n1", 0, "a JSON value"),
             ("\u{FEFF}1", 0, "a JSON value"), ("\"a\\", 3, "ends in a string"), ("\"\\u12", 3, "ends in a string"),
         ] as [(String, Int, String)])

@@ -119,7 +119,7 @@ struct BertRefusalTests {
         checkpoint.files["modules.json"] = "[\(transformer), \(pooling), \(dense)]"
         #expect(
             checkpoint.refusal()
-                == "modules.json, field [2].type: a module \"Dense\" at this place is not supported (supported: a "
+                == "modules.json, field [2].type: a module \"Dense\" is not supported here (supported: a "
                 + "Transformer, then a Pooling, then perhaps a Normalize)")
     }
 
@@ -138,7 +138,7 @@ struct BertRefusalTests {
     @Test("a part that the family does not have is refused")
     func parts() throws {
         let checkpoint = try Checkpoint(model: Fixtures.path("bert_base"))
-        #expect(throws: RequestError("there is no part \"decoder\" (the model has: model)")) {
+        #expect(throws: RequestError("unknown part \"decoder\" (the model has: model)")) {
             try Families.matching(checkpoint.configuration).model(for: checkpoint, parts: ["decoder"])
         }
     }

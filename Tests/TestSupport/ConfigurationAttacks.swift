@@ -53,10 +53,10 @@ extension Attack {
             [("task_specific_params", String(repeating: "[", count: 63) + String(repeating: "]", count: 63))]),
         Attack(
             "a field twice", Array(#"{"vocab_size":131,"vocab_size":131}"#.utf8),
-            .refused(.offset(18), "\"vocab_size\" stands twice")),
+            .refused(.offset(18), "\"vocab_size\" occurs twice")),
         Attack(
             "a field twice, once by its escape", Array(#"{"vocab_size":131,"vocab_siz\u0065":131}"#.utf8),
-            .refused(.offset(18), "\"vocab_size\" stands twice")),
+            .refused(.offset(18), "\"vocab_size\" occurs twice")),
     ]
 
     private static let numbers: [Attack] = [

@@ -23,7 +23,7 @@ extension Attack {
             map("a shard that is a folder", #""a": "folder.safetensors""#, nil, "a regular file, found a folder"),
             map(
                 "shards whose names differ in case", #""a": "X.safetensors", "b": "x.safetensors""#,
-                .field("weight_map.b"), "twice but for case"),
+                .field("weight_map.b"), "only in case"),
             map(
                 "a tensor of a shard that is not listed", #""a": "1.safetensors""#, .tensor("b", index: nil),
                 "does not list it"),

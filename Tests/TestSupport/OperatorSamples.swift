@@ -98,7 +98,8 @@ public struct OperatorSample: Sendable, CustomTestStringConvertible {
             "attention_grouped", Attention(scale: 0.5), ["batch", 4, "sequence", 5], ["batch", 2, 6, 5],
             ["batch", 2, 6, 7], ["sequence", 6]),
         OperatorSample(
-            "attention_native", Attention(scale: 1 / 5.0.squareRoot()), ["batch", 4, "sequence", 5], ["batch", 4, 6, 5],
+            "attention_native", Attention(scale: 1 / 5.0.squareRoot()), ["batch", 4, "sequence", 5],
+            ["batch", 4, 6, 5],
             ["batch", 4, 6, 7]),
         OperatorSample(
             "attention_native_mask", Attention(scale: 1 / 5.0.squareRoot()), ["batch", 4, "sequence", 5],

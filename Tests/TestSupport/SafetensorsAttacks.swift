@@ -57,19 +57,19 @@ extension Attack {
         Attack("cut off", file("{\"a\":", data: 0), .refused(.offset(13), "ends too early")),
         attack(
             "duplicate name", entry("a", 0, 4) + "," + entry("a", 4, 8), data: 8,
-            .refused(.offset(62), "\"a\" stands twice")),
+            .refused(.offset(62), "\"a\" occurs twice")),
         attack(
             "duplicate name, same tensor", entry("a", 0, 4) + "," + entry("a", 0, 4), data: 4,
-            .refused(.offset(62), "\"a\" stands twice")),
+            .refused(.offset(62), "\"a\" occurs twice")),
         attack(
             "duplicate field", #""a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}"#, data: 4,
-            .refused(.offset(28), "\"dtype\" stands twice")),
+            .refused(.offset(28), "\"dtype\" occurs twice")),
         attack(
             "duplicate __metadata__", #""__metadata__":{},"__metadata__":{}"#, data: 0,
-            .refused(.offset(27), "__metadata__\" stands twice")),
+            .refused(.offset(27), "__metadata__\" occurs twice")),
         attack(
             "duplicate name in the metadata", #""__metadata__":{"a":"1","a":"2"}"#, data: 0,
-            .refused(.offset(33), "\"a\" stands twice")),
+            .refused(.offset(33), "\"a\" occurs twice")),
         attack(
             "metadata that is no string", #""__metadata__":{"a":1}"#, data: 0,
             .refused(.offset(29), "a string as metadata")),

@@ -52,13 +52,13 @@ extension Attack {
             $0.flags = 0
         },
         archive(
-            "the same name twice", ZipSample([.init("a", ""), .init("a", "")]), .refused(.offset(109), "stands twice")),
+            "the same name twice", ZipSample([.init("a", ""), .init("a", "")]), .refused(.offset(109), "occurs twice")),
         archive(
             "names that differ in case", ZipSample([.init("a", ""), .init("A", "")]),
-            .refused(.offset(109), "stands twice")),
+            .refused(.offset(109), "occurs twice")),
         archive(
             "names that differ in Unicode form", ZipSample([.init("\u{E9}", ""), .init("e\u{301}", "")]),
-            .refused(.offset(113), "stands twice")),
+            .refused(.offset(113), "occurs twice")),
         archive(
             "a file that is also a folder", ZipSample([.init("a", ""), .init("a/b", "")]),
             .refused(.offset(111), "a folder where a file")),

@@ -34,6 +34,6 @@ struct VectorCodecTests {
     @Test("a table has an entry for every code and whole values in it")
     func refusals() {
         let error = #expect(throws: RequestError.self) { try Codecs.codec("vector:bits=6,size=4") }
-        #expect(error?.description.contains("no multiple") == true)
+        #expect(error?.description.contains("not a multiple") == true)
     }
 }

@@ -1,12 +1,18 @@
 /// A JSON document in memory. Objects keep the order of their members.
 public enum JSON: Equatable, Sendable {
+    /// The literal `null`.
     case null
+    /// The literal `true` or `false`.
     case bool(Bool)
     /// A number without fraction and exponent that fits in 64 bits.
     case integer(Int64)
+    /// Any other number, as float64.
     case number(Double)
+    /// A string, with escapes resolved.
     case string(String)
+    /// The elements of an array.
     case array([JSON])
+    /// The members of an object, in the order of the text.
     case object([Member])
 
     /// A member of an object.

@@ -21,7 +21,7 @@ extension JSONScanner {
                 unescaped.append(contentsOf: Array(String(try escaped()).utf8))
                 plainStart = position
             case 0..<0x20:
-                throw error("a control character (\(found())) stands in a string; it has to be escaped")
+                throw error("a control character (\(found())) in a string has to be escaped")
             default:
                 position += 1
             }
@@ -60,12 +60,12 @@ extension JSONScanner {
         // The first half of a surrogate pair, or an error.
         guard (0xD800...0xDBFF).contains(unit), position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\\"),
             bytes[position + 1] == UInt8(ascii: "u")
-        else { throw error("half a surrogate pair in a string", at: start) }
+        else { throw error("an incomplete surrogate pair in a string", at: start) }
         position += 2
         let low = try fourDigits(start)
         guard (0xDC00...0xDFFF).contains(low),
             let scalar = Unicode.Scalar(0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00))
-        else { throw error("half a surrogate pair in a string", at: start) }
+        else { throw error("an incomplete surrogate pair in a string", at: start) }
         return Character(scalar)
     }
 

@@ -61,7 +61,7 @@ package struct JSONScanner {
             _ = try peek()
             let start = position
             let key = try string("a member's name")
-            guard keys.insert(key) else { throw error("the name \(quoted(key)) stands twice in one object", at: start) }
+            guard keys.insert(key) else { throw error("the name \(quoted(key)) occurs twice in one object", at: start) }
             try skip(":", "':' after a member's name")
             try body(&self, key, start)
         }

@@ -2,8 +2,11 @@
 public struct ProtobufReader: Sendable {
     /// The value of a field, by its wire type.
     public enum Value: Sendable {
+        /// A variable-size integer; signed ones are sign-extended to 64 bits.
         case integer(UInt64)
+        /// Eight bytes: an integer or a float64.
         case fixed64(UInt64)
+        /// Four bytes: an integer or a float32.
         case fixed32(UInt32)
         /// A string, bytes, a message, or packed numbers.
         case bytes(ByteView)

@@ -2,25 +2,15 @@ import AccelByteIO
 import AccelPrograms
 public import AccelTensors
 
-/// Tensors of a file offered as the inputs of a function. A tensor may be called as the input is, or `in.` and that, as
-/// golden files have it; the other tensors of a golden file (`out.`, `ref64.`) are no inputs. A tensor called as a state
-/// is what that state starts as.
+/// Tensors of a file as the inputs of a function. `NamedTensors` finds them by their names. A tensor with the name of a
+/// state is its initial value.
 public struct FunctionInputs: Sendable {
     /// Without `in.`
     public let tensors: [String: StoredTensor]
     public let file: String
 
     public init(_ tensors: [StoredTensor], file: String) {
-        let named = tensors.filter { !$0.name.hasPrefix("out.") && !$0.name.hasPrefix("ref64.") }
-        let isGolden = named.contains { $0.name.hasPrefix("in.") }
-        let offered = isGolden ? named.filter { $0.name.hasPrefix("in.") } : named
-        self.tensors = Dictionary(
-            offered.map { tensor in
-                let name = isGolden ? String(tensor.name.dropFirst(3)) : tensor.name
-                return (name, tensor.renamed(name))
-            },
-            uniquingKeysWith: { first, _ in first })
-        self.file = file
+        self.init(tensors: NamedTensors(tensors, file: file).inputs, file: file)
     }
 
     private init(tensors: [String: StoredTensor], file: String) {
@@ -103,14 +93,5 @@ public struct FunctionInputs: Sendable {
         throw RequestError(
             "\(file): no function takes these inputs; expected those of \(offered.joined(separator: " or ")), "
                 + "found \(found.joined(separator: ", "))")
-    }
-}
-
-extension String {
-    /// The number behind the last point, as goldens number their samples: of `frame.0` it is 0.
-    package var sampleNumber: Int? {
-        split(separator: ".").dropFirst().last.flatMap { text in
-            Int(text).flatMap { "\($0)" == text && $0 >= 0 ? $0 : nil }
-        }
     }
 }

@@ -44,7 +44,7 @@ extension JSONField {
     func requireEqual(_ name: String, to field: String) throws {
         let (first, second) = (self[field], self[name])
         guard second.exists, first.value != second.value else { return }
-        throw second.error("differs from \(field), of which it is another name: remove one")
+        throw second.error("differs from \(field), which is another name for it: remove one")
     }
 
     /// Refuses unsupported features.

@@ -45,7 +45,7 @@ struct RotaryEmbedding: Equatable {
         let width = Int(min(Double(headWidth) * share, Double(headWidth) + 1))
         let original = try source.originalPositions(default: positions)
         guard width >= 2, (width + 1) / 2 * 2 <= headWidth else {
-            throw source["partial_rotary_factor"].error("\(share) of heads of \(headWidth) is no even width to rotate")
+            throw source["partial_rotary_factor"].error("\(share) of heads of \(headWidth) is not an even width to rotate")
         }
         let powers = (0..<(width + 1) / 2).map { pow(Float(base), Float(2 * $0) / Float(width)) }
         let plain = powers.map { 1 / $0 }
@@ -55,7 +55,7 @@ struct RotaryEmbedding: Equatable {
             let factor = Float(try source.positive("factor"))
             self.init(plain.map { $0 / factor })
         case "dynamic":
-            guard width > 2 else { throw field.error("\"\(name)\" cannot turn \(width) elements") }
+            guard width > 2 else { throw field.error("\"\(name)\" cannot rotate \(width) elements") }
             self.init(plain, .stretching(factor: try source.positive("factor"), beyond: positions))
         case "llama3":
             self.init(try Self.llama3(plain, original: original, source))
@@ -89,7 +89,7 @@ struct RotaryEmbedding: Equatable {
         let (pairs, factor) = (headWidth / 2, Float(try source.positive("factor", default: 1)))
         guard headWidth % 2 == 0, share <= 1 else {
             throw source["partial_rotary_factor"].error(
-                "\(share) of heads of \(headWidth) is no number of pairs")
+                "\(share) of heads of \(headWidth) is not a whole number of pairs")
         }
         let rotated = Int((share * Double(headWidth) / 2).rounded(.down))
         return (0..<pairs).map { $0 < rotated ? 1 / pow(Float(base), Float(2 * $0) / Float(headWidth)) / factor : 0 }
@@ -133,7 +133,7 @@ struct RotaryEmbedding: Equatable {
     private static func yarn(
         _ powers: [Float], width: Int, base: Double, factor: Double, original: Int, _ source: RotarySource
     ) throws -> [Float] {
-        guard base != 1 else { throw source["rope_theta"].error("1 turns all pairs alike") }
+        guard base != 1 else { throw source["rope_theta"].error("must not be 1, because all pairs would rotate alike") }
         func pair(rotating rotations: Double) -> Double {
             Double(width) * log(Double(original) / (rotations * 2 * .pi)) / (2 * log(base))
         }

@@ -27,7 +27,7 @@ struct CLIPTower: ModelFamily {
         let isText = try file["model_type"].string() == "clip_text_model"
         let architecture = try file.architecture(default: isText ? Architecture.text : .vision)
         guard architecture.readsText == isText else {
-            throw file["architectures"].error("\(architecture.rawValue) does not go with this model_type")
+            throw file["architectures"].error("\(architecture.rawValue) does not match this model_type")
         }
         names.prefixes = [isText ? "text_model." : "vision_model."]
         names.explain("\(architecture.rawValue) does not read it") {

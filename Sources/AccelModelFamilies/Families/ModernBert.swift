@@ -141,7 +141,7 @@ struct ModernBertConfiguration {
         ])
         let field = parameters["rope_theta"].exists ? parameters["rope_theta"] : outside
         let base = field.exists ? try field.double() : other
-        guard base > 0, base.isFinite else { throw field.error("\(base) is no base of frequencies") }
+        guard base > 0, base.isFinite else { throw field.error("\(base) is not a valid base of frequencies") }
         return base
     }
 }

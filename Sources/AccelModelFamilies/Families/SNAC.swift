@@ -97,7 +97,7 @@ struct SNACConfiguration {
         let field = config["attn_window_size"]
         window = field.value == .null ? nil : try field.int(in: 1...1 << 16, default: 32)
         if window != nil, width % 64 != 0 {
-            throw config["decoder_dim"].error("\(width) is no whole number of heads of 64")
+            throw config["decoder_dim"].error("\(width) is not a multiple of the head width 64")
         }
         hasNoise = try config["noise"].bool(default: true)
         isDepthwise = try config["depthwise"].bool(default: true)

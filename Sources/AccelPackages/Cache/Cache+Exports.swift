@@ -1,19 +1,20 @@
 public import AccelByteIO
 
 extension Cache {
-    /// The record's name of what the exporter said, beside the files that it wrote.
+    /// The name of the exporter's report in a record, beside the exported files.
     private static let reportName = "report.json"
     static let content = "content/"
 
-    /// Reads what an export says of its origin: a function from the content of each of its files.
+    /// Reads the provenance of an export, given a function that returns the content of a file.
     public typealias ExportProvenance = (_ file: (_ name: String) throws -> ByteView?) throws -> [String: String]
 
-    /// Puts the folder of an earlier export at `path`, whole or not at all, as packages are put.
+    /// Restores an earlier export at `path`, completely or not at all.
     /// - Parameters:
-    ///   - kind: what it may replace.
-    ///   - provenance: reads an export of this format. One that contradicts the key goes into quarantine.
-    /// - Returns: what the exporter said of it, or why there is none.
-    /// - Throws: `RequestError` when `path` cannot be written.
+    ///   - kind: the kind of entry that it may replace.
+    ///   - provenance: reads the provenance of an export in this format. An export that contradicts the key is
+    ///     quarantined.
+    /// - Returns: The exporter's report, or the cause of the miss.
+    /// - Throws: `RequestError` if `path` cannot be written.
     public func place(
         exported key: CacheKey, at path: String, as kind: OutputKind, provenance: ExportProvenance
     ) throws -> Result<JSON, CacheMiss> {
@@ -51,10 +52,10 @@ extension Cache {
         return .success(report)
     }
 
-    /// Keeps the folder that an exporter has just written, before it is published.
+    /// Stores the folder of a new export, before it is published.
     /// - Parameters:
-    ///   - path: the draft's folder, which nobody else knows.
-    ///   - model: what to call it in lists.
+    ///   - path: the draft's folder, which no other process uses.
+    ///   - model: the name of the model in listings.
     public func store(exportAt path: String, report: JSON, for key: CacheKey, model: String) {
         _ = writing { folder in
             lease(key.digest)
@@ -72,7 +73,7 @@ extension Cache {
         }
     }
 
-    /// The files in a folder and its folders, sorted by name.
+    /// Returns the files in a folder and its subfolders, sorted by name.
     private static func files(below path: String) throws -> [String] {
         try Files.list(path).sorted().flatMap { name in
             Files.kindWithoutFollowing("\(path)/\(name)") == .folder
@@ -82,7 +83,7 @@ extension Cache {
 }
 
 extension CacheFolder {
-    /// Returns what an export says against its being what its record's key asks for; nil when nothing does.
+    /// Returns how an export contradicts the key of its record; nil if it does not.
     func contradiction(ofExport record: CacheRecord, _ provenance: Cache.ExportProvenance) -> String? {
         do {
             let found = try provenance { name in

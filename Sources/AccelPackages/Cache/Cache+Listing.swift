@@ -1,16 +1,17 @@
 import AccelByteIO
 
-/// A record of the cache, for people.
+/// A record of the cache, for listings.
 public struct CacheEntry: Equatable, Sendable {
+    /// The record.
     public var record: CacheRecord
-    /// Nanoseconds since 1970, to the hour.
+    /// The time of the last use in nanoseconds since 1970, with a resolution of an hour.
     public var lastUse: Int64
-    /// Of all its blobs; equal blobs count once for each record.
+    /// The size of all its blobs; blobs that records share count for each of them.
     public var byteCount: Int { record.files.reduce(0) { $0 + $1.byteCount } }
 }
 
 extension Cache {
-    /// The sound records, the most recently used first.
+    /// All valid records, the most recently used first.
     public var entries: [CacheEntry] {
         guard readingObjection == nil else { return [] }
         return folder.survey(.records).digests.compactMap { key in
@@ -21,19 +22,22 @@ extension Cache {
         }.sorted { ($1.lastUse, $0.record.key.digest) < ($0.lastUse, $1.record.key.digest) }
     }
 
-    /// The one record whose key starts with these hexadecimal digits; nil when there is none, or more than one.
+    /// Returns the record whose key starts with these hexadecimal digits; nil if there is none, or more than one.
     public func entry(_ prefix: String) -> CacheEntry? {
         let found = entries.filter { $0.record.key.digest.description.hasPrefix(prefix) }
         return found.count == 1 ? found[0] : nil
     }
 }
 
-/// Why a conversion finds its result in the cache, or does not.
+/// The reasons that a conversion finds its result in the cache, or does not.
 public struct CacheExplanation: Sendable {
-    /// A field of the key that differs; empty where a side does not have it.
+    /// A field of the key that differs; a side that lacks it is empty.
     public struct Difference: Equatable, Sendable, CustomStringConvertible {
+        /// The name of the field.
         public var field: String
+        /// Its value in the nearest record.
         public var earlier: String
+        /// Its value in the key in question.
         public var now: String
 
         public var description: String {
@@ -44,14 +48,16 @@ public struct CacheExplanation: Sendable {
             }
         }
     }
+    /// The key in question.
     public let key: CacheKey
-    /// nil: it is a hit.
+    /// The cause of the miss; nil for a hit.
     public let miss: CacheMiss?
-    /// The record whose key is most like this one; nil for a hit, or when there is none of its kind.
+    /// The record of the same kind with the most similar key; nil for a hit, or if there is none.
     public let nearest: CacheRecord?
-    /// What tells the key from the nearest one's, the first field first.
+    /// The differences from the nearest record's key, in the order of its fields.
     public let differences: [Difference]
 
+    /// The explanation as text, one line per difference.
     public var text: String {
         let name = "\(key.kind.rawValue) \(key.digest)"
         guard let miss else { return "\(name): hit\n" }
@@ -67,7 +73,7 @@ public struct CacheExplanation: Sendable {
 }
 
 extension Cache {
-    /// Why `key` hits or misses, down to the fields in which it differs from the nearest earlier key.
+    /// Returns why `key` hits or misses, with the fields that differ from the nearest key.
     public func explain(_ key: CacheKey) -> CacheExplanation {
         let outcome: CacheMiss? =
             switch key.kind {
@@ -76,7 +82,7 @@ extension Cache {
             }
         guard let outcome else { return CacheExplanation(key: key, miss: nil, nearest: nil, differences: []) }
         let others = entries.map(\.record).filter { $0.key.kind == key.kind && $0.key != key }
-        // The first of the least different ones is the most recent.
+        // Among equally similar records, the first is the most recent one.
         let nearest = others.map { ($0, $0.key.differences(from: key)) }.min { $0.1.count < $1.1.count }
         return CacheExplanation(
             key: key, miss: outcome, nearest: nearest?.0, differences: nearest?.1 ?? [])
@@ -94,8 +100,8 @@ extension Cache {
 }
 
 extension CacheKey {
-    /// The fields that tell another key from this one, in the order of that key. Of a field that is a JSON document in both it
-    /// is the first place within that differs.
+    /// Returns the fields that differ from another key, in the order of that key. For a field that is a JSON document
+    /// in both, the first difference within the document is returned.
     public func differences(from now: CacheKey) -> [CacheExplanation.Difference] {
         let old = Dictionary(fields.map { ($0.name, $0.value) }) { first, _ in first }
         let new = Dictionary(now.fields.map { ($0.name, $0.value) }) { first, _ in first }

@@ -1,10 +1,12 @@
 public import AccelByteIO
 
-/// A package that lies in the cache, to be opened where it is. Clean-ups leave it alone while this value lives.
+/// A package that is open in the cache itself. It is not evicted while this value lives.
 public final class CachedPackage: Sendable {
+    /// The path of the package in the cache.
     public let path: String
+    /// The open package.
     public let package: AcceleratorPackage
-    /// Has the lease.
+    /// Holds the lease.
     private let cache: Cache
 
     init(_ path: String, in cache: Cache) throws {
@@ -15,12 +17,13 @@ public final class CachedPackage: Sendable {
 }
 
 extension Cache {
-    /// Opens a package from an earlier conversion in place: its files have no other copies, where the file system has links.
-    /// - Parameter key: as `cache get` and `cache list` print it.
-    /// - Throws: `RequestError` when the cache cannot be written.
+    /// Opens a package of an earlier conversion in place, as hard links to the cache's files if the file system
+    /// supports them.
+    /// - Parameter key: the key in the form of `cache get` and `cache list`.
+    /// - Throws: `RequestError` if the cache cannot be written.
     public func open(_ key: Digest) throws -> Result<CachedPackage, CacheMiss> {
         if let miss = obtained(key).failure { return .failure(miss) }
-        // What a clean-up has just removed may have been stored again: it must not be in the middle of it.
+        // An eviction may be removing a package that is stored again; the lock keeps it out.
         return try FileLock.guarding(folder.gatePath, exclusively: false) {
             lease(key)
             do {
@@ -48,7 +51,7 @@ extension Cache {
         return try CachedPackage(path, in: self)
     }
 
-    /// Opens it for whoever is told its path: clean-ups leave it alone for an hour.
+    /// Opens a package for another process that gets its path; it is not evicted for an hour.
     public func openLasting(_ key: Digest) throws -> Result<CachedPackage, CacheMiss> {
         let opened = try open(key)
         if case .success = opened { try CacheLease.leave(key, in: folder) }
@@ -63,7 +66,7 @@ extension Cache {
 }
 
 extension CacheFolder {
-    /// Makes a folder of blobs under their files' names. One that is there already stays.
+    /// Creates a folder with links to blobs under their files' names. An existing folder is kept.
     func link(_ files: [CacheRecord.File], into path: String) throws {
         let partial = "\(Files.parentFolder(of: path) ?? root)/\(CacheNames.partial())"
         do {
@@ -78,7 +81,7 @@ extension CacheFolder {
             try Files.rename(partial, to: path)
         } catch {
             try? Files.removeTree(partial)
-            // Another process may have been faster with the same.
+            // Another process may have created the same folder.
             guard Files.kindWithoutFollowing(path) == .folder else { throw error }
         }
     }

@@ -1,14 +1,14 @@
 import AccelByteIO
 
 extension Cache {
-    /// The record of a package from an earlier conversion, when all its files are there, and its manifest says what the key asks
-    /// for; the bytes of other files are not read.
+    /// Returns the record of a package of an earlier conversion, if all its files exist and its manifest matches the
+    /// key. The bytes of other files are not read.
     public func package(for key: CacheKey) -> Result<CacheRecord, CacheMiss> { package(for: key.digest) }
 
-    /// The same, from the server where there is none here.
+    /// Returns the record of a package, from the cache server if the local cache lacks it.
     public func obtained(_ key: CacheKey) -> Result<CacheRecord, CacheMiss> { obtained(key.digest) }
 
-    /// The same, leased; from the server where there is none here.
+    /// Leases a record and returns it, from the cache server if the local cache lacks it.
     func obtained(_ key: Digest) -> Result<CacheRecord, CacheMiss> {
         lease(key)
         let found = package(for: key)
@@ -32,7 +32,8 @@ extension Cache {
         }
     }
 
-    /// A package from an earlier conversion as it lies in the cache, every content verified; from the server where there is none here.
+    /// Opens a package of an earlier conversion in the cache, with every file verified; from the cache server if the
+    /// local cache lacks it.
     public func opened(_ key: CacheKey) -> Result<AcceleratorPackage, CacheMiss> {
         openedRecord(key).map(\.package)
     }
@@ -47,10 +48,11 @@ extension Cache {
         }
     }
 
-    /// Puts a package from an earlier conversion at `path`, whole or not at all: as clones of the cached files where the
-    /// file system can, as links where they are large, else as copies. Linked files are read-only, as packages are.
-    /// - Returns: the package, as the cache holds it, or why there is none.
-    /// - Throws: `RequestError` when `path` cannot be written.
+    /// Restores a package of an earlier conversion at `path`, completely or not at all: as clones of the cached files
+    /// if the file system supports them, else as links if they are large, or as copies. Linked files are read-only, as
+    /// those of all packages.
+    /// - Returns: The package in the cache, or the cause of the miss.
+    /// - Throws: `RequestError` if `path` cannot be written.
     public func place(
         _ key: CacheKey, at path: String, asArchive: Bool = false
     ) throws -> Result<AcceleratorPackage, CacheMiss> {
@@ -68,7 +70,7 @@ extension Cache {
                 return .failure(miss)
             }
         }
-        // An earlier package at the path may be of names of the same files.
+        // An earlier package at the path may consist of links to the same files.
         try folder.keepingNotes(of: record.files) {
             if asArchive { try PackageWriter.archive(packageAt: draft.folder, to: path) }
             try draft.commit()
@@ -78,7 +80,7 @@ extension Cache {
     }
 
     /// Puts a verified file of a record at `path`.
-    /// - Returns: why it is not there any more: somebody else's clean-up may have been faster.
+    /// - Returns: The cause of a miss if another process has evicted the file.
     func put(_ file: CacheRecord.File, at path: String, mayLink: Bool) throws -> CacheMiss? {
         let source = folder.blobPath(file.digest)
         do {
@@ -93,11 +95,11 @@ extension Cache {
         return nil
     }
 
-    /// Keeps a package that has just been written, before it is published: what lies at a public path may be somebody else's by
-    /// now. Its large files become the cache's own as well, read-only, as those are that the cache hands out.
+    /// Stores a new package before it is published, because other processes may change it afterwards. Its large files
+    /// become read-only files that the cache shares.
     /// - Parameters:
-    ///   - path: the draft's folder, which nobody else knows.
-    ///   - model: what to call it in lists.
+    ///   - path: the draft's folder, which no other process uses.
+    ///   - model: the name of the model in listings.
     public func store(packageAt path: String, for key: CacheKey, model: String) {
         _ = writing { folder in
             lease(key.digest)

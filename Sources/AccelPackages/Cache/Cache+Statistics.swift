@@ -1,14 +1,14 @@
 public import AccelByteIO
 
 extension CacheKey {
-    /// What samples tell of a weight's inputs.
+    /// The key of activation statistics.
     /// - Parameters:
-    ///   - samples: digest of their file.
-    ///   - part: of the model.
-    ///   - before: digest of how the part's weights before this one are stored; nil: as they were.
+    ///   - samples: the digest of the file with the calibration data.
+    ///   - part: the part of the model.
+    ///   - before: the digest of the part's encodings before this weight; nil for the original weights.
     ///   - sources: every file of the model.
-    ///   - family: the family's name and version, which made the part of the model.
-    ///   - version: `Tool.calibrationVersion`; another for tests.
+    ///   - family: the name and version of the family that built the part.
+    ///   - version: `Tool.calibrationVersion`; another one in tests.
     public init(
         statisticsOf weight: String, samples: Digest, part: String, before: Digest?, sources: [Provenance.Source],
         family: String, version: Int = Tool.calibrationVersion
@@ -27,7 +27,7 @@ extension CacheKey {
 }
 
 extension Cache {
-    /// The file of statistics of an earlier run; its bytes are verified.
+    /// Returns the statistics file of an earlier run, with its bytes verified.
     /// - Parameter pending: a record that is not published yet.
     public func statistics(for key: CacheKey, pending: CacheRecord? = nil) -> Result<ByteView, CacheMiss> {
         do throws(CacheMiss) {
@@ -46,8 +46,8 @@ extension Cache {
         }
     }
 
-    /// Puts a file of statistics, given in parts, into the cache, where nothing names it yet.
-    /// - Returns: the record that says what it is, for `publish`; nil when the cache cannot be written.
+    /// Stores a statistics file, given in parts, without a record.
+    /// - Returns: Its record, for `publish`; nil if the cache cannot be written.
     public func put(statistics parts: [ByteView], for key: CacheKey, model: String) -> CacheRecord? {
         writing { folder in
             lease(key.digest)
@@ -57,7 +57,7 @@ extension Cache {
         }
     }
 
-    /// Makes a record known to all, once what it says is certain.
+    /// Publishes a record, once its content is certain.
     public func publish(_ record: CacheRecord) {
         _ = writing { folder in try folder.putRecord(record) }
     }

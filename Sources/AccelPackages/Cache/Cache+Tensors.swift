@@ -3,8 +3,8 @@ public import AccelTensors
 public import AccelWeightCompression
 
 extension Cache {
-    /// A compressed tensor from an earlier conversion, as a view into the cache; its bytes are verified.
-    /// - Parameter source: gives the result its name.
+    /// Returns the encoding of a weight from an earlier conversion, as a view of the cache, with its bytes verified.
+    /// - Parameter source: the weight, which determines the name of the result.
     public func tensor(
         for key: CacheKey, source: StoredTensor, codec: any WeightCodec
     ) -> Result<(tensor: CompressedTensor, distortion: Distortion), CacheMiss> {
@@ -28,9 +28,9 @@ extension Cache {
         }
     }
 
-    /// Keeps a compressed tensor.
-    /// - Returns: the same tensor as a view into the cache, so that its memory can be let go; nil when the cache cannot
-    ///   be written.
+    /// Stores an encoding.
+    /// - Returns: The encoding as a view of the cache, so that its memory can be freed; nil if the cache cannot be
+    ///   written.
     public func store(
         _ tensor: CompressedTensor, _ distortion: Distortion, for key: CacheKey, model: String
     ) -> CompressedTensor? {
@@ -49,7 +49,7 @@ extension Cache {
     }
 }
 
-/// A compressed tensor as one file: its sections, each padded to a multiple of 64 bytes. The codec knows their sizes.
+/// An encoding in one file: its sections, each padded to a multiple of 64 bytes. The codec determines their sizes.
 extension CompressedTensor {
     var joinedParts: [ByteView] {
         sections.flatMap { section in
@@ -59,12 +59,12 @@ extension CompressedTensor {
         }
     }
 
-    /// The same tensor with its bytes in `content`, which has what `joinedParts` gives.
+    /// Returns the same encoding with its sections in `content`, which has the layout of `joinedParts`.
     func replacingSections(by content: ByteView) throws(CacheMiss) -> CompressedTensor {
         try Self.joined(content, name: name, elementType: elementType, shape: shape, codec: codec)
     }
 
-    /// - Throws: a miss when the bytes are not those of such a tensor.
+    /// - Throws: A miss if the bytes cannot be such an encoding.
     static func joined(
         _ content: ByteView, name: String, elementType: ElementType, shape: Shape, codec: any WeightCodec
     ) throws(CacheMiss) -> CompressedTensor {

@@ -1,9 +1,10 @@
 import AccelByteIO
 import AccelPlatform
 
-/// Results of earlier conversions, on disk, shared by all processes. Nothing in it is needed: a cache that is missing,
-/// damaged, read-only or full costs time, and never a conversion.
+/// Results of earlier conversions on disk, shared by all processes. No conversion depends on it: a cache that is
+/// missing, damaged, read-only or full costs time only.
 public final class Cache: Sendable {
+    /// The folder of the cache.
     public var root: String { folder.root }
     let folder: CacheFolder
     let patience: CachePatience
@@ -13,23 +14,24 @@ public final class Cache: Sendable {
     let state = Locked(State())
 
     struct State {
-        /// The folder is a cache that this tool may use, and was one when it was last looked at.
+        /// The folder is a valid cache, at least when it was last checked.
         var isPrepared = false
         var hasWarned = false
-        /// Why nothing more is written.
+        /// The cause of a failure, after which nothing is written.
         var failure: String?
-        /// nil: not asked for yet; the lease within is nil where there can be none.
+        /// The outer optional is nil before the first use, the inner one if there can be no lease.
         var lease: CacheLease??
     }
 
+    /// Creates a cache; no file is touched yet.
     /// - Parameters:
-    ///   - durability: what is left of new results after a power cut.
-    ///   - remote: a server that is asked for what is not here, and gets what is made here.
-    ///   - patience: with other processes that make the same.
-    ///   - trustsOthers: whether a cache that belongs to another user, or that others may write to, is used all the same: they decide
-    ///     then what conversions find in it.
-    ///   - clock: nanoseconds since 1970; for tests.
-    ///   - warn: gets a sentence when the cache cannot be written, once.
+    ///   - durability: the guarantee for new results after a power failure.
+    ///   - remote: a server that supplies missing results, and receives new ones.
+    ///   - patience: the time to wait for other processes that make the same result.
+    ///   - trustsOthers: allows a cache that belongs to another user or that others may write to, and thereby lets them
+    ///     determine the results of conversions.
+    ///   - clock: returns nanoseconds since 1970; replaced in tests.
+    ///   - warn: called once with a sentence if the cache cannot be written.
     public init(
         root: String, durability: CacheDurability = .none, remote: RemoteCache? = nil, patience: CachePatience = .usual,
         trustsOthers: Bool = false, clock: (@Sendable () -> Int64)? = nil,
@@ -42,9 +44,9 @@ public final class Cache: Sendable {
         self.warn = warn
     }
 
-    /// `$ACCELC_CACHE`, else the platform's folder for caches.
-    /// - Parameter environment: nil: that of the process.
-    /// - Returns: nil when the environment names neither it nor a home folder.
+    /// Returns the default location: `$ACCELC_CACHE`, or the platform's folder for caches.
+    /// - Parameter environment: nil for that of the process.
+    /// - Returns: Nil if the environment defines neither the variable nor a home folder.
     public static func defaultRoot(_ environment: [String: String]? = nil) -> String? {
         func value(_ name: String) -> String? {
             environment.map { $0[name].flatMap { $0.isEmpty ? nil : $0 } } ?? ProcessEnvironment.text(name)
@@ -57,20 +59,20 @@ public final class Cache: Sendable {
         #endif
     }
 
-    /// Whether a folder is a cache of accelc's, or is about to be one: nothing else is written there.
+    /// Returns whether a folder is a cache of accelc, complete or not. Nothing else is written there.
     public static func isCache(_ folder: String) -> Bool { CacheFolder(root: folder).isTagged }
 
     var now: Int64 { clock() }
 
-    /// A path in the cache's file system at which something may be made that will be kept.
-    /// - Throws: `RequestError` when the cache cannot be written.
+    /// Returns an unused path in the cache's file system, for something that will be stored.
+    /// - Throws: `RequestError` if the cache cannot be written.
     public func workPath() throws -> String {
         try prepare()
         try folder.makeFolder(folder.workPath)
         return "\(folder.workPath)/\(CacheNames.random())"
     }
 
-    /// Why nothing can be read from the cache; nil when it can.
+    /// The cause for which nothing can be read from the cache; nil if it can be read.
     var readingObjection: CacheMiss? {
         if state.withLock({ $0.isPrepared }) { return nil }
         if let objection = folder.objection() { return CacheMiss(.unusable(objection)) }
@@ -81,7 +83,7 @@ public final class Cache: Sendable {
         return nil
     }
 
-    /// Makes the folder a cache where it is none yet: nothing is written to any other.
+    /// Turns the folder into a cache if it is not one; nothing is written to folders of other kinds.
     private func prepare() throws {
         if state.withLock({ $0.isPrepared }) { return }
         if let objection = folder.objection() { throw RequestError(objection, status: .unavailable) }
@@ -90,10 +92,11 @@ public final class Cache: Sendable {
         state.withLock { $0.isPrepared = true }
     }
 
-    /// Whether the folder is a cache now; makes it one where it can.
+    /// The folder is a cache, or could be turned into one.
     var isPrepared: Bool { writing { _ in true } ?? (readingObjection == nil && folder.standing == .cache) }
 
-    /// Runs something that writes to the cache. After a failure nothing more is written: a full disk stays full.
+    /// Runs an operation that writes to the cache. After a failure nothing more is written, because a full disk stays
+    /// full.
     @discardableResult
     func writing<Result>(_ body: (CacheFolder) throws -> Result) -> Result? {
         if state.withLock({ $0.failure }) != nil { return nil }
@@ -101,7 +104,7 @@ public final class Cache: Sendable {
             try prepare()
             return try body(folder)
         } catch is CacheMiss {
-            // A clean-up was faster: the cache is as good as before.
+            // Another process evicted the files; the cache is still valid.
             return nil
         } catch {
             report("the cache at \(root) is not written to: \(error)")
@@ -110,7 +113,7 @@ public final class Cache: Sendable {
         }
     }
 
-    /// Warns, once in the life of this value.
+    /// Warns, at most once.
     private func report(_ sentence: String) {
         let isFirst = state.withLock { state in
             defer { state.hasWarned = true }
@@ -119,9 +122,9 @@ public final class Cache: Sendable {
         if isFirst { warn(sentence) }
     }
 
-    /// Says that a record is about to be used or made: clean-ups leave it while this value lives.
+    /// Announces that a record is about to be used or made; it is not evicted while this value lives.
     func lease(_ key: Digest) {
-        // Where there is no cache there is nothing to keep; whoever makes one leases what he makes.
+        // Without a cache there is nothing to lease; a new cache leases the results that it makes.
         guard readingObjection == nil, state.withLock({ $0.isPrepared }) else { return }
         let lease = state.withLock { state in
             if let lease = state.lease { return lease }
@@ -132,7 +135,7 @@ public final class Cache: Sendable {
         lease?.add(key)
     }
 
-    /// Marks a record as used, at most once an hour.
+    /// Records the use of a record, at most once an hour.
     func noteUse(of key: Digest) {
         let path = folder.recordPath(key)
         guard let identity = Files.identity(of: path), now - identity.modifiedNanoseconds > 3600 * 1_000_000_000 else {

@@ -1,11 +1,13 @@
 import AccelByteIO
 
-/// Compares what a conversion makes anew with what an earlier one has left in the cache: both must be the same bytes.
+/// A comparison of new results with those of earlier conversions in the cache, which have to be equal.
 public final class CacheComparison: Sendable {
     private let state = Locked((count: 0, differing: [String]()))
 
+    /// Creates an empty comparison.
     public init() {}
 
+    /// Adds the result of one comparison.
     public func note(_ name: String, isSame: Bool) {
         state.withLock { state in
             state.count += 1
@@ -13,8 +15,8 @@ public final class CacheComparison: Sendable {
         }
     }
 
-    /// How many results were in the cache.
+    /// The number of results that were in the cache.
     public var count: Int { state.withLock(\.count) }
-    /// What is not what it was.
+    /// The names of results that differ.
     public var differing: [String] { state.withLock(\.differing).sorted() }
 }

@@ -1,11 +1,11 @@
 import AccelByteIO
 
-/// What a result says of itself, compared with the key that it is stored under. All of these are parts of both; of a package made
-/// with a target the recipe is not, for it holds what was chosen.
+/// Comparisons of a result's claims with the key that it is stored under. The compared fields are part of both; the
+/// recipe of a package that was made for a target is not, because it holds the chosen schemes.
 extension CacheKey {
     private func value(_ name: String) -> String? { fields.first { $0.name == name }?.value }
 
-    /// Returns what a package's manifest says against its being the result; nil when nothing does.
+    /// Returns how a package's manifest contradicts the key; nil if it does not.
     func contradiction(with manifest: Manifest) -> String? {
         let provenance = manifest.provenance
         let claims = [
@@ -17,7 +17,7 @@ extension CacheKey {
             let found = "\(provenance.family) \(provenance.familyVersion)"
             if found != family { return "family \(found) instead of \(family)" }
         }
-        // The key has those that the recipe may choose, the package those that it chose.
+        // The key has all codecs that the recipe may choose, the package those that it chose.
         let known = Set((value("codecs") ?? "").split(separator: ", ").map(String.init))
         for (name, version) in provenance.codecVersions.sorted(by: { $0.key < $1.key })
         where !known.contains("\(name) \(version)") {
@@ -28,8 +28,8 @@ extension CacheKey {
         return Self.difference(sources, found)
     }
 
-    /// Returns what an export says against its being the result; nil when nothing does.
-    /// - Parameter provenance: `accelc.*`, as exporters write it.
+    /// Returns how an export contradicts the key; nil if it does not.
+    /// - Parameter provenance: the members `accelc.*` in the exporter's notation.
     public func contradiction(withExport provenance: [String: String]) -> String? {
         if let package = value("package") { return contradiction([("package", package, provenance["accelc.package"])]) }
         let claims = [
@@ -37,14 +37,14 @@ extension CacheKey {
             ("shapes", value("shapes"), provenance["accelc.shapes"]),
         ]
         if let found = contradiction(claims) { return found }
-        // Weights that the format cannot express have rules of their own, before those that were asked for.
+        // Weights that the format does not support have rules that precede the requested ones.
         let recipe = try? JSON.parse(ByteView(Array((provenance["accelc.recipe"] ?? "").utf8)), file: "recipe")
         if let found = contradiction(recipe: recipe ?? .null, ignoringFirstRules: true) { return found }
         let prefix = "accelc.source."
         let found = provenance.filter { $0.key.hasPrefix(prefix) }.sorted { $0.key < $1.key }.map {
             Field("source \($0.key.dropFirst(prefix.count))", $0.value)
         }
-        // An export has the digests alone.
+        // An export has digests only.
         let wanted = sources.map { Field($0.name, String($0.value.suffix(64))) }
         return Self.difference(wanted, found)
     }

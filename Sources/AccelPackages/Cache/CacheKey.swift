@@ -2,32 +2,38 @@ public import AccelByteIO
 public import AccelTensors
 public import AccelWeightCompression
 
-/// Names what a cached result is the result of: all that decides its bytes, and nothing else. Paths, times, the host and
-/// the number of threads are not in it. schemas/cache-key.md lists every input.
+/// The key of a cached result: everything that determines its bytes, and nothing else. Paths, times, host and number of
+/// threads are not part of it. schemas/cache-key.md lists every input.
 public struct CacheKey: Hashable, Sendable {
+    /// The kind of a result.
     public enum Kind: String, Sendable, CaseIterable {
-        /// One source tensor, compressed.
+        /// The encoding of one tensor.
         case tensor
-        /// A whole package.
+        /// A package.
         case package
-        /// A model in another tool's format.
+        /// A model in another format.
         case export
-        /// What samples tell of a weight's inputs.
+        /// The activation statistics of a weight.
         case statistics
     }
+    /// A named input of the result.
     public struct Field: Hashable, Sendable {
+        /// The name, unique in the key.
         public var name: String
+        /// The value as text.
         public var value: String
+        /// Creates a field.
         public init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
         }
     }
 
+    /// The kind of the result.
     public let kind: Kind
-    /// In their order; no two have the same name.
+    /// The inputs in a fixed order, with distinct names.
     public let fields: [Field]
-    /// SHA-256 over the domain, the kind and the fields, each with its length before it.
+    /// SHA-256 over the domain, the kind and the fields, each preceded by its length.
     public let digest: Digest
 
     init(kind: Kind, fields: [Field]) {
@@ -41,11 +47,11 @@ public struct CacheKey: Hashable, Sendable {
         digest = SHA256.digest(of: writer.view)
     }
 
-    /// The result of compressing one tensor.
+    /// The key of one compressed tensor.
     /// - Parameters:
-    ///   - content: `TreeDigest` of the tensor's bytes. Its name and file do not matter.
-    ///   - statistics: digest of what the codec was told of the weight's inputs; nil: nothing.
-    ///   - versions: of codecs' numerics; others for tests.
+    ///   - content: the `TreeDigest` of the tensor's bytes; its name and file do not matter.
+    ///   - statistics: the digest of the activation statistics that the codec gets; nil for none.
+    ///   - versions: the numerics versions of codecs; others in tests.
     public init(
         tensor content: Digest, elementType: ElementType, shape: Shape, codec: any WeightCodec,
         statistics: Digest? = nil, versions: [String: Int] = Codecs.numericsVersions
@@ -57,19 +63,19 @@ public struct CacheKey: Hashable, Sendable {
                 Field("codecs", layers.joined(separator: ", ")),
                 Field("element type", elementType.rawValue),
                 Field("shape", shape.description),
-                // Every option, defaults too: a default may change between versions.
+                // Every option, including defaults, because a default may change between versions.
                 Field("codec", codec.values.fullRequest),
                 Field("content", content.description),
             ] + (statistics.map { [Field("statistics", $0.description)] } ?? []))
     }
 
-    /// The result of a whole conversion.
+    /// The key of a package.
     /// - Parameters:
     ///   - sources: every file of the model that the conversion reads.
-    ///   - parts: the parts asked for; empty for all.
-    ///   - shapes: the bindings of each frozen function, in the order asked for.
-    ///   - options: further options that affect the output, by name.
-    ///   - versions: of what makes the package.
+    ///   - parts: the requested parts; empty for all.
+    ///   - shapes: the bindings of each frozen function, in the order of the request.
+    ///   - options: other options that affect the output, by name.
+    ///   - versions: the versions of family, passes and codecs.
     public init(
         sources: [Provenance.Source], parts: [String], shapes: [String], recipe: JSON,
         options: [(name: String, value: String)] = [], versions: ResultVersions = ResultVersions(),
@@ -88,17 +94,17 @@ public struct CacheKey: Hashable, Sendable {
                 + Self.fields(of: sources))
     }
 
-    /// Every file of a model, for whatever depends on all of them.
+    /// Returns the fields of a model's files, for results that depend on all of them.
     static func fields(of sources: [Provenance.Source]) -> [Field] {
         sources.sorted { $0.name < $1.name }.map {
             Field("source \($0.name)", "\($0.byteCount) bytes, \($0.digest)")
         }
     }
 
-    /// The result of exporting what a package's key names.
+    /// The key of an export of the package with another key.
     /// - Parameters:
     ///   - format: the exporter's name and version.
-    ///   - choices: the exporter's options, defaults written out.
+    ///   - choices: the exporter's options with explicit defaults.
     public init(exporting package: CacheKey, as format: String, choices: [(name: String, value: String)]) {
         self.init(
             kind: .export,
@@ -106,8 +112,8 @@ public struct CacheKey: Hashable, Sendable {
                 + package.fields)
     }
 
-    /// The result of exporting a package that is there.
-    /// - Parameter package: its digest.
+    /// The key of an export of an existing package.
+    /// - Parameter package: the package digest.
     public init(
         exporting package: Digest, as format: String, choices: [(name: String, value: String)],
         toolVersion: String = Tool.version

@@ -1,20 +1,22 @@
 public import AccelByteIO
 
-/// Why a result has to be computed.
+/// The cause for which a result has to be computed.
 public struct CacheMiss: Error, Equatable, Sendable {
+    /// The kind of cause.
     public enum Reason: Equatable, Sendable, CustomStringConvertible {
-        /// Nobody has stored it.
+        /// There is no record.
         case noRecord
-        /// The record is not what was written: cut off, zeroed, of another key.
+        /// The record is damaged: truncated, zeroed, or of another key.
         case malformedRecord(String)
-        /// The record is there, but something that it names is gone.
+        /// The record exists, but a blob that it names does not.
         case missingBlob(Digest)
+        /// A blob has another size than its record says.
         case wrongSize(Digest, expected: Int, found: Int)
-        /// The bytes have changed; they are in quarantine now.
+        /// The bytes of a blob have changed; it is quarantined.
         case wrongBytes(Digest)
-        /// The record names a result that its key does not ask for; it is in quarantine now.
+        /// The record names a result that does not match its key; it is quarantined.
         case wrongResult(String)
-        /// Others may have written a file of it; why.
+        /// Other users may have written a file of it.
         case distrusted(String)
         /// The cache cannot be used.
         case unusable(String)
@@ -33,7 +35,9 @@ public struct CacheMiss: Error, Equatable, Sendable {
             }
         }
     }
+    /// The cause.
     public var reason: Reason
 
+    /// Creates a miss.
     public init(_ reason: Reason) { self.reason = reason }
 }

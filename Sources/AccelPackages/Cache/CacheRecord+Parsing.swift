@@ -2,7 +2,8 @@ package import AccelByteIO
 import AccelWeightCompression
 
 extension CacheRecord {
-    /// - Throws: `FormatError` for anything but a whole record.
+    /// Reads a record from disk.
+    /// - Throws: `FormatError` if it is not complete and valid.
     package init(_ bytes: ByteView, file: String) throws {
         let size = bytes.count - Self.trailerBytes
         guard size >= 0 else { throw FormatError(file: file, reason: "a record of \(bytes.count) bytes is cut off") }
@@ -14,7 +15,8 @@ extension CacheRecord {
         try self.init(message: content, file: file)
     }
 
-    /// - Throws: `FormatError` for anything but an `ActionResult` that this tool could have made.
+    /// Reads a record from a server.
+    /// - Throws: `FormatError` if it is not an `ActionResult` of this tool.
     package init(message content: ByteView, file: String) throws {
         var files: [File] = []
         var metadata: JSONField?

@@ -1,32 +1,36 @@
 public import AccelByteIO
 public import AccelWeightCompression
 
-/// What the cache remembers of a result: the key in readable form, and the blobs that hold the result.
+/// A cached result: its key in readable form, and the blobs that hold it.
 ///
-/// On disk it is an `ActionResult` of the Remote Execution API, so that a common cache server can keep it, and a
-/// trailer that tells a whole record from a part of one.
+/// On disk it is an `ActionResult` of the Remote Execution API, so that common cache servers can store it, with a
+/// trailer that shows whether the record is complete.
 public struct CacheRecord: Equatable, Sendable {
+    /// A file of the result.
     public struct File: Equatable, Sendable {
-        /// The name in the result.
+        /// The name of the file in the result.
         public var path: String
-        /// SHA-256, the blob's name.
+        /// SHA-256 of its bytes, which is the name of the blob.
         public var digest: Digest
+        /// The size in bytes.
         public var byteCount: Int
     }
+    /// The key of the result.
     public var key: CacheKey
+    /// The files of the result.
     public var files: [File]
-    /// What the model was called when the record was made: for people, not part of the key.
+    /// The name of the model when the record was made, for listings; not part of the key.
     public var model: String
-    /// Of a tensor.
+    /// The error of the encoding, for a tensor.
     public var distortion: Distortion?
-    /// Package digest, of a package.
+    /// The package digest, for a package.
     public var package: Digest?
 
     static let magic = Array("ACR1".utf8)
-    /// Length u64, CRC-32 u32, magic; all over the bytes before.
+    /// The layout of the trailer, which covers all bytes before it: length u64, CRC-32 u32, magic.
     static let trailerBytes = 16
 
-    /// As it lies on the disk.
+    /// The record as it is stored on disk.
     package var encoded: ByteView {
         let message = message
         var writer = ByteWriter()
@@ -37,7 +41,7 @@ public struct CacheRecord: Equatable, Sendable {
         return writer.view
     }
 
-    /// The `ActionResult` alone, as a cache server keeps it.
+    /// The `ActionResult` without a trailer, as cache servers store it.
     package var message: ByteView {
         var message = ProtobufWriter()
         for file in files {

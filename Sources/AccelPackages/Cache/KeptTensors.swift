@@ -3,29 +3,32 @@ public import AccelPrograms
 public import AccelTensors
 public import AccelWeightCompression
 
-/// Where a conversion finds compressed tensors, and where it puts them:
+/// The source and the destination of compressed tensors in a conversion:
 ///
 ///     let kept = KeptTensors(cache: cache, digests: digests, output: path, model: name)
 ///     try recipe.compressing(functions, threads: n, stored: kept.stored, reading: kept.reading, store: kept.store)
 ///
-/// What is kept in the cache is made of copies, which `reading` gives: what was hashed is what was compressed.
+/// Tensors in the cache are encoded from private copies, which `reading` returns, so that the hashed bytes are those
+/// that were compressed.
 ///
-/// A large tensor that is not there is claimed until it is stored, so that other processes take it over instead of making
-/// it too. Nobody waits who holds a claim himself: two could wait for each other.
+/// A large tensor that is missing is claimed until it is stored, so that other processes wait for it instead of
+/// computing it, too. A process that holds a claim does not wait, because two such processes could wait for each other.
 public final class KeptTensors: Sendable {
-    /// The bytes of a source from which on waiting may be worth it.
+    /// The size of a source, in bytes, from which on tensors are claimed.
     private static let claimedBytes = 1 << 18
     private let claims = Locked<[Digest: CacheClaim]>([:])
     private let counter = Locked(Counts())
 
-    /// What became of the weights so far.
+    /// Counts of the weights so far.
     public struct Counts: Equatable, Sendable {
-        /// Another run had made them.
+        /// Weights that an earlier run has compressed.
         public var found = 0
+        /// Weights that this run has compressed.
         public var made = 0
-        /// Of those that were made, those that the cache did not take: it cannot be written, or there is none.
+        /// Of those, the weights that are not in the cache, because it cannot be written or there is none.
         public var unkept = 0
     }
+    /// The counts of the weights so far.
     public var counts: Counts { counter.withLock { $0 } }
 
     private let cache: Cache?
@@ -35,11 +38,12 @@ public final class KeptTensors: Sendable {
     private let model: String
     private let threads: Int
 
+    /// Creates a source of compressed tensors.
     /// - Parameters:
-    ///   - digests: of the model's files; nil: nothing is looked up in the cache.
-    ///   - draft: the package that is being made of the tensors.
-    ///   - comparison: gets told whether what is made is what is kept; everything is made anew then.
-    ///   - model: what lists call the model.
+    ///   - digests: the digests of the model's files; nil if nothing is looked up in the cache.
+    ///   - draft: the package draft that takes the tensors.
+    ///   - comparison: compares new results with cached ones; then everything is computed again.
+    ///   - model: the name of the model in listings.
     public init(
         cache: Cache?, digests: ModelDigests?, output: String, draft: PackageDraft? = nil,
         comparedIn comparison: CacheComparison? = nil, model: String, threads: Int = 1
@@ -52,7 +56,7 @@ public final class KeptTensors: Sendable {
         spill = TensorSpill(beside: output, draft: draft)
     }
 
-    /// Brings what a server has of these tensors into the cache: in one go, rather than one by one.
+    /// Fetches these tensors from the cache server, all at once instead of one by one.
     public func prefetch(_ wanted: [(source: StoredTensor, codec: any WeightCodec)]) {
         guard let cache, let remote = cache.remote, comparison == nil else { return }
         let keys = wanted.filter { $0.source.bytes.count >= Self.claimedBytes && !$0.codec.method.isToldOfInputs }
@@ -60,16 +64,18 @@ public final class KeptTensors: Sendable {
         remote.fetch(Set(keys).filter { (try? cache.folder.record($0)) == nil }.sorted(), into: cache)
     }
 
-    /// A tensor to be compressed, in memory of its own.
-    /// - Throws: `RequestError` when its file has changed.
+    /// Returns a private copy of a tensor to be compressed.
+    /// - Throws: `RequestError` if its file has changed.
     public func reading(_ source: StoredTensor, threads: Int) throws -> StoredTensor {
         try digests?.copy(of: source, threads: threads) ?? source
     }
 
+    /// Returns a cached encoding without calibration, with its error; nil if there is none.
     public func stored(
         _ source: StoredTensor, _ codec: any WeightCodec
     ) throws -> (CompressedTensor, Distortion)? { try stored(source, codec, nil) }
 
+    /// Stores encodings without calibration, and returns them in memory that the cache or a file provides.
     public func store(_ weights: [MadeWeight]) throws -> [CompressedTensor] {
         if cache == nil {
             counter.withLock {
@@ -84,7 +90,8 @@ public final class KeptTensors: Sendable {
         }
     }
 
-    /// - Parameter statistics: digest of what the codec is told of the weight's inputs.
+    /// Returns a cached encoding with its error; nil if there is none, and then the weight is claimed.
+    /// - Parameter statistics: the digest of the activation statistics that the codec gets.
     public func stored(
         _ source: StoredTensor, _ codec: any WeightCodec, _ statistics: Digest?
     ) throws -> (CompressedTensor, Distortion)? {
@@ -99,12 +106,13 @@ public final class KeptTensors: Sendable {
         guard source.bytes.count >= Self.claimedBytes else { return nil }
         let isFree = claims.withLock(\.isEmpty)
         guard let claim = isFree ? cache.claim(key) : cache.claimAtOnce(key) else { return nil }
-        // Whoever had it before may have stored the tensor since.
+        // The previous holder of the claim may have stored the tensor.
         if let found = find() { return found }
         claims.withLock { $0[key.digest] = claim }
         return nil
     }
 
+    /// Stores an encoding, and returns it in memory that the cache or a file provides.
     public func store(
         _ source: StoredTensor, _ tensor: CompressedTensor, _ distortion: Distortion, _ statistics: Digest? = nil
     ) throws -> CompressedTensor {
@@ -121,8 +129,8 @@ public final class KeptTensors: Sendable {
         return try spill.keep([tensor])[0]
     }
 
-    /// What is to be done for a weight; nil where nothing is looked up in the cache.
-    /// - Parameter statistics: digest of what the codec is told of the weight's inputs.
+    /// Returns the unit of work for a weight; nil if nothing is looked up in the cache.
+    /// - Parameter statistics: the digest of the activation statistics that the codec gets.
     public func job(
         _ source: StoredTensor, _ codec: any WeightCodec, _ statistics: Digest? = nil
     ) -> WeightJob? {

@@ -1,30 +1,32 @@
 import AccelByteIO
 public import AccelTensors
 
-/// What a model's files and tensors hold, by their digests. Files that have not changed since they were last read are
-/// not read again to look something up.
+/// The digests of a model's files and tensors. Files that have not changed since they were last read are not read again
+/// for a lookup.
 ///
-/// Weights are mapped: what is there when they are hashed need not be there when they are used. So whatever is kept under a
-/// digest is made of a `copy`, whose very bytes have that digest; and `requireUnchanged` hashes again what was used otherwise.
+/// Weights are mapped, so their bytes may change between hashing and use. Therefore everything that is stored under a
+/// digest is made from a `copy`, whose own bytes have that digest; and `requireUnchanged` hashes again all tensors that
+/// were used in another way.
 public final class ModelDigests: Sendable {
     private let reader: ModelFiles
     private let files: [ModelFiles.Source]
-    /// By file, of what is in memory of its own.
+    /// For each file, the digest of its content in private memory.
     private let contents: [Digest]
     private let cache: Cache?
     private let threads: Int
     private let state: Locked<State>
 
     private struct State {
-        /// `TreeDigest` of the bytes at a place within a map. (A name would not do: what a model family makes of tensors may be
-        /// called like one.)
+        /// The `TreeDigest` of bytes by their address in a map. (Names are not unique: a family may give a derived
+        /// tensor the name of another one.)
         var known: [Place: Digest] = [:]
-        /// Places of which a copy had the digest.
+        /// The addresses of tensors of which a copy had the digest.
         var confirmed: Set<Place> = []
     }
 
-    /// - Parameter cache: where digests are remembered; nil: nothing is hashed before it is asked for.
-    /// - Throws: `RequestError` when a file cannot be read or changes while it is read.
+    /// Looks up or computes the digests of a model.
+    /// - Parameter cache: remembers digests; nil if nothing is hashed before it is needed.
+    /// - Throws: `RequestError` if a file cannot be read, or changes while it is read.
     public init(_ checkpoint: Checkpoint, cache: Cache?, threads: Int) throws {
         reader = checkpoint.reader
         files = reader.sources
@@ -67,8 +69,8 @@ public final class ModelDigests: Sendable {
         }
     }
 
-    /// Hashes the tensors of the files that are not hashed yet.
-    /// - Parameter later: those that will be, as copies.
+    /// Hashes all tensors without a digest.
+    /// - Parameter later: tensors that will be hashed as copies.
     public func complete(except later: [StoredTensor] = []) throws {
         let later = Set(later.map { Place($0.bytes) })
         try hash(
@@ -80,7 +82,7 @@ public final class ModelDigests: Sendable {
             })
     }
 
-    /// Every file of the model, for provenance and key.
+    /// Every file of the model with its digest, for provenance and cache keys.
     public var sources: [Provenance.Source] {
         files.enumerated().map { index, file in
             Provenance.Source(
@@ -88,12 +90,12 @@ public final class ModelDigests: Sendable {
         }.sorted { $0.name < $1.name }
     }
 
-    /// As in `Provenance.Source`.
+    /// Returns the digest of a file, as in `Provenance.Source`.
     private func digest(ofFile index: Int, _ tensors: [Digest]) -> Digest {
         tensors.isEmpty ? contents[index] : TreeDigest.combining([contents[index]] + tensors)
     }
 
-    /// `TreeDigest` of a tensor's bytes, as they were when it was first asked for.
+    /// Returns the `TreeDigest` of a tensor's bytes at the first request.
     func digest(of tensor: StoredTensor) -> Digest {
         let place = Place(tensor.bytes)
         if let known = state.withLock({ $0.known[place] }) { return known }
@@ -106,8 +108,8 @@ public final class ModelDigests: Sendable {
         }
     }
 
-    /// Whether a place lies within a map of the model's. Maps stay where they are while this value lives; other memory does not,
-    /// but nobody else writes to it.
+    /// Returns whether an address is within a map of the model. Maps keep their addresses while this value lives; other
+    /// memory may be reused, but no other process writes to it.
     private func isMapped(_ place: Place) -> Bool {
         files.contains { file in
             guard let first = file.tensors.first, let last = file.tensors.last else { return false }
@@ -116,8 +118,8 @@ public final class ModelDigests: Sendable {
         }
     }
 
-    /// A tensor with its bytes in memory of its own. They have the digest that is known of it.
-    /// - Throws: `RequestError` when they do not: the file has changed.
+    /// Returns a private copy of a tensor, whose bytes have the known digest.
+    /// - Throws: `RequestError` if they do not, because the file has changed.
     func copy(of tensor: StoredTensor, threads: Int) throws -> StoredTensor {
         let place = Place(tensor.bytes)
         guard isMapped(place), !tensor.bytes.isEmpty else { return tensor }
@@ -126,7 +128,7 @@ public final class ModelDigests: Sendable {
         let starts = Array(stride(from: 0, to: tensor.bytes.count, by: step))
         let chunks = try Parallel.map(starts.count, threads: threads) { index in
             let range = starts[index]..<min(starts[index] + step, tensor.bytes.count)
-            // Hashed while it is near.
+            // Hashed while it is in the processor's cache.
             tensor.bytes[range].withBytes {
                 UnsafeMutableRawBufferPointer(rebasing: copy.bytes[range]).copyMemory(from: $0)
             }
@@ -145,23 +147,23 @@ public final class ModelDigests: Sendable {
             file: tensor.file)
     }
 
-    /// Whether what is made of a tensor may be kept under its digest: it was made of a copy, or is in no file.
+    /// Returns whether results of a tensor may be stored under its digest: it was copied, or is not in a file.
     func isConfirmed(_ tensor: StoredTensor) -> Bool {
         let place = Place(tensor.bytes)
         return !isMapped(place) || state.withLock { $0.confirmed.contains(place) }
     }
 
-    /// Notes that a result was found under a tensor's digest: nothing was made of its bytes.
+    /// Records that a result was found under a tensor's digest, so nothing was computed from its bytes.
     func noteFound(_ tensor: StoredTensor) {
         let place = Place(tensor.bytes)
         if isMapped(place) { state.withLock { _ = $0.confirmed.insert(place) } }
     }
 
-    /// Checks that the files are those whose digests are known. Call it before a result of all of them is kept.
+    /// Checks that the files still have the known digests. To be called before a result of the whole model is stored.
     /// - Parameters:
-    ///   - used: the names of the tensors that were used. Those that were used otherwise than as copies are hashed again.
-    ///   - isReadInPlace: so were all of them, as in a run over samples.
-    /// - Throws: `RequestError` when a file is not the one any more that was read.
+    ///   - used: the names of the used tensors; those that were not used as copies are hashed again.
+    ///   - isReadInPlace: all tensors were used in place, as in a run over samples.
+    /// - Throws: `RequestError` if a file has changed.
     public func requireUnchanged(used: Set<String> = [], isReadInPlace: Bool = false) throws {
         try requireSameFiles()
         let (known, confirmed) = state.withLock { ($0.known, $0.confirmed) }
@@ -186,13 +188,14 @@ public final class ModelDigests: Sendable {
         }
     }
 
-    /// What is remembered of the file is wrong where it still has the same times: it was written to through a map.
+    /// Returns the error for a changed file. If its times are unchanged, it was written through a map, so its remembered
+    /// digests are wrong and are removed.
     private func changed(_ tensor: StoredTensor) -> RequestError {
         if let identity = files.first(where: { $0.path == tensor.file })?.identity { cache?.forgetMemo(identity) }
         return Self.changed(tensor.file)
     }
 
     private static func changed(_ path: String) -> RequestError {
-        RequestError("\(path) changed while it was being read; run again once it is whole", status: .corrupt)
+        RequestError("\(path) changed while it was being read; run again when it is complete", status: .corrupt)
     }
 }

@@ -1,17 +1,19 @@
 public import AccelPrograms
 public import AccelWeightCompression
 
-/// The versions of what makes a package, each of which goes up by itself: a change of one codec leaves the results of the
-/// others as they are.
+/// The versions of family, passes, codecs and calibration. Each increases independently, so a change of one codec does
+/// not invalidate the results of others.
 public struct ResultVersions: Sendable {
-    /// The family's name and version, e.g. `bert 1`.
+    /// The family's name and version, such as `bert 1`.
     public var family: String
+    /// The versions of the passes, by name.
     public var passes: [String: Int]
-    /// Of the codecs that may store a weight.
+    /// The numerics versions of the codecs that may encode a weight, by name.
     public var codecs: [String: Int]
-    /// `Tool.calibrationVersion` where samples or statistics have a part in the result.
+    /// `Tool.calibrationVersion` if calibration data or statistics affect the result; else nil.
     public var calibration: Int?
 
+    /// Creates the versions of a result.
     public init(
         family: String = "", passes: [String: Int] = Passes.versions, codecs: [String: Int] = Codecs.numericsVersions,
         calibration: Int? = nil
@@ -25,7 +27,7 @@ public struct ResultVersions: Sendable {
         ] + (calibration.map { [.init("calibration version", "\($0)")] } ?? [])
     }
 
-    /// e.g. `int4 1, stored 1`
+    /// Returns versions as text, such as `int4 1, stored 1`.
     static func text(_ versions: [String: Int]) -> String {
         versions.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
     }

@@ -2,24 +2,25 @@ import AccelByteIO
 import AccelTensors
 public import AccelWeightCompression
 
-/// Keeps finished tensors in files that have no name any more, so that memory does not grow with the model. They are
-/// gone with their last reader, however the tool ends.
+/// Moves finished tensors to unnamed files, so that memory does not grow with the model. The files vanish with their
+/// last reader, however the process ends.
 public final class TensorSpill: Sendable {
-    /// Smaller tensors stay in memory.
+    /// The size below which tensors stay in memory.
     private static let minimumBytes = 1 << 16
     private let folder: String
     private let draft: PackageDraft?
 
+    /// Creates a spill; no file is created yet.
     /// - Parameters:
-    ///   - output: what is being made; the files are beside it, where there has to be space for it anyway.
-    ///   - draft: the package that is being made, which takes the tensors instead when their turn comes.
+    ///   - output: the path of the final output; the files are created beside it, where space is needed anyway.
+    ///   - draft: a package draft, which takes tensors when their turn comes.
     public init(beside output: String, draft: PackageDraft? = nil) {
         folder = Files.parentFolder(of: output) ?? "."
         self.draft = draft
     }
 
-    /// The same tensors in files, or in memory still where no file can be written.
-    /// - Throws: `RequestError` when the draft cannot be written.
+    /// Returns the same tensors in files, or in memory if no file can be written.
+    /// - Throws: `RequestError` if the draft cannot be written.
     public func keep(_ tensors: [CompressedTensor]) throws -> [CompressedTensor] {
         try draft?.keep(tensors, spill: spill) ?? tensors.map(spill)
     }
@@ -34,7 +35,7 @@ public final class TensorSpill: Sendable {
         let path = "\(folder)/.accelc-\(name).tensor"
         var file = try AtomicFile(replacing: path, as: .internal, mode: 0o600, isSynced: false)
         for part in tensor.joinedParts { try file.write(part) }
-        // Not committed: the file is gone at once, its map stays.
+        // Not committed: the file is removed at once, and its map remains.
         return try tensor.replacingSections(by: try file.mapped())
     }
 }

@@ -2,21 +2,21 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// Reads one function of graph.bin. Every value is made before it is read, since a node can name only those before it.
+/// Reads one function of graph.bin. Nodes can refer only to earlier values, so every value exists before it is read.
 struct FunctionDecoder {
     let constants: [GraphConstant]
-    /// Of the constants that are tables.
+    /// The tensors of constants that are tables; nil for weights.
     let tables: [StoredTensor?]
     let operators: [String]
     let versions: [String: Int]
     let file: String
 
     private var name = ""
-    /// Of all values so far, by `Value.id`.
+    /// The types of all values so far, by `Value.id`.
     private var types: [TensorType] = []
-    /// Inputs and states come first, with their numbers in the file.
+    /// The number of inputs and states, which come first in the numbering of the file.
     private var portCount = 0
-    /// The constants that something reads, by their indices.
+    /// The values of constants that are in use, by index.
     private var read: [Int: Value] = [:]
     private var results: [Value] = []
     private var labels: Set<String> = []
@@ -28,7 +28,7 @@ struct FunctionDecoder {
         (self.versions, self.file) = (versions, file)
     }
 
-    /// - Parameter used: how many of the operators nodes have named so far: their order is that of their first use.
+    /// - Parameter used: the number of operators in use so far, because operators are listed in the order of first use.
     mutating func decode(_ reader: inout TableReader, operatorsInUse used: inout Int) throws -> FrozenProgram {
         let part = try reader.string("part")
         let bindings = try Self.bindings(&reader)
@@ -61,7 +61,7 @@ struct FunctionDecoder {
         let program = Program(
             name: part, dimensions: [], inputs: inputs, constants: readConstants, nodes: nodes, outputs: outputs,
             states: updated, types: types)
-        // Inputs, attributes and constants have numbers only, and so have the results that shape rules make of them.
+        // Inputs, attributes and constants have integer shapes, so shape rules give integer shapes for all results.
         return FrozenProgram(frozen: program, bindings: bindings)
     }
 
@@ -117,10 +117,10 @@ struct FunctionDecoder {
         return value
     }
 
-    /// The indices of the constants that something reads.
+    /// The indices of the constants in use.
     var constantsRead: some Sequence<Int> { read.keys }
 
-    /// The same as constants of the program, in the order of the graph's.
+    /// The constants in use as constants of the program, in the order of the graph.
     private var readConstants: [Program.Constant] {
         read.sorted { $0.key < $1.key }.map { index, value in
             let constant = constants[index]
@@ -184,7 +184,7 @@ struct FunctionDecoder {
 }
 
 extension ElementType {
-    /// Whether a value of a program of this type can be the number.
+    /// Returns whether a value of this type can be the number.
     func holds(_ number: Double) -> Bool {
         switch self {
         case .bool: number == 0 || number == 1

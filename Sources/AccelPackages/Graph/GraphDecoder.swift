@@ -3,18 +3,19 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// Reads graph.bin. What it returns has passed the operators' shape rules, and has one encoding only.
+/// Reads graph.bin. The returned functions have passed the operators' shape rules, and the file is their only valid
+/// encoding.
 struct GraphDecoder {
     private var reader: TableReader
     private let file: String
     private let operators: [String]
-    /// The version that wrote each operator, by its name.
+    /// The version of each operator when the file was written, by name.
     let versions: [String: Int]
     /// All tensors that functions may read.
     let constants: [GraphConstant]
 
-    /// Reads what comes before the functions.
-    /// - Throws: `FormatError`; for an operator that this tool does not have, or has not in this version, with its name.
+    /// Reads the tables before the functions.
+    /// - Throws: `FormatError`, also for an operator that this tool lacks in this version.
     init(_ bytes: ByteView, file: String) throws {
         self.file = file
         var reader = try TableReader(bytes, file: file, magic: GraphEncoder.magic)
@@ -50,7 +51,7 @@ struct GraphDecoder {
     }
 
     /// Reads the functions, which end the file.
-    /// - Parameter tensors: those of the constants, in their order.
+    /// - Parameter tensors: the tensors of the constants, in order.
     consuming func functions(_ tensors: [CompressedTensor]) throws -> [FrozenProgram] {
         let tables = zip(constants, tensors).map { constant, tensor in
             constant.isWeight ? nil : tensor.sections.first.map { tensor.stored(as: $0) }
@@ -77,14 +78,14 @@ struct GraphDecoder {
 }
 
 extension CompressedTensor {
-    /// - Parameter bytes: the checkpoint's.
+    /// - Parameter bytes: the elements in the checkpoint's type.
     fileprivate func stored(as bytes: ByteView) -> StoredTensor {
         StoredTensor(name: name, elementType: elementType, shape: shape, bytes: bytes)
     }
 }
 
 extension [FrozenProgram] {
-    /// Functions have different names, and share a state by its name, type and shape, so what they say of it has to agree.
+    /// Checks that functions have distinct names, and agree on the states that they share by name, type and shape.
     func requireAgreement(file: String) throws {
         var names: Set<String> = []
         var known: [String: (state: FrozenProgram.State, function: String)] = [:]

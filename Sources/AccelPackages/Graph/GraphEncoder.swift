@@ -3,30 +3,31 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// What graph.bin says of a tensor that functions read: all but its bytes.
+/// The description of a tensor in graph.bin, without its bytes.
 struct GraphConstant: Equatable, Sendable {
     var name: String
     var elementType: ElementType
     var shape: Shape
-    /// A tensor of the checkpoint; else a table that the tool made.
+    /// True for a tensor of the checkpoint; false for a table that the tool made.
     var isWeight: Bool
 }
 
-/// Writes graph.bin: the constants, then each function's inputs, states, nodes and outputs. Types of results are not written:
-/// the operators' shape rules give them.
+/// Writes graph.bin: the constants, then for each function its inputs, states, nodes and outputs. Types of results are
+/// not written, because shape rules determine them.
 ///
-/// A value is a number: inputs come first, then states, then all constants of the graph, then the results of the nodes.
+/// A value is identified by a number: inputs come first, then states, then all constants of the graph, then the results
+/// of nodes.
 struct GraphEncoder {
     static let magic = "ACCELGRF"
 
     private var writer = TableWriter()
     private let constants: [GraphConstant]
     private let constantIndices: [String: Int]
-    /// By name, in the order of their first use.
+    /// The index of each operator by name, in the order of first use.
     private let operators: [String: Int]
 
-    /// - Throws: `RequestError` for a graph that cannot be written: an attribute with a free dimension (a frozen program has
-    ///   none), or a constant that is no tensor of the graph.
+    /// - Throws: `RequestError` for an attribute with a free dimension, or a constant that is not a tensor of the
+    ///   graph.
     static func encode(_ graph: ModelGraph) throws -> ByteView {
         let weights = graph.weightNames
         return try encode(
@@ -37,7 +38,7 @@ struct GraphEncoder {
             })
     }
 
-    /// One function with the constants that it reads: equal functions give equal bytes, whatever graph they are in.
+    /// Encodes one function with its constants: equal functions give equal bytes in any graph.
     static func encode(alone function: FrozenProgram) throws -> ByteView {
         try encode(
             [function],
@@ -100,7 +101,7 @@ struct GraphEncoder {
         for state in program.states { writer.integer(numbers[state.next] ?? 0) }
     }
 
-    /// The number of each value in the file.
+    /// Returns the number of each value in the file.
     private func numbers(of program: Program) throws -> [Value: Int] {
         var numbers: [Value: Int] = [:]
         numbers.reserveCapacity(program.types.count)

@@ -1,25 +1,26 @@
 import AccelByteIO
 import AccelTensors
 
-/// Where some stored bytes lie, and what they are.
+/// The location and digest of stored bytes.
 package struct Section: Hashable, Sendable {
     var blob: Int
-    /// From the start of the blob; a multiple of `PackageFormat.sectionAlignment`.
+    /// The offset in the blob; a multiple of `PackageFormat.sectionAlignment`.
     var offset: Int
     var byteCount: Int
-    /// `TreeDigest` of the bytes.
+    /// The `TreeDigest` of the bytes.
     var digest: Digest
 }
 
 extension [Section] {
-    /// What the manifest calls the digest of a blob: SHA-256 over the digests of its sections, so that no byte is hashed twice.
+    /// Returns the digest of a blob in the manifest: SHA-256 over the digests of its sections, so that no byte is
+    /// hashed twice.
     func digest(ofBlob index: Int) -> Digest {
         TreeDigest.combining(lazy.filter { $0.blob == index }.map(\.digest))
     }
 }
 
 extension ElementType {
-    /// Its number in graph.bin.
+    /// The number of the type in graph.bin.
     var code: UInt8 {
         switch self {
         case .float64: 0

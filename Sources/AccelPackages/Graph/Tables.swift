@@ -1,7 +1,7 @@
 import AccelByteIO
 import AccelTensors
 
-/// Writes graph.bin or weights.bin: a header, the strings in the order of their first use, and what names them.
+/// Writes graph.bin or weights.bin: a header, the strings in the order of first use, and a body that refers to them.
 struct TableWriter {
     private var strings: [String] = []
     private var indices: [String: Int] = [:]
@@ -48,11 +48,11 @@ struct TableWriter {
     }
 }
 
-/// Reads what `TableWriter` writes, and nothing else: what it accepts has one encoding.
+/// Reads the format of `TableWriter`; of each content it accepts one encoding only.
 struct TableReader {
     private var reader: ByteReader
     private var strings: [String] = []
-    /// Strings that something has named.
+    /// The number of strings in use so far.
     private var used = 0
 
     /// Reads the header and the strings.
@@ -96,7 +96,7 @@ struct TableReader {
         try reader.variable(atMost: limit, what)
     }
 
-    /// Integers of attributes stay where sums of some cannot overflow.
+    /// Reads an integer of an attribute, limited so that sums of a few cannot overflow.
     mutating func signed(_ what: String) throws -> Int {
         let start = position
         let number = try reader.zigzag(what)
@@ -142,7 +142,7 @@ struct TableReader {
         return (elementType, shape)
     }
 
-    /// Refuses strings that nothing names, and bytes after the end.
+    /// Checks that all strings are in use, and that no bytes are left.
     func finish() throws {
         guard used == strings.count else { throw error("only \(used) of \(strings.count) strings are in use") }
         try reader.finish()

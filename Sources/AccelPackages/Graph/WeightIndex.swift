@@ -3,19 +3,19 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// weights.bin: the sections of the blobs, and for each constant of graph.bin how it is encoded in which of them.
+/// weights.bin: the sections of the blobs, and the encoding of each constant of graph.bin.
 struct WeightIndex {
-    /// How a constant is stored. Two with equal bytes name the same sections.
+    /// The encoding of a constant. Constants with equal bytes share sections.
     struct Encoding: Equatable, Sendable {
         /// The codec's specification.
         var codec: String
-        /// Indices into `sections`.
+        /// Indices in `sections`.
         var sections: [Int]
     }
     static let magic = "ACCELWTS"
 
     var sections: [Section]
-    /// In the order of the graph's constants.
+    /// The encodings in the order of the graph's constants.
     var encodings: [Encoding]
 
     init(sections: [Section], encodings: [Encoding]) {
@@ -38,8 +38,9 @@ struct WeightIndex {
         return writer.file(magic: Self.magic)
     }
 
-    /// - Throws: `FormatError` unless the sections follow each other and fill the blobs, and every encoding is of
-    ///   sections that there are.
+    /// Reads weights.bin.
+    /// - Throws: `FormatError` if sections are not consecutive or do not fill the blobs, or if an encoding has an
+    ///   invalid section.
     init(_ bytes: ByteView, file: String, blobs: [ByteView]) throws {
         var reader = try TableReader(bytes, file: file, magic: Self.magic)
         let sections = try reader.list("sections", minimumBytes: 35) { reader in
@@ -60,7 +61,7 @@ struct WeightIndex {
         try Self.check(sections, blobs: blobs, file: file)
     }
 
-    /// The sections follow each other without a gap but the padding, and fill the blobs.
+    /// Checks that sections are consecutive except for padding, and fill the blobs.
     private static func check(_ sections: [Section], blobs: [ByteView], file: String) throws {
         var ends = [Int](repeating: 0, count: blobs.count)
         var last = 0
@@ -85,8 +86,9 @@ struct WeightIndex {
         }
     }
 
-    /// The stored tensors of the graph's constants; views into the blobs.
-    /// - Throws: `FormatError` when there are more or fewer encodings than constants, or when one does not fit its constant.
+    /// Returns the encoded tensors of the graph's constants, as views of the blobs.
+    /// - Throws: `FormatError` if the number of encodings differs from that of constants, or if one does not fit its
+    ///   constant.
     func tensors(of constants: [GraphConstant], blobs: [ByteView], file: String) throws -> [CompressedTensor] {
         guard encodings.count == constants.count else {
             throw FormatError(

@@ -1,10 +1,10 @@
 public import AccelByteIO
 import AccelTensors
 
-/// What signatures of a package are about. `check` finds whether the package is what its manifest says.
+/// The content that signatures of a package cover. `check` verifies the package against its manifest.
 extension AcceleratorPackage {
-    /// The bytes of manifest.json, which hold the digest of every other file: what an SSH signature signs. The same for a folder
-    /// and its archive.
+    /// The bytes of manifest.json, which hold the digest of every other file: the content that an SSH signature signs.
+    /// Equal for a folder and its archive.
     public var signedManifest: ByteView {
         get throws {
             let (bytes, file) = (
@@ -17,7 +17,7 @@ extension AcceleratorPackage {
         }
     }
 
-    /// Every file with the SHA-256 of its bytes, as OpenSSF's model signing lists them.
+    /// Returns every file with the SHA-256 of its bytes, in the order of OpenSSF Model Signing.
     public func statement(name: String, threads: Int) throws -> ModelStatement {
         let names = ([PackageFormat.manifestName] + manifest.files.map(\.name)).sorted {
             $0.utf8.lexicographicallyPrecedes($1.utf8)
@@ -30,8 +30,8 @@ extension AcceleratorPackage {
             ignoredPaths: [PackageFormat.reportName])
     }
 
-    /// Compares the files with those of a statement: each has to be listed with its digest, and no other.
-    /// - Throws: `FormatError` naming the first file, in the order of their names, that is not as stated.
+    /// Compares the files with a statement, which has to list exactly these files with their digests.
+    /// - Throws: `FormatError` naming the first file, in the order of names, that differs.
     public func check(against statement: ModelStatement, threads: Int) throws {
         let stated = Dictionary(statement.resources.map { ($0.name, $0.digest) }) { first, _ in first }
         let found = try self.statement(name: statement.name, threads: threads).resources

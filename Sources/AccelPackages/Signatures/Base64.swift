@@ -1,7 +1,7 @@
-/// Base64 as RFC 4648 defines it, with padding.
+/// Base64 (RFC 4648) with padding.
 public enum Base64 {
     private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-    /// Of each byte the digit's value; 255: it is none.
+    /// The value of each digit by its byte; 255 for other bytes.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 255, count: 256)
         for (value, digit) in digits.enumerated() { values[Int(digit)] = UInt8(value) }
@@ -9,6 +9,7 @@ public enum Base64 {
     }()
     private static let padding = UInt8(ascii: "=")
 
+    /// Encodes bytes, without line breaks.
     public static func text(of bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count + 2) / 3 * 4)
@@ -22,7 +23,7 @@ public enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// nil for what is not the one way of writing some bytes: white space, missing padding, bits set beyond the end.
+    /// Decodes text; nil unless it is the canonical encoding: no white space, correct padding, no bits beyond the end.
     public static func bytes(of text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count % 4 == 0 else { return nil }

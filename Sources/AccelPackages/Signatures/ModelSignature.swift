@@ -1,33 +1,38 @@
 public import AccelByteIO
 
-/// A signature of OpenSSF's model signing, version 1: a Sigstore bundle around an in-toto statement that lists files and
-/// their SHA-256. Whether it was made with a key, the caller has to find out (`signedBytes`, `signature`).
+/// A signature of OpenSSF Model Signing, version 1: a Sigstore bundle with an in-toto statement that lists files with
+/// their SHA-256. The caller has to verify it with a key (`signedBytes`, `signature`).
 public struct ModelSignature: Sendable {
+    /// The media type of the statement.
     public static let payloadType = "application/vnd.in-toto+json"
     static let bundleType = "application/vnd.dev.sigstore.bundle.v0.3+json"
     static let statementType = "https://in-toto.io/Statement/v1"
     static let predicateType = "https://model_signing/signature/v1.0"
     static let maximumBytes = 64 << 20
 
-    /// The statement, as it was signed.
+    /// The signed statement.
     public let payload: [UInt8]
+    /// The signature of `signedBytes`.
     public let signature: [UInt8]
-    /// SHA-256 of the public key in PEM, nil where the signature does not tell.
+    /// SHA-256 of the public key in PEM; nil if the signature does not state it.
     public let keyHint: Digest?
 
-    /// What a key signs: the statement, and what kind of thing it is (DSSE's pre-authentication encoding).
+    /// Returns the bytes that a key signs: the statement with its media type (DSSE pre-authentication encoding).
     public static func signedBytes(of payload: [UInt8]) -> [UInt8] {
         Array("DSSEv1 \(payloadType.utf8.count) \(payloadType) \(payload.count) ".utf8) + payload
     }
+    /// The bytes that the key has signed.
     public var signedBytes: [UInt8] { Self.signedBytes(of: payload) }
 
+    /// Creates a signature of a statement.
     public init(payload: [UInt8], signature: [UInt8], keyHint: Digest) {
         self.payload = payload
         self.signature = signature
         self.keyHint = keyHint
     }
 
-    /// - Throws: `FormatError` for what is no bundle with one signature by a key.
+    /// Reads a bundle.
+    /// - Throws: `FormatError` if it is not a bundle with one signature by a key.
     public init(_ bytes: ByteView, file: String) throws {
         guard bytes.count <= Self.maximumBytes else {
             throw FormatError(file: file, reason: "has \(bytes.count) bytes, which is too much for a signature")
@@ -51,7 +56,7 @@ public struct ModelSignature: Sendable {
         keyHint = hint.exists ? try hint.digest() : nil
     }
 
-    /// The bundle as it is written.
+    /// The bundle as text.
     public var text: String {
         let bundle: JSON = [
             "mediaType": .string(Self.bundleType),
@@ -78,16 +83,20 @@ extension JSONField {
     }
 }
 
-/// What a `ModelSignature` states: files and their digests.
+/// The statement of a `ModelSignature`: files with their digests.
 public struct ModelStatement: Equatable, Sendable {
+    /// A file of the model.
     public struct Resource: Equatable, Sendable {
+        /// The path in the model.
         public var name: String
-        /// Plain SHA-256 of all bytes.
+        /// SHA-256 of all bytes.
         public var digest: Digest
     }
+    /// The name of the model.
     public var name: String
+    /// The files, sorted by name.
     public var resources: [Resource]
-    /// Files that the signer left out.
+    /// Files that the signer excluded.
     public var ignoredPaths: [String]
 
     init(name: String, resources: [Resource], ignoredPaths: [String]) {
@@ -102,6 +111,7 @@ public struct ModelStatement: Equatable, Sendable {
         return hash.finalize()
     }
 
+    /// The statement as text.
     public var text: String {
         let statement: JSON = [
             "_type": .string(ModelSignature.statementType),
@@ -123,6 +133,7 @@ public struct ModelStatement: Equatable, Sendable {
         return statement.text()
     }
 
+    /// Reads a statement.
     /// - Throws: `FormatError` for another kind of statement, or one that contradicts itself.
     public init(_ payload: [UInt8], file: String) throws {
         let statement = JSONField(try JSON.parse(ByteView(payload), file: file), file: file)

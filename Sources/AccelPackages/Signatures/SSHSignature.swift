@@ -1,21 +1,23 @@
 public import AccelByteIO
 
-/// A signature as `ssh-keygen -Y sign` writes it (OpenSSH's PROTOCOL.sshsig): what it says of itself. Whether it is true, and
-/// whose key it is, `ssh-keygen` tells.
+/// The header of a signature that `ssh-keygen -Y sign` wrote (OpenSSH, PROTOCOL.sshsig). `ssh-keygen` verifies the
+/// signature and the key.
 public struct SSHSignature: Equatable, Sendable {
-    /// What signatures of packages are for; one that is for anything else is refused.
+    /// The namespace of package signatures; signatures for other purposes are refused.
     public static let namespace = "accelc-package@v1"
 
+    /// The namespace in the signature.
     public let namespace: String
-    /// e.g. `ssh-ed25519`
+    /// The type of the key, such as `ssh-ed25519`.
     public let keyType: String
 
     private static let begin = "-----BEGIN SSH SIGNATURE-----"
     private static let end = "-----END SSH SIGNATURE-----"
-    /// A signature by an RSA key of 16 kilobits has less than a quarter of this.
+    /// Four times the size of a signature by a 16-kilobit RSA key.
     private static let maximumBytes = 1 << 16
 
-    /// - Throws: `FormatError` for anything but one signature.
+    /// Reads an armored signature.
+    /// - Throws: `FormatError` if it is not exactly one signature.
     public init(_ armored: ByteView, file: String) throws {
         func refused(_ reason: String) -> FormatError { FormatError(file: file, reason: reason) }
         guard armored.count <= Self.maximumBytes,
@@ -56,7 +58,7 @@ public struct SSHSignature: Equatable, Sendable {
     private func quoted(_ text: String) -> String { "\"\(text.prefix(80))\"" }
 }
 
-/// SSH's numbers and strings: big-endian, with their length before them.
+/// Reads SSH's numbers and strings: big-endian, strings with their length before them.
 private struct SSHReader {
     private var reader: ByteReader
     init(_ reader: ByteReader) { self.reader = reader }

@@ -1,27 +1,31 @@
 public import AccelByteIO
 import AccelWeightCompression
 
-/// Whose signature a package needs, by where it comes from (schemas/trust.schema.json). The first rule whose pattern fits
-/// counts; a package that no rule fits is refused.
+/// The signatures that packages need, by origin (schemas/trust.schema.json). The first rule whose pattern matches
+/// applies; a package without a rule is refused.
 public struct TrustPolicy: Sendable {
+    /// A rule for packages of one origin.
     public struct Rule: Sendable {
-        /// A pattern over absolute paths. A package's own words count for nothing here: they are what is in question.
+        /// A pattern over absolute paths. Claims of the package itself are ignored, because they are not trusted yet.
         let origin: Glob
-        /// Any one of them will do.
+        /// The accepted signers; one of them suffices.
         public let identities: [String]
-        /// An unsigned package will do, if the command line says so too.
+        /// Unsigned packages are accepted, if the command line allows that, too.
         public let allowsUnsigned: Bool
     }
-    /// The path of the file that tells whose keys are whose.
+    /// The path of the file with the signers' public keys.
     public let allowedSigners: String
     private let rules: [Rule]
     private let file: String
 
-    /// - Throws: `FormatError` for what is no policy; `RequestError` when the file cannot be read.
+    /// Reads a policy file.
+    /// - Throws: `FormatError` for an invalid policy; `RequestError` if the file cannot be read.
     public init(_ path: String) throws {
         try self.init(try MappedFile(path).bytes, file: path)
     }
 
+    /// Reads a policy in memory.
+    /// - Throws: `FormatError` for an invalid policy.
     public init(_ bytes: ByteView, file: String) throws {
         guard bytes.count <= 16 << 20 else {
             throw FormatError(file: file, reason: "has \(bytes.count) bytes, which is too much for a trust policy")
@@ -29,7 +33,7 @@ public struct TrustPolicy: Sendable {
         let document = JSONField(try JSON.parse(bytes, file: file), file: file)
         try document.refuseMembers(otherThan: ["allowedSigners", "rules"])
         let signers = try document["allowedSigners"].string()
-        // Beside the policy, unless it says where.
+        // Relative to the policy's folder.
         allowedSigners = signers.hasPrefix("/") ? signers : "\(Files.parentFolder(of: file) ?? ".")/\(signers)"
         rules = try document["rules"].array().map { rule in
             try rule.refuseMembers(otherThan: ["origin", "identities", "unsigned"])
@@ -48,7 +52,7 @@ public struct TrustPolicy: Sendable {
         self.file = file
     }
 
-    /// Why a pattern fits no real path, and so would never count; nil when it may.
+    /// Returns why a pattern cannot match any absolute path; nil if it can.
     private static func objection(toOrigin text: String) -> String? {
         guard let first = text.first, "/*?[".contains(first) else {
             return "fits no absolute path; begin it with / or *"
@@ -60,8 +64,8 @@ public struct TrustPolicy: Sendable {
             : "fits no path: paths are resolved, and have no \"\(odd)\" in them"
     }
 
-    /// The rule for a package that is held open, by where it really lies: the words that led to it count for nothing.
-    /// - Throws: `FormatError` when there is none: such a package is not trusted.
+    /// Returns the rule for an open package, by its real location; the path that led to it is ignored.
+    /// - Throws: `FormatError` if there is none, because the package is then not trusted.
     public func rule(for package: OpenedPath) throws -> Rule {
         try rule(forRealPath: package.realPath)
     }

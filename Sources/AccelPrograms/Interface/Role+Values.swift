@@ -16,11 +16,19 @@ extension Role {
     }
     /// The meaning of the last dimension of logits.
     public enum Classes: String, Sendable {
-        case vocabulary, labels, texts
+        /// Tokens of the vocabulary.
+        case vocabulary
+        /// Labels of a classifier.
+        case labels
+        /// The texts of a batch, for each image.
+        case texts
     }
     /// The keys or the values of an attention layer.
     public enum AttentionHalf: String, Sendable {
-        case keys, values
+        /// The keys.
+        case keys
+        /// The values.
+        case values
     }
     /// Pixel normalisation: `(x - mean) / deviation` for each channel, where x is from 0 to 1.
     public struct PixelNormalisation: Hashable, Sendable {

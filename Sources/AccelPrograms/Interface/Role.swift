@@ -5,8 +5,11 @@
 public struct Role: Hashable, Sendable, CustomStringConvertible {
     /// A parameter of a role, which a caller needs to make or to read the tensor.
     public enum Parameter: Hashable, Sendable {
+        /// A whole number that is not negative.
         case integer(Int)
+        /// A list of floating-point numbers.
         case numbers([Double])
+        /// A string.
         case word(String)
     }
 

@@ -5,11 +5,18 @@ public import AccelTensors
 public struct RoleRule: Sendable {
     /// The side of a function that a port is on.
     public enum Side: String, Sendable {
-        case input, output, state
+        /// A tensor that callers pass.
+        case input
+        /// A tensor that callers get.
+        case output
+        /// A tensor that is kept between runs.
+        case state
     }
     /// The type of a parameter.
     public enum ParameterKind: Sendable {
+        /// A whole number that is not negative.
         case integer
+        /// A list of floating-point numbers.
         case numbers
         /// One of these strings; any string if the list is empty.
         case word([String])

@@ -2,6 +2,7 @@ import AccelTensors
 
 /// An operator on pairs of elements of two float32 tensors, with the broadcasting of numpy.
 public protocol BinaryOperator: Operator {
+    /// Creates the operator, which has no attributes.
     init()
     /// Computes the reference result for one pair, in float64; the caller rounds it once.
     func apply(_ x: Double, _ y: Double) -> Double

@@ -5,11 +5,17 @@ import AccelTensors
 public struct Compare: Operator {
     /// The relation that is tested.
     public enum Relation: String, CaseIterable, Sendable {
+        /// `x == y`
         case equal
+        /// `x != y`
         case notEqual = "not_equal"
+        /// `x < y`
         case less
+        /// `x <= y`
         case lessOrEqual = "less_or_equal"
+        /// `x > y`
         case greater
+        /// `x >= y`
         case greaterOrEqual = "greater_or_equal"
     }
     public static let name = "compare"

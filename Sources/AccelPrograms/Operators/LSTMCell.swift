@@ -3,9 +3,11 @@ public import AccelTensors
 
 /// One time step of a long short-term memory layer (Hochreiter and Schmidhuber, 1997).
 ///
-///     i, f, g, o = the four blocks of rows of  x * inputWeight^T + inputBias + h * stateWeight^T + stateBias
-///     c' = sigmoid(f) * c + sigmoid(i) * tanh(g)
-///     h' = sigmoid(o) * tanh(c')
+/// ```text
+/// i, f, g, o = the four blocks of rows of  x * inputWeight^T + inputBias + h * stateWeight^T + stateBias
+/// c' = sigmoid(f) * c + sigmoid(i) * tanh(g)
+/// h' = sigmoid(o) * tanh(c')
+/// ```
 ///
 /// Inputs: x F32[batch, K], state F32[2, batch, H] (h, then c), inputWeight F32[4H, K], stateWeight F32[4H, H], and
 /// optionally both of inputBias and stateBias F32[4H]. Output: the new state F32[2, batch, H].

@@ -3,9 +3,11 @@ import AccelTensors
 /// Rotary position embedding (Su et al., "RoFormer", 2021), half-split: elements i and i + R of the last axis are
 /// rotated as a pair.
 ///
-///     y[i]     = x[i]     * cos[i] - x[i + R] * sin[i]    for i < R
-///     y[i + R] = x[i + R] * cos[i] + x[i]     * sin[i]
-///     y[j]     = x[j]                                     for j >= 2R (partial rotation)
+/// ```text
+/// y[i]     = x[i]     * cos[i] - x[i + R] * sin[i]    for i < R
+/// y[i + R] = x[i + R] * cos[i] + x[i]     * sin[i]
+/// y[j]     = x[j]                                     for j >= 2R (partial rotation)
+/// ```
 ///
 /// Inputs: x F32[..., W], cos and sin F32[..., R] (one half of the frameworks' tables, whose halves are equal) of the same
 /// type, with `2R <= W`; their leading axes broadcast to those of x, e.g. [sequence, R] or [batch, 1, sequence, R] for x

@@ -19,6 +19,7 @@ extension UnaryOperator {
 
 /// A unary operator without attributes.
 public protocol PlainUnaryOperator: UnaryOperator {
+    /// Creates the operator, which has no attributes.
     init()
 }
 

@@ -4,7 +4,14 @@ import AccelByteIO
 public enum ForeignFormat: Sendable {
     /// Never read, because reading a pickle executes code.
     case pickle
-    case zip, gguf, gitPointer, hdf5
+    /// A zip archive.
+    case zip
+    /// A GGUF file.
+    case gguf
+    /// A Git LFS pointer in place of the file.
+    case gitPointer
+    /// An HDF5 file.
+    case hdf5
 
     /// The suffixes of pickles' names.
     public static let pickleSuffixes = [".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"]

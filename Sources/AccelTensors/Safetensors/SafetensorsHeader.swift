@@ -60,18 +60,18 @@ struct SafetensorsHeader {
         }
         guard file.count >= 8 else {
             throw refused(
-                "the file has \(file.count) bytes, but a safetensors file starts with 8 bytes that tell its header's length"
+                "the file has \(file.count) bytes, but a safetensors file starts with 8 bytes that hold the length of its header"
             )
         }
         let length = file.withBytes { UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)) }
         guard length >= 2 else { throw refused("the header has \(length) bytes, expected at least \"{}\"") }
         guard length <= UInt64(limits.headerBytes) else {
             throw refused(
-                "this is no safetensors file, or a damaged one: its first 8 bytes ask for a header of \(length) bytes, and at "
+                "this is not a valid safetensors file: its first 8 bytes announce a header of \(length) bytes, and at "
                     + "most \(limits.headerBytes) are read")
         }
         guard length <= UInt64(file.count - 8) else {
-            throw refused("its first 8 bytes ask for a header of \(length) bytes, but only \(file.count - 8) follow")
+            throw refused("its first 8 bytes announce a header of \(length) bytes, but only \(file.count - 8) follow")
         }
         return Int(length)
     }

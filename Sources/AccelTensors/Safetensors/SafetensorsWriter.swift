@@ -58,7 +58,7 @@ public struct SafetensorsWriter: ~Copyable {
         let limits = SafetensorsFile.Limits()
         guard entries.count <= limits.tensors else { throw RequestError("more than \(limits.tensors) tensors") }
         guard Set(metadata.map(\.key)).count == metadata.count else {
-            throw RequestError("a metadata key stands twice")
+            throw RequestError("a metadata key occurs twice")
         }
         var members: [JSON.Member] = []
         if !metadata.isEmpty {
@@ -70,7 +70,7 @@ public struct SafetensorsWriter: ~Copyable {
         for entry in entries {
             if let flaw = SafetensorsHeader.flaw(ofName: entry.name, limits) { throw RequestError(flaw) }
             guard seen.insert(entry.name).inserted else {
-                throw RequestError("the tensor name \(quoted(entry.name)) stands twice or is reserved")
+                throw RequestError("the tensor name \(quoted(entry.name)) occurs twice or is reserved")
             }
             guard entry.shape.rank <= limits.rank else {
                 throw RequestError("tensor \(quoted(entry.name)) has more than \(limits.rank) dimensions")

@@ -3,7 +3,12 @@ public import AccelByteIO
 /// The content of a safetensors file that accelc writes. The metadata name it, for later runs (`accelc`) and for tools
 /// that use the same tensor layout (`format`).
 public enum TensorFileKind: String, Sendable {
-    case outputs, states, weights
+    /// The outputs of a run.
+    case outputs
+    /// The states after a run.
+    case states
+    /// Decompressed weights.
+    case weights
     /// A part of another result, such as recorded runs in a package. It has only the given metadata.
     case part
 

@@ -23,6 +23,10 @@ public struct Golden: Sendable {
     private(set) var noise: [String: Noise]
     /// The tensor `labels`: for each row of `logits` the right class.
     let labels: StoredTensor?
+    /// It holds the outputs of a decoder (see `NamedTensors`).
+    let isDecoding: Bool
+    /// The number of tokens of the prefill; nil if there are no outputs of one.
+    let prefillLength: Int?
     /// What is left off the end of the names: empty, or the number of the sample, e.g. `.0`.
     private(set) var suffix = ""
 
@@ -30,15 +34,13 @@ public struct Golden: Sendable {
     public init(_ path: String) throws {
         self.path = path
         name = Files.name(of: path)
-        let file = try SafetensorsFile(path)
-        func tensors(_ prefix: String) -> [String: StoredTensor] {
-            let found = file.tensors.filter { $0.name.hasPrefix(prefix) }
-            return Dictionary(found.map { (String($0.name.dropFirst(prefix.count)), $0) }) { first, _ in first }
-        }
-        inputs = tensors("in.")
-        outputs = tensors("out.")
-        exact = tensors("ref64.")
-        labels = file.tensors.first { $0.name == "labels" && $0.elementType == .int64 }
+        let tensors = try NamedTensors(path)
+        inputs = tensors.isGolden ? tensors.inputs : [:]
+        outputs = tensors.outputs
+        exact = tensors.exactOutputs
+        labels = tensors.labels
+        isDecoding = tensors.isDecoding
+        prefillLength = tensors.prefillLength
         if inputs.isEmpty || outputs.isEmpty {
             throw RequestError(
                 "\(path) is no golden file: it holds \(inputs.isEmpty ? "no in.NAME" : "no out.NAME") tensor; "
@@ -63,10 +65,6 @@ public struct Golden: Sendable {
         }
         return noise
     }
-
-    /// It holds the outputs of a decoder: of all tokens at once (`logits_full`), of the first ones (`prefill_logits`), of
-    /// single ones after them (`step0_logits`), and the cache after both (`kv_prefill.NAME`, `kv_final.NAME`).
-    var isDecoding: Bool { outputs.keys.contains { $0.hasSuffix("_full") || $0.hasPrefix("prefill_") } }
 
     /// One for each sample, in the order of their numbers; the golden itself when its names have no numbers.
     var samples: [Golden] {

@@ -18,7 +18,7 @@ struct GoldenDecoding {
 
     /// - Throws: `RequestError` with exit status 3 when no function takes the golden's blocks.
     init(_ program: CompiledProgram, golden: Golden) throws {
-        let prefill = golden.outputs.first { $0.key.hasPrefix("prefill_") }?.value.shape.dimensions.dropFirst().first
+        let prefill = golden.prefillLength
         let plan = DecodingPlan(program, golden.inputs)
         let count = plan?.count ?? 0
         var sequences: [[Block]] = []

@@ -52,10 +52,7 @@ struct InputMatcher {
 
     init(file path: String) throws {
         file = path
-        let found = try SafetensorsFile(path).tensors.filter { !$0.name.hasPrefix("out.") }
-        tensors = Dictionary(
-            found.map { ($0.name.hasPrefix("in.") ? String($0.name.dropFirst(3)) : $0.name, $0) }
-        ) { first, _ in first }
+        tensors = try NamedTensors(path).inputs
     }
 
     /// The function's inputs out of the file, and what those of its states start as that the file names; nil when an input

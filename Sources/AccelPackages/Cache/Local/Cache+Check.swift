@@ -1,17 +1,20 @@
 import AccelByteIO
 
 extension Cache {
-    /// Something in the cache that is not as it should be.
+    /// A damaged file of the cache.
     public struct Damage: Equatable, Sendable {
+        /// The path of the file.
         public var path: String
+        /// The kind of damage.
         public var reason: String
     }
 
-    /// Reads every byte of the cache.
+    /// Reads and verifies every byte of the cache.
     /// - Parameters:
-    ///   - repairing: puts what is damaged into quarantine, so that it is computed again.
-    ///   - exports: what reads the origin of exports of a format; nil for an unknown one, whose exports are not looked into.
-    /// - Returns: what is damaged, sorted by path; records that name a missing blob too.
+    ///   - repairing: quarantines damaged files, so that their results are computed again.
+    ///   - exports: returns a reader for the provenance of a format's exports; nil for an unknown format, whose exports
+    ///     are not checked.
+    /// - Returns: The damaged files, sorted by path, including records that name a missing blob.
     public func check(
         repairing: Bool = false, exports: (_ format: String) -> ExportProvenance? = { _ in nil },
         progress: (_ path: String) -> Void = { _ in }
@@ -60,14 +63,14 @@ extension Cache {
                 continue
             }
             damage.append(Damage(path: path, reason: "a file in it is not the one that the record names"))
-            // The contents that it is made of have been looked at: it is put together again.
+            // Its contents have been checked separately, so it can be assembled again.
             if repairing { try folder.removePackage(path) }
         }
         return damage.sorted { $0.path < $1.path }
     }
 
-    /// Returns what a whole result says against its being what the key asks for, every byte compared with what names it inside; nil when
-    /// nothing does.
+    /// Returns how a result contradicts the key of its record, after a comparison of every byte with the digests
+    /// inside; nil if it does not.
     private func contradiction(in record: CacheRecord, _ exports: (String) -> ExportProvenance?) -> String? {
         switch record.key.kind {
         case .tensor, .statistics: return nil
@@ -88,7 +91,7 @@ extension Cache {
     }
 
     private enum Found {
-        /// nil: a clean-up has just removed it.
+        /// nil if the file was just evicted.
         case success(ByteView?)
         case failure(String)
     }
@@ -107,18 +110,19 @@ extension Cache {
         return content.count == file.byteCount && SHA256.digest(of: content) == file.digest
     }
 
-    /// What lies in the cache's folder and is not the cache's, sorted: it is never touched.
+    /// The paths in the cache's folder that do not belong to the cache, sorted. They are never touched.
     public var foreign: [String] { readingObjection == nil ? folder.foreign : [] }
 
-    /// Removes everything of this layout but what is foreign; other layouts belong to other versions, and stay.
-    /// - Throws: `RequestError` for a folder that is no cache.
+    /// Removes everything of this layout except foreign files; other layouts belong to other versions and stay.
+    /// - Throws: `RequestError` for a folder that is not a cache.
     public func clear() throws {
         try requireUsable()
         try folder.removeAll()
         state.withLock { $0.isPrepared = false }
     }
 
-    /// - Throws: `RequestError` for a folder that is no cache, or is another's. That there is none is no error.
+    /// Checks that the folder can be used. A missing folder is not an error.
+    /// - Throws: `RequestError` for a folder that is not a cache, or belongs to another user.
     public func requireUsable() throws {
         if let objection = readingObjection {
             throw RequestError("\(root) is not used as a cache: \(objection.reason)", status: .unavailable)

@@ -1,28 +1,34 @@
 import AccelByteIO
 
 extension Cache {
-    /// What a clean-up did.
+    /// The result of an eviction.
     public struct CleanUp: Equatable, Sendable {
+        /// The number of evicted records.
         public var removedRecords = 0
+        /// The number of removed blobs.
         public var removedBlobs = 0
+        /// The bytes that were freed.
         public var freedBytes = 0
+        /// The number of records that stay.
         public var keptRecords = 0
+        /// The bytes of their blobs.
         public var keptBytes = 0
-        /// Bytes that nothing needs, but that are too young to be removed: somebody may be about to name them.
+        /// The bytes of blobs that no record names but that are too young to be removed, because a record may follow.
         public var youngBytes = 0
     }
 
-    /// Blobs younger than this stay although no record names them: their record may be about to be written.
+    /// The age below which a blob without a record is kept, because its record may be about to be written.
     public static let graceSeconds = 900
-    /// What a cache may hold, and what it leaves free on its disk, where nothing else is asked for.
+    /// The default limit of the cache's size.
     public static let usualMaximumBytes = 10_000_000_000
+    /// The default of free bytes that are left on the disk.
     public static let usualFreeBytes = 1_000_000_000
 
-    /// Removes what has not been used for longest until the rest fits, then what no record names any more. Records go
-    /// before the blobs that they name, so that a reader finds a whole result or none; what somebody leases stays.
+    /// Evicts the least recently used records until the rest fits, then removes blobs without a record. Records are
+    /// removed before their blobs, so that a reader finds a complete result or none. Leased records stay.
     /// - Parameters:
-    ///   - maximumBytes: of blobs that stay.
-    ///   - freeBytes: what should be free on the disk afterwards: as much more is removed as that takes.
+    ///   - maximumBytes: the most bytes of blobs that stay.
+    ///   - freeBytes: the bytes that should be free on the disk afterwards; more is evicted to reach it.
     public func collect(
         maximumBytes: Int, freeBytes: Int = 0, graceSeconds: Int = Cache.graceSeconds
     ) throws -> CleanUp {
@@ -41,18 +47,18 @@ extension Cache {
             }
             report.keptRecords += 1
         }
-        // What is leased stays in any case: the rest has to do with what that leaves.
+        // Leased records stay in any case; the others share the remaining space.
         entries.filter(isLeased).forEach(keep)
         var old: [CacheEntry] = []
         for entry in entries where !isLeased(entry) {
             let size = Self.sizes(of: [entry]).filter { needed[$0.key] == nil }.values.reduce(0, +)
-            // Once one does not fit, no older one is kept either: age is what counts.
+            // After the first record that does not fit, no older one is kept: only age counts.
             if old.isEmpty, size <= limit - report.keptBytes { keep(entry) } else { old.append(entry) }
         }
         let (removed, aside) = try removeRecords(old)
         report.removedRecords = removed.count
         old.filter { !removed.contains($0.record.key.digest) }.forEach(keep)
-        // Who leased a tensor's record before it went may be opening its content.
+        // A process that leased a record just before its eviction may be opening its blobs.
         let late = CacheLease.keys(in: folder, now: now)
         needed.merge(Self.sizes(of: old.filter { late.contains($0.record.key.digest) })) { first, _ in first }
         for path in aside { try Files.removeTree(path) }
@@ -65,8 +71,8 @@ extension Cache {
         return report
     }
 
-    /// Removes records, but for those that are leased by now, and the packages in place that have no record.
-    /// - Returns: the keys that are gone; where the packages are now, to be removed.
+    /// Removes records, except those that are leased by now, and packages in place without a record.
+    /// - Returns: The removed keys, and the new paths of packages that are to be removed.
     private func removeRecords(_ old: [CacheEntry]) throws -> (keys: Set<Digest>, packages: [String]) {
         try FileLock.guarding(folder.gatePath, exclusively: true) {
             let leased = CacheLease.keys(in: folder, now: now)
@@ -102,7 +108,7 @@ extension Cache {
         report.freedBytes += Int(clamping: identity.size)
     }
 
-    /// What is left of killed processes, of earlier runs of the system, and of damage that was found a week ago.
+    /// Removes leftovers of killed processes and of earlier boots, and files that were quarantined a week ago.
     private func removeRemains() throws {
         let day: Int64 = 86400 * 1_000_000_000
         func isOlder(_ path: String, than age: Int64) -> Bool {
@@ -110,7 +116,7 @@ extension Cache {
         }
         for place in CacheFolder.Place.allCases where place != .blobs {
             let survey = folder.survey(place)
-            // Contents have their own age; what is in use is locked.
+            // Blobs are handled by age elsewhere; files in use are locked.
             let old = survey.partials + (place == .locks || place == .work ? survey.entries : [])
             for path in old where isOlder(path, than: day) && !FileLock.isHeld(path) { try Files.removeTree(path) }
             if place == .quarantine {
@@ -127,21 +133,21 @@ extension Cache {
         for path in marks where isOlder(path, than: day) { try Files.removeTree(path) }
     }
 
-    /// What is left to be done after a conversion: sends the server what is new, and tidies.
+    /// Completes a conversion: sends new results to the server, and evicts if it is time.
     public func finish() {
         remote?.send(from: folder)
         tidy()
     }
 
-    /// A clean-up with the usual limits, where none has been for a day, or the disk is nearly full.
-    /// - Parameter maximumBytes: of what stays.
+    /// Evicts with the default limits, at most once a day unless the disk is nearly full.
+    /// - Parameter maximumBytes: the most bytes that stay.
     func tidy(maximumBytes: Int = Cache.usualMaximumBytes) {
         let path = folder.tidiedPath
         let age = Files.identity(of: path).map { now - $0.modifiedNanoseconds } ?? Int64.max
         let isShort = (Files.freeBytes(at: root) ?? .max) < Self.usualFreeBytes
         guard age > (isShort ? 600 : 86400) * 1_000_000_000 else { return }
         _ = writing { folder in
-            // First: others need not do the same now.
+            // Written first, so that no other process does the same.
             var file = try AtomicFile(replacing: path, as: .internal, isSynced: false)
             try file.write("\n")
             try file.commit()

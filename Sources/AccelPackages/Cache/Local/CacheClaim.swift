@@ -1,12 +1,12 @@
 import AccelByteIO
 import AccelPlatform
 
-/// The right to make a result, while other processes that want the same wait for it. It ends with the value. Nothing
-/// depends on it but time: two that make the same result make the same bytes.
+/// The exclusive right to compute a result, while other processes wait for it. It ends with this value. Only time
+/// depends on it: two processes that compute the same result get the same bytes.
 public final class CacheClaim: Sendable {
-    /// Whether another process was waited for: it may have made the result.
+    /// Another process held the claim before, and may have made the result.
     public let hasWaited: Bool
-    /// Whether the others know of it; not where locks do not work, or another took too long.
+    /// Other processes see the claim; false if locks do not work, or after another process took too long.
     public let isShared: Bool
     private let hold: Locked<(lock: FileLock, heartbeat: Heartbeat)?>
 
@@ -16,17 +16,20 @@ public final class CacheClaim: Sendable {
         hold = Locked(lock.map { ($0, Heartbeat($0)) })
     }
 
-    /// Lets the others go on now.
+    /// Ends the claim now.
     public func release() { hold.withLock { $0 = nil } }
 }
 
-/// How long a process waits for another that makes the same.
+/// The time that a process waits for another one with the same work.
 public struct CachePatience: Sendable {
+    /// The longest wait.
     public var total: Duration
-    /// A holder that has shown no sign of life for this long is not waited for.
+    /// The time without a sign of life after which a holder is not waited for.
     public var silence: Duration
+    /// The default.
     public static let usual = CachePatience(total: .seconds(600), silence: .seconds(6 * Heartbeat.seconds))
 
+    /// Creates a patience.
     public init(total: Duration, silence: Duration) {
         self.total = total
         self.silence = silence
@@ -56,9 +59,9 @@ extension Cache {
         }
     }
 
-    /// Looks for a result, and once more after another process that made it.
-    /// - Parameter look: takes the result; nil when it is not there.
-    /// - Returns: the result, or the claim to be held while it is made.
+    /// Looks for a result, and again after waiting for another process that makes it.
+    /// - Parameter look: returns the result; nil if it is missing.
+    /// - Returns: The result, or a claim that has to be held while the result is computed.
     public func take<Found>(_ key: CacheKey, _ look: () throws -> Found?) rethrows -> (Found?, CacheClaim?) {
         if let found = try look() { return (found, nil) }
         let claim = claim(key)
@@ -66,7 +69,7 @@ extension Cache {
         return (nil, claim)
     }
 
-    /// Claims a result unless another process makes it right now.
+    /// Claims a result unless another process is computing it.
     func claimAtOnce(_ key: CacheKey) -> CacheClaim? {
         if case .locked(let lock) = attempt(key) { return CacheClaim(lock, hasWaited: false) }
         return nil

@@ -1,9 +1,9 @@
 import AccelByteIO
 
-/// Packages as their records name them. Who stores a package and who takes it out both compare it with its key.
+/// Packages of records. They are compared with their keys both when they are stored and when they are used.
 extension CacheFolder {
     /// Compares the manifest with record and key; other files are not read.
-    /// - Throws: a miss where it is not that of the package that they name; the record is in quarantine then.
+    /// - Throws: A miss if it is another package; the record is then quarantined.
     func requireRightPackage(_ record: CacheRecord) throws(CacheMiss) {
         guard let file = record.files.first(where: { $0.path == PackageFormat.manifestName }) else {
             throw CacheMiss(.malformedRecord("it is not that of a package"))
@@ -16,8 +16,8 @@ extension CacheFolder {
         }
     }
 
-    /// Opens the package of a record, as it lies in the cache, with all its contents verified.
-    /// - Throws: a miss where something is gone, or is not what record and key name; it is in quarantine then.
+    /// Opens the package of a record in the cache, with all its files verified.
+    /// - Throws: A miss if a file is missing or does not match record and key; it is then quarantined.
     func package(_ record: CacheRecord) throws(CacheMiss) -> AcceleratorPackage {
         for file in record.files { _ = try verifiedBlob(file) }
         do {
@@ -29,7 +29,7 @@ extension CacheFolder {
         }
     }
 
-    /// The same without verifying contents, or changing the cache.
+    /// Opens the package of a record without verifying files or changing the cache.
     func openedPackage(_ record: CacheRecord) throws -> AcceleratorPackage {
         let contents = try record.files.map { ($0.path, try blob($0)) }
         let package = try AcceleratorPackage(
@@ -38,7 +38,7 @@ extension CacheFolder {
         return package
     }
 
-    /// Puts a record that names a wrong result into quarantine.
+    /// Quarantines a record that names a wrong result.
     func wrong(_ record: CacheRecord, _ reason: String) -> CacheMiss {
         quarantine(recordPath(record.key.digest), reason: reason)
         return CacheMiss(.wrongResult(reason))
@@ -46,7 +46,8 @@ extension CacheFolder {
 }
 
 extension CacheRecord {
-    /// - Throws: `RequestError` for a manifest that is not that of the record's package, or of what the key asks for.
+    /// Checks that a manifest matches the record.
+    /// - Throws: `RequestError` if it is not that of the record's package, or if it contradicts the key.
     fileprivate func requireRight(_ manifest: Manifest) throws {
         func wrong(_ reason: String) -> RequestError { RequestError(reason, status: .corrupt) }
         guard manifest.digest == package else { throw wrong("the package \(manifest.digest)") }

@@ -1,14 +1,14 @@
 import AccelByteIO
 
-/// What makes a folder a cache: our `CACHEDIR.TAG` and `v1/format.json`. The tag is made first and the format last, both synced; so
-/// what a process that was killed has left, or a power cut, is a cache that is not finished, and can be told from anything else.
+/// The marks of a cache folder: our `CACHEDIR.TAG` and `v1/format.json`. The tag is written first and the format last,
+/// both synced, so that an interruption or a power failure leaves a recognisable, incomplete cache.
 extension CacheFolder {
     enum Standing: Equatable {
         case absent
         case cache
-        /// Nothing but what this tool makes, or an empty folder: it may become a cache.
+        /// An empty folder, or only files that this tool creates: it can become a cache.
         case unfinished
-        /// Somebody else's, and why.
+        /// The folder of another program, with the reason.
         case foreign(String)
     }
 
@@ -25,10 +25,10 @@ extension CacheFolder {
         )
     }
 
-    /// Whether the folder says that it is a cache of accelc's.
+    /// The folder has the tag of an accelc cache.
     var isTagged: Bool { holds(tagPath, Self.tagText) }
 
-    /// Why this tool must not use what is there; nil when it may.
+    /// Returns why this tool must not use the folder; nil if it may.
     func objection() -> String? {
         if case .foreign(let reason) = standing { return reason }
         if let minimum = minimumReader, minimum > 1 {
@@ -37,30 +37,30 @@ extension CacheFolder {
         return trustsOthers ? nil : distrust
     }
 
-    /// Why others may decide what is in the cache; nil when they may not.
+    /// Why other users may determine the content of the cache; nil if they may not.
     private var distrust: String? {
         let advice =
             "give --trust-shared-cache, or set ACCELC_TRUST_SHARED_CACHE=1, where they are trusted with what models hold"
         for path in [root, top] {
             guard let access = Files.access(of: path), let reason = Self.distrust(of: access) else { continue }
             if access.owner != Files.user { return "\(path) \(reason): name another folder, or \(advice)" }
-            // What is in it by now stays theirs when the folder is closed.
+            // Files that others created stay theirs when the folder is closed.
             return "\(path) \(reason): \(advice); else empty it by \"accelc cache clear\" with that option, and run "
                 + "\"chmod go-w \(root)\""
         }
         return nil
     }
 
-    /// Takes a cache of one's own out of others' reach: what an earlier version made is as open as its umask was.
+    /// Removes others' access to an own cache, because an earlier version created it with the permissions of the umask.
     func close() {
         guard !trustsOthers, let access = Files.access(of: top), access.owner == Files.user else { return }
         if access.mode & 0o077 != 0 { Files.setMode(0o700, of: top) }
     }
 
-    /// Makes what tells this tool, people and backup programs what this folder is.
+    /// Creates the marks for this tool, for people and for backup programs.
     func prepare() throws {
         if standing == .cache {
-            // Killed before the last file of an earlier version's order.
+            // An earlier version was interrupted before its last file.
             if !foreignInRoot.contains(readmePath) { try write(Self.readmeText, to: readmePath) }
             return
         }
@@ -97,8 +97,8 @@ extension CacheFolder {
 
         """
 
-    /// The files in the cache's folder, by name, and what tells whether one is ours. A power cut may have emptied one that an earlier
-    /// version wrote, or left zeros of it.
+    /// The marks in the cache's folder, by name, each with a test whether it is ours. A mark of an earlier version may
+    /// be empty or zeroed after a power failure.
     var marks: [String: (isOurs: (String) -> Bool, text: String)] {
         func isOurs(_ text: String) -> (String) -> Bool {
             { path in
@@ -116,13 +116,13 @@ extension CacheFolder {
         return content.withBytes { $0.elementsEqual(text.utf8) }
     }
 
-    /// The oldest version that may read the layout; nil where nothing says so: a power cut may have emptied the file.
+    /// The oldest version that can read the layout; nil if the file is empty, as after a power failure.
     private var minimumReader: Int? {
         guard Files.kindWithoutFollowing(formatPath) == .file else { return nil }
         return try? JSONField(JSON.read(formatPath), file: formatPath)["min_reader"].int()
     }
 
-    /// Whether a folder is that of another version.
+    /// Returns whether a folder has the layout of another version.
     static func isLayout(_ number: Int, at path: String) -> Bool {
         guard Files.kindWithoutFollowing(path) == .folder else { return false }
         let format = "\(path)/format.json"

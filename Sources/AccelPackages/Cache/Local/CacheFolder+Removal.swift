@@ -1,8 +1,8 @@
 import AccelByteIO
 
-/// Removes what the cache has made, and nothing else.
+/// Removal of the cache's own files, and of nothing else.
 extension CacheFolder {
-    /// The names of a package's files, as far as anything says what they are.
+    /// Returns the names of a package's files, as far as its documents list them.
     private func fileNames(inPackage path: String) -> Set<String> {
         var names: Set<String> = [
             PackageFormat.manifestName, PackageFormat.graphName, PackageFormat.weightsName, PackageFormat.sourceMapName,
@@ -20,7 +20,8 @@ extension CacheFolder {
         return names
     }
 
-    /// What lies in a package's folder: its own files and folders, by path, and what is not the package's. Links are not followed.
+    /// Returns the content of a package's folder, by path: its own files and folders, and foreign ones. Links are not
+    /// followed.
     private func contents(ofPackage path: String) -> (files: [String], folders: [String], foreign: [String]) {
         let own = fileNames(inPackage: path)
         let folders = Set(
@@ -44,10 +45,10 @@ extension CacheFolder {
         return found
     }
 
-    /// The files in a package's folder that are not the package's.
+    /// Returns the files in a package's folder that do not belong to the package.
     func foreignFiles(inPackage path: String) -> [String] { contents(ofPackage: path).foreign }
 
-    /// Removes a package's files, the manifest first, and the folders that are empty then.
+    /// Removes a package's files, the manifest first, and then its empty folders.
     func removePackage(_ path: String) throws {
         guard Files.kindWithoutFollowing(path) == .folder else { return }
         let contents = contents(ofPackage: path)
@@ -66,7 +67,7 @@ extension CacheFolder {
         }
     }
 
-    /// Removes everything, but for what is foreign and the folders that hold it.
+    /// Removes everything except foreign files and the folders that contain them.
     func removeAll() throws {
         for place in Place.allCases {
             let survey = survey(place)
@@ -75,7 +76,7 @@ extension CacheFolder {
             for folder in survey.inner + [path(place)] { Files.removeEmptyFolder(folder) }
         }
         for path in topFiles where path != formatPath { try Files.removeTree(path) }
-        // What is foreign stays in a folder that says what it is.
+        // The format stays while foreign files do, so that the folder remains recognisable.
         if try Files.kindWithoutFollowing(top) == .folder && Files.list(top) == [Files.name(of: formatPath)] {
             try Files.removeTree(formatPath)
         }

@@ -1,13 +1,13 @@
 import AccelByteIO
 
 extension CacheFolder {
-    /// The folders of the layout. Records come first: who clears a cache removes them before what they name.
+    /// The folders of the layout. Records come first, because they are removed before the files that they name.
     enum Place: String, CaseIterable {
         case records = "ac", packages, blobs = "cas", memos = "memo", verified, locks = "lock", leases = "lease", work =
             "tmp"
         case quarantine
 
-        /// What the folders in it are called; nil where there are none.
+        /// The test for names of subfolders; nil if there are none.
         fileprivate var isInner: ((String) -> Bool)? {
             switch self {
             case .records, .packages, .blobs, .memos, .locks: CacheNames.isShard
@@ -17,17 +17,17 @@ extension CacheFolder {
         }
     }
 
-    /// What lies in a folder of the layout, by name and kind.
+    /// The content of one folder of the layout.
     struct Survey {
-        /// With a digest as their name, sorted.
+        /// The digests that are names of entries, sorted.
         var digests: [Digest] = []
-        /// The paths of these, and of leases, of what is in quarantine, and of what is in tmp.
+        /// The paths of these entries, of leases, and of quarantined and temporary files.
         var entries: [String] = []
-        /// What killed processes have left half-made.
+        /// Incomplete files of killed processes.
         var partials: [String] = []
-        /// The folders in it.
+        /// The subfolders.
         var inner: [String] = []
-        /// What this tool has not made.
+        /// Files that this tool did not create.
         var foreign: [String] = []
     }
 
@@ -62,7 +62,7 @@ extension CacheFolder {
                 if let digest = Digest(hexadecimal: name) { survey.digests.append(digest) }
                 survey.entries.append(path)
             case .partial?: survey.partials.append(path)
-            // Gone since.
+            // Removed in the meantime.
             case nil where Files.kindWithoutFollowing(path) == nil: break
             case nil: survey.foreign.append(path)
             }
@@ -71,7 +71,7 @@ extension CacheFolder {
 
     private enum NameKind { case entry, partial }
 
-    /// nil: it is foreign.
+    /// Returns nil for a foreign name.
     private func kind(of name: String, at path: String, _ place: Place, _ inner: String) -> NameKind? {
         let kind = Files.kindWithoutFollowing(path)
         switch place {
@@ -97,7 +97,8 @@ extension CacheFolder {
         }
     }
 
-    /// Everything in the cache's folder that this tool has not made, sorted. Folders of other versions are theirs.
+    /// Everything in the cache's folder that this tool did not create, sorted. Folders of other versions are not
+    /// foreign.
     var foreign: [String] { (foreignInRoot + foreignInTop).sorted() }
 
     var foreignInRoot: [String] {
@@ -125,9 +126,9 @@ extension CacheFolder {
             }
     }
 
-    /// The files in the folder of the layout itself, half-made ones too.
+    /// The files in the folder of the layout itself, including incomplete ones.
     var topFiles: [String] { names(in: top).filter(isTopFile).map { "\(top)/\($0)" } }
-    /// What killed processes have left beside the marks.
+    /// Incomplete marks of killed processes.
     var partialMarks: [String] {
         names(in: root).filter { CacheNames.isPartial($0) { marks[String($0)] != nil } }.map { "\(root)/\($0)" }
             .filter { Files.kindWithoutFollowing($0) == .file }

@@ -1,7 +1,7 @@
 import AccelByteIO
 
 extension CacheFolder {
-    /// Maps a blob of the right size. Its bytes are not read.
+    /// Maps a blob after a check of its size. Its bytes are not read.
     func blob(_ file: CacheRecord.File) throws(CacheMiss) -> ByteView { try mappedBlob(file).bytes }
 
     private func mappedBlob(_ file: CacheRecord.File) throws(CacheMiss) -> MappedFile {
@@ -12,8 +12,8 @@ extension CacheFolder {
         return content
     }
 
-    /// Maps a blob and compares its bytes with its name; a large one once a day, unless it has changed.
-    /// A blob that has changed goes into quarantine.
+    /// Maps a blob, and compares its bytes with its name; a large one once a day unless it has changed. A changed blob
+    /// is quarantined.
     func verifiedBlob(_ file: CacheRecord.File) throws(CacheMiss) -> ByteView {
         let content = try mappedBlob(file)
         guard isSound(content, file.digest) else {
@@ -23,7 +23,7 @@ extension CacheFolder {
         return content.bytes
     }
 
-    /// Whether a file's bytes have a digest: computed, or known from an earlier time.
+    /// Returns whether a file has a digest, computed now or remembered.
     func isSound(_ file: MappedFile, _ digest: Digest) -> Bool {
         let isLarge = file.bytes.count > Self.alwaysVerifiedBytes && file.access.isOurs
         if isLarge, note(of: file.identity)?.digest == digest { return true }
@@ -35,14 +35,14 @@ extension CacheFolder {
         return true
     }
 
-    /// Notes that the file at a path has just been written by this process, with these bytes.
+    /// Remembers that this process has just written a file with these bytes.
     func noteVerified(_ path: String, _ digest: Digest) {
         guard isOurs(path), let identity = Files.identity(of: path) else { return }
         keep(VerificationNote(digest: digest, identity: identity))
     }
 
-    /// Runs something that gives files other names or takes some away, and changes nothing else of them: that sets their time of
-    /// change, after which their notes would not count. Somebody else's write sets the time of modification as well.
+    /// Runs an operation that renames, links or unlinks files but does not write them. That changes their status times,
+    /// so their notes are renewed afterwards. A write by another process would also change the modification time.
     @discardableResult
     func keepingNotes<Result>(of files: [CacheRecord.File], _ body: () throws -> Result) rethrows -> Result {
         let notes = notes(of: files)
@@ -50,14 +50,14 @@ extension CacheFolder {
         return try body()
     }
 
-    /// The notes that count now, by the paths of their blobs.
+    /// Returns the valid notes of files, with the paths of their blobs.
     func notes(of files: [CacheRecord.File]) -> [(path: String, note: VerificationNote)] {
         files.filter { $0.byteCount > Self.alwaysVerifiedBytes }.compactMap { file in
             Files.identity(of: blobPath(file.digest)).flatMap(note).map { (blobPath(file.digest), $0) }
         }
     }
 
-    /// Lets notes count for files of which nothing but the time of change is another.
+    /// Renews notes of files of which only the status time has changed.
     func restore(_ notes: [(path: String, note: VerificationNote)]) {
         for (path, note) in notes {
             var note = note
@@ -67,10 +67,10 @@ extension CacheFolder {
         }
     }
 
-    /// Whether nobody else may write to a file: a note says nothing of it otherwise, and no other name for it is handed out.
+    /// Returns whether only this user can write to a file. Otherwise it has no notes, and no links are handed out.
     func isOurs(_ path: String) -> Bool { Files.access(of: path)?.isOurs == true }
 
-    /// Blobs up to this size are verified at each use.
+    /// The size up to which blobs are verified at every use.
     static let alwaysVerifiedBytes = 1 << 20
 
     private func note(of identity: FileIdentity) -> VerificationNote? {
@@ -80,13 +80,13 @@ extension CacheFolder {
         return note
     }
 
-    /// Of all names of a file, and of no other file.
+    /// Returns the path of the note of a file, which all its hard links share.
     private func notePath(_ identity: FileIdentity) -> String? {
         let name = SHA256.digest(of: "\(identity.device) \(identity.inode)")
         return Files.bootIdentifier.map { "\(path(.verified))/\($0)/\(name)" }
     }
 
-    /// A note that cannot be written costs a verification later.
+    /// Stores a note. If that fails, the file is verified again later.
     func keep(_ note: VerificationNote) {
         guard let path = notePath(note.identity) else { return }
         try? makeParent(of: path)
@@ -95,7 +95,7 @@ extension CacheFolder {
         try? file.commit()
     }
 
-    /// Takes a damaged record or content out of use, and says why beside it.
+    /// Quarantines a damaged record or blob, with the reason in a file beside it.
     func quarantine(_ path: String, reason: String) {
         try? makeFolder(quarantinePath)
         guard let digest = Digest(hexadecimal: Files.name(of: path)) else { return }

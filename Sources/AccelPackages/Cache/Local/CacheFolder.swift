@@ -1,35 +1,35 @@
 import AccelByteIO
 
-/// What is left of a result that was stored just before a power cut. Whatever is chosen, a damaged result is a miss.
+/// The guarantee for results that were stored just before a power failure. A damaged result is always a miss.
 public enum CacheDurability: String, CaseIterable, Sendable {
-    /// Perhaps nothing.
+    /// None.
     case none
-    /// All of it, where the drive keeps what it has been given.
+    /// Results survive if the drive keeps the data that it has acknowledged.
     case fsync
-    /// All of it; asks the drive to empty its own cache, where the system knows the difference.
+    /// Results survive; the drive is asked to empty its own cache, on systems that distinguish the two.
     case full
 }
 
-/// The cache's files. Content-addressed blobs and records that name them; a record is written after its blobs, so what
-/// a reader finds is whole, or is missing something and counts for nothing.
+/// The files of the cache: content-addressed blobs, and records that name them. A record is written after its blobs, so
+/// a reader finds a complete result, or a record with missing blobs, which counts as a miss.
 ///
-/// Unless `durability` asks for more, nothing is synced to the disk: after a power cut a file may be short or zeroed, but
-/// every content is verified when it is first used after a start of the system.
+/// By default nothing is synced: after a power failure a file may be short or zeroed. But every blob is verified when
+/// it is first used after a start of the system.
 struct CacheFolder: Sendable {
-    /// A new layout gets a new folder beside this one, and leaves it alone.
+    /// A new layout uses a new folder beside this one, and does not touch it.
     static let layout = 1
     static let layoutName = "v\(layout)"
 
     let root: String
     var durability = CacheDurability.none
-    /// Whether the cache may belong to others, or be written by them.
+    /// The cache may belong to other users, or be writable for them.
     var trustsOthers = false
     private var isSynced: Bool { durability != .none }
     var top: String { "\(root)/\(Self.layoutName)" }
 
-    /// Locked by whoever opens packages here, and exclusively by who removes them.
+    /// The lock that is shared while packages are opened in place, and exclusive while they are removed.
     var gatePath: String { "\(top)/gate" }
-    /// Its time is that of the last clean-up that nobody asked for.
+    /// A file whose time is that of the last automatic eviction.
     var tidiedPath: String { "\(top)/tidied" }
     var quarantinePath: String { path(.quarantine) }
     var workPath: String { path(.work) }
@@ -38,7 +38,7 @@ struct CacheFolder: Sendable {
     func blobPath(_ digest: Digest) -> String { path(.blobs, digest) }
     func recordPath(_ key: Digest) -> String { path(.records, key) }
     func memoPath(_ name: Digest) -> String { path(.memos, name) }
-    /// A package in one folder, for others to open in place.
+    /// Returns the path of a package in a folder of its own, to be opened in place.
     func packagePath(_ key: Digest) -> String { path(.packages, key) }
     func lockPath(_ key: Digest) -> String { path(.locks, key) }
 
@@ -46,15 +46,15 @@ struct CacheFolder: Sendable {
         "\(path(place))/\(CacheNames.shard(of: digest))/\(digest)"
     }
 
-    /// Makes a folder within the cache, and those above it that are missing.
+    /// Creates a folder in the cache, with its missing parents.
     func makeFolder(_ path: String) throws { try Files.makeFolder(path, mode: folderMode) }
 
     func makeParent(of path: String) throws { try makeFolder(Files.parentFolder(of: path) ?? root) }
 
-    /// Nobody else reads a cache, or writes to it, unless that was asked for.
+    /// Other users have no access to a cache, unless that was requested.
     private var folderMode: UInt16 { trustsOthers ? 0o777 : 0o700 }
 
-    /// Keeps content, one part after the other.
+    /// Stores a blob, given in parts.
     func putBlob(_ parts: [ByteView]) throws -> CacheRecord.File {
         var hash = SHA256()
         for part in parts { part.withBytes { hash.update($0) } }
@@ -70,8 +70,8 @@ struct CacheFolder: Sendable {
         return CacheRecord.File(path: "", digest: digest, byteCount: size)
     }
 
-    /// Keeps the content of a file: as a clone where the file system can, as another name of the file where it is large and
-    /// `mayLink`, which makes it read-only, else as a copy.
+    /// Stores the content of a file: as a clone if the file system supports it, as a hard link if it is large and
+    /// `mayLink`, which makes it read-only, or as a copy.
     func putFile(_ source: String, mayLink: Bool = false) throws -> CacheRecord.File {
         let content = try MappedFile(source).bytes
         let file = CacheRecord.File(path: "", digest: SHA256.digest(of: content), byteCount: content.count)
@@ -79,7 +79,7 @@ struct CacheFolder: Sendable {
         return file
     }
 
-    /// The same for a file whose digest is known.
+    /// Stores the content of a file with a known digest.
     func putFile(_ source: String, as file: CacheRecord.File, mayLink: Bool) throws {
         let path = blobPath(file.digest)
         if hasBlob(path, file.digest, size: file.byteCount) { return }
@@ -94,7 +94,7 @@ struct CacheFolder: Sendable {
                 if isSynced { Files.sync(partial) }
             }
             try Files.rename(partial, to: path)
-            // These are the very bytes that the digest was computed of.
+            // The digest was computed from these bytes.
             if method == .link { noteVerified(path, file.digest) }
         } catch {
             try? Files.removeTree(partial)
@@ -103,14 +103,14 @@ struct CacheFolder: Sendable {
         if isSynced { Files.sync(folder) }
     }
 
-    /// Whether another name for a blob may be handed out: it is read-only, and its owner is who asks.
+    /// Returns whether links to a blob may be handed out: it is read-only, and belongs to this user.
     func mayLink(_ path: String) -> Bool { isOurs(path) && Files.access(of: path)?.isWritable == false }
 
-    /// Files from this size on are linked rather than copied.
+    /// The size from which on files are linked instead of copied.
     static let linkedBytes = 64 << 20
 
-    /// Whether the blob is there already, and sound: a power cut may have left one of zeros, that no record names. It counts
-    /// as used now, so that it is not collected before its record is there.
+    /// Returns whether a valid blob exists; after a power failure there may be a zeroed one that no record names. The
+    /// blob counts as used now, so that it is not removed before its record is written.
     private func hasBlob(_ path: String, _ digest: Digest, size: Int) -> Bool {
         Files.touch(path)
         return (try? verifiedBlob(CacheRecord.File(path: "", digest: digest, byteCount: size))) != nil
@@ -119,7 +119,7 @@ struct CacheFolder: Sendable {
     func putRecord(_ record: CacheRecord) throws {
         let path = recordPath(record.key.digest)
         try makeParent(of: path)
-        // All that is in the drive's cache goes to the disk with one request: the blobs before their record.
+        // One request empties the drive's cache for all files: the blobs before their record.
         if durability == .full {
             for file in record.files { Files.sync(blobPath(file.digest), throughDriveCache: true) }
         }

@@ -1,23 +1,24 @@
 import AccelByteIO
 import AccelPlatform
 
-/// Tells clean-ups which records somebody is using: a file with a key in each line, locked for as long as it counts.
+/// Shows evictions which records are in use: a file with one key per line, which is valid while it is locked.
 ///
-/// A user adds the key first and opens the record then; a clean-up removes records first, and reads the leases again
-/// before it removes what they name. So each user either finds no record, or keeps its contents.
+/// A user first adds the key and then opens the record; an eviction first removes records and then reads the leases
+/// again, before it removes blobs. So a user finds no record, or keeps its blobs.
 public final class CacheLease: Sendable {
-    /// Leases that no lock tells about (of another host, of a process that has ended on purpose) count for this long
-    /// after they were last touched.
+    /// The time for which leases without a lock (of another host, or of a process that ended on purpose) are valid
+    /// after their last update.
     static let unlockedSeconds = 3600
 
     private let lock: FileLock
     private let heartbeat: Heartbeat
     private let keys = Locked<Set<Digest>>([])
 
-    /// nil where the cache cannot be written.
+    /// Returns nil if the cache cannot be written.
     init?(_ folder: CacheFolder) {
         guard (try? folder.makeFolder(folder.leasesPath)) != nil else { return nil }
-        // A clean-up that looks at the file between its making and its lock takes it for one of a dead process.
+        // An eviction that sees the file between its creation and its lock takes it for that of a dead process, hence
+        // the retries.
         for _ in 0..<10 {
             guard case .locked(let lock) = FileLock.attempt("\(folder.leasesPath)/\(CacheNames.random())") else {
                 continue
@@ -35,7 +36,7 @@ public final class CacheLease: Sendable {
         lock.append("\(key)\n")
     }
 
-    /// Leases a record for the hour after this process: for a path that was told to somebody.
+    /// Leases a record for an hour beyond the end of this process, for a path that was passed on.
     static func leave(_ key: Digest, in folder: CacheFolder) throws {
         try folder.makeFolder(folder.leasesPath)
         var file = try AtomicFile(
@@ -44,7 +45,7 @@ public final class CacheLease: Sendable {
         try file.commit()
     }
 
-    /// The keys of all leases that count. Files of others are removed.
+    /// Returns the keys of all valid leases, and removes the files of other leases.
     static func keys(in folder: CacheFolder, now: Int64) -> Set<Digest> {
         var keys = Set<Digest>()
         let paths = folder.survey(.leases).entries
@@ -56,7 +57,7 @@ public final class CacheLease: Sendable {
             let isOfThisBoot = lines.first.map(String.init) == Files.bootIdentifier
             let isYoung = now - identity.modifiedNanoseconds < Int64(unlockedSeconds) * 1_000_000_000
             guard locksWork && isOfThisBoot ? FileLock.isHeld(path) : isYoung else {
-                // An empty one is just being made.
+                // An empty file is being created.
                 if !lines.isEmpty || !isYoung { try? Files.removeTree(path) }
                 continue
             }

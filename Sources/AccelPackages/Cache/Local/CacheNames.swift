@@ -1,9 +1,9 @@
 import AccelByteIO
 
-/// The grammar of the names in a cache: each is made here, and recognised here. What is not recognised is somebody else's, and is
-/// never removed or moved.
+/// The grammar of names in a cache: names are made and recognised only here. Other names are foreign, and never removed
+/// or moved.
 enum CacheNames {
-    /// 128 random bits. (Earlier versions left zeros at the start of each half out.)
+    /// Returns 128 random bits. (Earlier versions omitted leading zeros of each half.)
     static func random() -> String {
         (0..<2).map { _ in
             let digits = String(UInt64.random(in: .min ... .max), radix: 16)
@@ -13,15 +13,15 @@ enum CacheNames {
 
     static func isRandom(_ name: some StringProtocol) -> Bool { isHex(name, 24...32) }
 
-    /// The folder of a digest's name.
+    /// Returns the subfolder for a digest's name.
     static func shard(of digest: Digest) -> String { String(digest.description.prefix(2)) }
     static func isShard(_ name: String) -> Bool { isHex(name, 2...2) }
 
-    /// A file that is being made, in the folder that it is for.
+    /// Returns the name of an incomplete file in its final folder.
     static func partial() -> String { ".\(random()).partial" }
 
-    /// Whether a name is `partial()`, or that of the temporary sibling of a name (`TemporaryPaths`).
-    /// - Parameter isStart: of the first 40 characters of the name that it is to get.
+    /// Returns whether a name is one of `partial()`, or the temporary sibling of a name (`TemporaryPaths`).
+    /// - Parameter isStart: tests the first 40 characters of the final name.
     static func isPartial(_ name: String, of isStart: (Substring) -> Bool) -> Bool {
         guard name.hasPrefix("."), name.hasSuffix(".partial") else { return false }
         let inner = name.dropFirst().dropLast(".partial".count)
@@ -31,12 +31,12 @@ enum CacheNames {
         return start.count <= 40 && isStart(start)
     }
 
-    /// What `FileLock.areEffective` makes.
+    /// Returns whether a name is one that `FileLock.areEffective` creates.
     static func isLockTrial(_ name: String) -> Bool {
         name.hasPrefix(".") && name.hasSuffix(".lock") && isHex(name.dropFirst().dropLast(".lock".count), 1...16)
     }
 
-    /// Something that was found damaged; beside it lies a file of the same name with `.json` at its end.
+    /// Returns a name for a quarantined file; a file of the same name with `.json` appended holds the reason.
     static func quarantined(_ digest: Digest) -> String { "\(random().prefix(16))-\(digest)" }
 
     static func isQuarantined(_ name: String) -> Bool {
@@ -50,17 +50,18 @@ enum CacheNames {
         return parts.count == 2 && isHex(parts[0], 1...16) && isHex(parts[1], 1...64)
     }
 
-    /// What `isPartial` asks of a file that is to be called by a digest.
+    /// Returns whether a text is the start of a digest, for `isPartial`.
     static func isStartOfDigest(_ start: Substring) -> Bool { isHex(start, 40...40) }
 
-    /// A run of the system: `Files.bootIdentifier`.
+    /// Returns whether a name is a boot identifier (`Files.bootIdentifier`).
     static func isBoot(_ name: String) -> Bool {
         let parts = name.split(separator: "-", omittingEmptySubsequences: false)
         return parts.map(\.count) == [8, 4, 4, 4, 12]
             && parts.allSatisfy { $0.allSatisfy(\.isHexDigit) && $0.utf8.count == $0.count }
     }
 
-    /// A place for something that is being made, what is written beside it, or what is about to be removed.
+    /// Returns whether a name is that of work in progress, of a file beside it, or of something that is about to be
+    /// removed.
     static func isWork(_ name: String) -> Bool {
         let plan = ".plan"
         return isRandom(name) || name.hasSuffix(plan) && isRandom(name.dropLast(plan.count))
@@ -69,7 +70,7 @@ enum CacheNames {
             }
     }
 
-    /// What `TensorSpill` makes.
+    /// Returns whether a name is one that `TensorSpill` creates.
     private static func isSpill(_ start: Substring) -> Bool {
         guard start.hasPrefix(".accelc-") else { return false }
         let rest = start.dropFirst(".accelc-".count)

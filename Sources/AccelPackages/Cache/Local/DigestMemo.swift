@@ -1,19 +1,19 @@
 import AccelByteIO
 
-/// The digests of a file and of the tensors in it, as computed before: valid while device, inode, size, and times of
-/// modification and change are the same, and for a day (`SettledFile`).
+/// The remembered digests of a file and its tensors: valid while device, inode, size, and times of modification and
+/// status change are the same, and for a day (`SettledFile`).
 struct DigestMemo: Equatable {
     var identity: FileIdentity
-    /// When its bytes were read, in nanoseconds since 1970.
+    /// The time when its bytes were read, in nanoseconds since 1970.
     var read: Int64
-    /// Of the whole file, as in `Provenance.Source`.
+    /// The digest of the whole file, as in `Provenance.Source`.
     var file: Digest
-    /// `TreeDigest` of each tensor, in the order of the file.
+    /// The `TreeDigest` of each tensor, in the order of the file.
     var tensors: [Digest]
 
     private static let magic = Array("ACM3".utf8)
 
-    /// The name under which it is kept.
+    /// Returns the name under which the digests of a file are stored.
     static func name(_ identity: FileIdentity) -> Digest {
         SHA256.digest(of: "\(identity.device) \(identity.inode)")
     }
@@ -64,7 +64,7 @@ struct DigestMemo: Equatable {
 }
 
 extension Cache {
-    /// The memo of an unchanged file, nil when there is none.
+    /// Returns the remembered digests of an unchanged file; nil if there are none.
     func memo(_ identity: FileIdentity, tensors: Int) -> DigestMemo? {
         let path = folder.memoPath(DigestMemo.name(identity))
         guard readingObjection == nil, let bytes = (try? folder.opened(path))?.bytes,
@@ -74,7 +74,7 @@ extension Cache {
         return memo
     }
 
-    /// Keeps a memo, unless the file is so young that it could change without another time.
+    /// Stores digests, unless the file is so young that it could change without a visible change of its times.
     func store(_ memo: DigestMemo) {
         let youngest = max(memo.identity.modifiedNanoseconds, memo.identity.changedNanoseconds)
         guard now - youngest > Self.settledNanoseconds else { return }
@@ -87,11 +87,11 @@ extension Cache {
         }
     }
 
-    /// Forgets what is remembered of a file: it has been found to be wrong.
+    /// Removes the remembered digests of a file, because they are wrong.
     func forgetMemo(_ identity: FileIdentity) {
         _ = writing { folder in try Files.removeTree(folder.memoPath(DigestMemo.name(identity))) }
     }
 
-    /// Longer than the coarsest clock of a file system.
+    /// Longer than the coarsest time resolution of a file system.
     private static var settledNanoseconds: Int64 { 2_000_000_000 }
 }

@@ -1,10 +1,10 @@
 import AccelByteIO
 import Dispatch
 
-/// Shows others that the holder of a lock is at work: its file is touched every few seconds for as long as this lives.
+/// Shows other processes that the holder of a lock is at work: its file is touched every few seconds.
 final class Heartbeat: Sendable {
     static let seconds = 10
-    // Sources may be used from any thread; the protocol does not say so.
+    // Safe: dispatch sources may be used from any thread, although the protocol does not declare it.
     nonisolated(unsafe) private let timer: any DispatchSourceTimer
 
     init(_ lock: FileLock) {

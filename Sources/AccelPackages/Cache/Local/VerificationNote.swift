@@ -1,15 +1,16 @@
 import AccelByteIO
 import AccelPlatform
 
-/// That a large file was read, and had a digest. It counts while device, inode, size and the times of modification and of change are
-/// the same, and for a day (`SettledFile`).
+/// A note that a large file was verified to have a digest. It is valid while device, inode, size, and times of
+/// modification and status change are the same, and for a day (`SettledFile`).
 struct VerificationNote: Equatable {
     var digest: Digest
     var identity: FileIdentity
-    /// When the bytes were read, in seconds since the start of 1970; a note that is kept through a change of names keeps this.
+    /// The time when the bytes were read, in seconds since 1970. It is kept when the note is renewed after a change of
+    /// names.
     var verified: Int64
 
-    /// Whether it is young enough.
+    /// The note is young enough.
     var counts: Bool {
         verified >= 0 && verified < Int64.max / 1_000_000_000
             && SettledFile.counts(verified * 1_000_000_000, now: WallClock.nanoseconds)
@@ -27,7 +28,7 @@ struct VerificationNote: Equatable {
         return "\(digest) \(numbers.map(String.init).joined(separator: " "))"
     }
 
-    /// nil for anything that `text` does not make.
+    /// Returns nil for bytes that are not from `text`.
     init?(_ bytes: ByteView) {
         guard bytes.count < 1024 else { return nil }
         let words = bytes.withBytes { String(decoding: $0, as: UTF8.self) }.split(separator: " ")

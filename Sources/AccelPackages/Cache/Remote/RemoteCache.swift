@@ -1,12 +1,13 @@
 import AccelByteIO
 
-/// A cache server: plain GET, HEAD and PUT of `URL/ac/KEY` (a record, as an `ActionResult`) and `URL/cas/SHA256` (a content),
-/// as bazel-remote has it, and as any WebDAV folder does. What comes from it is compared with its digest before the local
-/// cache takes it; records are trusted to name the right contents. A server that does not answer is not asked again.
+/// A cache server with plain GET, HEAD and PUT of `URL/ac/KEY` (a record, as an `ActionResult`) and `URL/cas/SHA256` (a
+/// blob), as bazel-remote or any WebDAV folder provides. Blobs are verified before the local cache takes them; records
+/// are trusted to name the right blobs. A server that fails is not asked again.
 public final class RemoteCache: Sendable {
-    /// Without what the address says of the user.
+    /// The address without credentials, for messages.
     public let name: String
     private let url: String
+    /// Results are fetched, but not sent.
     public let isReadOnly: Bool
     private let authorization: String?
     private let transport: any RemoteTransport
@@ -15,15 +16,16 @@ public final class RemoteCache: Sendable {
 
     private struct State {
         var isBroken = false
-        /// Records that are to be sent.
+        /// The records to be sent.
         var pending: [CacheRecord] = []
     }
 
+    /// Creates a connection; nothing is requested yet.
     /// - Parameters:
-    ///   - transport: does the requests.
-    ///   - authorization: the header's value, e.g. `Bearer ...`; never shown.
-    ///   - warn: gets a sentence when the server is given up, once.
-    /// - Throws: `RequestError` for something that is no such address.
+    ///   - transport: performs the requests.
+    ///   - authorization: the value of the header `Authorization`, such as `Bearer ...`; never shown.
+    ///   - warn: called once with a sentence if the server fails.
+    /// - Throws: `RequestError` for an invalid address.
     public init(
         url: String, transport: any RemoteTransport, isReadOnly: Bool = false, authorization: String? = nil,
         warn: @escaping @Sendable (String) -> Void = { _ in }
@@ -43,7 +45,7 @@ public final class RemoteCache: Sendable {
         self.warn = warn
     }
 
-    /// Brings records and what they name into the local cache. Those that are not there, or not whole, are left out.
+    /// Fetches records and their blobs into the local cache. Missing or incomplete ones are skipped.
     func fetch(_ keys: [Digest], into cache: Cache) {
         guard !keys.isEmpty, !isBroken else { return }
         cache.writing { folder in
@@ -84,12 +86,12 @@ public final class RemoteCache: Sendable {
         }
     }
 
-    /// Notes a record that is to be sent.
+    /// Adds a record to those to be sent.
     func add(_ record: CacheRecord) {
         if !isReadOnly { state.withLock { $0.pending.append(record) } }
     }
 
-    /// Sends what has been noted: contents that the server does not have, then the records whose contents it has.
+    /// Sends the pending records: first blobs that the server lacks, then the records whose blobs it has.
     func send(from folder: CacheFolder) {
         let records = state.withLock { state in
             defer { state.pending = [] }
@@ -117,8 +119,8 @@ public final class RemoteCache: Sendable {
 
     private var isBroken: Bool { state.withLock(\.isBroken) }
 
-    /// Does requests, and gives the server up when it fails.
-    /// - Returns: for each whether it was answered with success.
+    /// Performs requests, and stops using the server if it fails.
+    /// - Returns: For each request, whether it succeeded.
     private func answers(_ requests: [RemoteRequest]) -> [Bool] {
         guard !isBroken else { return requests.map { _ in false } }
         guard let outcomes = transport.run(requests, authorization: authorization) else {
@@ -130,7 +132,7 @@ public final class RemoteCache: Sendable {
         return outcomes.map { if case .status(200..<300) = $0 { true } else { false } }
     }
 
-    /// Why an outcome says that the server is not to be asked again; nil where it does not.
+    /// Returns why the server should not be asked again; nil if it may be.
     private static func failure(_ outcome: RemoteOutcome) -> String? {
         switch outcome {
         case .status(401), .status(403): "it refuses access"
@@ -150,13 +152,13 @@ public final class RemoteCache: Sendable {
 }
 
 extension CacheFolder {
-    /// An empty folder for files that are about to become blobs; it goes with the value.
+    /// Creates an empty folder for files that will become blobs; it is removed with the value.
     func scratch() throws -> TemporaryFolder {
         try makeFolder(workPath)
         return try TemporaryFolder(beside: "\(workPath)/\(CacheNames.random())", mode: 0o700)
     }
 
-    /// Whether contents fit the disk, with the usual space left: their sizes are what a server says.
+    /// Returns whether files fit on the disk with the default free space left; their sizes come from a server.
     func hasRoom(for files: [CacheRecord.File]) -> Bool {
         var room = (Files.freeBytes(at: root) ?? .max) - Cache.usualFreeBytes
         for file in files {
@@ -166,10 +168,10 @@ extension CacheFolder {
         return true
     }
 
-    /// Whether there is a blob of this size.
+    /// Returns whether there is a blob with the size of the file.
     func has(_ file: CacheRecord.File) -> Bool { (try? blob(file)) != nil }
 
-    /// Makes a file the blob that it is said to be; one that is not is left where it is.
+    /// Turns a file into the blob of its digest; a file with another digest is left in place.
     func adopt(_ path: String, as file: CacheRecord.File) throws {
         let content = try MappedFile(path).bytes
         guard content.count == file.byteCount, SHA256.digest(of: content) == file.digest else { return }

@@ -1,12 +1,12 @@
 import AccelByteIO
 
-/// An address `http://HOST/PATH` or `https://...`, perhaps with a user before the host and a port after it (RFC 3986), without a
-/// query or a fragment.
+/// An address `http://HOST/PATH` or `https://...` (RFC 3986), optionally with user and port, without query and
+/// fragment.
 struct ServerAddress {
-    /// Without what it says of the user, and without slashes at the end.
+    /// The address without the user, and without trailing slashes.
     let publicText: String
 
-    /// nil for anything else.
+    /// Returns nil for any other text.
     init?(_ text: String) {
         let isPlain = text.unicodeScalars.allSatisfy {
             $0.value > 32 && $0.value != 127 && !["\"", "\\", "?", "#", "<", ">"].contains($0)
@@ -21,7 +21,7 @@ struct ServerAddress {
         publicText = Files.trimmingSlashes("\(scheme)\(place)\(rest.dropFirst(authority.count))")
     }
 
-    /// `host`, `host:80`, `[::1]`, `[::1]:80`.
+    /// Returns whether a text is `host`, `host:80`, `[::1]` or `[::1]:80`.
     private static func isPlace(_ text: Substring) -> Bool {
         let host: Substring
         if text.first == "[" {
