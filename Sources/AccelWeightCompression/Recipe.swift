@@ -146,7 +146,7 @@ public struct Recipe: Sendable {
     }
 
     /// At least one codec needs calibration.
-    public var wantsCalibration: Bool { ([defaultCodec] + rules.map(\.codec)).contains { $0.method != .nearest } }
+    public var needsCalibration: Bool { ([defaultCodec] + rules.map(\.codec)).contains { $0.method != .nearest } }
 
     /// Returns the codec of a weight that `operators` read. If the recipe's codec does not support it, the codec is
     /// `stored`, with the reason.

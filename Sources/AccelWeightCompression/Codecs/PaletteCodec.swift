@@ -80,7 +80,7 @@ public struct PaletteCodec: WeightCodec {
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?, threads: Int,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
-        let statistics = method.isToldOfInputs ? statistics : nil
+        let statistics = method.usesStatistics ? statistics : nil
         if statistics == nil,
             let distortion = try encodingHalves(unit, of: source, threads: threads, into: sections)
         {
