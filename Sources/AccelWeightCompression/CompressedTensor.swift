@@ -58,7 +58,7 @@ public struct CompressedTensor: Sendable {
         if let objection = codec.objection(elementType: source.elementType, shape: source.shape) {
             throw source.error("cannot be stored as \(codec.specification): \(objection)")
         }
-        let codec = try codec.settled(for: source)
+        let codec = try codec.resolved(for: source)
         let layout = try codec.agreedSections(
             elementType: source.elementType, shape: source.shape, name: source.name, file: source.file)
         let buffers = try layout.map { try ByteBuffer(allocating: $0.byteCount, for: source.name) }

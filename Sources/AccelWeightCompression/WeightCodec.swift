@@ -24,7 +24,7 @@ public protocol WeightCodec: Sendable {
     /// Returns why the codec does not support a tensor, such as "a vector has no output channels"; nil if it does.
     func objection(elementType: ElementType, shape: Shape) -> String?
     /// Returns the codec with the options that depend on the weight filled in; packages store their values.
-    func settled(for source: StoredTensor) throws -> any WeightCodec
+    func resolved(for source: StoredTensor) throws -> any WeightCodec
     /// Returns why sections of the right sizes cannot be an encoding, such as an index outside of its row; nil if they
     /// can.
     func defect(in sections: [ByteView], shape: Shape) -> String?
@@ -79,7 +79,7 @@ public struct SectionLayout: Equatable, Sendable {
 
 extension WeightCodec {
     public static var takesInner: Bool { false }
-    public func settled(for source: StoredTensor) throws -> any WeightCodec { self }
+    public func resolved(for source: StoredTensor) throws -> any WeightCodec { self }
     public func defect(in sections: [ByteView], shape: Shape) -> String? { nil }
     public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int { 0 }
     /// Decodes whole rows to float32 with temporary scratch memory.

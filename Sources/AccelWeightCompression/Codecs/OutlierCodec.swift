@@ -53,11 +53,11 @@ public struct OutlierCodec: LayeredCodec {
 
     public func units(shape: Shape) -> [Range<Int>] { [0..<shape.rows] }
 
-    public func settled(for source: StoredTensor) throws -> any WeightCodec {
+    public func resolved(for source: StoredTensor) throws -> any WeightCodec {
         let floats = try source.finiteFloats()
         let mask = largestMagnitudes(outlierCount(source.shape), of: floats)
         let rest = StoredTensor(name: source.name, floats: without(mask, floats), shape: source.shape)
-        return try OutlierCodec(values.replacing(inner: inner.settled(for: rest).values))
+        return try OutlierCodec(values.replacing(inner: inner.resolved(for: rest).values))
     }
 
     private func without(_ mask: [Bool], _ floats: [Float]) -> [Float] {

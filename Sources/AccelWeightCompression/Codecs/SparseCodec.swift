@@ -79,14 +79,14 @@ public struct SparseCodec: LayeredCodec {
 
     public func units(shape: Shape) -> [Range<Int>] { [0..<shape.rows] }
 
-    public func settled(for source: StoredTensor) throws -> any WeightCodec {
+    public func resolved(for source: StoredTensor) throws -> any WeightCodec {
         let floats = try source.finiteFloats()
         let mask = rule.mask(floats, stored: stored(floats), columns: source.shape.columns)
         let count = mask.reduce(0) { $0 + ($1 ? 1 : 0) }
         let isFull = count == rule.kept(rows: source.shape.rows, columns: source.shape.columns)
-        let settled = try SparseCodec(values.replacing("kept", by: isFull ? "all" : "\(count)"))
-        let inner = try inner.settled(for: settled.innerSource(floats, mask, of: source))
-        return try SparseCodec(settled.values.replacing(inner: inner.values))
+        let resolved = try SparseCodec(values.replacing("kept", by: isFull ? "all" : "\(count)"))
+        let inner = try inner.resolved(for: resolved.innerSource(floats, mask, of: source))
+        return try SparseCodec(resolved.values.replacing(inner: inner.values))
     }
 
     /// Returns the weights as the inner codec would round them; unchanged if rounding depends on the other weights.
