@@ -32,9 +32,9 @@ public struct CompressedTensor: Sendable {
                     "\(codec.specification) of \(shape): expected sections \(wanted) bytes, found \(sections.map(\.count)) bytes"
             )
         }
-        if let defect = codec.defect(in: sections, shape: shape) {
+        if let corruption = codec.corruption(in: sections, shape: shape) {
             throw FormatError(
-                file: file, place: .tensor(name, index: nil), reason: "\(codec.specification): \(defect)")
+                file: file, place: .tensor(name, index: nil), reason: "\(codec.specification): \(corruption)")
         }
         self.init(name: name, elementType: elementType, shape: shape, codec: codec, checked: sections)
     }

@@ -27,7 +27,7 @@ public protocol WeightCodec: Sendable {
     func resolved(for source: StoredTensor) throws -> any WeightCodec
     /// Returns why sections of the right sizes cannot be an encoding, such as an index outside of its row; nil if they
     /// can.
-    func defect(in sections: [ByteView], shape: Shape) -> String?
+    func corruption(in sections: [ByteView], shape: Shape) -> String?
     /// Returns the byte sections of an encoded weight, in order.
     func sections(elementType: ElementType, shape: Shape) -> [SectionLayout]
     /// Returns the ranges of rows that are encoded independently; in order, covering all rows.
@@ -80,7 +80,7 @@ public struct SectionLayout: Equatable, Sendable {
 extension WeightCodec {
     public static var takesInner: Bool { false }
     public func resolved(for source: StoredTensor) throws -> any WeightCodec { self }
-    public func defect(in sections: [ByteView], shape: Shape) -> String? { nil }
+    public func corruption(in sections: [ByteView], shape: Shape) -> String? { nil }
     public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int { 0 }
     /// Decodes whole rows to float32 with temporary scratch memory.
     public func decode(

@@ -75,7 +75,7 @@ public struct Float8Codec: WeightCodec {
         return stride(from: 0, to: shape.rows, by: step).map { $0..<min($0 + step, shape.rows) }
     }
 
-    public func defect(in sections: [ByteView], shape: Shape) -> String? {
+    public func corruption(in sections: [ByteView], shape: Shape) -> String? {
         sections[0].withBytes { codes in
             codes.contains { !type.values[Int($0)].isFinite } ? "a code that is no finite number" : nil
         }

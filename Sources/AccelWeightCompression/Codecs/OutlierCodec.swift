@@ -118,7 +118,7 @@ public struct OutlierCodec: LayeredCodec {
             : columns.withBytes { Int($0.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self)) }
     }
 
-    public func defect(in sections: [ByteView], shape: Shape) -> String? {
+    public func corruption(in sections: [ByteView], shape: Shape) -> String? {
         let own = Array(own(sections, shape))
         var end = own[0].start(0)
         guard end == 0 else { return "the outliers of row 0 start at \(end), expected 0" }
@@ -139,7 +139,7 @@ public struct OutlierCodec: LayeredCodec {
             }
         }
         guard end == outlierCount(shape) else { return "\(end) outliers, expected \(outlierCount(shape))" }
-        return inner.defect(in: Array(sections.dropLast(3)), shape: shape)
+        return inner.corruption(in: Array(sections.dropLast(3)), shape: shape)
     }
 
     public func decode(

@@ -147,7 +147,7 @@ public struct SparseCodec: LayeredCodec {
                 count: kept(shape), kept: inner))
     }
 
-    public func defect(in sections: [ByteView], shape: Shape) -> String? {
+    public func corruption(in sections: [ByteView], shape: Shape) -> String? {
         let (mask, starts) = masks(sections, shape)
         let bytes = bytesPerRow(shape)
         var count = 0
@@ -163,7 +163,7 @@ public struct SparseCodec: LayeredCodec {
             }
         }
         guard count == kept(shape) else { return "the mask keeps \(count) weights, expected \(kept(shape))" }
-        return inner.defect(in: Array(sections.dropLast(2)), shape: innerShape(shape))
+        return inner.corruption(in: Array(sections.dropLast(2)), shape: innerShape(shape))
     }
 
     private func masks(_ sections: [ByteView], _ shape: Shape) -> (mask: ByteView, starts: ByteView) {
