@@ -43,7 +43,7 @@ public struct CompressionTarget: Sendable {
         func isFree(_ weight: PlannedWeight) -> Bool {
             let source = weight.source
             return weight.choice.rule == nil
-                && anyScheme.objection(elementType: source.elementType, shape: source.shape) == nil
+                && anyScheme.unsupportedReason(elementType: source.elementType, shape: source.shape) == nil
         }
         let free = planned.filter(isFree)
         guard !free.isEmpty else {

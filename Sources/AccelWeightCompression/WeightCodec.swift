@@ -22,7 +22,7 @@ public protocol WeightCodec: Sendable {
     /// The value of every option.
     var values: CodecOptionValues { get }
     /// Returns why the codec does not support a tensor, such as "a vector has no output channels"; nil if it does.
-    func objection(elementType: ElementType, shape: Shape) -> String?
+    func unsupportedReason(elementType: ElementType, shape: Shape) -> String?
     /// Returns the codec with the options that depend on the weight filled in; packages store their values.
     func resolved(for source: StoredTensor) throws -> any WeightCodec
     /// Returns why sections of the right sizes cannot be an encoding, such as an index outside of its row; nil if they
@@ -133,7 +133,7 @@ extension Shape {
 
 extension WeightCodec {
     /// Returns why a tensor cannot have shared scales or tables; nil if it can.
-    func quantizationObjection(_ elementType: ElementType, _ shape: Shape) -> String? {
+    func quantizationUnsupportedReason(_ elementType: ElementType, _ shape: Shape) -> String? {
         if !elementType.isFloatingPoint { return "\(elementType.rawValue) elements are not floating point" }
         if !shape.hasOutputChannels { return "a \(shape.rank == 0 ? "scalar" : "vector") has no output channels" }
         if shape.count == 0 { return "it has no elements" }

@@ -57,8 +57,8 @@ public struct Float8Codec: WeightCodec {
 
     private func tiles(_ shape: Shape) -> Tiles { Tiles(shape, by: sharing) }
 
-    public func objection(elementType: ElementType, shape: Shape) -> String? {
-        quantizationObjection(elementType, shape)
+    public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? {
+        quantizationUnsupportedReason(elementType, shape)
     }
 
     public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {

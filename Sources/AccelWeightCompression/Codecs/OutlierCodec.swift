@@ -34,12 +34,12 @@ public struct OutlierCodec: LayeredCodec {
     private func columnBytes(_ shape: Shape) -> Int { shape.columns <= 1 << 16 ? 2 : 4 }
     func innerShape(_ shape: Shape) -> Shape { shape }
 
-    public func objection(elementType: ElementType, shape: Shape) -> String? {
-        if let objection = quantizationObjection(elementType, shape) { return objection }
+    public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? {
+        if let reason = quantizationUnsupportedReason(elementType, shape) { return reason }
         if outlierCount(shape) > Int(UInt32.max) || shape.columns > Int(UInt32.max) {
             return "it has more outliers or columns than 32 bits can count"
         }
-        return inner.objection(elementType: .float32, shape: shape)
+        return inner.unsupportedReason(elementType: .float32, shape: shape)
     }
 
     func ownSections(_ shape: Shape) -> [SectionLayout] {

@@ -62,12 +62,12 @@ public struct SparseCodec: LayeredCodec {
         return [rows, max(1, (kept(shape) + rows - 1) / rows)]
     }
 
-    public func objection(elementType: ElementType, shape: Shape) -> String? {
-        if let objection = quantizationObjection(elementType, shape) { return objection }
+    public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? {
+        if let reason = quantizationUnsupportedReason(elementType, shape) { return reason }
         let limit = rule.kept(rows: shape.rows, columns: shape.columns)
         if kept(shape) > limit { return "\(kept(shape)) kept weights are more than the \(limit) that the rule keeps" }
         if limit > Int(UInt32.max) { return "\(limit) kept weights are more than 32 bits can count" }
-        return inner.objection(elementType: .float32, shape: innerShape(shape))
+        return inner.unsupportedReason(elementType: .float32, shape: innerShape(shape))
     }
 
     func ownSections(_ shape: Shape) -> [SectionLayout] {
