@@ -72,7 +72,8 @@ public struct TrustPolicy: Sendable {
 
     package func rule(forRealPath path: String) throws -> Rule {
         guard let rule = rules.first(where: { $0.origin.matches(path) }) else {
-            throw FormatError(file: path, reason: "no rule of \(file) applies to packages at this location, so it is not trusted")
+            throw FormatError(
+                file: path, reason: "no rule of \(file) applies to packages at this location, so it is not trusted")
         }
         return rule
     }
