@@ -65,7 +65,7 @@ public enum StatisticsFile {
         for (key, _) in file.metadata where key.hasPrefix("input of ") {
             let name = String(key.dropFirst(9))
             guard let input = inputs[try reader.number(key, in: 0...Int.max)] else {
-                throw FormatError(file: path, place: .field("__metadata__.\(key)"), reason: "names no moments")
+                throw FormatError(file: path, place: .field("__metadata__.\(key)"), reason: "does not name any moments")
             }
             statistics[name] = input
         }
@@ -94,7 +94,7 @@ private struct Reader {
 
     func number(_ key: String, in range: ClosedRange<Int>) throws -> Int {
         guard let number = metadata[key].flatMap({ Int($0) }), range.contains(number) else {
-            throw FormatError(file: path, place: .field("__metadata__.\(key)"), reason: "is no number in \(range)")
+            throw FormatError(file: path, place: .field("__metadata__.\(key)"), reason: "is not a number in \(range)")
         }
         return number
     }
@@ -103,7 +103,7 @@ private struct Reader {
         let columns = try self.number("columns.\(number)", in: 1...1 << 20)
         let count = try self.number("count.\(number)", in: 1...Int.max)
         guard triangle.elementType == .float32, triangle.shape == [columns * (columns + 1) / 2] else {
-            throw triangle.error("is no triangle of \(columns) columns in F32")
+            throw triangle.error("is not a triangle of \(columns) columns in F32")
         }
         let values = try finite(triangle)
         var moments = [Float](repeating: 0, count: columns * columns)
@@ -129,7 +129,7 @@ private struct Reader {
         let extents = tensor.shape.dimensions
         guard tensor.elementType == .float32, extents.count == 2, extents[1] == columns,
             count == nil || extents[0] == count
-        else { throw tensor.error("is no matrix of \(count.map { "\($0) x " } ?? "")\(columns) in F32") }
+        else { throw tensor.error("is not a matrix of \(count.map { "\($0) x " } ?? "")\(columns) in F32") }
         return try finite(tensor)
     }
 

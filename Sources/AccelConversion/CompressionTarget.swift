@@ -43,7 +43,7 @@ public struct CompressionTarget: Sendable {
         func isFree(_ weight: PlannedWeight) -> Bool {
             let source = weight.source
             return weight.choice.rule == nil
-                && anyScheme.objection(elementType: source.elementType, shape: source.shape) == nil
+                && anyScheme.unsupportedReason(elementType: source.elementType, shape: source.shape) == nil
         }
         let free = planned.filter(isFree)
         guard !free.isEmpty else {
@@ -56,8 +56,8 @@ public struct CompressionTarget: Sendable {
             throw RequestError(
                 "method=awq for \(weight.source.name) does not go together with a target; choose method=gptq")
         }
-        let pinned = given.filter { $0.choice.codec.method.isToldOfInputs }
-        let others = given.filter { !$0.choice.codec.method.isToldOfInputs }
+        let pinned = given.filter { $0.choice.codec.method.usesStatistics }
+        let others = given.filter { !$0.choice.codec.method.usesStatistics }
         let stored = try Parallel.map(others.count, threads: calibration.threads) {
             try CompressedTensor.compressing(others[$0].source, with: others[$0].choice.codec, threads: 1).tensor
         }

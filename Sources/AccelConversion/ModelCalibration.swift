@@ -41,7 +41,7 @@ struct ModelCalibration {
         }
         guard isCalibrated || request.target != nil else {
             throw RequestError(
-                recipe.wantsCalibration
+                recipe.needsCalibration
                     ? "nothing uses the samples of --calibrate \(file.path): the recipe's rules leave no matrix that is multiplied "
                         + "with inputs for its schemes with a method; change the rules, or leave out --calibrate"
                     : "nothing uses the samples of --calibrate \(file.path); choose a scheme with method=gptq, weighted or awq"

@@ -54,7 +54,7 @@ struct RequestedModel {
     var independent: (weights: [(weight: PlannedWeight, statistics: Digest?)], others: Int) {
         let plan = plan
         let weights: [(PlannedWeight, Digest?)] = plan.compactMap { weight in
-            guard weight.choice.codec.method.isToldOfInputs else { return (weight, nil) }
+            guard weight.choice.codec.method.usesStatistics else { return (weight, nil) }
             return calibration.known(of: weight.source.name).map { (weight, $0.digest) }
         }
         return (weights, plan.count - weights.count)

@@ -9,7 +9,9 @@ struct IgnoredTensors {
     /// - Throws: `RequestError` for an invalid pattern.
     init(_ patterns: [String]) throws {
         globs = try patterns.map { text in
-            guard let glob = Glob(text) else { throw RequestError("\(quoted(text)) is not a valid pattern of tensor names") }
+            guard let glob = Glob(text) else {
+                throw RequestError("\(quoted(text)) is not a valid pattern of tensor names")
+            }
             return (text, glob)
         }
     }

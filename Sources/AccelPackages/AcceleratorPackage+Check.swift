@@ -69,7 +69,7 @@ extension AcceleratorPackage {
     /// - Throws: `RequestError` for a zip archive, or a folder that cannot be written.
     public func store(report: JSON) throws {
         guard files is PackageFolder else {
-            throw RequestError("\(path) is an archive, in which no report can be kept; write it to a file of its own")
+            throw RequestError("\(path) is an archive, which cannot hold a report; write the report to a file")
         }
         let document: JSON = ["package": .string(digest.description), "report": report]
         var file = try AtomicFile(replacing: files.describe(PackageFormat.reportName), as: .packageReport)

@@ -20,7 +20,7 @@ extension Manifest {
         let minor = try document["format"]["minor"].int(in: 0...Int.max)
         guard major >= PackageFormat.major else {
             throw document["format"]["major"].error(
-                "this package has format \(major).\(minor), which accelc \(Tool.version) does not read any more: "
+                "this package has format \(major).\(minor), which accelc \(Tool.version) no longer reads: "
                     + "convert the model again")
         }
         guard major == PackageFormat.major else {
@@ -65,7 +65,7 @@ extension Manifest {
             guard makers.contains(where: { $0.outputs.contains { $0.name == link.output } }) else {
                 throw field.error(
                     "the input \(quoted(link.input)) has a link to \(quoted(link.output)) of \(quoted(link.part)), "
-                        + "which is no output of the package")
+                        + "which is not an output of the package")
             }
         }
     }
@@ -91,7 +91,7 @@ extension Manifest.File {
         byteCount = try field["bytes"].int(in: 0...1 << 50)
         digest = try field["digest"].digest()
         guard PackageFormat.isSafeName(name) else {
-            throw field["name"].error("\"\(name.prefix(300))\" is not a name that may stand in a package")
+            throw field["name"].error("\"\(name.prefix(300))\" is not a valid name in a package")
         }
         let isKnown =
             PackageFormat.tableNames.contains(name)

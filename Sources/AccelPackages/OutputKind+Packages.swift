@@ -49,7 +49,7 @@ extension OutputKind {
 
     /// The parity report in a package's folder.
     static let packageReport = OutputKind.file("a package's report") { path in
-        guard let folder = Files.parentFolder(of: path) else { return "it is in no folder" }
+        guard let folder = Files.parentFolder(of: path) else { return "it is not in a folder" }
         _ = try PackageReport(PackageFolder(path: folder))
         return nil
     }

@@ -84,7 +84,7 @@ public struct PackageWriter: ~Copyable {
         for asset in contents.assets {
             let name = "\(PackageFormat.assetsFolder)/\(asset.name)"
             guard PackageFormat.isSafeName(name) else {
-                throw RequestError("the asset \"\(asset.name)\" has a name that cannot stand in a package; rename it")
+                throw RequestError("the asset \"\(asset.name)\" has a name that packages do not support; rename it")
             }
             try Files.makeFolder(Files.parentFolder(of: "\(folder)/\(name)") ?? folder)
             try write(asset.content, to: name)

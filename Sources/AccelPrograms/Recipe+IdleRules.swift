@@ -19,7 +19,7 @@ extension Recipe {
             let (part, reason) = idleness(of: index, plan)
             return IdleRule(field: "rules[\(index)]\(part.map { ".\($0)" } ?? "")", reason: reason)
         }
-        guard statistics != nil, !wantsCalibration else { return idle }
+        guard statistics != nil, !needsCalibration else { return idle }
         return idle + [
             IdleRule(field: "statistics", reason: "no scheme of the recipe has a method that needs calibration")
         ]

@@ -86,8 +86,8 @@ extension [PlannedWeight] {
             }
             weights += try pending.stored(by: store)
         }
-        try compress(filter { !$0.choice.codec.method.isToldOfInputs })
-        let wanting = filter { $0.choice.codec.method.isToldOfInputs }
+        try compress(filter { !$0.choice.codec.method.usesStatistics })
+        let wanting = filter { $0.choice.codec.method.usesStatistics }
         if !wanting.isEmpty {
             let made = try calibrating(wanting, weights.map(\.tensor))
             weights += wanting.compactMap { made[$0.source.name] }

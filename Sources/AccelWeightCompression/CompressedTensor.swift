@@ -32,9 +32,9 @@ public struct CompressedTensor: Sendable {
                     "\(codec.specification) of \(shape): expected sections \(wanted) bytes, found \(sections.map(\.count)) bytes"
             )
         }
-        if let defect = codec.defect(in: sections, shape: shape) {
+        if let corruption = codec.corruption(in: sections, shape: shape) {
             throw FormatError(
-                file: file, place: .tensor(name, index: nil), reason: "\(codec.specification): \(defect)")
+                file: file, place: .tensor(name, index: nil), reason: "\(codec.specification): \(corruption)")
         }
         self.init(name: name, elementType: elementType, shape: shape, codec: codec, checked: sections)
     }
@@ -55,10 +55,10 @@ public struct CompressedTensor: Sendable {
     public static func compressing(
         _ source: StoredTensor, with codec: any WeightCodec, given statistics: ActivationStatistics? = nil, threads: Int
     ) throws -> (tensor: CompressedTensor, distortion: Distortion) {
-        if let objection = codec.objection(elementType: source.elementType, shape: source.shape) {
-            throw source.error("cannot be stored as \(codec.specification): \(objection)")
+        if let reason = codec.unsupportedReason(elementType: source.elementType, shape: source.shape) {
+            throw source.error("cannot be stored as \(codec.specification): \(reason)")
         }
-        let codec = try codec.settled(for: source)
+        let codec = try codec.resolved(for: source)
         let layout = try codec.agreedSections(
             elementType: source.elementType, shape: source.shape, name: source.name, file: source.file)
         let buffers = try layout.map { try ByteBuffer(allocating: $0.byteCount, for: source.name) }
@@ -93,10 +93,10 @@ extension WeightCodec {
     fileprivate func agreedSections(
         elementType: ElementType, shape: Shape, name: String, file: String
     ) throws -> [SectionLayout] {
-        if let objection = objection(elementType: elementType, shape: shape) {
+        if let reason = unsupportedReason(elementType: elementType, shape: shape) {
             throw FormatError(
                 file: file, place: .tensor(name, index: nil),
-                reason: "cannot be stored as \(specification): \(objection)")
+                reason: "cannot be stored as \(specification): \(reason)")
         }
         return sections(elementType: elementType, shape: shape)
     }

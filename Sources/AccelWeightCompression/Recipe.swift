@@ -146,7 +146,7 @@ public struct Recipe: Sendable {
     }
 
     /// At least one codec needs calibration.
-    public var wantsCalibration: Bool { ([defaultCodec] + rules.map(\.codec)).contains { $0.method != .nearest } }
+    public var needsCalibration: Bool { ([defaultCodec] + rules.map(\.codec)).contains { $0.method != .nearest } }
 
     /// Returns the codec of a weight that `operators` read. If the recipe's codec does not support it, the codec is
     /// `stored`, with the reason.
@@ -154,9 +154,9 @@ public struct Recipe: Sendable {
         let rule = rules.firstIndex { $0.fits(tensor, readBy: operators) }
         var codec = rule.map { rules[$0].codec } ?? defaultCodec
         if let calibratedWeights, !calibratedWeights.contains(tensor.name) { codec = codec.dataFree }
-        guard let objection = codec.objection(elementType: tensor.elementType, shape: tensor.shape) else {
+        guard let reason = codec.unsupportedReason(elementType: tensor.elementType, shape: tensor.shape) else {
             return Choice(codec: codec, reason: nil, rule: rule)
         }
-        return Choice(codec: StoredCodec(), reason: objection, rule: rule)
+        return Choice(codec: StoredCodec(), reason: reason, rule: rule)
     }
 }

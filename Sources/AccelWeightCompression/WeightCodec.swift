@@ -22,12 +22,12 @@ public protocol WeightCodec: Sendable {
     /// The value of every option.
     var values: CodecOptionValues { get }
     /// Returns why the codec does not support a tensor, such as "a vector has no output channels"; nil if it does.
-    func objection(elementType: ElementType, shape: Shape) -> String?
+    func unsupportedReason(elementType: ElementType, shape: Shape) -> String?
     /// Returns the codec with the options that depend on the weight filled in; packages store their values.
-    func settled(for source: StoredTensor) throws -> any WeightCodec
+    func resolved(for source: StoredTensor) throws -> any WeightCodec
     /// Returns why sections of the right sizes cannot be an encoding, such as an index outside of its row; nil if they
     /// can.
-    func defect(in sections: [ByteView], shape: Shape) -> String?
+    func corruption(in sections: [ByteView], shape: Shape) -> String?
     /// Returns the byte sections of an encoded weight, in order.
     func sections(elementType: ElementType, shape: Shape) -> [SectionLayout]
     /// Returns the ranges of rows that are encoded independently; in order, covering all rows.
@@ -79,8 +79,8 @@ public struct SectionLayout: Equatable, Sendable {
 
 extension WeightCodec {
     public static var takesInner: Bool { false }
-    public func settled(for source: StoredTensor) throws -> any WeightCodec { self }
-    public func defect(in sections: [ByteView], shape: Shape) -> String? { nil }
+    public func resolved(for source: StoredTensor) throws -> any WeightCodec { self }
+    public func corruption(in sections: [ByteView], shape: Shape) -> String? { nil }
     public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int { 0 }
     /// Decodes whole rows to float32 with temporary scratch memory.
     public func decode(
@@ -133,7 +133,7 @@ extension Shape {
 
 extension WeightCodec {
     /// Returns why a tensor cannot have shared scales or tables; nil if it can.
-    func quantizationObjection(_ elementType: ElementType, _ shape: Shape) -> String? {
+    func quantizationUnsupportedReason(_ elementType: ElementType, _ shape: Shape) -> String? {
         if !elementType.isFloatingPoint { return "\(elementType.rawValue) elements are not floating point" }
         if !shape.hasOutputChannels { return "a \(shape.rank == 0 ? "scalar" : "vector") has no output channels" }
         if shape.count == 0 { return "it has no elements" }

@@ -3,7 +3,7 @@
 //   LOOKUP(codes, table, even, odd)   the entries of 32 codes of 4 bits: those of low nibbles, those of high ones
 //
 // A row's products are added up in two vectors of 16 sums, whatever the set and whatever rows are beside it, so all sets
-// give the same bits. What a row has less than whole vectors is filled up with zeros.
+// give the same bits. The end of a row is padded with zeros to whole vectors.
 
 typedef float NAME(floats) __attribute__((ext_vector_type(16), aligned(4)));
 typedef int32_t NAME(ints) __attribute__((ext_vector_type(16), aligned(4)));
@@ -20,7 +20,7 @@ TARGET CK_INLINE float NAME(sum)(const FLOATS *values) {
     return s[0];
 }
 
-/// What is left of a row, and zeros.
+/// The end of a row, padded with zeros.
 TARGET CK_INLINE void NAME(rest)(const void *source, size_t bytes, uint8_t *buffer, size_t size) {
     for (size_t i = 0; i < size; i++) buffer[i] = 0;
     ck_copy(buffer, source, bytes);
@@ -92,7 +92,7 @@ TARGET CK_INLINE void NAME(int8_rows)(const float *x, const int8_t *codes, size_
     }
 }
 
-/// How scales are shared out: one a row or none, one for some 32 columns, one for 16.
+/// The sharing of scales: one per row or none, one per 32 columns or more, one per 16.
 enum NAME(sharing) { NAME(by_row), NAME(by_groups), NAME(by_halves) };
 
 /// 32 columns; `low` is the scale of the first 16, `high` of the others.
@@ -112,7 +112,7 @@ TARGET CK_INLINE void NAME(codes4_step)(const float *x, const uint8_t *codes, co
     *first = FMA(part, scale, *first);
 }
 
-/// One group of 32 columns, of which the last one of a row may have fewer, for all rows.
+/// One group of 32 columns (the last one of a row may have fewer), for all rows.
 TARGET CK_INLINE void NAME(codes4_group)(const float *x, const uint8_t *codes, size_t stride, size_t group, size_t left,
                                          const float *table, const float *scales, size_t blocks, int shift,
                                          FLOATS *first, FLOATS *second, const int rows,
@@ -150,7 +150,7 @@ TARGET CK_INLINE void NAME(codes4_rows)(const float *x, const uint8_t *codes, si
     }
 }
 
-/// Calls a function that does up to DOT_ROWS rows at once for all rows. (Each number of rows is compiled by itself.)
+/// Calls a function for up to DOT_ROWS rows at once, for all rows. (It is compiled for each number of rows.)
 #define ALL_ROWS(CALL)                                   \
     size_t row = 0;                                      \
     for (; row + DOT_ROWS <= rows; row += DOT_ROWS) {    \

@@ -1,4 +1,4 @@
-// Single values of float16 and bfloat16: the meaning of the conversions.
+// Single values of float16 and bfloat16: the reference of the conversions.
 #ifndef CKERNELS_HALF_H
 #define CKERNELS_HALF_H
 

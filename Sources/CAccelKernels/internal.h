@@ -20,8 +20,8 @@
 // file compiles for any processor with a bare compiler.
 #define ck_copy(target, source, bytes) __builtin_memcpy(target, source, bytes)
 
-/// Asks for what lies a few pages' lines further on; past the end of a buffer it does nothing. Loops that do some work
-/// for each line of memory leave too few reads under way otherwise.
+/// Prefetches memory a few pages' lines ahead; past the end of a buffer it does nothing. Loops that do some work
+/// for each cache line have too few outstanding reads otherwise.
 #define prefetch_ahead(p) __builtin_prefetch((const char *)(p) + 2048)
 
 /// Calls the form of a kernel for the instruction set in use: `_plain`, `_avx2` or `_avx512`.
@@ -38,7 +38,7 @@
 // The columns of a panel: two AVX-512 vectors; narrower sets take a panel in several columns of tiles.
 #define PANEL_WIDTH 32
 
-/// Whether SHA-256 instructions are there and `ck_limit_isa` allows anything but the scalar forms.
+/// Whether the processor has SHA-256 instructions, and `ck_limit_isa` allows more than the scalar forms.
 int ck_has_sha256(void);
 
 #endif

@@ -22,7 +22,7 @@ TARGET CK_INLINE void NAME(block_extremes)(const uint8_t *p, ck_type type, size_
     }
 }
 
-// Sixteen vectors become one: lane b is what JOIN makes of the lanes of vector b.
+// Reduces sixteen vectors to one: lane b is the JOIN of all lanes of vector b.
 #define REDUCE_ROWS(rows, JOIN)                                                                                      \
     {                                                                                                                \
         _Pragma("clang loop unroll(full)") for (int k = 0; k < 8; k++)                                               \
@@ -48,7 +48,7 @@ TARGET CK_INLINE void NAME(block_extremes)(const uint8_t *p, ck_type type, size_
 #define JOIN_SUM(a, b) ((a) + (b))
 
 /// The scales of sixteen blocks for both signs: the smallest that reach the extremes, rounded to their type; and the values
-/// of largest magnitude, of the other sign (1 for zeros). Returns 0 when a block is not within the magnitudes that take no care.
+/// of largest magnitude, negated (1 for zeros). Returns 0 if a block is outside of the magnitudes of the fast path.
 TARGET CK_INLINE int NAME(block_scales)(const i32x16 *lows, const i32x16 *highs, ck_type type, float reach, int halves,
                                         f32x16 *forward, f32x16 *backward, f32x16 *units) {
     f32x16 low, high;
@@ -64,7 +64,7 @@ TARGET CK_INLINE int NAME(block_scales)(const i32x16 *lows, const i32x16 *highs,
     // No value is above zero by more codes than 7, or below it by more than `reach`.
     f32x16 a = -low / reach, b = high / 7, c = high / reach, d = -low / 7;
     f32x16 first = a > b ? a : b, second = c > d ? c : d;
-    // What a block of zeros has; its codes are zeros too.
+    // The scale of a block of zeros; its codes are zeros, too.
     const f32x16 one = 1;
     i32x16 isEmpty = (first == 0) & (second == 0);
     first = isEmpty ? one : first, second = isEmpty ? one : second;
@@ -78,14 +78,14 @@ TARGET CK_INLINE int NAME(block_scales)(const i32x16 *lows, const i32x16 *highs,
     }
     *forward = first, *backward = second;
     const float least_scale = halves ? 0x1p-14f : 0x1p-40f, most_scale = halves ? 65504 : 0x1p50f;
-    // Not "outside": what is not finite is nowhere.
+    // Written so that NaN and infinity fail the comparison.
     i32x16 isInside = (first >= least_scale) & (second >= least_scale) & (first <= most_scale) & (second <= most_scale);
     return __builtin_reduce_and(isInside) != 0;
 }
 
-/// How much squared error the scale `other` takes away from that of `scale`, spread over lanes; `count` values are whole
-/// vectors. The quotients are not quite those of the codes, but where they round the other way both codes are as near.
-/// - Parameter wide: NULL, or takes the values.
+/// The reduction of the squared error by the scale `other` against `scale`, spread over lanes; `count` values are whole
+/// vectors. Quotients may differ slightly from those of the codes, but only where both codes are equally near.
+/// - Parameter wide: NULL, or receives the values as float32.
 TARGET CK_INLINE void NAME(gain)(const uint8_t *p, ck_type type, size_t count, float scale, float reciprocal,
                                  float other, float other_reciprocal, float *wide, f32x16 *gain) {
     const size_t size = type == CK_F32 ? 4 : 2;
@@ -102,7 +102,7 @@ TARGET CK_INLINE void NAME(gain)(const uint8_t *p, ck_type type, size_t count, f
 
 /// The loop of `nibbles_block`.
 /// - Parameter is_half: the values have been widened from 16 bits.
-/// - Parameter is_exact: 0: by the product with the reciprocal instead of the quotient, which is less work.
+/// - Parameter is_exact: 0 to multiply by the reciprocal instead of dividing, which is faster.
 TARGET CK_INLINE void NAME(nibbles_loop)(const uint8_t *p, ck_type type, size_t count, float scale, float reciprocal, int reach,
                                          int is_half, int is_exact, uint8_t *codes, f32x16 *energy, f32x16 *squares, f32x16 *largest) {
     const f32x16 lowest = -(float)reach, highest = 7;
@@ -131,7 +131,7 @@ TARGET CK_INLINE void NAME(nibbles_loop)(const uint8_t *p, ck_type type, size_t 
 }
 
 /// `count` values, whole vectors, to packed nibbles.
-/// - Parameter reach: 0 where no code has to be kept within -reach and 7.
+/// - Parameter reach: 0 if all codes are known to be within -reach and 7.
 TARGET CK_INLINE void NAME(nibbles_block)(const uint8_t *p, ck_type type, size_t count, float scale, float reciprocal, int reach,
                                           int is_half, uint8_t *codes, f32x16 *energy, f32x16 *squares, f32x16 *largest) {
     if (!reach) {
@@ -146,8 +146,8 @@ TARGET CK_INLINE void NAME(nibbles_block)(const uint8_t *p, ck_type type, size_t
     NAME(nibbles_loop)(p, type, count, scale, reciprocal, reach, is_half, 1, codes, energy, squares, largest);
 }
 
-/// Turns the scales of sixteen blocks, and their reciprocals, to the other sign where that leaves less squared error.
-/// - Parameter wide: NULL, or takes the values.
+/// Negates the scales of sixteen blocks, and their reciprocals, if that reduces the squared error.
+/// - Parameter wide: NULL, or receives the values as float32.
 TARGET CK_INLINE void NAME(choose_signs)(const uint8_t *p, ck_type type, size_t count, size_t block, f32x16 *chosen,
                                          f32x16 *reciprocal, const f32x16 *other, float *wide) {
     const f32x16 backward = *other, backward_reciprocal = 1 / backward;
@@ -197,7 +197,7 @@ TARGET CK_INLINE int NAME(nibbles_all)(const uint8_t *p, ck_type type, size_t co
         REDUCE_ROWS(highs, __builtin_elementwise_max);
         f32x16 chosen, backward, units, energy = 0, squares = 0;
         if (!NAME(block_scales)(lows, highs, type, (float)reach, halves, &chosen, &backward, &units)) return 0;
-        // Kept for the codes, where widening takes time and they are few.
+        // Kept for the codes if widening is slow and the values are few.
         _Alignas(64) float wide[16 * 32];
         const int isKept = reach == 8 && !is_refined && type != CK_F32 && block == 32;
         if (is_refined) {
@@ -242,7 +242,7 @@ TARGET CK_INLINE int NAME(nibbles_all)(const uint8_t *p, ck_type type, size_t co
 
 TARGET static int NAME(nibbles)(const uint8_t *p, ck_type type, size_t count, size_t block, int reach, int is_refined,
                                 int halves, uint8_t *codes, uint8_t *scales, error_sums *sums) {
-    // Constants where they matter.
+    // Constant arguments, so that the compiler specialises the loops.
 #define ALL(type, block, reach, is_refined) \
     NAME(nibbles_all)(p, type, count, block, reach, is_refined, halves, codes, scales, sums)
 #define FORM(type)                                                                                                  \

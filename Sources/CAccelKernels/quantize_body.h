@@ -12,7 +12,7 @@ TARGET CK_INLINE void NAME(widen)(const uint8_t *p, ck_type type, f32x16 *v) {
 }
 
 // ---- extremes ------------------------------------------------------------------------------------------------
-// Bits of floats, made to rise with them as signed integers: those that are not finite are beyond all others.
+// Bits of floats, mapped so that they are ordered as signed integers; NaN and infinity are beyond all others.
 
 TARGET CK_INLINE void NAME(extremes16)(const uint8_t *p, size_t count, int *low, int *high) {
     i16x32 lows = 0, highs = 0;
@@ -59,8 +59,8 @@ TARGET static void NAME(extremes)(const uint8_t *p, ck_type type, size_t count, 
 
 // ---- bytes ---------------------------------------------------------------------------------------------------
 
-/// Whole vectors: their codes, and what they are off by.
-/// - Parameter is_exact: 0: by the product with the reciprocal instead of the quotient, which is less work.
+/// Whole vectors: their codes and errors.
+/// - Parameter is_exact: 0 to multiply by the reciprocal instead of dividing, which is faster.
 TARGET CK_INLINE void NAME(bytes_loop)(const uint8_t *p, ck_type type, size_t count, size_t ahead, float scale, int is_exact,
                                        uint8_t *codes, f32x16 *energies, f32x16 *all_squares, f32x16 *most) {
     const size_t size = type == CK_F32 ? 4 : 2;
@@ -91,7 +91,7 @@ TARGET CK_INLINE void NAME(bytes_loop)(const uint8_t *p, ck_type type, size_t co
 TARGET CK_INLINE void NAME(bytes_part)(const uint8_t *p, ck_type type, size_t count, size_t ahead, float scale,
                                        uint8_t *codes, error_sums *sums) {
     f32x16 energy, squares, largest;
-    // Of bfloat16 many values are just half the largest, which is in the middle between two codes.
+    // Many bfloat16 values are exactly half of the largest, which is the middle between two codes.
     const int is_exact = type == CK_BF16;
     NAME(bytes_loop)(p, type, count, ahead, scale, is_exact, codes, &energy, &squares, &largest);
     if (!is_exact && __builtin_reduce_or(largest >= SURE_SQUARE(scale, 0x1.4p-15f)))

@@ -1,4 +1,4 @@
-// One instruction set's search for scales of 4-bit codes, after quantize_body.h. SUM_RATIOS says how sixteen ratios are tried.
+// One instruction set's search for scales of 4-bit codes, after quantize_body.h. SUM_RATIOS evaluates sixteen ratios.
 
 /// x[i] = values[i] * factor, rounded to an integer; whole vectors.
 TARGET CK_INLINE void NAME(normalize)(const uint8_t *p, ck_type type, size_t count, float factor, int16_t *x) {
@@ -10,9 +10,9 @@ TARGET CK_INLINE void NAME(normalize)(const uint8_t *p, ck_type type, size_t cou
     }
 }
 
-/// Sums over values, of which x are so many parts in 32767 of a unit, for sixteen scales; q is the code of a value.
+/// Sums over values for sixteen scales; x are values in steps of 1/32767 of a unit, q is the code of a value.
 /// - Parameters:
-///   - scales: of either sign, in units; one of less than a sixteenth of a unit is taken for that.
+///   - scales: of either sign, in units; magnitudes below a sixteenth of a unit are raised to it.
 ///   - products: of x * q.
 ///   - squares: of q^2.
 TARGET CK_INLINE void NAME(try_units)(const uint8_t *p, ck_type type, size_t count, float factor, const f32x16 *scales, int reach,
@@ -47,15 +47,15 @@ TARGET CK_INLINE void NAME(try_units)(const uint8_t *p, ck_type type, size_t cou
     *products = __builtin_convertvector(product_sum, f32x16), *squares = __builtin_convertvector(square_sum, f32x16);
 }
 
-/// The stored scale of least squared error: sixteen clip more or less, each is refitted in closed form to the codes that it
-/// gives and rounded as it is stored, and what is stored is compared.
+/// The stored scale of least squared error. Sixteen candidates clip more or less; each is refitted by least squares to its
+/// codes and rounded to its storage type, and the stored scales are compared.
 /// - Parameters:
-///   - unit: the value of largest magnitude, of the other sign.
+///   - unit: the value of largest magnitude, negated.
 ///   - first, second: stored scales that reach all values.
 TARGET CK_INLINE float NAME(refined)(const uint8_t *p, ck_type type, size_t count, float unit, int reach, int halves,
                                      float first, float second) {
     const float factor = 32767 / unit, part = unit / 32767;
-    // How much further the largest magnitude lies than the longer side of the codes.
+    // Ratios of the largest magnitude to the longer side of the codes.
     const f32x16 clips = {0.8125f,  0.85f,    0.8875f,  0.925f,   0.9625f,  1.0f,     1.0375f,  1.075f,
                           1.1125f,  1.15f,    1.1875f,  1.225f,   1.2625f,  1.3f,     1.3375f,  1.375f};
     f32x16 tried = 1 / ((float)reach * clips), products, squares;
@@ -71,12 +71,12 @@ TARGET CK_INLINE float NAME(refined)(const uint8_t *p, ck_type type, size_t coun
     scales[0] = first, scales[15] = second;
     tried = scales / unit;
     NAME(try_units)(p, type, count, factor, &tried, reach, &products, &squares);
-    // Less the values' own squares, which are the same for all.
+    // Without the values' own squares, which are the same for all scales.
     f32x16 errors = scales * (scales * squares - 2 * (part * products));
     _Alignas(64) float all[16];
     *(f32x16 *)all = scales;
     const int bound = errors[15] < errors[0] ? 15 : 0;
-    // What is better by less than the rounding of values to parts of a unit makes is not known to be better.
+    // Differences below the rounding of values to steps of a unit do not count.
     const float limit = errors[bound] - 0x1p-15f * (first * first) * squares[0];
     errors[0] = errors[15] = limit;
     // (The compiler's own reduction goes lane by lane.)

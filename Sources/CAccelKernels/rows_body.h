@@ -1,7 +1,7 @@
 // Elementwise and row kernels for one instruction set. Included once for each, with these defined:
 //   NAME(x)   the function's name for this set      TARGET    its target attribute
 //
-// The body is written in vectors of 16, which the compiler splits into what the set has. The same operations run in the
+// The body uses vectors of 16, which the compiler splits for the instruction set. The same operations run in the
 // same order everywhere, so all sets give the same bits.
 
 typedef float NAME(floats) __attribute__((ext_vector_type(16), aligned(4)));
@@ -190,7 +190,7 @@ ELEMENTWISE(sin)
 ELEMENTWISE(cos)
 #undef ELEMENTWISE
 
-/// The 16 values at `i`; past `count` the value `fill`.
+/// The 16 values at `i`, with `fill` past `count`.
 TARGET CK_INLINE void NAME(load)(const float *x, size_t i, size_t count, float fill, FLOATS *values) {
     if (i + 16 <= count) {
         *values = *(const FLOATS *)(x + i);

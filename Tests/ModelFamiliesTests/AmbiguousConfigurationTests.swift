@@ -137,7 +137,7 @@ struct AmbiguousConfigurationTests {
         ),
         (
             "whisper_small", [("num_attention_heads", 7)],
-            "config.json, field num_attention_heads: differs from encoder_attention_heads, of which it is another name: "
+            "config.json, field num_attention_heads: differs from encoder_attention_heads, which is another name for it: "
                 + "remove one"
         ),
         (

@@ -124,8 +124,8 @@ struct InterfaceLawTests {
     @Test("A link that leads nowhere, or to something else, is refused")
     func wrongLinks() throws {
         #expect(refusal { try program(from: ("other", "y")) } == nil)
-        #expect(refusal { try program(from: ("nobody", "y")) }?.contains("which is no part") == true)
-        #expect(refusal { try program(from: ("model", "z")) }?.contains("which is no output") == true)
+        #expect(refusal { try program(from: ("nobody", "y")) }?.contains("which is not a part") == true)
+        #expect(refusal { try program(from: ("model", "z")) }?.contains("which is not an output") == true)
         #expect(refusal { try program(from: ("model", "y")) }?.contains("is I64[1,4], but \"y\"") == true)
     }
 

@@ -100,11 +100,11 @@ struct GraphEncodingTests {
     }
 
     static let cases: [Case] = [
-        Case("two functions are called \"second\"") { $0.with(name: "second") },
+        Case("two functions have the name \"second\"") { $0.with(name: "second") },
         Case("starts as 0.5, but as 1.0 in function \"first\"") { state($0, initial: 1) },
         Case("state \"sum\" is to start as nan, which F32 does not hold") { state($0, initial: .nan) },
         Case("is to start as 0.1, which F32 does not hold") { state($0, initial: 0.1) },
-        Case("state \"x\" is called as an input is") { state($0, name: "x") },
+        Case("state \"x\" has the name of an input") { state($0, name: "x") },
         Case("two inputs or states have the same name") { $0.with(states: $0.states + $0.states) },
         Case("two inputs or states have the same name") { $0.with(inputs: $0.inputs + $0.inputs) },
         Case("two outputs have the same name") { $0.with(outputs: $0.outputs + $0.outputs) },

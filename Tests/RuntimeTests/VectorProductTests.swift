@@ -18,7 +18,7 @@ struct VectorProductTests {
                 let source = StoredTensor(
                     name: "w", floats: (0..<37 * columns).map { _ in Float.random(in: -1...1, using: &generator) },
                     shape: [37, columns])
-                guard codec.objection(elementType: .float32, shape: source.shape) == nil else { continue }
+                guard codec.unsupportedReason(elementType: .float32, shape: source.shape) == nil else { continue }
                 let weight = StoredWeight(try CompressedTensor.compressing(source, with: codec, threads: 1).tensor)
                 let decoded = weight.floats()
                 let x = (0..<columns).map { _ in Float.random(in: -1...1, using: &generator) }

@@ -30,8 +30,8 @@ extension Attack {
         return [
             Attack("sound", armored(body()), .accepted),
             Attack("without a line end", armored(body(), after: ""), .accepted),
-            Attack("empty", [], refused("is no SSH signature")),
-            Attack("not text", [0xFF, 0xFE], refused("is no SSH signature")),
+            Attack("empty", [], refused("is not an SSH signature")),
+            Attack("not text", [0xFF, 0xFE], refused("is not an SSH signature")),
             Attack("too long", [UInt8](repeating: 0x41, count: 70000), refused("at most 65536 bytes")),
             Attack(
                 "another armor", armored(body(), begin: "-----BEGIN PGP SIGNATURE-----"),

@@ -90,7 +90,7 @@ struct GraphLawTests {
         #expect(error.place == .field("format.major"))
         #expect(
             error.reason
-                == "this package has format 2.0, which accelc \(Tool.version) does not read any more: convert the model again"
+                == "this package has format 2.0, which accelc \(Tool.version) no longer reads: convert the model again"
         )
     }
 

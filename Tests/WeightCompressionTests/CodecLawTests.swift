@@ -51,7 +51,9 @@ struct CodecLawTests {
     func layout(name: String) throws {
         for codec in EveryCodec.options(of: name) {
             for source in (OddTensor.matrices + OddTensor.objectionable).map(\.tensor) {
-                guard codec.objection(elementType: source.elementType, shape: source.shape) == nil else { continue }
+                guard codec.unsupportedReason(elementType: source.elementType, shape: source.shape) == nil else {
+                    continue
+                }
                 #expect(codec.units(shape: source.shape).flatMap { Array($0) } == Array(0..<source.shape.rows))
                 if EveryCodec.overflows(codec, source) { continue }
                 let weight = try CompressedTensor.compressing(source, with: codec, threads: 1).tensor
@@ -75,8 +77,8 @@ struct CodecLawTests {
     func empty(name: String) throws {
         for shape in [[1 << 48, 0], [0, 1 << 48], [3, 1 << 40, 0]] as [Shape] {
             let source = StoredTensor(name: "w", floats: [], shape: shape)
-            for codec in EveryCodec.options(of: name) where codec.objection(elementType: .float32, shape: shape) == nil
-            {
+            for codec in EveryCodec.options(of: name)
+            where codec.unsupportedReason(elementType: .float32, shape: shape) == nil {
                 let weight = try CompressedTensor.compressing(source, with: codec, threads: 2).tensor
                 #expect(weight.floats().isEmpty, "\(codec.specification) of \(shape)")
             }
@@ -225,12 +227,12 @@ struct CodecLawTests {
     func objections(name: String) {
         for codec in EveryCodec.options(of: name) where EveryCodec.quantizes(codec) {
             for source in OddTensor.objectionable.map(\.tensor) {
-                let objection = codec.objection(elementType: source.elementType, shape: source.shape)
-                #expect((objection?.count ?? 0) > 10)
+                let reason = codec.unsupportedReason(elementType: source.elementType, shape: source.shape)
+                #expect((reason?.count ?? 0) > 10)
                 #expect(throws: FormatError.self) { try CompressedTensor.compressing(source, with: codec, threads: 1) }
             }
             for source in (OddTensor.matrices + OddTensor.huge).map(\.tensor) {
-                #expect(codec.objection(elementType: source.elementType, shape: source.shape) == nil)
+                #expect(codec.unsupportedReason(elementType: source.elementType, shape: source.shape) == nil)
             }
         }
     }

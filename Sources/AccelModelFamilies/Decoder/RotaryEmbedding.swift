@@ -45,7 +45,8 @@ struct RotaryEmbedding: Equatable {
         let width = Int(min(Double(headWidth) * share, Double(headWidth) + 1))
         let original = try source.originalPositions(default: positions)
         guard width >= 2, (width + 1) / 2 * 2 <= headWidth else {
-            throw source["partial_rotary_factor"].error("\(share) of heads of \(headWidth) is not an even width to rotate")
+            throw source["partial_rotary_factor"].error(
+                "\(share) of heads of \(headWidth) is not an even width to rotate")
         }
         let powers = (0..<(width + 1) / 2).map { pow(Float(base), Float(2 * $0) / Float(width)) }
         let plain = powers.map { 1 / $0 }

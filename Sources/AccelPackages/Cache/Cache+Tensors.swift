@@ -16,7 +16,7 @@ extension Cache {
                 throw CacheMiss(.malformedRecord("it is not that of a tensor"))
             }
             let content = try folder.verifiedBlob(file)
-            guard let codec = try? codec.settled(for: source) else {
+            guard let codec = try? codec.resolved(for: source) else {
                 throw CacheMiss(.malformedRecord("its source cannot be stored so"))
             }
             let tensor = try CompressedTensor.joined(

@@ -59,7 +59,7 @@ public final class KeptTensors: Sendable {
     /// Fetches these tensors from the cache server, all at once instead of one by one.
     public func prefetch(_ wanted: [(source: StoredTensor, codec: any WeightCodec)]) {
         guard let cache, let remote = cache.remote, comparison == nil else { return }
-        let keys = wanted.filter { $0.source.bytes.count >= Self.claimedBytes && !$0.codec.method.isToldOfInputs }
+        let keys = wanted.filter { $0.source.bytes.count >= Self.claimedBytes && !$0.codec.method.usesStatistics }
             .compactMap { key($0.source, $0.codec, nil)?.digest }
         remote.fetch(Set(keys).filter { (try? cache.folder.record($0)) == nil }.sorted(), into: cache)
     }

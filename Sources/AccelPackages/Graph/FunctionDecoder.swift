@@ -103,7 +103,7 @@ struct FunctionDecoder {
         guard names.count == inputs.count, Set(states).count == states.count else {
             throw fail("two inputs or states have the same name")
         }
-        for state in states where names.contains(state) { throw fail("state \"\(state)\" is called as an input is") }
+        for state in states where names.contains(state) { throw fail("state \"\(state)\" has the name of an input") }
     }
 
     private mutating func value(_ reader: inout TableReader) throws -> Value {
@@ -142,7 +142,7 @@ struct FunctionDecoder {
         do {
             let operation = try Operators.make(name, attributes)
             guard operation.attributes == attributes || versions[name] != Operators.version(of: name) else {
-                throw OperatorError("has attributes that it does not take")
+                throw OperatorError("has unknown attributes")
             }
             let made = try operation.checkedOutputTypes(inputs.map { types[$0.id] })
             guard !made.isEmpty, made.allSatisfy({ $0.elementType.valueType == $0.elementType }) else {

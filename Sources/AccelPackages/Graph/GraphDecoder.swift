@@ -92,7 +92,7 @@ extension [FrozenProgram] {
         for function in self {
             let name = function.functionName
             guard names.insert(name).inserted else {
-                throw FormatError(file: file, reason: "two functions are called \"\(name)\"")
+                throw FormatError(file: file, reason: "two functions have the name \"\(name)\"")
             }
             for state in function.states {
                 func fail(_ reason: String) -> FormatError {

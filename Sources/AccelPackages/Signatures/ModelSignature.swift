@@ -35,7 +35,7 @@ public struct ModelSignature: Sendable {
     /// - Throws: `FormatError` if it is not a bundle with one signature by a key.
     public init(_ bytes: ByteView, file: String) throws {
         guard bytes.count <= Self.maximumBytes else {
-            throw FormatError(file: file, reason: "has \(bytes.count) bytes, which is too much for a signature")
+            throw FormatError(file: file, reason: "has \(bytes.count) bytes, more than the limit for signatures")
         }
         let bundle = JSONField(try JSON.parse(bytes, file: file), file: file)
         try bundle["mediaType"].require(Self.bundleType)

@@ -22,18 +22,18 @@ public struct SSHSignature: Equatable, Sendable {
         func refused(_ reason: String) -> FormatError { FormatError(file: file, reason: reason) }
         guard armored.count <= Self.maximumBytes,
             let text = armored.withBytes({ String(validating: $0, as: UTF8.self) })
-        else { throw refused("is no SSH signature: expected at most \(Self.maximumBytes) bytes of text") }
+        else { throw refused("is not an SSH signature: expected at most \(Self.maximumBytes) bytes of text") }
         let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
         guard lines.first == Self.begin[...], let last = lines.firstIndex(of: Self.end[...]),
             lines[(last + 1)...].allSatisfy(\.isEmpty)
-        else { throw refused("is no SSH signature: expected \(Self.begin) ... \(Self.end)") }
+        else { throw refused("is not an SSH signature: expected \(Self.begin) ... \(Self.end)") }
         guard let bytes = Base64.bytes(of: lines[1..<last].joined()) else {
-            throw refused("is no SSH signature: its content is not base64")
+            throw refused("is not an SSH signature: its content is not base64")
         }
 
         var reader = SSHReader(ByteReader(ByteView(bytes), file: file))
         guard try reader.bytes(6) == ByteView(Array("SSHSIG".utf8)) else {
-            throw refused("is no SSH signature: it does not begin with SSHSIG")
+            throw refused("is not an SSH signature: it does not begin with SSHSIG")
         }
         let version = try reader.number()
         guard version == 1 else { throw refused("is an SSH signature of version \(version), expected 1") }
@@ -46,7 +46,7 @@ public struct SSHSignature: Equatable, Sendable {
             throw refused("is a signature of the unknown hash \(quoted(hash))")
         }
         guard try !reader.string().isEmpty, reader.isAtEnd else {
-            throw refused("is no SSH signature: there is something behind it, or it is empty")
+            throw refused("is not an SSH signature: there is something behind it, or it is empty")
         }
         guard namespace == Self.namespace else {
             throw refused(

@@ -28,7 +28,7 @@ public struct TrustPolicy: Sendable {
     /// - Throws: `FormatError` for an invalid policy.
     public init(_ bytes: ByteView, file: String) throws {
         guard bytes.count <= 16 << 20 else {
-            throw FormatError(file: file, reason: "has \(bytes.count) bytes, which is too much for a trust policy")
+            throw FormatError(file: file, reason: "has \(bytes.count) bytes, more than the limit for trust policies")
         }
         let document = JSONField(try JSON.parse(bytes, file: file), file: file)
         try document.refuseMembers(otherThan: ["allowedSigners", "rules"])
@@ -39,7 +39,7 @@ public struct TrustPolicy: Sendable {
             try rule.refuseMembers(otherThan: ["origin", "identities", "unsigned"])
             let text = try rule["origin"].string()
             guard let origin = Glob(text) else {
-                throw rule["origin"].error("is no pattern: a bracket stays open, or a range runs backwards")
+                throw rule["origin"].error("is not a valid pattern: close its brackets, and order its ranges")
             }
             if let objection = Self.objection(toOrigin: text) { throw rule["origin"].error(objection) }
             let identities = rule["identities"].exists ? try rule["identities"].array().map { try $0.string() } : []
@@ -72,7 +72,8 @@ public struct TrustPolicy: Sendable {
 
     package func rule(forRealPath path: String) throws -> Rule {
         guard let rule = rules.first(where: { $0.origin.matches(path) }) else {
-            throw FormatError(file: path, reason: "no rule of \(file) is for packages from there; it is not trusted")
+            throw FormatError(
+                file: path, reason: "no rule of \(file) applies to packages at this location, so it is not trusted")
         }
         return rule
     }

@@ -73,8 +73,8 @@ struct WindowTaps {
     private(set) var starts = [0, 1]
     private(set) var taps = [Tap(position: 0, tap: 0)]
 
-    /// - Parameters, one number per axis: the sizes of the input, the kernel and the output. `reading` returns the
-    ///   input position of an output position and a tap; it may be out of range.
+    /// Each list has one number per axis: the size of the input, the kernel and the output.
+    /// - Parameter reading: returns the input position of an output position and a tap; it may be out of range.
     init(
         inputs: [Int], kernel: [Int], outputs: [Int], reading: (_ axis: Int, _ output: Int, _ tap: Int) -> Int?
     ) {

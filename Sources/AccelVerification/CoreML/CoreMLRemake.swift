@@ -27,7 +27,7 @@ struct CoreMLRemake {
             let functions = try Self.functions(of: package, programs)
             let recipe = try Self.recipe(of: package)
             var program = try recipe.compressing(functions, threads: threads)
-            for planned in recipe.plan(for: functions) where planned.choice.codec.method.isToldOfInputs {
+            for planned in recipe.plan(for: functions) where planned.choice.codec.method.usesStatistics {
                 bounds[planned.source.name] = try RowBound(
                     of: planned.source, as: planned.choice.codec, threads: threads)
             }
@@ -89,7 +89,7 @@ struct CoreMLRemake {
 
 extension CoreMLPackage {
     /// Codes of weights that accelc made by calibration data need not be the nearest.
-    var dependsOnCalibration: Bool { (try? CoreMLRemake.recipe(of: self))?.wantsCalibration ?? false }
+    var dependsOnCalibration: Bool { (try? CoreMLRemake.recipe(of: self))?.needsCalibration ?? false }
 
     /// The parts of the model that it was made of; empty where it does not say so.
     public var parts: Set<String> {

@@ -19,7 +19,7 @@ struct Recompression {
     }
 
     /// Whether the checkpoint alone determines what a codec stores.
-    static func determines(_ codec: any WeightCodec) -> Bool { !codec.method.isToldOfInputs }
+    static func determines(_ codec: any WeightCodec) -> Bool { !codec.method.usesStatistics }
 
     /// The first difference of a stored weight, in words; nil when it is byte for byte what its scheme makes of the tensor.
     func objection(to stored: CompressedTensor) -> String? {

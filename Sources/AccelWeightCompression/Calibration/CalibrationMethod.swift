@@ -11,7 +11,7 @@ public enum CalibrationMethod: String, Sendable, CaseIterable {
     case awq
 
     /// Codes depend on activation statistics; `awq` rescales the weight instead.
-    public var isToldOfInputs: Bool { self == .weighted || self == .gptq }
+    public var usesStatistics: Bool { self == .weighted || self == .gptq }
 
     /// The option `method`, shared by all codecs that support calibration.
     static let option = CodecOption(
@@ -31,11 +31,11 @@ extension WeightCodec {
     public var dataFree: any WeightCodec { using(.nearest) }
 
     /// The codec has the option `method`.
-    public var hasMethod: Bool { Self.options.contains(CalibrationMethod.option) }
+    public var supportsCalibration: Bool { Self.options.contains(CalibrationMethod.option) }
 
     /// Returns the same codec with another method; the codec itself if it does not support calibration.
     public func using(_ method: CalibrationMethod) -> any WeightCodec {
-        guard hasMethod, method != self.method else { return self }
+        guard supportsCalibration, method != self.method else { return self }
         // Cannot throw: no check of the options involves the method.
         return (try? Self(values.replacing("method", by: method.rawValue))) ?? self
     }

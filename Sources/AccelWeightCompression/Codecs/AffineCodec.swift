@@ -37,8 +37,8 @@ public struct AffineCodec: WeightCodec {
             fit: AffineFit(rawValue: values["fit"]) ?? .mse)
     }
 
-    public func objection(elementType: ElementType, shape: Shape) -> String? {
-        quantizationObjection(elementType, shape)
+    public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? {
+        quantizationUnsupportedReason(elementType, shape)
     }
 
     public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {

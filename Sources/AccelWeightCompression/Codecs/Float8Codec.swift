@@ -57,8 +57,8 @@ public struct Float8Codec: WeightCodec {
 
     private func tiles(_ shape: Shape) -> Tiles { Tiles(shape, by: sharing) }
 
-    public func objection(elementType: ElementType, shape: Shape) -> String? {
-        quantizationObjection(elementType, shape)
+    public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? {
+        quantizationUnsupportedReason(elementType, shape)
     }
 
     public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {
@@ -75,7 +75,7 @@ public struct Float8Codec: WeightCodec {
         return stride(from: 0, to: shape.rows, by: step).map { $0..<min($0 + step, shape.rows) }
     }
 
-    public func defect(in sections: [ByteView], shape: Shape) -> String? {
+    public func corruption(in sections: [ByteView], shape: Shape) -> String? {
         sections[0].withBytes { codes in
             codes.contains { !type.values[Int($0)].isFinite } ? "a code that is no finite number" : nil
         }

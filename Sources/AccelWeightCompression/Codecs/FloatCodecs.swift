@@ -16,7 +16,7 @@ extension FloatCodec {
     public static var options: [CodecOption] { [] }
     public init(_ values: CodecOptionValues) throws { self.init(values: values) }
 
-    public func objection(elementType: ElementType, shape: Shape) -> String? {
+    public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? {
         elementType.isFloatingPoint ? nil : "\(elementType.rawValue) elements are not floating point"
     }
 

@@ -51,8 +51,8 @@ public struct Int4Codec: WeightCodec {
     /// Returns the number of scales per row.
     public func blocksPerRow(_ shape: Shape) -> Int { (shape.columns + blockSize(shape) - 1) / blockSize(shape) }
 
-    public func objection(elementType: ElementType, shape: Shape) -> String? {
-        quantizationObjection(elementType, shape)
+    public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? {
+        quantizationUnsupportedReason(elementType, shape)
     }
 
     public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {

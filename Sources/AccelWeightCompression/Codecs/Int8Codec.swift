@@ -41,8 +41,8 @@ public struct Int8Codec: WeightCodec {
             fit: ScaleFit(rawValue: values["fit"]) ?? .absmax)
     }
 
-    public func objection(elementType: ElementType, shape: Shape) -> String? {
-        quantizationObjection(elementType, shape)
+    public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? {
+        quantizationUnsupportedReason(elementType, shape)
     }
 
     public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {

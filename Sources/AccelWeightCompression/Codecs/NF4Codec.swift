@@ -50,8 +50,8 @@ public struct NF4Codec: WeightCodec {
                 scales: BlockScales(values: scales, block: blocks.size(shape))))
     }
 
-    public func objection(elementType: ElementType, shape: Shape) -> String? {
-        quantizationObjection(elementType, shape)
+    public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? {
+        quantizationUnsupportedReason(elementType, shape)
     }
 
     public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {

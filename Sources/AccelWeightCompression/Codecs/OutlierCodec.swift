@@ -34,12 +34,12 @@ public struct OutlierCodec: LayeredCodec {
     private func columnBytes(_ shape: Shape) -> Int { shape.columns <= 1 << 16 ? 2 : 4 }
     func innerShape(_ shape: Shape) -> Shape { shape }
 
-    public func objection(elementType: ElementType, shape: Shape) -> String? {
-        if let objection = quantizationObjection(elementType, shape) { return objection }
+    public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? {
+        if let reason = quantizationUnsupportedReason(elementType, shape) { return reason }
         if outlierCount(shape) > Int(UInt32.max) || shape.columns > Int(UInt32.max) {
             return "it has more outliers or columns than 32 bits can count"
         }
-        return inner.objection(elementType: .float32, shape: shape)
+        return inner.unsupportedReason(elementType: .float32, shape: shape)
     }
 
     func ownSections(_ shape: Shape) -> [SectionLayout] {
@@ -53,11 +53,11 @@ public struct OutlierCodec: LayeredCodec {
 
     public func units(shape: Shape) -> [Range<Int>] { [0..<shape.rows] }
 
-    public func settled(for source: StoredTensor) throws -> any WeightCodec {
+    public func resolved(for source: StoredTensor) throws -> any WeightCodec {
         let floats = try source.finiteFloats()
         let mask = largestMagnitudes(outlierCount(source.shape), of: floats)
         let rest = StoredTensor(name: source.name, floats: without(mask, floats), shape: source.shape)
-        return try OutlierCodec(values.replacing(inner: inner.settled(for: rest).values))
+        return try OutlierCodec(values.replacing(inner: inner.resolved(for: rest).values))
     }
 
     private func without(_ mask: [Bool], _ floats: [Float]) -> [Float] {
@@ -118,7 +118,7 @@ public struct OutlierCodec: LayeredCodec {
             : columns.withBytes { Int($0.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self)) }
     }
 
-    public func defect(in sections: [ByteView], shape: Shape) -> String? {
+    public func corruption(in sections: [ByteView], shape: Shape) -> String? {
         let own = Array(own(sections, shape))
         var end = own[0].start(0)
         guard end == 0 else { return "the outliers of row 0 start at \(end), expected 0" }
@@ -139,7 +139,7 @@ public struct OutlierCodec: LayeredCodec {
             }
         }
         guard end == outlierCount(shape) else { return "\(end) outliers, expected \(outlierCount(shape))" }
-        return inner.defect(in: Array(sections.dropLast(3)), shape: shape)
+        return inner.corruption(in: Array(sections.dropLast(3)), shape: shape)
     }
 
     public func decode(

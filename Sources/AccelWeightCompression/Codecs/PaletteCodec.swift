@@ -48,8 +48,8 @@ public struct PaletteCodec: WeightCodec {
         }
     }
 
-    public func objection(elementType: ElementType, shape: Shape) -> String? {
-        quantizationObjection(elementType, shape)
+    public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? {
+        quantizationUnsupportedReason(elementType, shape)
     }
 
     public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {
@@ -80,7 +80,7 @@ public struct PaletteCodec: WeightCodec {
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?, threads: Int,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
-        let statistics = method.isToldOfInputs ? statistics : nil
+        let statistics = method.usesStatistics ? statistics : nil
         if statistics == nil,
             let distortion = try encodingHalves(unit, of: source, threads: threads, into: sections)
         {

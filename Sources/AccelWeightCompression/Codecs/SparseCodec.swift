@@ -62,12 +62,12 @@ public struct SparseCodec: LayeredCodec {
         return [rows, max(1, (kept(shape) + rows - 1) / rows)]
     }
 
-    public func objection(elementType: ElementType, shape: Shape) -> String? {
-        if let objection = quantizationObjection(elementType, shape) { return objection }
+    public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? {
+        if let reason = quantizationUnsupportedReason(elementType, shape) { return reason }
         let limit = rule.kept(rows: shape.rows, columns: shape.columns)
         if kept(shape) > limit { return "\(kept(shape)) kept weights are more than the \(limit) that the rule keeps" }
         if limit > Int(UInt32.max) { return "\(limit) kept weights are more than 32 bits can count" }
-        return inner.objection(elementType: .float32, shape: innerShape(shape))
+        return inner.unsupportedReason(elementType: .float32, shape: innerShape(shape))
     }
 
     func ownSections(_ shape: Shape) -> [SectionLayout] {
@@ -79,14 +79,14 @@ public struct SparseCodec: LayeredCodec {
 
     public func units(shape: Shape) -> [Range<Int>] { [0..<shape.rows] }
 
-    public func settled(for source: StoredTensor) throws -> any WeightCodec {
+    public func resolved(for source: StoredTensor) throws -> any WeightCodec {
         let floats = try source.finiteFloats()
         let mask = rule.mask(floats, stored: stored(floats), columns: source.shape.columns)
         let count = mask.reduce(0) { $0 + ($1 ? 1 : 0) }
         let isFull = count == rule.kept(rows: source.shape.rows, columns: source.shape.columns)
-        let settled = try SparseCodec(values.replacing("kept", by: isFull ? "all" : "\(count)"))
-        let inner = try inner.settled(for: settled.innerSource(floats, mask, of: source))
-        return try SparseCodec(settled.values.replacing(inner: inner.values))
+        let resolved = try SparseCodec(values.replacing("kept", by: isFull ? "all" : "\(count)"))
+        let inner = try inner.resolved(for: resolved.innerSource(floats, mask, of: source))
+        return try SparseCodec(resolved.values.replacing(inner: inner.values))
     }
 
     /// Returns the weights as the inner codec would round them; unchanged if rounding depends on the other weights.
@@ -147,7 +147,7 @@ public struct SparseCodec: LayeredCodec {
                 count: kept(shape), kept: inner))
     }
 
-    public func defect(in sections: [ByteView], shape: Shape) -> String? {
+    public func corruption(in sections: [ByteView], shape: Shape) -> String? {
         let (mask, starts) = masks(sections, shape)
         let bytes = bytesPerRow(shape)
         var count = 0
@@ -163,7 +163,7 @@ public struct SparseCodec: LayeredCodec {
             }
         }
         guard count == kept(shape) else { return "the mask keeps \(count) weights, expected \(kept(shape))" }
-        return inner.defect(in: Array(sections.dropLast(2)), shape: innerShape(shape))
+        return inner.corruption(in: Array(sections.dropLast(2)), shape: innerShape(shape))
     }
 
     private func masks(_ sections: [ByteView], _ shape: Shape) -> (mask: ByteView, starts: ByteView) {

@@ -11,7 +11,7 @@ public struct StoredCodec: WeightCodec {
     /// Creates the codec; it has no options.
     public init(_ values: CodecOptionValues) { self.values = values }
 
-    public func objection(elementType: ElementType, shape: Shape) -> String? { nil }
+    public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? { nil }
 
     public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {
         [SectionLayout("values", byteCount: shape.count * elementType.byteCount)]

@@ -39,8 +39,8 @@ public struct VectorCodec: WeightCodec {
         }
     }
 
-    public func objection(elementType: ElementType, shape: Shape) -> String? {
-        quantizationObjection(elementType, shape)
+    public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? {
+        quantizationUnsupportedReason(elementType, shape)
     }
 
     public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {

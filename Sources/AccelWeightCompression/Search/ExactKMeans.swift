@@ -32,7 +32,7 @@ enum ExactKMeans {
         if isDoubtful, sorted.count * k <= 1 << 22 {
             ends = PreciseRuns(sorted, weights: weights).bestEnds(k: k)
         }
-        return settled(ends, of: sorted, weights: weights)
+        return converged(ends, of: sorted, weights: weights)
     }
 
     /// Returns the distinct values; nil if there are more than `limit`.
@@ -48,7 +48,7 @@ enum ExactKMeans {
     /// Returns centers computed from the points themselves. The search uses running sums, whose rounding can misplace
     /// an end by a few points if two clusters hardly differ. So ends are moved to the middle between centers until none
     /// moves.
-    private static func settled(
+    private static func converged(
         _ ends: [Int32], of sorted: UnsafeBufferPointer<Float>, weights: UnsafeBufferPointer<Double>?
     ) -> [Double] {
         var ends = ends.map { Int($0) }

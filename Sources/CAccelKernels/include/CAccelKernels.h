@@ -1,5 +1,5 @@
-// SIMD kernels behind one run-time dispatch. Every function has a plain scalar form that is its meaning;
-// faster forms are chosen once, by what the processor offers, and are tested to agree with it.
+// SIMD kernels behind one run-time dispatch. The plain scalar form of each function defines its result; faster forms are
+// chosen once by the processor's features, and are tested against the scalar form.
 #ifndef CACCEL_KERNELS_H
 #define CACCEL_KERNELS_H
 
@@ -10,66 +10,66 @@
 
 typedef enum { CK_SCALAR = 0, CK_NEON = 1, CK_AVX2 = 2, CK_AVX512 = 3 } ck_isa;
 
-/// The instruction set in use: the best that the processor has and that the environment's ACCELC_CPU (scalar, neon, avx2,
-/// avx512) allows.
+/// The instruction set in use: the best of the processor, limited by the environment variable ACCELC_CPU (scalar, neon, avx2,
+/// avx512).
 ck_isa ck_current_isa(void);
-/// For tests: use at most `isa` (a set that the processor lacks is ignored). Returns the set now in use.
+/// For tests: uses at most `isa` (a set that the processor lacks is ignored). Returns the set that is now in use.
 ck_isa ck_limit_isa(ck_isa isa);
 
 // ---- threads ---------------------------------------------------------------------------------------------------
 
-/// The threads of one run at a time: the caller and helpers from a pool that serves the process.
+/// The threads of one run: the caller, and helpers from a pool of the process.
 typedef struct ck_team ck_team;
-/// A piece of work. `worker` is below the team's number of threads; no two pieces have the same one at a time.
+/// A piece of work. `worker` is below the team's number of threads; concurrent pieces have different workers.
 typedef void (*ck_piece)(void *context, size_t piece, size_t worker);
 
-/// A team of at most `threads` (1 to 255). Makes helpers where the pool has too few; they last as long as the process. Returns NULL
-/// without memory.
+/// Makes a team of at most `threads` (1 to 255), and new helpers if the pool has too few; helpers last as long as the process.
+/// Returns NULL if memory does not suffice.
 ck_team *ck_team_make(size_t threads);
 void ck_team_free(ck_team *team);
-/// Calls `body` once for each piece. The first call with several pieces after a rest wakes helpers, those of them that no other
-/// team has; until the next rest they wait for calls without sleeping. Takes no lock and allocates nothing.
+/// Calls `body` once for each piece. The first call with several pieces after a rest wakes the helpers that no other team
+/// has; until the next rest they wait for calls without sleeping. Takes no lock and allocates nothing.
 void ck_team_run(ck_team *team, size_t pieces, ck_piece body, void *context);
-/// Lets the helpers go to sleep. Has to follow before the team is freed.
+/// Lets the helpers sleep. Has to be called before the team is freed.
 void ck_team_rest(ck_team *team);
-/// How often the team has woken helpers.
+/// The number of times that the team has woken helpers.
 size_t ck_team_wakes(const ck_team *team);
 
 // ---- half precision ------------------------------------------------------------------------------------------
-// Round to nearest even; NaN stays NaN (quiet); float32 -> float16 overflows to infinity. Bit-equal on every set.
+// Round to nearest even; NaN stays NaN (quiet); float32 -> float16 overflows to infinity. Bit-equal on every instruction set.
 
 void ck_f16_to_f32(const uint16_t *source, float *target, size_t count);
 void ck_f32_to_f16(const float *source, uint16_t *target, size_t count);
 void ck_bf16_to_f32(const uint16_t *source, float *target, size_t count);
 void ck_f32_to_bf16(const float *source, uint16_t *target, size_t count);
 
-// ---- cells of a line -----------------------------------------------------------------------------------------
+// ---- cells of an axis ----------------------------------------------------------------------------------------
 
 #define CK_CELL_BITS 22
 
-/// A line of 2^22 positions, from the number `low` on, `per_step` of them for a difference of 1. Runs of 2^outer positions are cut
-/// into cells of 2^inner positions.
+/// An axis of 2^22 positions starting at the number `low`, with `per_step` positions for a difference of 1. Runs of 2^outer
+/// positions are divided into cells of 2^inner positions.
 typedef struct {
     float low, per_step;
     int outer, inner;
-    /// For each run the number of its first cell; below zero for a run that is not cut.
+    /// For each run the number of its first cell; negative for a run that is not divided.
     const int32_t *first;
 } ck_cells;
 
 /// Copies the values that are in cells, in order.
 /// - kept: `count` elements and 16 more.
-/// - Returns: how many they are.
+/// - Returns: the number of copied values.
 size_t ck_keep_open(const float *values, size_t count, const ck_cells *cells, float *kept);
 
-/// For each value, all of which are in cells: adds 1 and its distance from `origin` to the two sums of its cell.
+/// For each value, all of which have to be in cells: adds 1 and its distance from `origin` to the two sums of its cell.
 void ck_add_to_cells(const float *values, size_t count, const ck_cells *cells, double origin, double *sums);
 
 // ---- codes of evenly spaced values -------------------------------------------------------------------------------
 
-/// The type of values, which may stand at any byte.
+/// The type of values, which may be unaligned.
 typedef enum { CK_F32 = 0, CK_F16 = 1, CK_BF16 = 2 } ck_type;
 
-/// How far stored values are from their sources. Each row's squares are summed in float32 over at most 16 values, then in float64.
+/// The error of decoded values. Each row's squares are summed in float32 over at most 16 values, then in float64.
 typedef struct {
     /// Sum of w^2.
     double energy;
@@ -79,33 +79,33 @@ typedef struct {
     double maximum;
 } ck_errors;
 
-/// The smallest and the largest of the values and 0. Returns 0, and says nothing, when a value is not finite.
+/// The smallest and the largest of the values and 0. Returns 0, with undefined results, if a value is not finite.
 int ck_extremes(const void *values, ck_type type, size_t count, float *low, float *high);
 
 /// codes[i] = the lowest byte of values[i] / scale (rounded to float32, then to the nearest integer, ties to even).
 /// Adds to `errors`. Magnitudes of the scale and the largest value: from 2^-40 to 2^60; quotients up to 256.
 void ck_quantize_bytes(const void *values, ck_type type, size_t count, float scale, uint8_t *codes, ck_errors *errors);
 
-/// One row to 4-bit codes, low nibble first, with a scale for each `block` values; the last block may be shorter. `count`
-/// and `block` are multiples of 16. A scale (float16, or float32) is the smallest that reaches the block's values with
-/// codes from -`reach` (7 or 8) to 7; when that is 8, the one of either sign that leaves less squared error, and of equals
-/// the positive one. Refined it is what `ck_refined_scale` makes of both. Returns 0, with nothing of worth written, when a
-/// block's magnitude takes more care: below 2^-40, or with a float16 scale that is subnormal or infinite.
+/// Quantises one row to 4-bit codes, low nibble first, with a scale for each `block` values; the last block may be shorter.
+/// `count` and `block` are multiples of 16. A scale (float16 or float32) is the smallest that reaches the block's values with
+/// codes from -`reach` (7 or 8) to 7; for 8, the sign with less squared error is taken, the positive one if they are equal.
+/// A refined scale is the result of `ck_refined_scale` for both signs. Returns 0, with undefined output, if a block's
+/// magnitude needs the slow path: below 2^-40, or with a float16 scale that is subnormal or infinite.
 int ck_quantize_nibbles(const void *values, ck_type type, size_t count, size_t block, int reach, int is_refined,
                         int half_scales, uint8_t *codes, uint8_t *scales, ck_errors *errors);
 
-/// The scale (float16, or float32) of about the least squared error that codes from -`reach` (7 or 8) to 7 leave. `unit` is
-/// the value of largest magnitude, of the other sign; `first` and `second` are stored scales that reach all values. Values
-/// count in steps of unit / 32767: sums are exact, and the same on every instruction set.
+/// The scale (float16 or float32) of about the least squared error with codes from -`reach` (7 or 8) to 7. `unit` is
+/// the value of largest magnitude, negated; `first` and `second` are stored scales that reach all values. Values are
+/// counted in steps of unit / 32767, so sums are exact, and equal on every instruction set.
 float ck_refined_scale(const float *values, size_t count, float unit, int reach, int half_scales, float first,
                        float second);
 
 // ---- hashing -------------------------------------------------------------------------------------------------
 
-/// Feeds `blocks` whole 64-byte blocks to a SHA-256 state (FIPS 180-4).
+/// Adds `blocks` whole 64-byte blocks to a SHA-256 state (FIPS 180-4).
 void ck_sha256_blocks(uint32_t state[8], const uint8_t *bytes, size_t blocks);
-/// The same for several hashes, of as many blocks each, eight words of state each: two take little more time than one, and sixteen less than four
-/// where there is AVX-512.
+/// The same for several hashes with equal numbers of blocks and eight words of state each. Two take little more time than
+/// one, and with AVX-512 sixteen take less than four.
 void ck_sha256_blocks_many(uint32_t *states, const uint8_t *const *bytes, size_t hashes, size_t blocks);
 
 // ---- decoding of compressed weights --------------------------------------------------------------------------
@@ -117,50 +117,51 @@ void ck_decode_palette8(const uint8_t *codes, const float table[256], float *tar
 /// target[i] = scale * (codes[i] - zero).
 void ck_decode_int8(const int8_t *codes, float scale, float zero, float *target, size_t count);
 
-/// target[i] = the next of `values` where bit i of `mask` is set (the lowest bit of a byte first), else 0. Reads as many
+/// target[i] = the next of `values` if bit i of `mask` is set (the lowest bit of a byte first), else 0. Reads as many
 /// values as there are bits set among the first `count`.
 void ck_expand_mask(const float *values, const uint8_t *mask, float *target, size_t count);
 
 // ---- optimal partitions --------------------------------------------------------------------------------------
 
-/// Cuts n sorted weighted points into runs so that the squared error about each run's mean plus `penalty` for each run is
-/// least. Position i lies before point i; w, s1, s2 [0...n] are the sums of weight, weight * x, weight * x^2 over the
-/// points before a position (up to a constant each), w rising strictly. `reciprocal` is NULL, or reciprocal[d] = 1 / (w[i + d] - w[i]) where that
-/// is the same for all i. Fills f[0...n] (the least cost up to a position), previous[0...n] (where its last run starts);
-/// g[0...n] is scratch. Takes about 10 ns a point when runs are shorter than a few thousand points.
+/// Divides n sorted weighted points into runs with the least squared error about each run's mean plus `penalty` per run.
+/// Position i is before point i; w, s1, s2 [0...n] are the sums of weight, weight * x, weight * x^2 over the
+/// points before a position (each up to a constant), with w strictly increasing. `reciprocal` is NULL, or
+/// reciprocal[d] = 1 / (w[i + d] - w[i]) if that is equal for all i. Fills f[0...n] (the least cost up to a position) and
+/// previous[0...n] (the start of its last run); g[0...n] is scratch. Takes about 10 ns per point if runs are shorter than a
+/// few thousand points.
 void ck_partition(const double *w, const double *s1, const double *s2, const double *reciprocal, size_t n,
                   double penalty, double *f, double *g, int32_t *previous);
 
-/// codes[i] = how many of the `limit` (<= 255) ascending bounds values[i] is above.
+/// codes[i] = the number of the `limit` (<= 255) ascending bounds that are below values[i].
 void ck_nearest_codes(const float *values, size_t count, const float *bounds, size_t limit, uint8_t *codes);
 
-/// Adds how far scale * entries[codes[i]], rounded to float32, is from values[i]: sums in float64, of every eighth element first.
+/// Adds the errors of scale * entries[codes[i]], rounded to float32, against values[i]; sums in float64, over every eighth element first.
 void ck_add_palette_errors(const float *values, const uint8_t *codes, size_t count, const float *entries, float scale, ck_errors *errors);
 
-/// Adds to counts[p] how often the pattern p of 16 bits occurs. Patterns may stand at any byte.
+/// Adds to counts[p] the number of occurrences of the 16-bit pattern p. Patterns may be unaligned.
 void ck_count_halves(const void *values, size_t count, uint32_t counts[1 << 16]);
 
-/// codes = table[pattern] for each pattern of 16 bits, packed at `bits` (1, 2, 3, 4, 6 or 8) bits each, the first in the
+/// codes = table[pattern] for each 16-bit pattern, packed with `bits` (1, 2, 3, 4, 6 or 8) bits each, the first in the
 /// lowest bits; the bits after the last are zero. Entries of the table are below 2^bits.
 void ck_look_up_halves(const void *values, size_t count, const uint8_t table[1 << 16], int bits, uint8_t *codes);
 
-/// codes[p] = the number of the nearest of `k` entries (a multiple of 16, at most 256) to point p, by sums of squares in
-/// float32; the first of equal ones. Points and entries have `size` values; those of entries lie by place: entries[j * k + c].
+/// codes[p] = the index of the entry nearest to point p, of `k` entries (a multiple of 16, at most 256), by sums of squares in
+/// float32; the first of equally near ones. Points and entries have `size` values; entries are planar: entries[j * k + c].
 void ck_nearest_vectors(const float *points, size_t count, size_t size, const float *entries, size_t k,
                         uint8_t *codes);
 
 // ---- scales --------------------------------------------------------------------------------------------------
 
 /// For each of 16 scales, whose inverses are given, with x = value / scale and q = x rounded to an integer from `low` to
-/// `high`: products = sum of weight * x * q, squares = sum of weight * q^2. `weights` is NULL for 1. The quotients have
-/// to be of less than 2^22.
+/// `high`: products = sum of weight * x * q, squares = sum of weight * q^2. `weights` is NULL for 1. Quotients have
+/// to be below 2^22.
 void ck_try_scales(const float *values, const float *weights, size_t count, const float inverses[16], float low,
                    float high, double products[16], double squares[16]);
-/// The same without weights, where q is the entry of an ascending table whose number is how many bounds x is above.
+/// The same without weights, where q is the entry of an ascending table at the number of bounds below x.
 void ck_try_table_scales(const float *values, size_t count, const float inverses[16], const float table[16],
                          const float bounds[15], double products[16], double squares[16]);
 
-// ---- matrix product ------------------------------------------------------------------------------------------
+// ---- matrix product (GEMM) -----------------------------------------------------------------------------------
 // C[m, n] = sum_k A[m, k] * W[n, k]. W is first packed into panels of ck_panel_width() output columns,
 // each panel k-major ([k][width], columns past n are zero).
 
@@ -169,37 +170,37 @@ size_t ck_panel_width(void);
 void ck_pack_panel(const float *w, size_t stride, size_t rows, size_t k, float *panel);
 /// The same from W transposed: w holds `k` rows of `columns` (<= panel width) floats each, at `stride` floats.
 void ck_pack_panel_transposed(const float *w, size_t stride, size_t columns, size_t k, float *panel);
-/// One panel: C[0..<m, 0..<columns] (row stride ldc) = A (row stride lda) x panel + bias (or NULL: zero).
-/// columns <= panel width. The order of summation over k does not depend on m; all sets give the same bits.
-/// Fastest when the rows of A in one call (some 128) and a panel fit in the second cache level.
+/// One panel: C[0..<m, 0..<columns] (row stride ldc) = A (row stride lda) x panel + bias (NULL for zero).
+/// columns <= panel width. The order of summation over k does not depend on m; all instruction sets give the same bits.
+/// Fastest if the rows of A in one call (about 128) and a panel fit into the second cache level.
 void ck_gemm_panel(const float *a, size_t lda, size_t m, size_t k, const float *panel, const float *bias,
                    float *c, size_t ldc, size_t columns);
 
-/// Columns of a panel in float64.
+/// The columns of a panel in float64.
 size_t ck_panel_width_f64(void);
 /// C[0..<m, 0..<width] = A (row stride lda) x panel, in float64; as `ck_gemm_panel`, for whole panels [k][width].
 void ck_gemm_panel_f64(const double *a, size_t lda, size_t m, size_t k, const double *panel, double *c, size_t ldc);
 
 // ---- reference -------------------------------------------------------------------------------------------------
-// One plain implementation: what kernels are compared with does not choose by instruction set.
+// One plain implementation that does not depend on the instruction set, for comparisons with kernels.
 
 /// sums[j] = sum_i a[8 * i + j] * b[8 * i + j] in float64, in the order of i; 8 * i + j < count & ~7.
 void ck_reference_dot(const float *a, const float *b, size_t count, double sums[8]);
 
-// ---- products with one vector ----------------------------------------------------------------------------------
-// A row's sum does not depend on the rows beside it; all sets give the same bits.
+// ---- matrix-vector products (GEMV) -----------------------------------------------------------------------------
+// A row's sum does not depend on other rows; all instruction sets give the same bits.
 
 /// target[r] = sum_i x[i] * w[r * stride + i], i < count.
 void ck_dot(const float *x, const float *w, size_t stride, size_t rows, size_t count, float *target);
 /// target[r] = sum_i x[i] * (codes[r * stride + i] - zeros[r]).
 void ck_dot_int8(const float *x, const int8_t *codes, size_t stride, size_t rows, size_t count, const float *zeros,
                  float *target);
-/// The order in which `ck_dot_codes4` reads its vector: of each 32 elements those at even places first, then those at
-/// odd ones; filled up with zeros to a multiple of 32.
+/// Reorders a vector for `ck_dot_codes4`: of each 32 elements first those at even positions, then those at
+/// odd ones; padded with zeros to a multiple of 32.
 void ck_split_pairs(const float *x, size_t count, float *target);
-/// target[r] = sum_i x[i] * scale(r, i) * table[code i of row r], codes of 4 bits packed low nibble first; a row starts
-/// at r * `stride` bytes. A row has `blocks` scales, each for `block` (16, 32, 64, 128, or count) columns; 0: none.
-/// `pairs` is x as `ck_split_pairs` leaves it.
+/// target[r] = sum_i x[i] * scale(r, i) * table[code i of row r], with 4-bit codes packed low nibble first; a row starts
+/// at r * `stride` bytes. A row has `blocks` scales, each for `block` (16, 32, 64, 128, or count) columns; 0 for no scales.
+/// `pairs` is x in the order of `ck_split_pairs`.
 void ck_dot_codes4(const float *pairs, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                    const float table[16], const float *scales, size_t blocks, size_t block, float *target);
 /// target[c] = sum_r weights[r] * rows[r * stride + c], c < columns, r < count. Rows of weight 0 are not read.
@@ -207,7 +208,7 @@ void ck_weighted_sum(const float *weights, const float *rows, size_t stride, siz
                      float *target);
 
 // ---- elementwise and row kernels -----------------------------------------------------------------------------
-// Each within 4 ulp of the correctly rounded result (tested against float64). Bit-equal on every set.
+// Each within 4 ulp of the correctly rounded result (tested against float64). Bit-equal on every instruction set.
 
 void ck_gelu_erf(float *x, size_t count);
 void ck_gelu_tanh(float *x, size_t count);
@@ -219,16 +220,16 @@ void ck_sigmoid(float *x, size_t count);
 /// x / (1 + e^-x)
 void ck_silu(float *x, size_t count);
 void ck_exp(float *x, size_t count);
-/// Radians.
+/// Angles in radians.
 void ck_sin(float *x, size_t count);
 void ck_cos(float *x, size_t count);
-/// In place softmax of one row.
+/// Softmax of one row, in place.
 void ck_softmax(float *row, size_t count);
 /// target = (x - mean) / sqrt(variance + epsilon) * gain + shift, biased variance, one row. `target` may be `x`.
 void ck_layer_norm(const float *x, const float *gain, const float *shift, double epsilon, float *target, size_t count);
 /// target = x / sqrt(mean(x^2) + epsilon) * gain, one row. `target` may be `x`.
 void ck_rms_norm(const float *x, const float *gain, double epsilon, float *target, size_t count);
-/// One row of `width` elements: x[i] and x[i + half] turn by an angle for i < half, the rest stays. Not in place.
+/// One row of `width` elements: rotates the pairs x[i] and x[i + half] for i < half, and copies the rest. Not in place.
 void ck_rope(const float *x, const float *cos, const float *sin, size_t half, float *target, size_t width);
 
 #endif

@@ -48,7 +48,7 @@ struct DigestMemo: Equatable {
         }
         var reader = ByteReader(bytes[0..<size], file: name)
         guard try reader.bytes(4).withBytes({ $0.elementsEqual(Self.magic) }) else {
-            throw reader.error("this is no memo", at: 0)
+            throw reader.error("this is not a memo", at: 0)
         }
         identity = FileIdentity(
             device: try reader.integer(), inode: try reader.integer(), size: try reader.integer(),

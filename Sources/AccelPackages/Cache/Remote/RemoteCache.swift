@@ -32,7 +32,7 @@ public final class RemoteCache: Sendable {
     ) throws {
         guard let address = ServerAddress(url) else {
             throw RequestError(
-                "\"\(url)\" is no address of a cache server; it looks like https://cache.example.org/accelc")
+                "\"\(url)\" is not the address of a cache server, such as https://cache.example.org/accelc")
         }
         if let authorization, authorization.unicodeScalars.contains(where: { $0.value < 32 }) {
             throw RequestError("the authorization for the cache server is not one line of text")
