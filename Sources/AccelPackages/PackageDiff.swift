@@ -19,6 +19,16 @@ public struct PackageDiff: Equatable, Sendable {
 
     /// By subject, then by name. Empty: the packages have equal digests or differ in nothing that matters.
     public var differences: [Difference] = []
+    /// What is compared, in the plural.
+    private var things = "packages"
+
+    /// What differs between the facts of two models, by subject and name.
+    public init(
+        _ left: [Difference.Subject: [String: String]], _ right: [Difference.Subject: [String: String]], things: String
+    ) {
+        self.things = things
+        for subject in Difference.Subject.allCases { compare(subject, left[subject] ?? [:], right[subject] ?? [:]) }
+    }
 
     /// - Throws: `FormatError` when a source map is damaged.
     public init(_ left: AcceleratorPackage, _ right: AcceleratorPackage) throws {
@@ -41,7 +51,7 @@ public struct PackageDiff: Equatable, Sendable {
 
     /// A line each: subject, name, and both sides.
     public var text: String {
-        if differences.isEmpty { return "the packages are the same\n" }
+        if differences.isEmpty { return "the \(things) are the same\n" }
         return differences.map { difference in
             let sides =
                 switch (difference.left, difference.right) {

@@ -26,6 +26,15 @@ public final class ModelFiles: Sendable {
         public let content: ByteView
         /// Of weights, in the order of their bytes.
         public let tensors: [StoredTensor]
+
+        public init(
+            name: String, path: String, role: Role, identity: FileIdentity?, content: ByteView,
+            tensors: [StoredTensor] = []
+        ) {
+            (self.name, self.path, self.role, self.identity) = (name, path, role, identity)
+            (self.content, self.tensors) = (content, tensors)
+        }
+
         /// Of the whole file.
         public var byteCount: Int { content.count + tensors.reduce(0) { $0 + $1.bytes.count } }
     }
@@ -41,6 +50,15 @@ public final class ModelFiles: Sendable {
     /// - Parameter substitutes: by name, paths of files that take the place of the folder's.
     init(in folder: String, substitutes: [String: String] = [:]) {
         (self.folder, self.substitutes) = (folder, substitutes)
+    }
+
+    /// The files of a model whose format opens them itself.
+    /// - Parameter sources: what was opened.
+    public init(in folder: String, holding sources: [Source]) {
+        (self.folder, substitutes) = (folder, [:])
+        opened.withLock { opened in
+            for source in sources { opened[source.name] = source }
+        }
     }
 
     /// Every file that was opened so far, sorted by name.
@@ -73,7 +91,7 @@ public final class ModelFiles: Sendable {
         }
         let file = try FileContent(path, atMost: Self.mostBytes)
         return keep(
-            Source(name: name, path: path, role: role, identity: file.identity, content: file.bytes, tensors: []))
+            Source(name: name, path: path, role: role, identity: file.identity, content: file.bytes))
     }
 
     /// Opens a JSON document; nil when there is none.

@@ -9,6 +9,7 @@ public import AccelTensors
 public final class ModelDigests: Sendable {
     private let reader: ModelFiles
     private let files: [ModelFiles.Source]
+    private let known: [Provenance.Source]
     /// By file, of what is in memory of its own.
     private let contents: [Digest]
     private let cache: Cache?
@@ -25,8 +26,13 @@ public final class ModelDigests: Sendable {
 
     /// - Parameter cache: where digests are remembered; nil: nothing is hashed before it is asked for.
     /// - Throws: `RequestError` when a file cannot be read or changes while it is read.
-    public init(_ checkpoint: Checkpoint, cache: Cache?, threads: Int) throws {
-        reader = checkpoint.reader
+    public convenience init(_ checkpoint: Checkpoint, cache: Cache?, threads: Int) throws {
+        try self.init(checkpoint.reader, cache: cache, threads: threads)
+    }
+
+    /// - Parameter known: what was read besides, by digests that its format vouches for.
+    public init(_ reader: ModelFiles, known: [Provenance.Source] = [], cache: Cache?, threads: Int) throws {
+        (self.reader, self.known) = (reader, known)
         files = reader.sources
         contents = files.map { TreeDigest.digest(of: $0.content) }
         self.cache = cache
@@ -82,10 +88,11 @@ public final class ModelDigests: Sendable {
 
     /// Every file of the model, for provenance and key.
     public var sources: [Provenance.Source] {
-        files.enumerated().map { index, file in
+        let hashed = files.enumerated().map { index, file in
             Provenance.Source(
                 name: file.name, byteCount: file.byteCount, digest: digest(ofFile: index, file.tensors.map(digest)))
-        }.sorted { $0.name < $1.name }
+        }
+        return (known + hashed).sorted { $0.name < $1.name }
     }
 
     /// As in `Provenance.Source`.
