@@ -59,7 +59,9 @@ let package = Package(
             "AccelVerification",
             over: ["AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies", "AccelPrograms"]),
         layer("AccelCalibration", over: ["AccelCPURuntime", "AccelPrograms"]),
-        layer("AccelFormats", over: ["AccelPrograms", "AccelWeightCompression"]),
+        layer(
+            "AccelFormats",
+            over: ["AccelPackages", "AccelModelFamilies", "AccelPrograms", "AccelWeightCompression"]),
         layer("AccelPackages", over: ["AccelPrograms", "AccelWeightCompression"]),
         layer("AccelCPURuntime", over: ["AccelPrograms", "AccelWeightCompression", "CAccelKernels"]),
         layer("AccelModelFamilies", over: ["AccelPrograms"]),

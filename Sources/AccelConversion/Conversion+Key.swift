@@ -1,5 +1,5 @@
 import AccelByteIO
-import AccelModelFamilies
+import AccelFormats
 public import AccelPackages
 import AccelPrograms
 import AccelTensors
@@ -9,14 +9,13 @@ extension Conversion {
     /// Names the package that this conversion makes, in the cache. Reads the model's configuration, and its weights unless
     /// the cache remembers what they hold.
     public func cacheKey(in cache: Cache, threads: Int) throws -> CacheKey {
-        let checkpoint = try checkpoint()
-        let family = try Families.matching(checkpoint.configuration)
-        let model = try model(of: checkpoint, by: family)
-        let digests = try ModelDigests(checkpoint, cache: cache, threads: threads)
-        return key(digests, by: family, try freezing(model.programs))
+        let source = try source()
+        let model = try model(of: source)
+        let digests = try source.digests(cache: cache, threads: threads)
+        return try key(digests, by: model.versionedName, freezing(model))
     }
 
-    func key(_ digests: ModelDigests, by family: any ModelFamily, _ functions: [FrozenProgram]) -> CacheKey {
+    func key(_ digests: ModelDigests, by family: String, _ functions: [FrozenProgram]) throws -> CacheKey {
         var options: [(name: String, value: String)] = []
         if let samples { options.append(("calibrate", samples.digest.description)) }
         if let target { options.append(("target", target.text)) }
@@ -24,11 +23,12 @@ extension Conversion {
         where !values.isEmpty {
             options.append((name, values.joined(separator: "\n")))
         }
+        if let interfaceFile { options.append(("interface", try JSON.read(interfaceFile).text())) }
         return CacheKey(
             sources: digests.sources, parts: parts, shapes: functions.map(\.functionName), recipe: recipe.json,
             options: options,
             versions: ResultVersions(
-                family: type(of: family).versionedName,
+                family: family,
                 // A target may choose any.
                 codecs: target == nil ? recipe.numericsVersions : Codecs.numericsVersions,
                 calibration: samples != nil || recipe.statistics != nil ? Tool.calibrationVersion : nil))

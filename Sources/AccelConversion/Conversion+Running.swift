@@ -46,9 +46,10 @@ extension Conversion {
         model.warnings.map(ConversionEvent.warning).forEach(emit)
 
         // Without a cache nothing depends on them yet: they are computed with the compression.
-        let digests = try ModelDigests(model.checkpoint, cache: cache, threads: settings.threads)
+        let digests = try model.source.digests(cache: cache, threads: settings.threads)
         var build = CachedBuild(
-            output, as: cache.map { _ in key(digests, by: model.family, model.functions) }, in: cache)
+            output, as: try cache.map { _ in try key(digests, by: model.model.versionedName, model.functions) },
+            in: cache)
         build.comparison = settings.comparesWithCache ? CacheComparison() : nil
         // A plan is made anew each time: it is written beside the package.
         build.isAnew = target != nil && output.form != .cached || build.comparison != nil
@@ -67,7 +68,7 @@ extension Conversion {
             let graph = try compressed.graph()
             // A model that has no execution plan could not be run.
             _ = try graph.planned()
-            let contents = PackageContents(graph, of: compressed, from: model, digests: digests)
+            let contents = try PackageContents(graph, of: compressed, from: model, digests: digests)
             try model.finish(digests, memory)
             if output.form != .cached { try model.planFolder?.requireReplaceable() }
             try settings.cancellation.check()

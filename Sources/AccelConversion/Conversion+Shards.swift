@@ -42,7 +42,7 @@ extension Conversion {
         }
         var model = try RequestedModel(self, writing: nil, settings)
         model.warnings.map(ConversionEvent.warning).forEach(emit)
-        let digests = try ModelDigests(model.checkpoint, cache: cache, threads: settings.threads)
+        let digests = try model.source.digests(cache: cache, threads: settings.threads)
         let memory = model.statistics(in: cache, digests)
         try model.scaleChannels(remembering: memory)
         let kept = KeptTensors(

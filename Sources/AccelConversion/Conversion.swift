@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelFormats
 import AccelModelFamilies
 public import AccelPrograms
 import AccelTensors
@@ -12,10 +13,13 @@ public import AccelWeightCompression
 ///
 /// Nothing is read before it runs, but for what is given as a value.
 public struct Conversion: Sendable {
-    /// A folder with config.json and *.safetensors, a .safetensors file, or `hf:OWNER/NAME[@REV]`.
+    /// A folder with config.json and *.safetensors, a .safetensors file, `hf:OWNER/NAME[@REV]`, or a model of any other format of
+    /// `ModelFormats`, such as a package.
     public var model: String
     /// The path of a config.json, of a model that is a single file or in place of the folder's.
     public var configuration: String?
+    /// The path of a JSON file with roles for the ports of a model whose format has none: `InterfaceFile`.
+    public var interfaceFile: String?
     /// Fields of config.json that are read as if they were not there; `FILE:KEY` in another file.
     public var ignoredFields: [String] = []
     /// The parts of the model to convert; empty for all.
@@ -50,21 +54,31 @@ public struct Conversion: Sendable {
         self.init(of: model, recipe: Recipe(default: try Codecs.codec(scheme)))
     }
 
-    /// Opens the model.
-    func checkpoint() throws -> Checkpoint {
-        try Checkpoint(model: model, configuration: configuration).ignoring(ignoredFields)
+    /// Opens the model, whatever its format.
+    func source() throws -> any ModelSource {
+        try ModelFormats.open(
+            model,
+            OpeningOptions(
+                configuration: configuration, ignoredFields: ignoredFields,
+                interfaces: try interfaceFile.map { try InterfaceFile($0) }))
     }
 
-    /// The checkpoint as its family's programs, with the parts asked for.
-    func model(of checkpoint: Checkpoint, by family: any ModelFamily) throws -> FamilyModel {
-        try family.model(for: checkpoint, parts: parts, ignoredTensors: ignoredTensors)
+    /// The source as programs, with the parts asked for.
+    func model(of source: any ModelSource) throws -> SourceModel {
+        try source.model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: false)
     }
 
     /// No shape is asked for: the model's usual ones are taken.
     package var takesUsualShapes: Bool { shapes.isEmpty && shapeFiles.isEmpty }
 
     /// The model's parts, with every dimension a number.
-    func freezing(_ parts: [Program]) throws -> [FrozenProgram] {
+    /// - Throws: `RequestError` for shapes of a model that has settled its own.
+    func freezing(_ model: SourceModel) throws -> [FrozenProgram] {
+        let parts = model.programs
+        if let functions = model.functions {
+            if takesUsualShapes { return functions }
+            throw RequestError("\(self.model): its functions have shapes of their own: leave --shape out")
+        }
         if takesUsualShapes { return try parts.freezingToUsualShapes() }
         let fitting = try shapeFiles.flatMap { path in
             try parts.bindings(fitting: try SafetensorsFile(path).tensors, file: path)

@@ -16,7 +16,7 @@ enum ExportSource {
         guard AcceleratorPackage.looksLikePackage(at: request.model) else {
             let model = try RequestedModel(request, writing: nil, settings)
             self = .model(
-                model, digests: try ModelDigests(model.checkpoint, cache: settings.cache, threads: settings.threads))
+                model, digests: try model.source.digests(cache: settings.cache, threads: settings.threads))
             return
         }
         if let choice = request.choicesOfModel.first {
@@ -51,7 +51,8 @@ enum ExportSource {
         case .model(let model, let digests):
             guard model.request.target == nil else { return nil }
             return CacheKey(
-                exporting: model.request.key(digests, by: model.family, model.functions), as: format, choices: choices)
+                exporting: try model.request.key(digests, by: model.model.versionedName, model.functions), as: format,
+                choices: choices)
         }
     }
 
@@ -62,8 +63,7 @@ enum ExportSource {
     ) throws -> (model: ExportedModel, plan: PlanFolder?) {
         switch self {
         case .package(let package):
-            let coverage = try package.coverage
-            guard coverage.allSatisfy({ $0.scaling == nil }) else { throw Self.scaledChannels(package.path) }
+            let scalings = try package.coverage.compactMap { entry in entry.scaling.map { (entry.tensor.name, $0) } }
             let exported = ExportedModel(
                 program: package.graph.compressed,
                 family: package.manifest.provenance.family,
@@ -71,29 +71,28 @@ enum ExportSource {
                     + Self.provenance(
                         package.manifest.provenance.recipe, package.manifest.functions.map(\.name),
                         package.manifest.provenance.sources)
-                    + Self.note(package.manifest.provenance.ignoredTensors))
+                    + Self.note(package.manifest.provenance.ignoredTensors),
+                scalings: Dictionary(scalings) { first, _ in first })
             return (exported, nil)
         case .model(var model, let digests):
             try model.meetTarget(writingPlanTo: settings.planFolder ?? "\(output).plan")
             model.choice?.events.forEach(emit)
-            guard model.plan.allSatisfy({ $0.choice.codec.method != .awq }) else {
-                throw Self.scaledChannels(model.request.model)
-            }
+            let memory = model.statistics(in: settings.cache, digests)
             let plain = try exporter.check(model.functions, model.plan)
             try model.leavePlain(Array(plain.keys))
             let kept = KeptTensors(
                 cache: settings.cache, digests: digests, output: output, model: model.request.model,
                 threads: settings.threads)
-            let memory = model.statistics(in: settings.cache, digests)
+            try model.scaleChannels(remembering: memory)
             let compressed = try model.compressed(
                 keptIn: kept, remembering: memory, digests: digests, emit: emit)
             try model.finish(digests, memory)
             let exported = ExportedModel(
-                program: compressed, family: type(of: model.family).name,
+                program: compressed, family: model.model.family,
                 provenance: Self.provenance(
                     model.recipe.json, model.functions.map(\.functionName), digests.sources)
                     + Self.note(model.request.ignoredTensors),
-                plain: plain)
+                plain: plain, scalings: model.scalings)
             return (exported, model.planFolder)
         }
     }
@@ -112,13 +111,6 @@ enum ExportSource {
             ("accelc.shapes", functions.joined(separator: " ")),
         ] + sources.map { ("accelc.source.\($0.name)", $0.digest.description) }
     }
-
-    /// Who reads an export compares its weights with the model's, and finds no exponents there.
-    private static func scaledChannels(_ subject: String) -> RequestError {
-        RequestError(
-            "\(subject): method=awq stores weights with channels scaled, and only packages of accelc say by what; "
-                + "for an export choose method=gptq")
-    }
 }
 
 extension Conversion {
@@ -127,7 +119,8 @@ extension Conversion {
         [
             ("parts", !parts.isEmpty), ("shapes", !takesUsualShapes), ("a target", target != nil),
             ("samples", samples != nil), ("a configuration", configuration != nil),
-            ("ignored fields", !ignoredFields.isEmpty), ("ignored tensors", !ignoredTensors.isEmpty),
+            ("ignored fields", !ignoredFields.isEmpty), ("an interface", interfaceFile != nil),
+            ("ignored tensors", !ignoredTensors.isEmpty),
         ].filter(\.1).map(\.0)
     }
 }

@@ -8,7 +8,7 @@ extension PackageContents {
     /// What a conversion has made, and where it comes from.
     init(
         _ graph: ModelGraph, of compressed: CompressedProgram, from source: RequestedModel, digests: ModelDigests
-    ) {
+    ) throws {
         let (model, origins) = (source.model, source.model.origins)
         self.init(
             graph: graph,
@@ -23,10 +23,10 @@ extension PackageContents {
             unusedTensors: model.unused.map { UnusedTensor(name: $0.name, reason: $0.reason) },
             keptTensors: origins.kept,
             provenance: Provenance(
-                sources: digests.sources, family: type(of: source.family).name,
-                familyVersion: type(of: source.family).version, parts: model.recordedParts(of: source.family),
+                sources: digests.sources, family: model.family, familyVersion: model.familyVersion,
+                parts: model.recordedParts,
                 recipe: source.recipe.json, shapes: compressed.functions.map(\.bindings.description),
                 remarks: compressed.functions.remarks + model.remarks, ignoredTensors: model.ignoredTensors),
-            assets: source.checkpoint.assets.map { Asset(name: $0.name, content: $0.content) })
+            assets: try source.source.assets)
     }
 }

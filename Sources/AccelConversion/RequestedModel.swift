@@ -1,5 +1,6 @@
 import AccelByteIO
 import AccelCalibration
+import AccelFormats
 import AccelModelFamilies
 import AccelPackages
 import AccelPrograms
@@ -10,9 +11,8 @@ import AccelWeightCompression
 /// begin with.
 struct RequestedModel {
     let request: Conversion
-    let checkpoint: Checkpoint
-    let family: any ModelFamily
-    let model: FamilyModel
+    let source: any ModelSource
+    let model: SourceModel
     private(set) var functions: [FrozenProgram]
     /// By name, how weights were scaled before they are stored.
     private(set) var scalings: [String: ChannelScaling] = [:]
@@ -33,17 +33,16 @@ struct RequestedModel {
         self.request = request
         self.settings = settings
         try settings.cancellation.check()
-        checkpoint = try request.checkpoint()
-        family = try Families.matching(checkpoint.configuration)
-        model = try request.model(of: checkpoint, by: family)
+        source = try request.source()
+        model = try request.model(of: source)
         let written = output.map { [NamedPath(name: "the package", path: $0.path)] } ?? []
         try (request.outputs.isEmpty ? written : request.outputs)
-            .requireApart(fromSources: checkpoint.reader.sources.map(\.path))
-        functions = try request.freezing(model.programs)
+            .requireApart(fromSources: source.files.sources.map(\.path) + (model.functions == nil ? [] : [source.path]))
+        functions = try request.freezing(model)
         calibration = try ModelCalibration(
             request, parts: model.programs, plan: request.recipe.plan(for: functions), threads: settings.threads)
         recipe = calibration.resolving(request.recipe)
-        warnings = checkpoint.remarks + model.remarks + (try request.check(model.unused, recipe.plan(for: functions)))
+        warnings = source.remarks + model.remarks + (try request.check(model.unused, recipe.plan(for: functions)))
     }
 
     /// How each weight will be stored.
@@ -89,7 +88,7 @@ struct RequestedModel {
     func statistics(in cache: Cache?, _ digests: ModelDigests) -> KeptStatistics? {
         guard request.ignoredFields.isEmpty else { return nil }
         return KeptStatistics(
-            cache, digests, samples: request.samples, family: type(of: family).versionedName, model: request.model)
+            cache, digests, samples: request.samples, family: model.versionedName, model: request.model)
     }
 
     /// Compresses every weight, but for those that are kept from before.
@@ -143,7 +142,8 @@ struct RequestedModel {
 
     /// Checks that the files are those whose digests are known, and lets others find what samples told.
     func finish(_ digests: ModelDigests, _ memory: KeptStatistics?) throws {
-        try digests.requireUnchanged(used: model.used, isReadInPlace: request.samples != nil)
+        try digests.requireUnchanged(used: model.used, isReadInPlace: request.samples != nil || model.isReadInPlace)
+        try source.requireUnchanged()
         memory?.publish()
     }
 }

@@ -1,7 +1,8 @@
 public import AccelByteIO
 public import AccelPrograms
+public import AccelTensors
 
-/// Another tool's file format that models can be written in. One folder, and one line in `Exporters.swift`.
+/// What writes a format: `ModelFormat.exporter` names it.
 public protocol Exporter: Sendable {
     /// The word after `--format`.
     static var name: String { get }
@@ -73,11 +74,15 @@ public struct ExportedModel: Sendable {
     public let provenance: [(key: String, text: String)]
     /// Weights that `Exporter.check` has left plain numbers, and why.
     public let plain: [String: String]
+    /// By name, what weights were multiplied by before they were stored, so that the functions give the same. An export says so:
+    /// who compares it with the model has to know.
+    public let scalings: [String: ChannelScaling]
 
     public init(
         program: CompressedProgram, family: String, provenance: [(key: String, text: String)],
-        plain: [String: String] = [:]
+        plain: [String: String] = [:], scalings: [String: ChannelScaling] = [:]
     ) {
+        self.scalings = scalings
         self.program = program
         self.plain = plain
         self.family = family

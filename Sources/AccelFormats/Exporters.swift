@@ -1,10 +1,8 @@
 import AccelByteIO
 
-/// The registry of exporters. A new one is a folder and a line here.
+/// The formats that models can be written in.
 public enum Exporters {
-    public static let all: [any Exporter.Type] = [
-        CoreMLExporter.self
-    ]
+    public static let all: [any Exporter.Type] = ModelFormats.all.compactMap { $0.exporter }
 
     /// - Throws: `RequestError` with the nearest name for an unknown format.
     public static func named(_ name: String) throws -> any Exporter.Type {

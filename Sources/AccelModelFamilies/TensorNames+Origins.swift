@@ -9,6 +9,9 @@ public struct TensorOrigins: Sendable {
     public internal(set) var copies: [String: [String]] = [:]
     /// Small tensors from which tables were computed, sorted by name.
     public internal(set) var kept: [StoredTensor] = []
+
+    /// Of constants that are the tensors themselves.
+    public init() {}
 }
 
 extension TensorNames {

@@ -32,6 +32,16 @@ public struct PackageDiff: Equatable, Sendable {
 
     /// The differences, sorted by subject and name. Empty if the packages are equal in all of these.
     public var differences: [Difference] = []
+    /// What is compared, in the plural.
+    private var things = "packages"
+
+    /// What differs between the facts of two models, by subject and name.
+    public init(
+        _ left: [Difference.Subject: [String: String]], _ right: [Difference.Subject: [String: String]], things: String
+    ) {
+        self.things = things
+        for subject in Difference.Subject.allCases { compare(subject, left[subject] ?? [:], right[subject] ?? [:]) }
+    }
 
     /// Compares two packages; equal digests need no further reading.
     /// - Throws: `FormatError` if a source map is corrupt.
@@ -55,7 +65,7 @@ public struct PackageDiff: Equatable, Sendable {
 
     /// The differences as text, one line each: subject, name, and both sides.
     public var text: String {
-        if differences.isEmpty { return "the packages are the same\n" }
+        if differences.isEmpty { return "the \(things) are the same\n" }
         return differences.map { difference in
             let sides =
                 switch (difference.left, difference.right) {

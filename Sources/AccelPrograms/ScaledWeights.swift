@@ -67,3 +67,15 @@ extension Program {
             })
     }
 }
+
+extension Program {
+    /// The same program with tensors for its constants, by name, of the same shapes. Values that the program computes with
+    /// stay of the types that they are.
+    public func holding(_ tensors: [String: StoredTensor]) -> Program {
+        with(
+            constants: constants.map { constant in
+                guard let tensor = tensors[constant.name] else { return constant }
+                return Constant(tensor, isWeight: constant.isWeight, value: constant.value)
+            })
+    }
+}

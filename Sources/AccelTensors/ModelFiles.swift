@@ -30,6 +30,15 @@ public final class ModelFiles: Sendable {
         public let content: ByteView
         /// The tensors of a weight file, in the order of their bytes; empty for other files.
         public let tensors: [StoredTensor]
+
+        public init(
+            name: String, path: String, role: Role, identity: FileIdentity?, content: ByteView,
+            tensors: [StoredTensor] = []
+        ) {
+            (self.name, self.path, self.role, self.identity) = (name, path, role, identity)
+            (self.content, self.tensors) = (content, tensors)
+        }
+
         /// The size of the whole file.
         public var byteCount: Int { content.count + tensors.reduce(0) { $0 + $1.bytes.count } }
     }
@@ -45,6 +54,15 @@ public final class ModelFiles: Sendable {
     /// - Parameter substitutes: paths of files that replace those of the folder, by name.
     init(in folder: String, substitutes: [String: String] = [:]) {
         (self.folder, self.substitutes) = (folder, substitutes)
+    }
+
+    /// The files of a model whose format opens them itself.
+    /// - Parameter sources: what was opened.
+    public init(in folder: String, holding sources: [Source]) {
+        (self.folder, substitutes) = (folder, [:])
+        opened.withLock { opened in
+            for source in sources { opened[source.name] = source }
+        }
     }
 
     /// Every opened file, sorted by name.
@@ -77,7 +95,7 @@ public final class ModelFiles: Sendable {
         }
         let file = try FileContent(path, atMost: Self.mostBytes)
         return keep(
-            Source(name: name, path: path, role: role, identity: file.identity, content: file.bytes, tensors: []))
+            Source(name: name, path: path, role: role, identity: file.identity, content: file.bytes))
     }
 
     /// Opens a JSON document; nil if the file does not exist.

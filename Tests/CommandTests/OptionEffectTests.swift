@@ -148,7 +148,10 @@ struct OptionEffectTests {
     private static let kit: Result<String, any Error> = Result {
         let folder = FileManager.default.temporaryDirectory.appending(path: "accelc-kit-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        for (fixture, name) in [("bert_base", "bert"), ("clip_end", "clip"), ("qwen3_small", "qwen")] {
+        for (fixture, name) in [
+            ("bert_base", "bert"), ("clip_end", "clip"), ("qwen3_small", "qwen"),
+            ("coreml/functions.mlpackage", "functions.mlpackage"),
+        ] {
             try FileManager.default.copyItem(atPath: Fixtures.path(fixture), toPath: "\(folder)/\(name)")
         }
         let configuration = try String(contentsOfFile: "\(folder)/bert/config.json", encoding: .utf8)
@@ -156,6 +159,10 @@ struct OptionEffectTests {
             ("other.json", configuration.replacing("\"gelu\"", with: "\"relu\"")),
             ("surprise.json", configuration.replacing("{", with: "{\"surprise\": 1,", maxReplacements: 1)),
             ("recipe.json", #"{"default": "int8"}"#),
+            (
+                "roles.json",
+                #"{"one": {"role": "encode", "inputs": {}, "outputs": {"y": {"kind": "embedding"}}, "states": {}, "links": []}}"#
+            ),
             ("idle.json", #"{"default": "float16", "rules": [{"match": "nothing", "compress": "int8"}]}"#),
             ("budget.json", #"{"outputs": [{"match": "*", "sqnr": 400}]}"#),
             ("trust.json", #"{"allowedSigners": "s", "rules": [{"origin": "*", "unsigned": true}]}"#),
@@ -168,6 +175,7 @@ struct OptionEffectTests {
             ["convert", "bert", "--no-cache", "-o", "p.accelpkg"] + shape,
             ["convert", "bert", "--no-cache", "-o", "damaged.accelpkg"] + shape,
             ["convert", "qwen", "--no-cache", "-o", "d.accelpkg", "--shape-from", "qwen/golden.safetensors", "-q"],
+            ["convert", "functions.mlpackage", "--no-cache", "-o", "f.accelpkg", "-q"],
             ["convert", "bert", "--cache", "filled", "-o", "x"] + shape,
             ["convert", "bert", "--cache", "damaged", "-o", "x"] + shape,
             ["convert", "bert", "--cache", "shared", "-o", "x"] + shape,

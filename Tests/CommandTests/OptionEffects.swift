@@ -48,6 +48,7 @@ extension OptionEffect {
         ("cache", "NEW \(bert) [ --cache elsewhere ]"),
         ("no-cache", "NEW \(bert) [ --no-cache ]"),
         ("ignore-config", "NEW \(surprising) [ --ignore-config surprise ]"),
+        ("interface", "NEW functions.mlpackage [ --interface roles.json ]"),
         ("ignore-tensor", "NEW \(bert) [ --ignore-tensor nothing ]"),
         ("trust-shared-cache", "NEW \(bert) --cache shared [ --trust-shared-cache ]"),
         ("remote-cache", "NEW \(bert) [ --remote-cache http://127.0.0.1:1/x ]"),
@@ -68,6 +69,7 @@ extension OptionEffect {
             ("verify-cache", "convert -o q \(bert) [ --verify-cache ]"), ("json", "convert -o q \(bert) [ --json ]"),
 
             ("against", "verify p.accelpkg --golden bert/golden.safetensors [ --against bert ]"),
+            ("interface", "verify f.accelpkg --against functions.mlpackage [ --interface roles.json ]"),
             ("config", "verify p.accelpkg --against bert [ --config other.json ]"),
             (
                 "ignore-config",

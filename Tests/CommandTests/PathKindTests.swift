@@ -1,3 +1,4 @@
+import AccelFormats
 import Foundation
 import TestSupport
 import Testing
@@ -31,7 +32,8 @@ struct PathKindTests {
             #expect(result.status == 0, "\(result.errors)")
         }
         return [
-            .package: "made", .coreML: "states.mlpackage", .model: "digits", .tensors: "digits/golden.safetensors",
+            .package: "made", .coreML: "states.mlpackage", PathKind(HuggingFaceFormat.self): "digits",
+            .tensors: "digits/golden.safetensors",
             .gguf: "quantised", .onnx: "graph.onnx", .pickle: "pickled", .archive: "zipped", .recordedRuns: "runs",
             .plan: "plan",
         ]
@@ -81,7 +83,7 @@ struct PathKindTests {
                         let result = try CommandRunner.run(words, in: folder)
                         #expect(result.status == 2, "\(words): \(result.errors)")
                         #expect(
-                            result.errors.hasPrefix("accelc: error: \(path) is \(kind.name); \(command.name) takes ")
+                            result.errors.hasPrefix("accelc: error: \(path) is \(kind.title); \(command.name) takes ")
                                 && result.errors.hasSuffix(" \(place)\n"), "\(words): \(result.errors)")
                         tried += 1
                     }

@@ -49,8 +49,8 @@ struct CoreMLInterpreterTests {
         let packages = try ["operators_iOS16", "operators_iOS18", "states", "encoder"].map(CoreMLReadingTests.package)
         let used = Set(packages.flatMap { $0.model.program.functions.flatMap(\.operations).map(\.type) })
         let folded: Set = ["fill", "fill_like", "range_1d", "shape", "reshape_like"]
-        #expect(Set(MILMeaning.all.map(\.name)).subtracting(used).subtracting(folded) == [])
-        #expect(MILMeaning.byName.count == MILMeaning.all.count)
+        #expect(Set(ImportRules.all.map(\.name)).subtracting(used).subtracting(folded) == [])
+        #expect(ImportRules.byName.count == ImportRules.all.count)
     }
 
     @Test("A layer of a transformer in float16 is torch's within float16 noise, in each of its shapes")

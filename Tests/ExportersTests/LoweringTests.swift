@@ -22,6 +22,19 @@ struct LoweringTests {
         }
     }
 
+    /// A row an operation of Core ML.
+    private static var importRows: [String] {
+        ImportRules.all.sorted { $0.name < $1.name }.map { rule in
+            let operators = rule.operators.map { $0.name }.joined(separator: ", ")
+            return "| \(rule.name) | \(rule.since.rawValue) | \(rule.inputs.joined(separator: ", ")) | \(operators) |"
+        }
+    }
+
+    private static var unreached: [String] {
+        let made = Set(ImportRules.all.flatMap { $0.operators.map { $0.name } })
+        return Operators.all.map { $0.name }.filter { !made.contains($0) }.sorted()
+    }
+
     /// A row an operator, a column a target; where it depends on the operator's attributes or inputs, all that occur.
     static func table() throws -> String {
         let samples = Dictionary(grouping: OperatorSample.all) { $0.operation.name }
@@ -41,6 +54,18 @@ struct LoweringTests {
             | operator | \(targets.joined(separator: " | ")) |
             |---|\(targets.map { _ in "---|" }.joined())
             \(rows.joined(separator: "\n"))
+
+            ## Import
+
+            What `accelc convert` makes of each operation of a package's functions. An operation that is not listed is refused by name. Where no
+            operators are listed its result is known while the function is read, or is a state's.
+
+            | operation | since | inputs that are read | operators |
+            |---|---|---|---|
+            \(importRows.joined(separator: "\n"))
+
+            Operators that no operation is imported as, since packages have others in their place:
+            \(unreached.joined(separator: ", ")).
 
             """
     }

@@ -51,7 +51,7 @@ struct CoreMLPartsTests {
     private func report(_ model: CoreMLModel, _ weights: [UInt8], _ program: Program) throws -> ParityReport {
         let package = try CoreMLPackage(
             model: ByteView(model.encoded), weights: ByteView(weights), path: "x.mlpackage")
-        return try CoreMLParity(package: package, programs: [program]).check(Parity.Options()) { _, _ in }
+        return try Parity(of: .coreML(package), against: .reference([program])).check()
     }
 
     @Test(

@@ -19,7 +19,7 @@ public struct CoreMLExporter: Exporter {
     static let fallback = ExportOption(
         "allow-fallback", allowed: [],
         help: "write a weight as plain numbers, and say so, where the target cannot express its form")
-    public static let version = 5
+    public static let version = 6
     static let shapes = ExportOption(
         "shapes-as", allowed: ["functions", "enumerated"],
         help: "what several --shape become: functions (iOS 18), or one function whose inputs enumerate them")
@@ -61,7 +61,8 @@ public struct CoreMLExporter: Exporter {
             metadata: CoreMLModel.Metadata(
                 description: "\(model.family): \(functions.map(\.functionName).joined(separator: ", "))",
                 other: model.provenance.map { MILNamed($0.key, $0.text) } + all.notes
-                    + Self.interfaceNotes(functions) + [MILNamed(Self.metadataKey, text)]),
+                    + Self.interfaceNotes(functions)
+                    + Self.weightNotes(model) + [MILNamed(Self.metadataKey, text)]),
             interfaces: all.interfaces, program: MILProgram(functions: all.functions))
         written.seal(try all.weights.blobs.digests())
         return CoreMLDraft(model: written, weights: all.weights, counts: all.counts)

@@ -10,6 +10,7 @@ public import AccelTensors
 public final class ModelDigests: Sendable {
     private let reader: ModelFiles
     private let files: [ModelFiles.Source]
+    private let known: [Provenance.Source]
     /// For each file, the digest of its content in private memory.
     private let contents: [Digest]
     private let cache: Cache?
@@ -27,8 +28,17 @@ public final class ModelDigests: Sendable {
     /// Looks up or computes the digests of a model.
     /// - Parameter cache: remembers digests; nil if nothing is hashed before it is needed.
     /// - Throws: `RequestError` if a file cannot be read, or changes while it is read.
-    public init(_ checkpoint: Checkpoint, cache: Cache?, threads: Int) throws {
-        reader = checkpoint.reader
+    public convenience init(_ checkpoint: Checkpoint, cache: Cache?, threads: Int) throws {
+        try self.init(checkpoint.reader, cache: cache, threads: threads)
+    }
+
+    /// Looks up or computes the digests of files.
+    /// - Parameters:
+    ///   - known: further sources, with digests that their format guarantees.
+    ///   - cache: remembers digests; nil if nothing is hashed before it is needed.
+    /// - Throws: `RequestError` if a file cannot be read, or changes while it is read.
+    public init(_ reader: ModelFiles, known: [Provenance.Source] = [], cache: Cache?, threads: Int) throws {
+        (self.reader, self.known) = (reader, known)
         files = reader.sources
         contents = files.map { TreeDigest.digest(of: $0.content) }
         self.cache = cache
@@ -84,10 +94,11 @@ public final class ModelDigests: Sendable {
 
     /// Every file of the model with its digest, for provenance and cache keys.
     public var sources: [Provenance.Source] {
-        files.enumerated().map { index, file in
+        let hashed = files.enumerated().map { index, file in
             Provenance.Source(
                 name: file.name, byteCount: file.byteCount, digest: digest(ofFile: index, file.tensors.map(digest)))
-        }.sorted { $0.name < $1.name }
+        }
+        return (known + hashed).sorted { $0.name < $1.name }
     }
 
     /// Returns the digest of a file, as in `Provenance.Source`.

@@ -34,7 +34,8 @@ struct CoreMLRemake {
             if package.note("package") != nil {
                 program = try program.graph().compressed
             }
-            let draft = try exporter.draft(of: ExportedModel(program: program, family: "", provenance: []))
+            let draft = try exporter.draft(
+                of: ExportedModel(program: program, family: "", provenance: [], scalings: package.scalings))
             for difference in try package.differences(from: draft, exceptElementsOf: open) {
                 finding.add(difference.name, difference.reason)
             }

@@ -2,8 +2,19 @@ import AccelByteIO
 import AccelFormats
 import AccelPackages
 
+extension CoreMLPackage {
+    fileprivate static let sourcePrefix = "accelc.source."
+
+    /// The files of the model that accelc says it was made of.
+    var madeOfSources: [(name: String, digest: String)] {
+        model.metadata.other.filter { $0.name.hasPrefix(Self.sourcePrefix) }.map {
+            (String($0.name.dropFirst(Self.sourcePrefix.count)), $0.content)
+        }.sorted { $0.name < $1.name }
+    }
+}
+
 extension StructureFinding {
-    private static let sourcePrefix = "accelc.source."
+    private static let sourcePrefix = CoreMLPackage.sourcePrefix
 
     /// Compares the digests of the model's files that accelc wrote into a Core ML package with those of the files.
     mutating func compareSources(of package: CoreMLPackage, with sources: [Provenance.Source]) {

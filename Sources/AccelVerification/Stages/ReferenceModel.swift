@@ -20,13 +20,20 @@ struct ReferenceModel {
 
     /// - Parameter package: says which weights it has scaled; they are scaled here too, so that the functions give the same.
     /// - Throws: `FormatError` when with its weights scaled as the package says the model would give something else.
-    init(_ programs: [Program], for compiled: CompiledProgram, in package: AcceleratorPackage? = nil) throws {
+    init(
+        _ programs: [Program], settled: [FrozenProgram] = [], for compiled: CompiledProgram,
+        in package: AcceleratorPackage? = nil
+    ) throws {
         let scaled = try package?.scaledWeights(of: programs, for: compiled)
         let programs = scaled.map { scaled in programs.map { $0.replacing(scaled.tensors) } } ?? programs
         scalings = scaled?.scalings ?? [:]
         var weights: [String: StoredTensor] = [:]
         var tables: [String: [StoredTensor]] = [:]
-        let functions = FrozenFunctions(programs, for: compiled)
+        let settled =
+            try scaled.map { scaled in
+                try settled.map { try $0.applying { $0.replacing(scaled.tensors) } }
+            } ?? settled
+        let functions = FrozenFunctions(programs, settled: settled, for: compiled)
         for frozen in functions.frozen.compactMap(\.self) {
             for constant in try frozen.optimized().program.constants {
                 let tensor = try constant.requireTensor()

@@ -1,7 +1,9 @@
+import AccelByteIO
 public import AccelCPURuntime
 public import AccelFormats
 public import AccelPackages
 public import AccelPrograms
+import AccelWeightCompression
 
 /// One side of a comparison.
 public enum Subject: Sendable {
@@ -15,6 +17,31 @@ public enum Subject: Sendable {
     /// The same, of the model whose files are known too: what a package says of them is compared as well.
     case model(OriginalModel)
 
+    /// A source as what is verified: a package or a Core ML package as it is, another one compiled in memory for its usual
+    /// shapes, with its weights as they are.
+    /// - Throws: `FormatError` and `RequestError` as for a conversion.
+    public init(_ source: any ModelSource, threads: Int) throws {
+        switch source {
+        case let source as PackagedModel: self = .package(source.package)
+        case let source as CoreMLSource: self = .coreML(source.package)
+        default:
+            let model = try source.model()
+            let functions = try model.functions ?? model.programs.freezingToUsualShapes()
+            let plain = Recipe(default: try Codecs.codec("stored"))
+            self = .compiled(try plain.compressing(functions, threads: threads).compiled())
+        }
+    }
+
+    /// The parts that it says it was made of, empty for the usual ones, and the patterns of tensors that were left out.
+    var madeOf: (parts: [String], ignoredTensors: [String]) {
+        switch self {
+        case .package(let package):
+            (package.manifest.provenance.parts, package.manifest.provenance.ignoredTensors)
+        case .coreML(let package): (package.parts.sorted(), package.model.ignoredTensors)
+        case .compiled, .reference, .model: ([], [])
+        }
+    }
+
     /// Of a model.
     var programs: [Program]? {
         switch self {
@@ -25,6 +52,11 @@ public enum Subject: Sendable {
     }
 
     var original: OriginalModel? { if case .model(let model) = self { model } else { nil } }
+
+    /// The same where it is what a subject was made of.
+    func original(of sources: [Provenance.Source]) -> OriginalModel? {
+        original.flatMap { $0.isSource(of: sources.map { ($0.name, $0.digest.description) }) ? $0 : nil }
+    }
 
     var package: AcceleratorPackage? { if case .package(let package) = self { package } else { nil } }
 

@@ -11,21 +11,23 @@ struct FrozenFunctions {
         let reason: String
     }
 
-    init(_ programs: [Program], for compiled: CompiledProgram) {
+    /// - Parameter settled: the functions of a model whose every dimension is a number; empty: the programs are frozen.
+    init(_ programs: [Program], settled: [FrozenProgram] = [], for compiled: CompiledProgram) {
         functions = compiled.functions.map {
-            Self.frozen($0.part, $0.bindings, inputs: $0.inputs, states: $0.states, programs)
+            Self.frozen($0.part, $0.bindings, inputs: $0.inputs, states: $0.states, programs, settled)
         }
     }
 
-    init(_ programs: [Program], for graph: ModelGraph) {
+    /// - Parameter settled: as above.
+    init(_ programs: [Program], settled: [FrozenProgram] = [], for graph: ModelGraph) {
         functions = graph.functions.map {
-            Self.frozen($0.program.name, $0.bindings, inputs: $0.inputs, states: $0.states, programs)
+            Self.frozen($0.program.name, $0.bindings, inputs: $0.inputs, states: $0.states, programs, settled)
         }
     }
 
     private static func frozen(
         _ part: String, _ bindings: ShapeBindings, inputs: [FrozenProgram.Port], states: [FrozenProgram.State],
-        _ programs: [Program]
+        _ programs: [Program], _ settled: [FrozenProgram]
     ) -> Result<FrozenProgram, Unlike> {
         guard let program = programs.first(where: { $0.name == part }) else {
             let parts = programs.map(\.name).joined(separator: ", ")
@@ -33,7 +35,8 @@ struct FrozenFunctions {
         }
         let frozen: FrozenProgram
         do {
-            frozen = try program.freezing(bindings)
+            let known = settled.first { $0.program.name == part && $0.bindings == bindings }
+            frozen = try known ?? program.freezing(bindings)
         } catch {
             return .failure(Unlike(reason: "the model cannot be frozen to \(bindings): \(error)"))
         }

@@ -8,6 +8,8 @@ public import AccelTensors
 /// A model as its files have it: its programs, and what a package of it says of them besides.
 public struct OriginalModel: Sendable {
     public let programs: [Program]
+    /// The functions of a source whose every dimension is a number; empty: the programs are frozen as the subject's are.
+    public let functions: [FrozenProgram]
     /// e.g. `bert`
     public let family: String
     /// `ModelFamily.version` of this tool.
@@ -25,46 +27,42 @@ public struct OriginalModel: Sendable {
     public let sources: [Provenance.Source]
     public let assets: [Asset]
 
-    /// - Parameter digests: of the checkpoint's files.
-    public init(
-        _ model: FamilyModel, of checkpoint: Checkpoint, by family: any ModelFamily, digests: ModelDigests
-    ) {
-        programs = model.programs
-        self.family = type(of: family).name
-        familyVersion = type(of: family).version
-        parts = model.recordedParts(of: family)
+    /// Whether a subject that was made of `sources` was made of this model. A model whose every dimension is a number, such as
+    /// a package, may be compared with what was made of another one: then nothing can be made again.
+    func isSource(of sources: [(name: String, digest: String)]) -> Bool {
+        let own = self.sources.map { ($0.name, $0.digest.description) }
+        return functions.isEmpty || own.elementsEqual(sources) { $0 == ($1.name, $1.digest) }
+    }
+
+    /// - Parameter digests: of the source's files.
+    /// - Throws: `FormatError` for an asset that was changed.
+    public init(_ model: SourceModel, of source: any ModelSource, digests: ModelDigests) throws {
+        (programs, functions) = (model.programs, model.functions ?? [])
+        (family, familyVersion) = (model.family, model.familyVersion)
+        parts = model.recordedParts
         unused = model.unused.map { UnusedTensor(name: $0.name, reason: $0.reason) }
         origins = model.origins
         remarks = model.remarks
         ignoredTensors = model.ignoredTensors
         sources = digests.sources
-        assets = checkpoint.assets.map { Asset(name: $0.name, content: $0.content) }
+        assets = try source.assets
     }
 
-    /// The model that a package is compared with, in the parts that the package says were asked for.
+    /// The model that a subject is compared with, in the parts that the subject says it was made of. A part that the model does
+    /// not have, and a pattern that fits nothing, are differences, and no errors.
     /// - Throws: `FormatError` and `RequestError` as for a conversion.
-    public init(_ checkpoint: Checkpoint, for package: AcceleratorPackage, threads: Int) throws {
-        let provenance = package.manifest.provenance
-        try self.init(
-            checkpoint, parts: provenance.parts, ignoredTensors: provenance.ignoredTensors, threads: threads)
-    }
-
-    /// The model that a Core ML package is compared with, in the parts that the package was made of.
-    /// - Throws: `FormatError` and `RequestError` as for a conversion.
-    public init(_ checkpoint: Checkpoint, for package: CoreMLPackage, threads: Int) throws {
-        try self.init(
-            checkpoint, parts: package.parts.sorted(), ignoredTensors: package.model.ignoredTensors, threads: threads)
-    }
-
-    private init(_ checkpoint: Checkpoint, parts: [String], ignoredTensors: [String], threads: Int) throws {
-        let family = try Families.matching(checkpoint.configuration)
-        // A part that the family does not have is a difference, and no error.
-        let asked = parts.filter(family.parts.contains)
-        // So is a pattern that fits nothing.
-        let model = try family.model(
-            for: checkpoint, parts: asked, ignoredTensors: ignoredTensors, allowsIdlePatterns: true)
-        let digests = try ModelDigests(checkpoint, cache: nil, threads: threads)
+    public init(_ source: any ModelSource, for subject: Subject, threads: Int) throws {
+        let (parts, ignoredTensors) = subject.madeOf
+        let model = try source.model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: true)
+        let digests = try source.digests(cache: nil, threads: threads)
         try digests.complete()
-        self.init(model, of: checkpoint, by: family, digests: digests)
+        try self.init(model, of: source, digests: digests)
+    }
+
+    /// The model that a package is compared with.
+    /// - Throws: as `init(_:for:threads:)`
+    public init(_ checkpoint: Checkpoint, for package: AcceleratorPackage, threads: Int) throws {
+        try self.init(
+            HuggingFaceModel(checkpoint, path: checkpoint.folder), for: .package(package), threads: threads)
     }
 }

@@ -16,12 +16,15 @@ struct StructureStage {
     let original: OriginalModel?
     /// Compared file by file in the end, so that nothing is overlooked; nil: there is no container.
     let package: AcceleratorPackage?
+    /// The model's functions, where their every dimension is a number already.
+    private let settled: [FrozenProgram]
 
     init(
         of found: PackageContents, programs: [Program], original: OriginalModel? = nil,
-        package: AcceleratorPackage? = nil
+        package: AcceleratorPackage? = nil, settled: [FrozenProgram] = []
     ) {
         (self.found, self.programs, self.original, self.package) = (found, programs, original, package)
+        self.settled = settled
     }
 
     func run() throws -> StructureFinding {
@@ -32,7 +35,7 @@ struct StructureStage {
                 "the package was made with \(others.joined(separator: ", ")): that its graph is the one that a conversion "
                     + "makes now is not required, and the numbers of the other stages have to prove it")
         }
-        let functions = FrozenFunctions(programs, for: found.graph)
+        let functions = FrozenFunctions(programs, settled: settled, for: found.graph)
         for (index, function) in found.graph.functions.enumerated() {
             if let reason = functions.reason(index) { finding.add(function.functionName, reason) }
         }

@@ -13,8 +13,8 @@ enum ExportCommand: Command {
         "what to write; an earlier export of that name is replaced, anything else is not", short: "o", isRequired: true)
     static let positionals = [
         Positional(
-            "MODEL", "\(ConversionArguments.model.help); or a package, with its weights as they are",
-            takes: PathKind.models + [.package])
+            "MODEL", "\(ConversionArguments.model.help); a package's weights stay as they are",
+            takes: PathKind.models)
     ]
     static let options =
         [format, output] + exporterOptions + ConversionArguments.options

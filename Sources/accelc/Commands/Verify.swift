@@ -1,6 +1,5 @@
 import AccelByteIO
 import AccelFormats
-import AccelModelFamilies
 import AccelPackages
 import AccelTensors
 import AccelVerification
@@ -9,7 +8,7 @@ enum VerifyCommand: Command {
     static let name = "verify"
     static let summary = "compare a package with the model that it was made from, or with golden outputs"
     static let package = Positional(
-        "PACKAGE", "a package (folder or zip), or a Core ML package", takes: [.package, .coreML])
+        "PACKAGE", "a package (folder or zip), a Core ML package, or any other model", takes: PathKind.models)
     static let against = Option(
         "against", .input("MODEL"),
         "the model, as convert takes it: it is converted again, and all that it gives has to be compared",
@@ -33,44 +32,32 @@ enum VerifyCommand: Command {
     static let positionals = [package]
     static let options = [
         against, ConversionArguments.configuration.needing([.option("against")]),
-        ConversionArguments.ignoredFields.needing([.option("against")]), inputs, golden, seed, budget, selfTest,
+        ConversionArguments.ignoredFields.needing([.option("against")]),
+        ConversionArguments.interface.needing([.option("against")]), inputs, golden, seed, budget, selfTest,
         report, html,
         CommonOptions.json,
     ]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
-        let path = try arguments.required(package)
-        if PathKind.ofPackage(path) == .coreML {
-            return try run(CoreMLPackage(at: path), arguments, console)
-        }
-        let package = try AcceleratorPackage(at: path)
+        let source = try ModelFormats.open(try arguments.required(package))
+        let subject = try Subject(source, threads: console.threads)
         let options = try options(arguments, console)
         let progress = console.progress("verifying")
-        let reference = try reference(arguments, package, console)
-        var report = try Parity(of: .package(package), against: reference)
-            .check(options) { stage, _ in progress.step("\(stage)") }
-        if let reference, arguments.has(selfTest) {
-            report.selfTest = try SelfTest(of: .package(package), against: reference)
-                .run(threads: console.threads) { progress.step($0) }
-        }
-
-        keep(report, in: package, console)
-        return try show(report, arguments, console)
-    }
-
-    /// A Core ML package, by the reference meaning of its operations.
-    private static func run(
-        _ package: CoreMLPackage, _ arguments: Arguments, _ console: Console
-    ) throws -> ExitStatus {
-        if arguments.has(selfTest) { throw arguments.usage("has no --self-test for Core ML packages") }
         var reference: Subject?
         if let model = arguments[against] {
-            let checkpoint = try Checkpoint(model: model, arguments)
-            reference = .model(try OriginalModel(checkpoint, for: package, threads: console.threads))
+            let original = try ModelFormats.open(model, try arguments.opening)
+            reference = .model(try OriginalModel(original, for: subject, threads: console.threads))
         }
-        let progress = console.progress("verifying")
-        let report = try Parity(of: .coreML(package), against: reference)
-            .check(try options(arguments, console)) { stage, _ in progress.step("\(stage)") }
+        let parity = Parity(of: subject, against: reference)
+        if arguments.has(selfTest), !parity.hasSelfTest {
+            throw arguments.usage("has no --self-test for \(source.format.title)")
+        }
+        var report = try parity.check(options) { stage, _ in progress.step("\(stage)") }
+        if let reference, arguments.has(selfTest) {
+            report.selfTest = try SelfTest(of: subject, against: reference)
+                .run(threads: console.threads) { progress.step($0) }
+        }
+        if let package = (source as? PackagedModel)?.package { keep(report, in: package, console) }
         return try show(report, arguments, console)
     }
 
@@ -95,14 +82,6 @@ enum VerifyCommand: Command {
         if let path = arguments[golden] { return .golden(try Golden(path)) }
         if let path = arguments[inputs] { return .file(path) }
         return .seeded(arguments[seed].flatMap { UInt64($0) } ?? InputSource.defaultSeed)
-    }
-
-    private static func reference(
-        _ arguments: Arguments, _ package: AcceleratorPackage, _ console: Console
-    ) throws -> Subject? {
-        guard let model = arguments[against] else { return nil }
-        let checkpoint = try Checkpoint(model: model, arguments)
-        return .model(try OriginalModel(checkpoint, for: package, threads: console.threads))
     }
 
     /// In the package's folder, where it can be written. A package that cannot keep it is verified all the same.

@@ -1,5 +1,6 @@
 import AccelByteIO
 import AccelConversion
+import AccelFormats
 import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
@@ -8,7 +9,8 @@ import AccelWeightCompression
 enum ConversionArguments {
     static let model = Positional(
         "MODEL",
-        "a folder with config.json and *.safetensors, a .safetensors file with --config, or hf:OWNER/NAME[@REV]",
+        "a folder with config.json and *.safetensors, a .safetensors file with --config, hf:OWNER/NAME[@REV], a package, "
+            + "or a Core ML package",
         takes: PathKind.models)
     static let configuration = Option(
         "config", .input("FILE"), "config.json of a MODEL that is a single file, or in place of the folder's",
@@ -45,8 +47,16 @@ enum ConversionArguments {
         "ignore-tensor", .text("GLOB"),
         "leave out tensors that no function reads, where that would be refused; packages say that they were",
         isRepeatable: true, affectsOutput: true)
+    static let interface = Option(
+        "interface", .input("FILE"),
+        "roles of the ports of a Core ML package that names none, by function (schemas/interface.schema.json)",
+        affectsOutput: true)
     static let options =
-        [parts, shape, shapeFrom, compress, recipe, calibrate, configuration, ignoredFields, ignoredTensors, strict]
+        [
+            parts, shape, shapeFrom, compress, recipe, calibrate, configuration, ignoredFields, ignoredTensors,
+            interface,
+            strict,
+        ]
         + TargetArguments.options
 
     /// What the command line asks for, as a value.
@@ -54,6 +64,7 @@ enum ConversionArguments {
         var conversion = Conversion(of: try arguments.required(model), recipe: try recipe(arguments))
         conversion.configuration = arguments[configuration]
         conversion.ignoredFields = arguments.all(ignoredFields)
+        conversion.interfaceFile = arguments[interface]
         conversion.parts = arguments.all(parts).flatMap { $0.split(separator: ",").map(String.init) }
         conversion.shapes = try arguments.all(shape).map { try ShapeBindings(parsing: $0) }
         conversion.shapeFiles = arguments.all(shapeFrom)
@@ -88,10 +99,15 @@ enum ConversionArguments {
     }
 }
 
-extension Checkpoint {
-    /// Opens a model as the options of a command say.
-    init(model: String, _ arguments: Arguments) throws {
-        self = try Checkpoint(model: model, configuration: arguments[ConversionArguments.configuration])
-            .ignoring(arguments.all(ConversionArguments.ignoredFields))
+extension Arguments {
+    /// What the options of a command say of the model that it opens.
+    /// - Throws: `FormatError` for a file of roles that is none.
+    var opening: OpeningOptions {
+        get throws {
+            OpeningOptions(
+                configuration: self[ConversionArguments.configuration],
+                ignoredFields: all(ConversionArguments.ignoredFields),
+                interfaces: try self[ConversionArguments.interface].map { try InterfaceFile($0) })
+        }
     }
 }

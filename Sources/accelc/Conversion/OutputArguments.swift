@@ -1,4 +1,5 @@
 import AccelConversion
+import AccelFormats
 import AccelPackages
 import AccelTensors
 
@@ -11,7 +12,7 @@ enum OutputArguments {
         short: "o",
         implied: { arguments in
             if arguments.has(ConvertCommand.shard) { return nil }
-            return arguments[ConversionArguments.model].flatMap(Checkpoint.name).map {
+            return arguments[ConversionArguments.model].flatMap(name).map {
                 "\($0).accelpkg\(arguments.has(zip) ? ".zip" : "")"
             }
         })
@@ -20,6 +21,13 @@ enum OutputArguments {
     static func destination(_ arguments: Arguments) throws -> PackageDestination {
         let path = try arguments.required(output)
         return isArchive(arguments) ? .archive(path) : .folder(path)
+    }
+
+    /// What a model is called, without what says its format.
+    private static func name(of model: String) -> String? {
+        guard let name = Checkpoint.name(of: model) else { return nil }
+        let suffix = ModelFormats.all.flatMap { $0.suffixes }.first { name.hasSuffix($0) && name != $0 }
+        return suffix.map { String(name.dropLast($0.count)) } ?? name
     }
 
     private static func isArchive(_ arguments: Arguments) -> Bool {

@@ -2,16 +2,21 @@ import AccelByteIO
 import AccelFormats
 import AccelTensors
 
+extension CoreMLSource: InspectedSource {
+    func inspection(_ request: InspectionRequest) throws -> Inspection { try Inspection(self, request) }
+}
+
 extension Inspection {
     /// A Core ML package: its functions and how each weight is stored.
-    init(_ package: CoreMLPackage, allWeights: Bool) throws {
-        let model = package.model
+    init(_ source: CoreMLSource, _ request: InspectionRequest) throws {
+        let (package, model) = (source.package, source.package.model)
         let weights = try package.weights
         let matrices = weights.filter { $0.shape.rank >= 2 }
         let plain = matrices.filter { !$0.isCompressed }
         var parts = [Self.overview(package, weights)]
         parts += model.interfaces.map { Self.signature(of: $0, in: package) }
-        parts += [Self.forms(weights), Self.table(allWeights ? weights : matrices)]
+        if request.graph { parts += try Self.graphs(of: source) }
+        parts += [Self.forms(weights), Self.table(request.tensors ? weights : matrices)]
         if !plain.isEmpty, plain.count < matrices.count {
             let listed = plain.prefix(3).map(\.name).joined(separator: ", ") + (plain.count > 3 ? ", ..." : "")
             parts.append("not compressed: \(Wording.count(plain.count, "weight")) of two or more axes (\(listed))")
@@ -49,7 +54,7 @@ extension Inspection {
         if !model.metadata.description.isEmpty { lines.append("  description: \(model.metadata.description)") }
         // Digests and interfaces are for programs to read.
         lines += model.metadata.other.filter {
-            !$0.name.hasPrefix("accelc.sha256.") && $0.name != CoreMLExporter.interfaceKey
+            !$0.name.hasPrefix("accelc.sha256.") && !CoreMLExporter.machineKeys.contains($0.name)
         }.map { "  \($0.name): \($0.content)" }
         return lines.joined(separator: "\n")
     }

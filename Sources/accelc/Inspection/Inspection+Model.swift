@@ -1,7 +1,19 @@
 import AccelByteIO
+import AccelFormats
 import AccelModelFamilies
 import AccelPrograms
 import AccelTensors
+
+extension HuggingFaceModel: InspectedSource {
+    func inspection(_ request: InspectionRequest) throws -> Inspection {
+        if isTensorsOnly, let file = checkpoint.files.first { return Inspection(file) }
+        let family = try family
+        let survey = try ModelSurvey(of: checkpoint, by: family, shapes: request.shapes)
+        var inspection = Inspection(checkpoint, family, survey, tensors: request.tensors)
+        if request.graph { inspection.text += "\n\n" + (try Inspection.graphs(of: self).joined(separator: "\n\n")) }
+        return inspection
+    }
+}
 
 extension Inspection {
     /// A model: its family and parts, how large they are and how much they compute, and which tensors do not fit.

@@ -1,10 +1,17 @@
 import AccelByteIO
 import AccelCPURuntime
 import AccelConversion
+import AccelFormats
 import AccelPackages
 import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
+
+extension PackagedModel: InspectedSource {
+    func inspection(_ request: InspectionRequest) throws -> Inspection {
+        try Inspection(package, graph: request.graph, plan: request.plan, operators: request.operators)
+    }
+}
 
 extension Inspection {
     /// A package: what it is, its functions, and what became of each tensor of its checkpoint.

@@ -1,89 +1,89 @@
 import AccelByteIO
 import AccelFormats
-import AccelPackages
 import AccelTensors
 
-/// What stands at a path: by what it holds, and by its name only where it is too broken to be recognised. Every command
-/// asks this one.
-enum PathKind: CaseIterable {
-    case package, coreML, model, tensors, gguf, onnx, pickle, archive, recordedRuns, plan
-    case otherFolder, otherFile
-    /// Neither a file nor a folder, or nothing at all.
-    case nothing
+/// What may stand at a path: a model of one of the formats, or something that commands read or refuse with advice.
+struct PathKind: Hashable, Sendable {
+    /// One word.
+    let name: String
+    /// With its article, for errors.
+    let title: String
 
-    init(of path: String) {
+    /// A model of a format.
+    init(_ format: any ModelFormat.Type) { self.init(format.name, format.title) }
+
+    private init(_ name: String, _ title: String) { (self.name, self.title) = (name, title) }
+
+    static let formats = ModelFormats.all.map { PathKind($0) }
+    static let package = PathKind(AcceleratorPackageFormat.self)
+    static let coreML = PathKind(CoreMLFormat.self)
+
+    /// A file of tensors, for a run or as the weights of a model.
+    static let tensors = PathKind("tensors", "a safetensors file")
+    static let gguf = PathKind("gguf", "a GGUF file")
+    static let onnx = PathKind("onnx", "an ONNX file")
+    static let pickle = PathKind("pickle", "a Python pickle, which is never read")
+    static let archive = PathKind("archive", "a zip archive")
+    static let recordedRuns = PathKind("recorded-runs", "a folder of recorded runs (verify record)")
+    static let plan = PathKind("plan", "a folder of a compression plan")
+
+    /// Those that are let through so that what opens models refuses them, with advice of its own.
+    private static let refused = [gguf, onnx, pickle, archive]
+
+    /// What commands take that read a model, whatever its format.
+    static let models = formats + [tensors] + refused
+
+    /// By what stands at a path: its content, and its name only where it is too broken to be recognised. Nil for what cannot be
+    /// told.
+    init?(of path: String) {
+        guard let kind = Self.kinds(of: path).first else { return nil }
+        self = kind
+    }
+
+    /// All that a path may be taken for: a file of tensors may be a model's weights too.
+    static func kinds(of path: String) -> [PathKind] {
         let path = Files.trimmingSlashes(path)
+        let format = ModelFormats.recognising(path)
+        let other: PathKind?
         switch Files.kind(of: path) {
-        case .folder?: self = Self.folder(path)
-        case .file?: self = Self.file(path)
-        default: self = .nothing
+        case .folder?:
+            other =
+                folders.first { kind in
+                    kind.marks.allSatisfy { Files.kind(of: "\(path)/\($0)") == .file }
+                }?.kind
+        case .file?: other = file(path, isModel: format != nil)
+        default: return []
         }
+        let model = format ?? (other == nil ? ModelFormats.named(by: path) : nil)
+        return [other, model.map { PathKind($0) }].compactMap(\.self)
     }
 
-    /// Of a package to be opened, whether or not it is there: by its name where nothing else is known of it.
-    static func ofPackage(_ path: String) -> PathKind {
-        let kind = PathKind(of: path)
-        return [.nothing, .otherFolder, .otherFile].contains(kind) ? byName(path) ?? kind : kind
-    }
+    /// Folders that are no models, by the files that they have.
+    private static let folders: [(kind: PathKind, marks: [String])] = [
+        (recordedRuns, ["runs.json", "inputs.safetensors"]), (plan, ["front.json", "recipe.json"]),
+    ]
 
-    private static func folder(_ path: String) -> PathKind {
-        func has(_ names: String...) -> Bool { names.allSatisfy { Files.kind(of: "\(path)/\($0)") == .file } }
-        if AcceleratorPackage.looksLikePackage(at: path) { return .package }
-        if CoreMLPackage.isPackage(path) { return .coreML }
-        if has("runs.json", "inputs.safetensors") { return .recordedRuns }
-        if has("front.json", "recipe.json") { return .plan }
-        if let kind = byName(path), kind == .package || kind == .coreML { return kind }
-        let names = (try? Files.list(path)) ?? []
-        let isModel = names.contains { name in
-            name == "config.json" || name.hasSuffix(".safetensors") || name.hasSuffix(".safetensors.index.json")
-        }
-        return isModel ? .model : .otherFolder
-    }
-
-    private static func file(_ path: String) -> PathKind {
-        if AcceleratorPackage.looksLikePackage(at: path) { return .package }
+    /// - Parameter isModel: a format has recognised it: its name does not count, nor that it is an archive.
+    private static func file(_ path: String, isModel: Bool) -> PathKind? {
         let start = (try? MappedFile(path).bytes).map { $0[0..<min($0.count, 16)].withBytes { Array($0) } } ?? []
         let format = ForeignFormat(start)
         if format == .gguf { return .gguf }
         if format == .pickle { return .pickle }
         // A safetensors header is a JSON object after its length.
         if start.count > 8, start[8] == UInt8(ascii: "{"), start[6] == 0, start[7] == 0 { return .tensors }
-        if let kind = byName(path) { return kind }
-        return format == .zip ? .archive : .otherFile
+        if isModel || ModelFormats.named(by: path) != nil { return nil }
+        if let kind = suffixes.first(where: { path.hasSuffix($0.0) })?.1 { return kind }
+        return format == .zip ? .archive : nil
     }
 
     private static let suffixes: [(String, PathKind)] =
-        [
-            (".accelpkg", .package), (".zip", .package), (".mlpackage", .coreML), (".safetensors", .tensors),
-            (".safetensors.index.json", .model), (".gguf", .gguf), (".onnx", .onnx),
-        ] + ForeignFormat.pickleSuffixes.map { ($0, .pickle) }
+        [(".safetensors", .tensors), (".gguf", .gguf), (".onnx", .onnx)]
+        + ForeignFormat.pickleSuffixes.map { ($0, .pickle) }
 
-    private static func byName(_ path: String) -> PathKind? {
-        let name = Files.trimmingSlashes(path)
-        return suffixes.first { name.hasSuffix($0.0) }?.1
+    /// What is wanted, in words.
+    static func titles(of takes: [PathKind]) -> String {
+        takes.filter { !refused.contains($0) }.map(\.title).joined(separator: " or ")
     }
-
-    /// With its article, for errors.
-    var name: String {
-        switch self {
-        case .package: "an accelerator package (.accelpkg)"
-        case .coreML: "a Core ML package (.mlpackage)"
-        case .model: "a model"
-        case .tensors: "a safetensors file"
-        case .gguf: "a GGUF file"
-        case .onnx: "an ONNX file"
-        case .pickle: "a Python pickle, which is never read"
-        case .archive: "a zip archive"
-        case .recordedRuns: "a folder of recorded runs (verify record)"
-        case .plan: "a folder of a compression plan"
-        case .otherFolder: "a folder"
-        case .otherFile: "a file"
-        case .nothing: "nothing"
-        }
-    }
-
-    /// What converting commands take, and what they refuse with advice of their own.
-    static let models: [PathKind] = [.model, .tensors, .gguf, .onnx, .pickle, .archive]
 }
 
 extension Arguments {
@@ -99,13 +99,15 @@ extension Arguments {
     }
 
     private func require(_ takes: [PathKind], _ path: String, _ place: String) throws {
-        let kind = PathKind(of: path)
-        if kind == .nothing, let other = Files.kind(of: path) {
-            throw FormatError(file: path, reason: "expected a regular file or a folder, found \(other)")
+        let kinds = PathKind.kinds(of: path)
+        guard let kind = kinds.first else {
+            if let other = Files.kind(of: path), ![.file, .folder].contains(other) {
+                throw FormatError(file: path, reason: "expected a regular file or a folder, found \(other)")
+            }
+            return
         }
-        guard !takes.contains(kind), ![.otherFolder, .otherFile, .nothing].contains(kind) else { return }
-        let wanted = takes.filter { ![.gguf, .onnx, .pickle, .archive].contains($0) }.map(\.name)
+        guard !kinds.contains(where: takes.contains) else { return }
         throw RequestError(
-            "\(path) is \(kind.name); \(command.name) takes \(wanted.joined(separator: " or ")) \(place)")
+            "\(path) is \(kind.title); \(command.name) takes \(PathKind.titles(of: takes)) \(place)")
     }
 }

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelFormats
 import AccelModelFamilies
 import AccelPackages
 import AccelPrograms
@@ -23,7 +24,8 @@ final class MutationSubject {
         let model = try family.model(for: checkpoint, parts: parts)
         let digests = try ModelDigests(checkpoint, cache: nil, threads: 2)
         try digests.complete()
-        let original = OriginalModel(model, of: checkpoint, by: family, digests: digests)
+        let original = try OriginalModel(
+            SourceModel(model, by: family), of: HuggingFaceModel(checkpoint, path: checkpoint.folder), digests: digests)
         let frozen = try model.programs.freezing(shapes.map { try ShapeBindings(parsing: $0) })
         let recipe = Recipe(default: try Codecs.codec(recipe))
         let compressed = try recipe.compressing(frozen, threads: 2)

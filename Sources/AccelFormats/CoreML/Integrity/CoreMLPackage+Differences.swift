@@ -77,13 +77,15 @@ extension CoreMLModel {
         }
         func notes(_ model: CoreMLModel) -> [MILNamed<String>] {
             model.metadata.other.filter { note in
-                [Self.rowsKey(of: "", in: ""), Self.partsKey(of: "", in: "")].contains {
-                    note.name.hasPrefix($0.dropLast())
-                }
+                [CoreMLExporter.weightsKey, CoreMLExporter.scalingsKey].contains(note.name)
+                    || [Self.rowsKey(of: "", in: ""), Self.partsKey(of: "", in: "")].contains {
+                        note.name.hasPrefix($0.dropLast())
+                    }
             }.sorted { $0.name < $1.name }
         }
         if notes(self) != notes(wanted) {
-            differences.append(CoreMLDifference("metadata", "what its weights and outputs are parts of is another"))
+            differences.append(
+                CoreMLDifference("metadata", "what its weights and outputs are called, and parts of, is another"))
         }
         return differences
     }

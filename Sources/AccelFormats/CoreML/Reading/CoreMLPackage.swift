@@ -1,4 +1,5 @@
 public import AccelByteIO
+public import AccelTensors
 
 /// A Core ML package (`.mlpackage`) with an ML Program, as accelc, coremltools or Xcode write it, open for reading.
 public struct CoreMLPackage: Sendable {
@@ -7,6 +8,8 @@ public struct CoreMLPackage: Sendable {
     let blobs: BlobReader?
     /// The manifest is accelc's, and of another model: damage, or another tool has changed the model.
     let isOfAnotherManifest: Bool
+    /// The files that it was read from; none for a package in memory.
+    public let sources: [ModelFiles.Source]
 
     /// Whether `path` is the folder of a Core ML package, by its manifest.
     public static func isPackage(_ path: String) -> Bool {
@@ -22,6 +25,7 @@ public struct CoreMLPackage: Sendable {
         try self.init(
             path: path, model: CoreMLModel(model.bytes, file: model.path),
             blobs: weights.map { try BlobReader($0.bytes, file: $0.path) },
+            sources: folder.sources(model, weights),
             isOfAnotherManifest: isMade && folder.identifier != CoreMLPackageWriter.modelIdentifier(model.bytes))
     }
 
@@ -41,13 +45,16 @@ public struct CoreMLPackage: Sendable {
     /// The bytes of `model.mlmodel`, as accelc writes it.
     public var encodedModel: [UInt8] { model.encoded }
 
-    init(path: String, model: CoreMLModel, blobs: BlobReader?, isOfAnotherManifest: Bool = false) throws {
-        (self.path, self.model, self.blobs) = (path, model, blobs)
+    init(
+        path: String, model: CoreMLModel, blobs: BlobReader?, sources: [ModelFiles.Source] = [],
+        isOfAnotherManifest: Bool = false
+    ) throws {
+        (self.path, self.model, self.blobs, self.sources) = (path, model, blobs, sources)
         self.isOfAnotherManifest = isOfAnotherManifest
     }
 
     /// An error about a function's operation or value.
-    func error(_ place: String, _ reason: String) -> FormatError {
+    public func error(_ place: String, _ reason: String) -> FormatError {
         FormatError(file: path, place: .field(place), reason: reason)
     }
 }

@@ -10,6 +10,7 @@ struct PackageFolder {
     private let weightsName: String
     /// What the manifest calls the model.
     let identifier: String
+    private let manifest: MappedFile
 
     init(_ path: String) throws {
         let manifest = "\(path)/Manifest.json"
@@ -19,8 +20,8 @@ struct PackageFolder {
         guard Files.kind(of: manifest) != nil else {
             throw FormatError(file: path, reason: "has no Manifest.json, as every Core ML package has")
         }
-        let text = try MappedFile("Manifest.json", inside: path).bytes
-        let document = JSONField(try JSON.parse(text, file: manifest, limits: Self.limits), file: manifest)
+        let file = try MappedFile("Manifest.json", inside: path)
+        let document = JSONField(try JSON.parse(file.bytes, file: manifest, limits: Self.limits), file: manifest)
         let version = try document["fileFormatVersion"].string()
         guard version.hasPrefix("1.0.") else {
             throw document["fileFormatVersion"].error("is \(quoted(version)); accelc reads version 1.0")
@@ -41,6 +42,7 @@ struct PackageFolder {
             throw document["rootModelIdentifier"].error("no item is called \(quoted(root))")
         }
         self.path = path
+        self.manifest = file
         modelName = model
         identifier = root
         weightsName = "\(folder)/weights/weight.bin"
@@ -48,6 +50,22 @@ struct PackageFolder {
 
     /// What a manifest may cost before it is refused.
     private static let limits = JSON.Limits(bytes: 1 << 20, depth: 16, values: 1 << 14)
+
+    /// The files as what a conversion keeps account of; the blob file as one tensor of bytes.
+    func sources(_ model: MappedFile, _ weights: MappedFile?) -> [ModelFiles.Source] {
+        let read = [("Manifest.json", manifest), (modelName, model)].map { name, file in
+            ModelFiles.Source(
+                name: name, path: file.path, role: .index, identity: file.identity, content: file.bytes)
+        }
+        guard let weights else { return read }
+        let tensor = StoredTensor(
+            name: weightsName, elementType: .uint8, shape: [weights.bytes.count], bytes: weights.bytes,
+            file: weights.path)
+        let blobs = ModelFiles.Source(
+            name: weightsName, path: weights.path, role: .weights, identity: weights.identity,
+            content: ByteView([UInt8]()), tensors: [tensor])
+        return read + [blobs]
+    }
 
     var model: MappedFile { get throws { try MappedFile(modelName, inside: path) } }
     /// nil where there are none.

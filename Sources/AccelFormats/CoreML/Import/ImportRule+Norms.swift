@@ -1,10 +1,12 @@
 import AccelPrograms
 import AccelTensors
 
-extension MILMeaning {
-    static let norms: [MILMeaning] = [
-        MILMeaning("layer_norm", layerNorm),
-        MILMeaning("instance_norm") { call in
+extension ImportRule {
+    static let norms: [ImportRule] = [
+        ImportRule(
+            "layer_norm", reads: ["x", "axes", "gamma", "beta", "epsilon"],
+            makes: [LayerNorm.self, Reshape.self, Transpose.self], layerNorm),
+        ImportRule("instance_norm", reads: ["x", "gamma", "beta", "epsilon"], makes: [InstanceNorm.self]) { call in
             let x = try call.one("x")
             let extents = try call.extents(of: x)
             guard extents.count >= 3, extents[1] <= 1 << 24 else {
@@ -14,7 +16,10 @@ extension MILMeaning {
             let shift = call.has("beta") ? try call.one("beta") : try call.constants(0, count: extents[1])
             return try call.apply(InstanceNorm(epsilon: call.number("epsilon", 1e-5)), [x, gain, shift])
         },
-        MILMeaning("batch_norm") { call in
+        ImportRule(
+            "batch_norm", reads: ["x", "mean", "variance", "gamma", "beta", "epsilon"],
+            makes: [Add.self, Multiply.self, Reshape.self, Rsqrt.self, Subtract.self]
+        ) { call in
             let x = try call.one("x")
             let extents = try call.extents(of: x)
             guard extents.count >= 3 else { throw MILCall.Problem(reason: "\(extents) has no channels") }
@@ -29,7 +34,8 @@ extension MILMeaning {
             return call.has("beta") ? try call.apply(Add(), [y, try channel(call.one("beta"))]) : y
         },
         // Over the last three axes, or all of fewer.
-        MILMeaning("l2_norm") { call in
+        ImportRule("l2_norm", reads: ["x", "epsilon"], makes: [Add.self, Multiply.self, Reduce.self, Rsqrt.self]) {
+            call in
             let x = try call.one("x")
             let rank = try call.extents(of: x).count
             let squares = try call.apply(Multiply(), [x, x])
@@ -61,16 +67,24 @@ extension MILMeaning {
         return try call.transposed(call.reshaped(norm, turned), back)
     }
 
-    static let reductions: [MILMeaning] =
+    static let reductions: [ImportRule] =
         [
             reduction("reduce_sum", .sum), reduction("reduce_mean", .mean), reduction("reduce_max", .max),
-            reduction("reduce_min", .max, before: HostOperation.mapping("negate") { -$0 }, after: { -$0 }),
-            reduction("reduce_sum_square", .sum, before: HostOperation.mapping("square") { $0 * $0 }),
+            reduction("reduce_min", .max, [Negate.self], before: negation, after: negation),
+            reduction("reduce_sum_square", .sum, [Multiply.self], before: square),
             reduction(
-                "reduce_l2_norm", .sum, before: HostOperation.mapping("square") { $0 * $0 }, after: { $0.squareRoot() }),
-            reduction("reduce_l1_norm", .sum, before: HostOperation.mapping("abs") { abs($0) }),
+                "reduce_l2_norm", .sum, [Multiply.self, Sqrt.self], before: square,
+                after: HostOperation.mapping("sqrt") { $0.squareRoot() }.becoming { try $0.apply(Sqrt(), $1) }),
+            reduction(
+                "reduce_l1_norm", .sum, [Maximum.self, Negate.self],
+                before: HostOperation.mapping("abs") { abs($0) }.becoming { call, x in
+                    try call.apply(Maximum(), [x[0], try call.apply(Negate(), x)])
+                }),
             argument("reduce_argmax", sign: 1), argument("reduce_argmin", sign: -1),
-            MILMeaning("cumsum") { call in
+            ImportRule(
+                "cumsum", reads: ["x", "axis", "exclusive", "reverse"],
+                makes: [Cast.self, CumulativeSum.self, Gather.self, Subtract.self, Transpose.self]
+            ) { call in
                 let x = try call.one("x")
                 let axis = try call.axis(call.integer("axis", 0), rank: call.extents(of: x).count)
                 let (exclusive, reverse) = (try call.flag("exclusive", false), try call.flag("reverse", false))
@@ -83,11 +97,15 @@ extension MILMeaning {
             },
         ]
 
+    private static let negation = HostOperation.mapping("negate") { -$0 }.becoming { try $0.apply(Negate(), $1) }
+    private static let square = HostOperation.mapping("square") { $0 * $0 }
+        .becoming { try $0.apply(Multiply(), [$1[0], $1[0]]) }
+
     private static func reduction(
-        _ name: String, _ kind: Reduce.Kind, before: HostOperation? = nil,
-        after: (@Sendable (Double) -> Double)? = nil
-    ) -> MILMeaning {
-        MILMeaning(name) { call in
+        _ name: String, _ kind: Reduce.Kind, _ operators: [any Operator.Type] = [], before: HostOperation? = nil,
+        after: HostOperation? = nil
+    ) -> ImportRule {
+        ImportRule(name, reads: ["x", "axes", "keep_dims"], makes: operators + [Cast.self, Reduce.self]) { call in
             let x = try call.one("x")
             let rank = try call.extents(of: x).count
             let axes = try call.integers("axes", Array(0..<rank)).map { try call.axis($0, rank: rank) }
@@ -95,13 +113,13 @@ extension MILMeaning {
             return try call.inFloats([x]) { call, x in
                 let start = try before.map { try call.apply($0, x) } ?? x[0]
                 let result = try call.apply(reduce, [start])
-                return try after.map { try call.apply(HostOperation.mapping("after \(name)", $0), [result]) } ?? result
+                return try after.map { try call.apply($0, [result]) } ?? result
             }
         }
     }
 
-    private static func argument(_ name: String, sign: Double) -> MILMeaning {
-        MILMeaning(name) { call in
+    private static func argument(_ name: String, sign: Double) -> ImportRule {
+        ImportRule(name, reads: ["x", "axis", "keep_dims"], makes: [ArgMax.self, Cast.self, Multiply.self]) { call in
             var x = try call.one("x")
             let axis = try call.axis(call.integer("axis", -1), rank: call.extents(of: x).count)
             if try !call.isFloat(x) { x = try call.apply(Cast(to: .float32), [x]) }
@@ -125,7 +143,7 @@ extension MILCall {
                 extents.indices.map { index in
                     index == axis ? Array((0..<extents[index]).reversed()) : Array(0..<extents[index])
                 })
-        }
+        }.becoming { try $0.gathered($1[0], axis, Array((0..<extents[axis]).reversed())) }
         return try apply(reverse, [x])
     }
 }

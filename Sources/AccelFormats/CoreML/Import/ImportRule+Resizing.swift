@@ -1,24 +1,40 @@
 import AccelPrograms
 import AccelTensors
 
-extension MILMeaning {
-    static let resizing: [MILMeaning] = [
-        MILMeaning("upsample_nearest_neighbor") { call in
+extension ImportRule {
+    static let resizing: [ImportRule] = [
+        ImportRule(
+            "upsample_nearest_neighbor", reads: ["x", "scale_factor_height", "scale_factor_width"],
+            makes: [Add.self, Gather.self, Multiply.self, Subtract.self, Transpose.self]
+        ) { call in
             try call.resized(scaledSizes(call), nearest: true, sampling: nil)
         },
-        MILMeaning("upsample_bilinear") { call in
+        ImportRule(
+            "upsample_bilinear",
+            reads: ["align_corners", "half_pixel_centers", "x", "scale_factor_height", "scale_factor_width"],
+            makes: [Add.self, Gather.self, Multiply.self, Subtract.self, Transpose.self]
+        ) { call in
             let aligned = try call.flag("align_corners", true)
             let centred = try call.flag("half_pixel_centers", !aligned)
             let sampling = aligned ? "STRICT_ALIGN_CORNERS" : centred ? "UNALIGN_CORNERS" : "ORIGIN"
             return try call.resized(scaledSizes(call), nearest: false, sampling: sampling)
         },
-        MILMeaning("resize_nearest_neighbor") { call in
+        ImportRule(
+            "resize_nearest_neighbor", reads: ["x", "target_size_height", "target_size_width"],
+            makes: [Add.self, Gather.self, Multiply.self, Subtract.self, Transpose.self]
+        ) { call in
             try call.resized(targetSizes(call), nearest: true, sampling: nil)
         },
-        MILMeaning("resize_bilinear") { call in
+        ImportRule(
+            "resize_bilinear", reads: ["sampling_mode", "x", "target_size_height", "target_size_width"],
+            makes: [Add.self, Gather.self, Multiply.self, Subtract.self, Transpose.self]
+        ) { call in
             try call.resized(targetSizes(call), nearest: false, sampling: call.word("sampling_mode", "DEFAULT"))
         },
-        MILMeaning("resize") { call in
+        ImportRule(
+            "resize", reads: ["x", "shape", "resized_dims", "interpolation_mode", "sampling_mode"],
+            makes: [Add.self, Gather.self, Multiply.self, Subtract.self, Transpose.self], since: .iOS17
+        ) { call in
             let (extents, shape) = (try call.extents(of: call.one("x")), try call.integers("shape"))
             let count = try call.integer("resized_dims")
             guard (0...min(shape.count, extents.count)).contains(count) else {
@@ -90,7 +106,16 @@ extension MILCall {
                     var shape = inputs[0].shape
                     shape.dimensions[axis] = size
                     return HostTensor(result, shape)
-                })
+                }
+            ).becoming { call, operands in
+                let lower = try call.gathered(operands[0], axis, sources.map(\.0))
+                guard sources.contains(where: { $0.1 != 0 }) else { return lower }
+                let upper = try call.gathered(operands[0], axis, sources.map { min($0.0 + 1, extent - 1) })
+                let along = (0..<rank).map { $0 == axis ? size : 1 }
+                let shares = call.known(HostTensor(sources.map { Float($0.1) }, Shape(along)))
+                let difference = try call.apply(Subtract(), [upper, lower])
+                return try call.apply(Add(), [lower, try call.apply(Multiply(), [difference, shares])])
+            }
             if size != extent || sampling == "OFFSET_CORNERS" { x = try apply(resize, [x]) }
         }
         return x

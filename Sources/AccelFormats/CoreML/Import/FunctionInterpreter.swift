@@ -12,11 +12,14 @@ struct FunctionInterpreter {
     private let constants: FunctionConstants
     private var call: MILCall
     private var values: [String: MILArgument] = [:]
+    /// By the types of operations, the names of the operators that their rules have made so far.
+    private(set) var made: [String: Set<String>] = [:]
 
-    init(_ function: MILFunction, of package: CoreMLPackage) throws {
+    init(_ function: MILFunction, of package: CoreMLPackage, for purpose: ImportPurpose) throws {
         (self.function, self.package) = (function, package)
         constants = try FunctionConstants(function, of: package)
         call = MILCall(operation: MILOperation(""), builder: ProgramBuilder(name: function.name))
+        call.purpose = purpose
     }
 
     /// - Parameter shapes: extents of inputs that have several, by name.
@@ -60,7 +63,9 @@ struct FunctionInterpreter {
             values[input.name] = MILArgument(type: type.dataType, content: .state(input.name))
         case .tensor:
             var value = call.builder.input(input.name, own)
-            if type.dataType == .float16 { value = try call.builder.apply(HalfRounding(), [value]) }
+            if type.dataType == .float16, call.purpose == .meaning {
+                value = try call.builder.apply(HalfRounding(), [value])
+            }
             values[input.name] = MILArgument(type: type.dataType, content: .computed(value))
         }
     }
@@ -71,13 +76,14 @@ struct FunctionInterpreter {
             for output in operation.outputs { values[output.name] = try constant(output, operation) }
             return
         }
-        guard let meaning = MILMeaning.byName[operation.type] else {
+        guard let rule = ImportRules.byName[operation.type] else {
             throw error(name, "accelc does not know the operation \(operation.type)")
         }
         do {
             call.operation = operation
             call.arguments = try arguments(operation)
-            let results = try meaning.body(&call)
+            let results = try rule.body(&call)
+            made[operation.type, default: []].formUnion(call.takeOperators())
             guard results.count == operation.outputs.count else {
                 throw MILCall.Problem(reason: "makes \(results.count) values, not \(operation.outputs.count)")
             }
@@ -90,12 +96,16 @@ struct FunctionInterpreter {
                 else { throw MILCall.Problem(reason: "is said to make \(declared), but makes \(found)") }
                 var value = result
                 value.type = declared.dataType
-                if declared.dataType == .float16, !meaning.movesOnly {
+                if declared.dataType == .float16, !rule.movesOnly, call.purpose == .meaning {
                     value = try call.apply(HalfRounding(), [value])
                     value.type = .float16
                 }
                 values[output.name] = value
             }
+        } catch let gap as MILCall.Gap {
+            throw RequestError(
+                "\(package.path): \(operation.type) \"\(function.name).\(name)\" can be verified, but not converted: \(gap.reason)",
+                status: .unavailable)
         } catch let problem as MILCall.Problem {
             throw error(name, "\(operation.type): \(problem.reason)")
         } catch let failure as FormatError {

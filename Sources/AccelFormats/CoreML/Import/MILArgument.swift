@@ -16,6 +16,8 @@ struct MILArgument {
     }
     var type: MILDataType
     var content: Content
+    /// Of a list of integers that was put together: its elements, each known or computed.
+    var parts: [MILArgument]?
 }
 
 /// An operation of a function while it is read: its parameters, and the program that it adds to. (One value serves all
@@ -24,10 +26,28 @@ struct MILCall {
     var operation: MILOperation
     var arguments: [String: [MILArgument]] = [:]
     var builder: ProgramBuilder
+    var purpose = ImportPurpose.meaning
+    /// The names of the operators that the operation has made so far.
+    private var operators: Set<String> = []
+
+    init(operation: MILOperation, builder: ProgramBuilder) {
+        (self.operation, self.builder) = (operation, builder)
+    }
+
+    /// What the operation has made; the next one has made nothing yet.
+    mutating func takeOperators() -> Set<String> {
+        defer { operators = [] }
+        return operators
+    }
     /// What each state holds at this place.
     var states: [String: Value] = [:]
 
     struct Problem: Error {
+        let reason: String
+    }
+
+    /// What a graph of registered operators cannot have: the package is sound all the same.
+    struct Gap: Error {
         let reason: String
     }
 
@@ -154,8 +174,19 @@ struct MILCall {
             }
             return MILArgument(type: resultType, content: .known(try operation.evaluate(known)[0]))
         }
+        if purpose == .graph {
+            // Where Core ML keeps halves, a graph keeps the numbers before they are rounded.
+            if operation is HalfRounding { return arguments[0] }
+            if let host = operation as? HostOperation {
+                guard let graph = host.graph else {
+                    throw Gap(reason: "no operator of accelc computes \(host.meaning)")
+                }
+                return try graph(&self, arguments)
+            }
+        }
         var values: [Value] = []
         for argument in arguments { values.append(try value(argument)) }
+        operators.insert(operation.name)
         return MILArgument(type: resultType, content: .computed(try builder.apply(operation, values)))
     }
 

@@ -10,6 +10,8 @@ struct HostOperation: Operator {
     let meaning: String
     private let type: @Sendable ([TensorType]) throws -> TensorType
     private let body: @Sendable ([HostTensor]) throws -> HostTensor
+    /// The same in registered operators; nil where there are none for it.
+    private(set) var graph: GraphForm?
 
     init(
         _ meaning: String, type: @escaping @Sendable ([TensorType]) throws -> TensorType,
@@ -17,6 +19,17 @@ struct HostOperation: Operator {
     ) {
         (self.meaning, self.type, self.body) = (meaning, type, body)
     }
+
+    /// Adds what it becomes in a graph that is converted.
+    typealias GraphForm = @Sendable (inout MILCall, [MILArgument]) throws -> MILArgument
+
+    /// The same, which becomes `graph` where a graph of registered operators is made.
+    func becoming(_ graph: @escaping GraphForm) -> HostOperation {
+        var operation = self
+        operation.graph = graph
+        return operation
+    }
+
     init(attributes: Attributes) throws {
         throw OperatorError("an operation that only stands in programs of Core ML packages")
     }

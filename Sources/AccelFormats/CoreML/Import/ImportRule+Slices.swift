@@ -1,9 +1,12 @@
 import AccelPrograms
 import AccelTensors
 
-extension MILMeaning {
-    static let slices: [MILMeaning] = [
-        MILMeaning("slice_by_index", movesOnly: true) { call in
+extension ImportRule {
+    static let slices: [ImportRule] = [
+        ImportRule(
+            "slice_by_index", reads: ["x", "begin", "end", "stride", "begin_mask", "end_mask", "squeeze_mask"],
+            makes: [Add.self, Cast.self, Gather.self, Reshape.self, Slice.self, Transpose.self], movesOnly: true
+        ) { call in
             let x = try call.one("x")
             let extents = try call.extents(of: x)
             let slice = try StridedSlice(call, extents)
@@ -19,6 +22,14 @@ extension MILMeaning {
                     let places = try slice.places(inputs[1].integers, inputs[2].integers, in: inputs[0].shape)
                     return inputs[0].picking(
                         inputs[0].shape.places(places.map(\.all)), Shape(squeezed(places.map(\.extent))))
+                }.becoming { call, operands in
+                    guard slice.strides.allSatisfy({ $0 == 1 }) else {
+                        throw MILCall.Gap(reason: "a slice with steps starts where the inputs say")
+                    }
+                    var rest = declared[...]
+                    let sizes = slice.squeezes.map { $0 ? 1 : rest.popFirst() ?? 1 }
+                    let begins = try call.begins(operands[1], leaving: slice.beginMask)
+                    return try call.reshaped(call.sliced(operands[0], from: begins, sizes: sizes), declared)
                 }
                 return try call.apply(operation, [x, call.one("begin"), call.one("end")])
             }
@@ -31,10 +42,19 @@ extension MILMeaning {
             let operation = HostOperation.picking("slice \(slice) \(begin) \(end)", to: squeezed(sizes)) { shape in
                 let places = try slice.places(begin.map(Int64.init), end.map(Int64.init), in: shape)
                 return shape.places(places.map(\.all))
+            }.becoming { call, operands in
+                var result = operands[0]
+                for (axis, steps) in places.enumerated() where steps.extent != extents[axis] || steps.step != 1 {
+                    result = try call.gathered(result, axis, steps.all)
+                }
+                return try call.reshaped(result, squeezed(sizes))
             }
             return try call.apply(operation, [x])
         },
-        MILMeaning("slice_by_size", movesOnly: true) { call in
+        ImportRule(
+            "slice_by_size", reads: ["x", "size", "begin"],
+            makes: [Add.self, Cast.self, Gather.self, Reshape.self, Slice.self, Transpose.self], movesOnly: true
+        ) { call in
             let x = try call.one("x")
             let extents = try call.extents(of: x)
             var sizes = try call.integers("size")
@@ -56,6 +76,9 @@ extension MILMeaning {
                     }
                     guard places.count == extents.count else { throw OperatorError("begin has another rank") }
                     return inputs[0].picking(inputs[0].shape.places(places), Shape(box))
+                }.becoming { call, operands in
+                    let begins = try call.begins(operands[1], leaving: box.map { _ in false })
+                    return try call.sliced(operands[0], from: begins, sizes: box)
                 }
                 return try call.apply(operation, [x, call.one("begin")])
             }
@@ -66,7 +89,10 @@ extension MILMeaning {
             for axis in sizes.indices where sizes[axis] == -1 { sizes[axis] = extents[axis] - first[axis] }
             return try call.sliced(x, begin: first, sizes: sizes)
         },
-        MILMeaning("slice_update", movesOnly: true) { call in
+        ImportRule(
+            "slice_update", reads: ["x", "update", "begin", "end", "stride", "begin_mask", "end_mask", "squeeze_mask"],
+            makes: [Reshape.self, Slice.self, UpdateSlice.self], since: .iOS18, movesOnly: true
+        ) { call in
             let (x, update) = (try call.one("x"), try call.one("update"))
             let slice = try StridedSlice(call, call.extents(of: x))
             let operation = HostOperation("update \(slice)", type: { $0[0] }) { inputs in
@@ -76,6 +102,21 @@ extension MILMeaning {
                     throw OperatorError("\(inputs[1].shape) does not fit the slice \(places.map(\.extent))")
                 }
                 return inputs[0].replacing(targets, by: inputs[1])
+            }.becoming { call, operands in
+                guard slice.strides.allSatisfy({ $0 == 1 }) else {
+                    throw MILCall.Gap(reason: "a slice with steps is replaced")
+                }
+                var block = operands[1]
+                let extents = try call.extents(of: operands[0])
+                if slice.squeezes.contains(true) {
+                    var rest = try call.extents(of: block)[...]
+                    block = try call.reshaped(block, slice.squeezes.map { $0 ? 1 : rest.popFirst() ?? 1 })
+                }
+                guard try call.extents(of: block).count == extents.count else {
+                    throw MILCall.Problem(reason: "the update has another rank")
+                }
+                let begins = try call.begins(operands[2], leaving: slice.beginMask)
+                return try call.updated(operands[0], block, from: begins)
             }
             return try call.apply(operation, [x, update, call.one("begin"), call.one("end")])
         },

@@ -1,13 +1,14 @@
 import AccelPrograms
 import AccelTensors
 
-extension MILMeaning {
-    static let products: [MILMeaning] = [
-        MILMeaning("linear") { call in
+extension ImportRule {
+    static let products: [ImportRule] = [
+        ImportRule("linear", reads: ["bias", "x", "weight"], makes: [Linear.self]) { call in
             let bias = call.has("bias") ? [try call.one("bias")] : []
             return try call.apply(Linear(), [call.one("x"), call.one("weight")] + bias)
         },
-        MILMeaning("matmul") { call in
+        ImportRule("matmul", reads: ["x", "y", "transpose_x", "transpose_y"], makes: [MatMul.self, Transpose.self]) {
+            call in
             func operand(_ name: String, _ flag: String) throws -> MILArgument {
                 let x = try call.one(name)
                 guard try call.flag(flag, false) else { return x }
@@ -17,18 +18,26 @@ extension MILMeaning {
             }
             return try call.apply(MatMul(), [operand("x", "transpose_x"), operand("y", "transpose_y")])
         },
-        MILMeaning("einsum") { call in
+        ImportRule("einsum", reads: ["values", "equation"], makes: [MatMul.self, Reshape.self, Transpose.self]) {
+            call in
             let operands = try call.all("values")
             guard operands.count == 2 else { throw MILCall.Problem(reason: "expected 2 values") }
             return try Einsum(call.word("equation")).apply(operands[0], operands[1], in: &call)
         },
-        MILMeaning("conv") { call in
+        ImportRule(
+            "conv", reads: ["x", "weight", "bias", "groups", "strides", "dilations", "pad_type", "pad"],
+            makes: [Conv.self]
+        ) { call in
             let (x, weight) = (try call.one("x"), try call.one("weight"))
             let window = try window(call, x, kernel: call.extents(of: weight), isTransposed: false)
             let bias = call.has("bias") ? [try call.one("bias")] : []
             return try call.apply(Conv(window, groups: call.integer("groups", 1)), [x, weight] + bias)
         },
-        MILMeaning("conv_transpose") { call in
+        ImportRule(
+            "conv_transpose",
+            reads: ["x", "weight", "output_shape", "groups", "bias", "strides", "dilations", "pad_type", "pad"],
+            makes: [ConvTranspose.self]
+        ) { call in
             let (x, weight) = (try call.one("x"), try call.one("weight"))
             var window = try window(call, x, kernel: call.extents(of: weight), isTransposed: true)
             var extra = window.strides.map { _ in 0 }
@@ -49,7 +58,9 @@ extension MILMeaning {
             let operation = ConvTranspose(window, outputPadding: extra, groups: try call.integer("groups", 1))
             return try call.apply(operation, [x, weight] + bias)
         },
-        MILMeaning("scaled_dot_product_attention", attention),
+        ImportRule(
+            "scaled_dot_product_attention", reads: ["query", "key", "value", "attn_mask"],
+            makes: [Attention.self, Expand.self, Reshape.self, Select.self], since: .iOS18, attention),
     ]
 
     /// Strides, dilations and padding of a convolution.

@@ -3,13 +3,16 @@ public import AccelPrograms
 import AccelTensors
 
 extension CoreMLPackage {
-    /// What a function computes, in accelc's operators; fp16 results are rounded to fp16. Its ports have roles where accelc
-    /// has exported it, else they are opaque.
-    /// - Parameter function: nil for the default one.
-    /// - Parameter shapes: extents of inputs that may have several, by name; else an input's default.
+    /// What a function computes, in accelc's operators. Its ports have roles where accelc has exported it, else they are opaque.
+    /// - Parameters:
+    ///   - function: nil for the default one.
+    ///   - shapes: extents of inputs that may have several, by name; else an input's default.
+    ///   - purpose: what it is read for.
     /// - Throws: `FormatError` naming the operation for what accelc does not know or what does not fit;
-    ///   `RequestError` for a function that is not there.
-    public func program(function: String? = nil, shapes: [String: [Int]] = [:]) throws -> FrozenProgram {
+    ///   `RequestError` for a function that is not there, and for an operation that a graph cannot have.
+    public func program(
+        function: String? = nil, shapes: [String: [Int]] = [:], for purpose: ImportPurpose = .meaning
+    ) throws -> FrozenProgram {
         let name = function ?? model.interfaces.first?.function ?? "main"
         guard let found = model.program.functions.first(where: { $0.name == name }) else {
             let names = model.program.functions.map(\.name)
@@ -21,7 +24,7 @@ extension CoreMLPackage {
             MachineMemory.sum(weights.map { $0.content.tensor.decompressedBytes }),
             for: "\(path): decompressing the weights of \(name)")
         return try blaming(name) {
-            var interpreter = try FunctionInterpreter(found, of: self)
+            var interpreter = try FunctionInterpreter(found, of: self, for: purpose)
             return try FrozenProgram(
                 try declaring(try interpreter.program(shapes: shapes)), bindings: ShapeBindings())
         }

@@ -1,9 +1,12 @@
 import AccelPrograms
 import AccelTensors
 
-extension MILMeaning {
-    static let indexing: [MILMeaning] = [
-        MILMeaning("gather", movesOnly: true) { call in
+extension ImportRule {
+    static let indexing: [ImportRule] = [
+        ImportRule(
+            "gather", reads: ["x", "indices", "axis", "batch_dims"],
+            makes: [Add.self, Cast.self, Gather.self, Reshape.self, Transpose.self], movesOnly: true
+        ) { call in
             let (x, indices) = (try call.one("x"), try call.one("indices"))
             let extents = try call.extents(of: x)
             let axis = try call.axis(call.integer("axis", 0), rank: extents.count)
@@ -32,10 +35,15 @@ extension MILMeaning {
                     }
                 }
                 return inputs[0].picking(sources, Shape(result))
+            }.becoming { call, operands in
+                try call.gathered(operands[0], axis, operands[1], batches: batches)
             }
             return try call.apply(gather, [x, indices])
         },
-        MILMeaning("gather_along_axis", movesOnly: true) { call in
+        ImportRule(
+            "gather_along_axis", reads: ["x", "indices", "axis"],
+            makes: [Add.self, Cast.self, Gather.self, Multiply.self, Reshape.self, Transpose.self], movesOnly: true
+        ) { call in
             let (x, indices) = (try call.one("x"), try call.one("indices"))
             let (extents, places) = (try call.extents(of: x), try call.extents(of: indices))
             let axis = try call.axis(call.integer("axis", 0), rank: extents.count)
@@ -51,10 +59,24 @@ extension MILMeaning {
                     return (outer * extents[axis] + (try place(index, in: extents[axis]))) * inner + position % inner
                 }
                 return inputs[0].picking(sources, Shape(places))
+            }.becoming { call, operands in
+                // The place of each element, but for what the index adds to it.
+                let starts = (0..<places.reduce(1, *)).map { position in
+                    position / inner / max(places[axis], 1) * extents[axis] * inner + position % inner
+                }
+                let step = try call.apply(
+                    Multiply(), [call.apply(Cast(to: .float32), [operands[1]]), call.scalar(Double(inner))])
+                let offsets = call.known(HostTensor(starts.map(Float.init), Shape(places)))
+                return try call.gathered(
+                    call.reshaped(operands[0], [extents.reduce(1, *)]), 0,
+                    call.index(call.apply(Add(), [step, offsets])))
             }
             return try call.apply(gather, [x, indices])
         },
-        MILMeaning("one_hot") { call in
+        ImportRule(
+            "one_hot", reads: ["indices", "one_hot_vector_size", "axis", "on_value", "off_value"],
+            makes: [Cast.self, Compare.self, Reshape.self, Select.self, Transpose.self]
+        ) { call in
             let indices = try call.one("indices")
             let extents = try call.extents(of: indices)
             let size = try call.integer("one_hot_vector_size")
@@ -68,6 +90,11 @@ extension MILMeaning {
                     (0..<size).map { Int64($0) == index ? Float(on) : Float(off) }
                 }
                 return HostTensor(floats, Shape(inputs[0].shape.dimensions + [size]))
+            }.becoming { call, operands in
+                let wide = try call.reshaped(operands[0], extents + [1])
+                let places = call.known(HostTensor((0..<Int64(size)).map { $0 }, [size]))
+                let isOn = try call.apply(Compare(.equal), [wide, places])
+                return try call.apply(Select(), [isOn, call.scalar(on), call.scalar(off)])
             }
             var result = try call.apply(oneHot, [indices])
             let rank = extents.count + 1

@@ -4,90 +4,111 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// Compares a Core ML package with a model: its weights, and what its functions give by the reference meaning of its
-/// operations, with results of type fp16 rounded to it.
-struct CoreMLParity {
-    let package: CoreMLPackage
-    /// The model's programs; nil when there is only a golden file to compare with.
-    let programs: [Program]?
+/// The stages of a Core ML package: its weights, and what its functions give by the reference meaning of its operations, with
+/// results of type fp16 rounded to it.
+struct CoreMLStages: StageRunner {
+    private(set) var report: ParityReport
+    private let package: CoreMLPackage
+    private let weights: [CoreMLWeight]
+    /// The model's programs, with the weights scaled as the package says it has them; nil when there is only a golden file to
+    /// compare with.
+    private let programs: [Program]?
     /// What there is to know of the model's files.
-    var original: OriginalModel?
+    private let original: OriginalModel?
+    private let options: Parity.Options
+    /// What it is compared with is what it was made of, as far as anything tells.
+    private var isMadeOfReference: Bool { original?.isSource(of: package.madeOfSources) ?? true }
+    /// The package made again; nil where it cannot be.
+    private var remake: CoreMLRemake?
+    /// The package's weights by the model's names.
+    private var stored: [String: StoredTensor] = [:]
 
-    func check(_ options: Parity.Options, progress: (Stage, Double) -> Void) throws -> ParityReport {
-        // Inputs that are drawn fit the model: what they do not fit is the package.
-        guard case .seeded = options.inputs else { return try report(options, progress: progress) }
-        return try package.blaming("functions") { try report(options, progress: progress) }
-    }
-
-    private func report(_ options: Parity.Options, progress: (Stage, Double) -> Void) throws -> ParityReport {
+    /// - Throws: `RequestError` where there is nothing to compare with; `FormatError` when with its weights scaled as the package
+    ///   says the model would give something else.
+    init(of package: CoreMLPackage, against reference: Subject?, _ options: Parity.Options) throws {
+        (self.package, self.options) = (package, options)
+        original = reference?.original
+        programs = try reference?.programs.map { try Self.scaled($0, as: package) }
         if case .seeded = options.inputs, programs == nil {
             throw RequestError(
                 "there is nothing to compare with: give --against MODEL or --golden FILE", status: .unavailable)
         }
-        let weights = try package.weights
-        var report = ParityReport(
+        weights = try package.weights
+        report = ParityReport(
             functions: package.model.interfaces.map(\.function),
             storedBytes: weights.reduce(0) { $0 + $1.storedBits } / 8,
             storedElements: weights.reduce(0) { $0 + $1.shape.count }, inputs: options.inputs, budget: options.budget)
         var stages = options.stages.subtracting([.operators])
-        if stages.contains(.container) {
-            progress(.container, 0)
-            if try package.check() {
-                report.containerFiles = weights.contains { $0.storedBits > 0 } ? 2 : 1
-            } else {
-                stages.remove(.container)
-                report.remark("the package carries no digests: another tool made it, or accelc before it wrote any")
-            }
-        }
         if programs == nil { stages.remove(.structure) }
         report.stages = stages.sorted()
-        let remake = try remake(options, &report, progress)
-        let stored = try checkWeights(weights, remake, options, &report, progress)
-        if !options.stages.isDisjoint(with: [.graph, .outputs]) {
-            let weakest = weights.filter { $0.shape.rank >= 2 }.map(SchemeTolerance.line)
-                .min { $0.output < $1.output }
-            try checkFunctions(stored, weakest, options, &report, progress)
-        }
-        report.checkSize(budget: options.budget)
-        return report
     }
 
-    /// ST: the package against an export made again; nil without a model.
-    private func remake(
-        _ options: Parity.Options, _ report: inout ParityReport, _ progress: (Stage, Double) -> Void
-    ) throws -> CoreMLRemake? {
-        guard let programs, options.stages != [.container] else { return nil }
-        progress(.structure, 0)
-        let remake = try CoreMLRemake(of: package, from: programs, threads: options.threads)
-        guard options.stages.contains(.structure) else { return remake }
+    /// The model's parts with the weights multiplied as the package says.
+    private static func scaled(_ programs: [Program], as package: CoreMLPackage) throws -> [Program] {
+        let scalings = try package.scalings
+        guard !scalings.isEmpty else { return programs }
+        let parts = package.parts
+        guard let scaled = ScaledWeights(of: programs.filter { parts.contains($0.name) }, scaled: scalings) else {
+            throw package.error(
+                "accelc.scalings",
+                "the exponents of \(Wording.count(scalings.count, "weight")) do not cancel out in the model that they are "
+                    + "compared with")
+        }
+        return programs.map { $0.replacing(scaled.tensors) }
+    }
+
+    /// Inputs that are drawn fit the model: what they do not fit is the package.
+    private func blaming<Result>(_ body: () throws -> Result) throws -> Result {
+        guard case .seeded = options.inputs else { return try body() }
+        return try package.blaming("functions", body)
+    }
+
+    mutating func checkContainer() throws {
+        if try package.check() {
+            report.containerFiles = weights.contains { $0.storedBits > 0 } ? 2 : 1
+        } else {
+            report.stages.removeAll { $0 == .container }
+            report.remark("the package carries no digests: another tool made it, or accelc before it wrote any")
+        }
+    }
+
+    /// The package against an export made again; nothing without a model.
+    mutating func compareStructure() throws {
+        guard let programs, options.stages != [.container] else { return }
+        guard isMadeOfReference else {
+            report.remark(
+                "the package was not made of what it is compared with, so that it is not made again: programs and codes are held "
+                    + "to limits, not compared exactly")
+            return
+        }
+        let remake = try blaming { try CoreMLRemake(of: package, from: programs, threads: options.threads) }
+        self.remake = remake
+        guard options.stages.contains(.structure) else { return }
         var finding = remake.finding
         if let original { finding.compareSources(of: package, with: original.sources) }
         finding.remarks = (report.structure?.remarks ?? []) + finding.remarks
         report.structure = finding
-        return remake
     }
 
-    /// S1.
-    /// - Returns: the package's weights by the model's names.
-    private func checkWeights(
-        _ weights: [CoreMLWeight], _ remake: CoreMLRemake?, _ options: Parity.Options, _ report: inout ParityReport,
-        _ progress: (Stage, Double) -> Void
-    ) throws -> [String: StoredTensor] {
+    mutating func compareWeights(progress: (Double) -> Void) throws {
         guard let programs else {
             if options.stages.contains(.weights) {
                 report.notCompared.append(
                     NotCompared(stage: .weights, name: "all weights", reason: "there is no model to compare with"))
             }
-            return [:]
+            return
         }
         let constants = programs.flatMap(\.constants).filter(\.isWeight).compactMap(\.tensor)
         let sources = Dictionary(constants.map { ($0.name, $0) }) { first, _ in first }
+        let remake = remake
         let stage = CoreMLWeightStage(
             package: package, sources: sources.values.sorted { $0.name < $1.name }, budget: options.budget,
-            threads: options.threads, asksForNearest: remake?.isMade != true && !package.dependsOnCalibration,
+            threads: options.threads,
+            asksForNearest: isMadeOfReference && remake?.isMade != true && !package.dependsOnCalibration,
             isProved: { remake?.proves($0) ?? false }, bounds: remake?.bounds ?? [:])
-        let result = try stage.run(weights) { progress(.weights, $0) }
-        guard options.stages.contains(.weights) else { return result.stored }
+        let result = try blaming { try stage.run(weights, progress: progress) }
+        stored = result.stored
+        guard options.stages.contains(.weights) else { return }
         (report.weights, report.weightMetrics) = (result.weights, result.metrics)
         report.notCompared += result.notCompared
         if !result.unproved.isEmpty {
@@ -96,7 +117,14 @@ struct CoreMLParity {
                     + "tell which would be nearer: \(result.unproved.prefix(3).joined(separator: ", "))"
                     + (result.unproved.count > 3 ? ", ..." : ""))
         }
-        return result.stored
+    }
+
+    mutating func runFunctions(_ progress: (Stage, Double) -> Void) throws {
+        guard !options.stages.isDisjoint(with: [.graph, .outputs]) else { return }
+        let weakest = weights.filter { $0.shape.rank >= 2 }.map(SchemeTolerance.line).min { $0.output < $1.output }
+        var report = report
+        try blaming { try checkFunctions(weakest, &report, progress) }
+        self.report = report
     }
 
     /// One of the shapes of a function.
@@ -109,8 +137,7 @@ struct CoreMLParity {
 
     /// S3 and S4: what the inputs are for, and with a model all else on drawn inputs.
     private func checkFunctions(
-        _ stored: [String: StoredTensor], _ weakest: SchemeTolerance?, _ options: Parity.Options,
-        _ report: inout ParityReport, _ progress: (Stage, Double) -> Void
+        _ weakest: SchemeTolerance?, _ report: inout ParityReport, _ progress: (Stage, Double) -> Void
     ) throws {
         var done: Set<FunctionShape> = []
         let interfaces = package.model.interfaces
@@ -131,7 +158,7 @@ struct CoreMLParity {
                         let run = CoreMLRun(
                             package: package, interface: interface, shape: shape, source: source, stored: stored,
                             weakest: weakest)
-                        if try add(run, options, &report) { done.insert(FunctionShape(interface, shape)) }
+                        if try add(run, &report) { done.insert(FunctionShape(interface, shape)) }
                     }
                 }
             }
@@ -144,7 +171,7 @@ struct CoreMLParity {
                 let run = CoreMLRun(
                     package: package, interface: interface, shape: shape, source: .seeded(seed), stored: stored,
                     weakest: weakest)
-                if programs != nil, options.inputs.seed == nil, try add(run, options, &report) {
+                if programs != nil, options.inputs.seed == nil, try add(run, &report) {
                     drawn.append(run.function)
                     continue
                 }
@@ -158,7 +185,7 @@ struct CoreMLParity {
     }
 
     /// - Returns: whether the inputs are the function's.
-    private func add(_ run: CoreMLRun, _ options: Parity.Options, _ report: inout ParityReport) throws -> Bool {
+    private func add(_ run: CoreMLRun, _ report: inout ParityReport) throws -> Bool {
         do {
             guard let result = try run.result(programs ?? [], options) else { return false }
             report.add(result)

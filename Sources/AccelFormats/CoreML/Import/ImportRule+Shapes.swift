@@ -1,13 +1,13 @@
 import AccelPrograms
 import AccelTensors
 
-extension MILMeaning {
-    static let shapes: [MILMeaning] = [
-        MILMeaning("shape", movesOnly: true) { call in
+extension ImportRule {
+    static let shapes: [ImportRule] = [
+        ImportRule("shape", reads: ["x"], makes: [], movesOnly: true) { call in
             let extents = try call.extents(of: call.one("x"))
             return call.known(HostTensor(extents.map(Int64.init), [extents.count]))
         },
-        MILMeaning("reshape", movesOnly: true) { call in
+        ImportRule("reshape", reads: ["x", "shape"], makes: [Reshape.self], movesOnly: true) { call in
             let x = try call.one("x")
             let extents = try call.extents(of: x)
             var wanted = try call.integers("shape")
@@ -19,16 +19,16 @@ extension MILMeaning {
             }
             return try call.reshaped(x, wanted)
         },
-        MILMeaning("reshape_like", movesOnly: true) { call in
+        ImportRule("reshape_like", reads: ["x"], makes: [Reshape.self], since: .iOS17, movesOnly: true) { call in
             guard let wanted = call.declared[0] else { throw MILCall.Problem(reason: "has no known shape") }
             return try call.reshaped(call.one("x"), wanted)
         },
-        MILMeaning("transpose", movesOnly: true) { call in
+        ImportRule("transpose", reads: ["x", "perm"], makes: [Transpose.self], movesOnly: true) { call in
             let x = try call.one("x")
             let rank = try call.extents(of: x).count
             return try call.transposed(x, call.integers("perm").map { try call.axis($0, rank: rank) })
         },
-        MILMeaning("expand_dims", movesOnly: true) { call in
+        ImportRule("expand_dims", reads: ["x", "axes"], makes: [Reshape.self], movesOnly: true) { call in
             let x = try call.one("x")
             var extents = try call.extents(of: x)
             let axes = try call.integers("axes")
@@ -39,22 +39,24 @@ extension MILMeaning {
             }
             return try call.reshaped(x, extents)
         },
-        MILMeaning("squeeze", movesOnly: true) { call in
+        ImportRule("squeeze", reads: ["x", "axes"], makes: [Reshape.self], movesOnly: true) { call in
             let x = try call.one("x")
             let extents = try call.extents(of: x)
             let all = extents.indices.filter { extents[$0] == 1 }
             let axes = Set(try call.integers("axes", all).map { try call.axis($0, rank: extents.count) })
             return try call.reshaped(x, extents.indices.filter { !axes.contains($0) }.map { extents[$0] })
         },
-        MILMeaning("concat", movesOnly: true) { call in
+        ImportRule("concat", reads: ["values", "interleave", "axis"], makes: [Concat.self], movesOnly: true) { call in
             let values = try call.all("values")
             guard try !call.flag("interleave", false) else {
                 throw MILCall.Problem(reason: "accelc does not interleave")
             }
             let axis = try call.axis(call.integer("axis"), rank: call.extents(of: values[0]).count)
-            return try call.apply(Concat(axis: axis), values)
+            var list = try call.apply(Concat(axis: axis), values)
+            if try call.extents(of: list).count == 1 { list.parts = try call.elements(of: values) }
+            return list
         },
-        MILMeaning("stack", movesOnly: true) { call in
+        ImportRule("stack", reads: ["values", "axis"], makes: [Concat.self, Reshape.self], movesOnly: true) { call in
             let values = try call.all("values")
             var extents = try call.extents(of: values[0])
             let axis = try call.axis(call.integer("axis"), rank: extents.count + 1)
@@ -63,7 +65,7 @@ extension MILMeaning {
             for value in values { parts.append(try call.reshaped(value, extents)) }
             return try call.apply(Concat(axis: axis), parts)
         },
-        MILMeaning(names: "split", movesOnly: true) { call in
+        ImportRule(names: "split", reads: ["x", "axis", "split_sizes", "num_splits"], makes: [Slice.self], movesOnly: true) { call in
             let x = try call.one("x")
             let extents = try call.extents(of: x)
             let axis = try call.axis(call.integer("axis"), rank: extents.count)
@@ -83,7 +85,8 @@ extension MILMeaning {
             }
             return parts
         },
-        MILMeaning("pad", movesOnly: true) { call in
+        ImportRule("pad", reads: ["x", "pad", "mode", "constant_val"], makes: [Cast.self, Pad.self], movesOnly: true) {
+            call in
             let x = try call.one("x")
             let rank = try call.extents(of: x).count
             let amounts = try call.integers("pad")
@@ -101,7 +104,7 @@ extension MILMeaning {
                 value: try call.number("constant_val", 0))
             return try call.inFloats([x]) { try $0.apply(pad, $1) }
         },
-        MILMeaning("tile", movesOnly: true) { call in
+        ImportRule("tile", reads: ["x", "reps"], makes: [Expand.self, Reshape.self], movesOnly: true) { call in
             let x = try call.one("x")
             let (extents, reps) = (try call.extents(of: x), try call.integers("reps"))
             guard reps.count == extents.count,
@@ -112,15 +115,15 @@ extension MILMeaning {
             return try call.apply(
                 HostOperation.picking("tile \(reps)", to: zip(extents, reps).map { $0 * $1 }) { shape in
                     shape.places(zip(extents, reps).map { extent, count in (0..<extent * count).map { $0 % extent } })
-                }, [x])
+                }.becoming { try $0.tiled($1[0], reps) }, [x])
         },
-        MILMeaning("fill", movesOnly: true) { call in
+        ImportRule("fill", reads: ["shape", "value"], makes: [], movesOnly: true) { call in
             try call.filled(call.integers("shape"), with: call.one("value"))
         },
-        MILMeaning("fill_like", movesOnly: true) { call in
+        ImportRule("fill_like", reads: ["ref_tensor", "value"], makes: [], movesOnly: true) { call in
             try call.filled(call.extents(of: call.one("ref_tensor")), with: call.one("value"))
         },
-        MILMeaning("range_1d") { call in
+        ImportRule("range_1d", reads: ["start", "end", "step"], makes: []) { call in
             let (start, end, step) = (try call.known("start"), try call.known("end"), try call.known("step"))
             if start.elementType == .int64 {
                 guard let by = step.integers.first, by != 0, let first = start.integers.first,
@@ -136,7 +139,7 @@ extension MILMeaning {
             let numbers = Array(stride(from: first, to: last, by: by))
             return call.known(HostTensor(numbers, [numbers.count]))
         },
-        MILMeaning("band_part", movesOnly: true) { call in
+        ImportRule("band_part", reads: ["x", "lower", "upper"], makes: [Select.self], movesOnly: true) { call in
             let x = try call.one("x")
             let (lower, upper) = (try call.integer("lower", -1), try call.integer("upper", -1))
             let band = HostOperation("band_part \(lower) \(upper)", type: { $0[0] }) { inputs in
@@ -149,10 +152,21 @@ extension MILMeaning {
                 }
                 return inputs[0].replacing(
                     outside, by: HostTensor([Float](repeating: 0, count: outside.count), [outside.count]))
+            }.becoming { call, x in
+                guard let columns = try call.extents(of: x[0]).last,
+                    let rows = try call.extents(of: x[0]).dropLast().last
+                else { throw MILCall.Problem(reason: "no matrix") }
+                let kept = (0..<rows).flatMap { row in
+                    (0..<columns).map { (lower < 0 || row - $0 <= lower) && (upper < 0 || $0 - row <= upper) }
+                }
+                return try call.apply(
+                    Select(), [call.known(HostTensor(kept, [rows, columns])), x[0], call.scalar(0)])
             }
             return try call.apply(band, [x])
         },
-        MILMeaning("pixel_shuffle", movesOnly: true) { call in
+        ImportRule(
+            "pixel_shuffle", reads: ["x", "upscale_factor"], makes: [Reshape.self, Transpose.self], movesOnly: true
+        ) { call in
             let x = try call.one("x")
             let (extents, factor) = (try call.extents(of: x), try call.integer("upscale_factor"))
             guard extents.count == 4, (1...1 << 12).contains(factor), extents.allSatisfy({ $0 < 1 << 32 }),
@@ -168,13 +182,13 @@ extension MILMeaning {
         },
     ]
 
-    static let states: [MILMeaning] = [
-        MILMeaning("read_state", movesOnly: true) { call in
+    static let states: [ImportRule] = [
+        ImportRule("read_state", reads: ["input"], makes: [], since: .iOS18, movesOnly: true) { call in
             let (name, value) = try call.state("input")
             _ = name
             return MILArgument(type: call.resultType, content: .computed(value))
         },
-        MILMeaning(names: "write_state", movesOnly: true) { call in
+        ImportRule(names: "write_state", reads: ["input", "data"], makes: [], since: .iOS18, movesOnly: true) { call in
             let (name, _) = try call.state("input")
             let data = try call.one("data")
             call.states[name] = try call.value(data)

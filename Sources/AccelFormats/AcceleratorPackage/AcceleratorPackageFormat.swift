@@ -1,0 +1,128 @@
+import AccelByteIO
+public import AccelPackages
+import AccelPrograms
+public import AccelTensors
+import AccelWeightCompression
+
+/// accelc's own packages: the graph of a model with its weights encoded.
+public enum AcceleratorPackageFormat: ModelFormat {
+    public static let name = "accelpkg"
+    public static let title = "an accelerator package (.accelpkg)"
+    public static let suffixes = [".accelpkg", ".zip"]
+
+    public static func recognises(_ path: String) -> Bool { AcceleratorPackage.looksLikePackage(at: path) }
+
+    public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
+        try options.refuseConfiguration(of: path, title)
+        guard options.interfaces == nil else {
+            throw RequestError("\(path) is \(title), which says what its ports mean: leave --interface out")
+        }
+        return PackagedModel(try AcceleratorPackage(at: path))
+    }
+}
+
+/// A package as a source: its graph, with the values that its weights decode to.
+public struct PackagedModel: ModelSource {
+    public let package: AcceleratorPackage
+
+    public init(_ package: AcceleratorPackage) { self.package = package }
+
+    public var format: any ModelFormat.Type { AcceleratorPackageFormat.self }
+    public var path: String { package.path }
+    public var abilities: Set<SourceAbility> { [.graph, .plan, .check] }
+    public var remarks: [String] { package.remarks }
+    /// None: the manifest vouches for all of the package's files.
+    public var files: ModelFiles { ModelFiles(in: path, holding: []) }
+    public var assets: [Asset] { get throws { try package.assets } }
+    public var missingTensors: [String] { get throws { try package.unusedTensors.map(\.name) } }
+
+    /// The package as a whole: its digest is that of the manifest, which has the digests of all other files.
+    public var knownSources: [Provenance.Source] {
+        let bytes = package.manifest.files.reduce(0) { $0 + $1.byteCount }
+        return [Provenance.Source(name: "manifest.json", byteCount: bytes, digest: package.digest)]
+    }
+
+    public func check(progress: (_ file: String) -> Void) throws -> Bool {
+        try package.check(progress: progress)
+        return true
+    }
+
+    public var weightCount: Int { package.manifest.coverage.shares.reduce(0) { $0 + $1.tensors } }
+    public var checkedFileCount: Int? { package.manifest.files.count }
+
+    public func requireUnchanged() throws { try package.check() }
+
+    public var weights: [SourceWeight] {
+        get throws {
+            try package.coverage.map { entry in
+                let tensor = entry.tensor
+                return SourceWeight(
+                    name: tensor.name, shape: tensor.shape, scheme: tensor.codec.specification,
+                    storedBits: tensor.byteCount * 8
+                ) {
+                    let values = tensor.decoded
+                    guard let scaling = entry.scaling?.inverse else { return values }
+                    var floats = values.floats()
+                    floats.withUnsafeMutableBufferPointer { scaling.apply(to: $0, rows: 0..<tensor.shape.rows) }
+                    return StoredTensor(name: tensor.name, floats: floats, shape: tensor.shape)
+                }
+            }
+        }
+    }
+
+    public func decompress(
+        to path: String, as elementType: ElementType, progress: (_ tensor: String) -> Void
+    ) throws -> [String] {
+        try package.decompress(to: path, as: elementType, progress: progress)
+    }
+
+    /// The functions with their weights decoded: the package is one more model, in the precision that its encodings left.
+    public func model(
+        parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool
+    ) throws -> SourceModel {
+        try package.check()
+        let tensors = package.graph.tensors
+        try MachineMemory.require(
+            MachineMemory.sum(tensors.map { $0.isPlain ? 0 : $0.shape.count * 4 }),
+            for: "the decoded weights of \(path)")
+        let values = Dictionary(tensors.map { ($0.name, $0.decoded) }) { first, _ in first }
+        let functions = try package.graph.functions.map { function in
+            try function.applying { $0.holding(values) }
+        }
+        // What one package asks for another may not have: a difference, and no error.
+        let known = functions.map(\.program.name)
+        let asked = allowsIdlePatterns ? parts.filter(known.contains) : parts
+        let provenance = package.manifest.provenance
+        let isAll = Set(asked).isSuperset(of: known)
+        return SourceModel(
+            family: provenance.family, version: provenance.familyVersion, functions: try functions.asked(asked),
+            parts: isAll ? [] : asked, used: [], remarks: [recompression].compactMap(\.self))
+    }
+
+    /// That weights were compressed before; nil where all are plain.
+    private var recompression: String? {
+        let names = package.graph.weightNames
+        let schemes = package.graph.tensors.filter { names.contains($0.name) && !$0.isPlain }.map(\.codec.specification)
+        guard !schemes.isEmpty else { return nil }
+        let listed = Set(schemes).sorted().joined(separator: ", ")
+        return
+            "\(Wording.count(schemes.count, "weight")) of the package were compressed before, as \(listed): what that lost "
+            + "stays lost"
+    }
+}
+
+extension CompressedTensor {
+    /// Its section has the numbers themselves, of its own type or of halves.
+    fileprivate var isPlain: Bool {
+        sections.count == 1 && (codec.name == "stored" || codec.name == "float16")
+    }
+
+    /// The values as a tensor: the stored bytes where they are plain numbers, else decoded to float32.
+    fileprivate var decoded: StoredTensor {
+        let type: ElementType? = codec.name == "stored" ? elementType : codec.name == "float16" ? .float16 : nil
+        if isPlain, let type, sections[0].count == shape.count * type.byteCount {
+            return StoredTensor(name: name, elementType: type, shape: shape, bytes: sections[0])
+        }
+        return StoredTensor(name: name, floats: floats(), shape: shape)
+    }
+}

@@ -1,0 +1,200 @@
+import AccelByteIO
+import AccelPackages
+import AccelPrograms
+public import AccelTensors
+import AccelWeightCompression
+
+/// A Core ML package as a source: its functions by the import rules, its weights decompressed.
+public struct CoreMLSource: ModelSource {
+    public let package: CoreMLPackage
+    public let files: ModelFiles
+    private let interfaces: InterfaceFile?
+
+    /// - Parameter interfaces: roles of ports, where the package has none.
+    public init(_ package: CoreMLPackage, interfaces: InterfaceFile? = nil) {
+        (self.package, self.interfaces) = (package, interfaces)
+        files = ModelFiles(in: package.path, holding: package.sources)
+    }
+
+    public var format: any ModelFormat.Type { CoreMLFormat.self }
+    public var path: String { package.path }
+    public var abilities: Set<SourceAbility> { [.tensors, .graph, .check] }
+
+    public func check(progress: (_ file: String) -> Void) throws -> Bool { try package.check() }
+
+    public func model(
+        parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool
+    ) throws -> SourceModel {
+        try package.check()
+        let functions = try functions()
+        let known = functions.map(\.program.name)
+        let asked = allowsIdlePatterns ? parts.filter(known.contains) : parts
+        return SourceModel(
+            family: CoreMLFormat.name, version: ImportRules.version, functions: try functions.asked(asked),
+            parts: Set(asked).isSuperset(of: known) ? [] : asked,
+            used: Set(package.sources.flatMap(\.tensors).map(\.name)),
+            remarks: try recompression.map { [$0] } ?? [])
+    }
+
+    /// Each function, for each of the shapes that its inputs enumerate.
+    /// - Throws: `RequestError` for an operation that no operator of accelc computes; `FormatError`.
+    private func functions() throws -> [FrozenProgram] {
+        let names = try package.checkpointWeights
+        var taken: [String: StoredTensor] = [:]
+        var functions: [FrozenProgram] = []
+        for interface in package.model.interfaces {
+            for (suffix, shapes) in interface.enumeratedShapes {
+                let function = try package.program(function: interface.function, shapes: shapes, for: .graph)
+                let renamed = function.program.renamingWeights { tensor in
+                    let known = names[tensor.name]
+                    let name = known?.shape == tensor.shape ? known?.name ?? tensor.name : tensor.name
+                    if let other = taken[name], !other.isSame(as: tensor) { return "\(name) of \(interface.function)" }
+                    taken[name] = tensor
+                    return name
+                }
+                functions.append(
+                    try FrozenProgram(
+                        renamed.with(name: interface.function + suffix), bindings: ShapeBindings()))
+            }
+        }
+        let programs = try interfaces?.declaring(functions.map(\.program)) ?? functions.map(\.program)
+        return try programs.map { try FrozenProgram(try linked($0, among: programs), bindings: ShapeBindings()) }
+    }
+
+    /// Links lead to parts of the model that was exported; here they lead to the functions that these have become.
+    private func linked(_ program: Program, among programs: [Program]) throws -> Program {
+        var interface = program.interface
+        interface.links = try interface.links.compactMap { link in
+            let maker = try programs.first { other in
+                try other.name == link.part || package.part(of: other.name) == link.part
+            }
+            guard let maker, maker.outputs.contains(where: { $0.name == link.output }) else { return nil }
+            return Interface.Link(input: link.input, part: maker.name, output: link.output)
+        }
+        return program.with(interface: interface)
+    }
+
+    /// That weights were compressed before; nil where all are plain.
+    private var recompression: String? {
+        get throws {
+            let forms = try package.weights.filter(\.isCompressed).map(\.kind)
+            guard !forms.isEmpty else { return nil }
+            return "\(Wording.count(forms.count, "weight")) of the package were compressed before, as "
+                + "\(Set(forms).sorted().joined(separator: "; ")): what that lost stays lost"
+        }
+    }
+
+    public var weights: [SourceWeight] {
+        get throws {
+            try package.check()
+            let (names, scalings) = (try package.checkpointWeights, try package.scalings)
+            let weights = try package.weights
+            var cut: [String: [CoreMLWeight]] = [:]
+            var listed: [SourceWeight] = []
+            for weight in weights {
+                if let rows = weight.holds {
+                    cut[rows.tensor, default: []].append(weight)
+                    continue
+                }
+                let known = names[weight.name]
+                let shape = known?.shape.count == weight.shape.count ? known?.shape ?? weight.shape : weight.shape
+                listed.append(
+                    SourceWeight(
+                        [weight], of: package, as: known?.name ?? weight.name, shape, scalings[known?.name ?? ""]))
+            }
+            for (name, parts) in cut.sorted(by: { $0.key < $1.key }) where !listed.contains(where: { $0.name == name })
+            {
+                let shape = names[MILBuilder.identifier(name)]?.shape
+                if let whole = SourceWeight(joining: parts, of: package, as: name, shape, scalings[name]) {
+                    listed.append(whole)
+                } else {
+                    listed += parts.map { SourceWeight([$0], of: package, as: $0.name, $0.shape, nil) }
+                }
+            }
+            return listed.sorted { $0.name < $1.name }
+        }
+    }
+}
+
+extension SourceWeight {
+    /// Weights that are rows of one tensor, put together; nil where rows are missing.
+    fileprivate init?(
+        joining parts: [CoreMLWeight], of package: CoreMLPackage, as name: String, _ shape: Shape?,
+        _ scaling: ChannelScaling?
+    ) {
+        var pieces: [CoreMLWeight] = []
+        var end = 0
+        // Several looks at the same rows are one piece.
+        for part in parts.sorted(by: { ($0.holds?.rows.lowerBound ?? 0) < ($1.holds?.rows.lowerBound ?? 0) }) {
+            guard let rows = part.holds?.rows, rows.lowerBound == end else { continue }
+            pieces.append(part)
+            end = rows.upperBound
+        }
+        let count = pieces.reduce(0) { $0 + $1.shape.count }
+        guard let shape, shape.count == count, shape.dimensions.first == end else { return nil }
+        self.init(pieces, of: package, as: name, shape, scaling)
+    }
+
+    fileprivate init(
+        _ pieces: [CoreMLWeight], of package: CoreMLPackage, as name: String, _ shape: Shape, _ scaling: ChannelScaling?
+    ) {
+        let forms = Set(pieces.map(\.form)).sorted().joined(separator: "; ")
+        self.init(
+            name: name, shape: shape, scheme: forms, storedBits: pieces.reduce(0) { $0 + $1.storedBits }
+        ) {
+            var floats = try pieces.flatMap { try package.tensor(of: $0).floats() }
+            if let inverse = scaling?.inverse, inverse.fits(shape) {
+                floats.withUnsafeMutableBufferPointer { inverse.apply(to: $0, rows: 0..<shape.rows) }
+            }
+            return StoredTensor(name: name, floats: floats, shape: shape)
+        }
+    }
+}
+
+extension ChannelScaling {
+    /// Whether it has an exponent for each row, and for each column, of a tensor; or none.
+    fileprivate func fits(_ shape: Shape) -> Bool {
+        (rows.isEmpty || rows.count == shape.rows) && (columns.isEmpty || columns.count == shape.columns)
+    }
+}
+
+extension CoreMLWeight {
+    /// Its form without what differs from weight to weight, e.g. `palette, 4 bits`.
+    fileprivate var kind: String { form.split(separator: ",").prefix(2).joined(separator: ",") }
+}
+
+extension CoreMLModel.Interface {
+    /// The extents of the inputs for each of the shapes that they enumerate, with what tells a function of them from the
+    /// first; one without extents where they do not.
+    fileprivate var enumeratedShapes: [(suffix: String, shapes: [String: [Int]])] {
+        let enumerating = inputs.filter { !$0.enumeratedShapes.isEmpty }
+        guard let first = enumerating.first,
+            enumerating.allSatisfy({ $0.enumeratedShapes.count == first.enumeratedShapes.count })
+        else { return [("", [:])] }
+        return first.enumeratedShapes.indices.map { index in
+            let shapes = enumerating.map { ($0.name, $0.enumeratedShapes[index]) }
+            let suffix = "_" + first.enumeratedShapes[index].map(String.init).joined(separator: "x")
+            return (first.enumeratedShapes.count == 1 ? "" : suffix, Dictionary(shapes) { first, _ in first })
+        }
+    }
+}
+
+extension StoredTensor {
+    fileprivate func isSame(as other: StoredTensor) -> Bool {
+        elementType == other.elementType && shape == other.shape && bytes == other.bytes
+    }
+}
+
+extension Program {
+    /// The same program with other names for its weights.
+    fileprivate func renamingWeights(_ name: (StoredTensor) -> String) -> Program {
+        with(
+            constants: constants.map { constant in
+                guard constant.isWeight, let tensor = constant.tensor else { return constant }
+                let renamed = tensor.renamed(name(tensor))
+                return Constant(
+                    name: renamed.name, elementType: constant.elementType, shape: constant.shape, isWeight: true,
+                    value: constant.value, tensor: renamed)
+            })
+    }
+}

@@ -1,0 +1,151 @@
+import AccelPrograms
+import AccelTensors
+
+/// Where slices begin, and rows by their indices, in registered operators.
+extension MILCall {
+    /// The elements of a list of integers that is put together of `values`; nil where one of them is a list that is computed.
+    func elements(of values: [MILArgument]) throws -> [MILArgument]? {
+        var elements: [MILArgument] = []
+        for value in values {
+            if let parts = value.parts {
+                elements += parts
+            } else if case .known(let tensor) = value.content {
+                elements += tensor.integers.map { MILArgument(type: .int32, content: .known(HostTensor([$0], [1]))) }
+            } else if try extents(of: value).reduce(1, *) == 1 {
+                elements.append(value)
+            } else {
+                return nil
+            }
+        }
+        return elements
+    }
+
+    /// Where a slice begins on each axis.
+    /// - Parameter masks: the axes on which it begins at the first element, whatever `list` says.
+    /// - Throws: `Gap` for a list that is computed as a whole.
+    func begins(_ list: MILArgument, leaving masks: [Bool]) throws -> [MILArgument] {
+        guard let parts = try elements(of: [list]), parts.count == masks.count else {
+            throw Gap(reason: "where the slice begins is computed for all axes at once")
+        }
+        return zip(parts, masks).map { $1 ? Self.first : $0 }
+    }
+
+    private static var first: MILArgument { MILArgument(type: .int32, content: .known(HostTensor([0 as Int64], [1]))) }
+
+    /// A place that is known, counted from the first element on.
+    private func known(_ place: MILArgument, of extent: Int) throws -> Int? {
+        guard case .known(let tensor) = place.content, let number = tensor.integers.first else { return nil }
+        guard number >= -Int64(extent), number <= Int64(extent) else {
+            throw Problem(reason: "a slice from \(number) on does not fit \(extent) elements")
+        }
+        return Int(number < 0 ? number + Int64(extent) : number)
+    }
+
+    /// A box of `sizes`, which may begin where the inputs say.
+    mutating func sliced(_ x: MILArgument, from begins: [MILArgument], sizes: [Int]) throws -> MILArgument {
+        var result = x
+        for (axis, size) in sizes.enumerated() {
+            let extents = try self.extents(of: result)
+            guard extents.count == sizes.count, extents[axis] != size else { continue }
+            if let begin = try known(begins[axis], of: extents[axis]) {
+                var (first, box) = (extents.map { _ in 0 }, extents)
+                (first[axis], box[axis]) = (begin, size)
+                result = try sliced(result, begin: first, sizes: box)
+            } else {
+                let place = try apply(Cast(to: .float32), [reshaped(begins[axis], [1])])
+                let steps = known(HostTensor((0..<size).map(Float.init), [size]))
+                result = try gathered(result, axis, index(apply(Add(), [place, steps])))
+            }
+        }
+        return result
+    }
+
+    /// `x` with a block of it replaced, which may begin where the inputs say on one axis.
+    mutating func updated(_ x: MILArgument, _ block: MILArgument, from begins: [MILArgument]) throws -> MILArgument {
+        let (extents, box) = (try extents(of: x), try self.extents(of: block))
+        let cut = extents.indices.filter { extents[$0] != box[$0] }
+        guard let last = cut.last else { return block }
+        guard cut.count > 1 else {
+            let place = try reshaped(begins[last], [1])
+            return try apply(UpdateSlice(axis: last), [x, block, place])
+        }
+        // A block of a block: the outer one begins where it is known.
+        for axis in cut {
+            guard let begin = try known(begins[axis], of: extents[axis]) else { continue }
+            var (first, outer) = (extents.map { _ in 0 }, extents)
+            (first[axis], outer[axis]) = (begin, box[axis])
+            let part = try updated(sliced(x, begin: first, sizes: outer), block, from: begins)
+            let place = MILArgument(type: .int32, content: .known(HostTensor([Int64(begin)], [1])))
+            return try apply(UpdateSlice(axis: axis), [x, part, place])
+        }
+        throw Gap(reason: "a block is replaced that begins where the inputs say on several axes")
+    }
+
+    /// The elements at known places of an axis, in this order.
+    mutating func gathered(_ x: MILArgument, _ axis: Int, _ places: [Int]) throws -> MILArgument {
+        try gathered(x, axis, known(HostTensor(places.map(Int64.init), [places.count])))
+    }
+
+    /// The elements at `indices` of an axis, whose axes take its place. Known indices may count from the end.
+    mutating func gathered(_ x: MILArgument, _ axis: Int, _ indices: MILArgument) throws -> MILArgument {
+        let extents = try self.extents(of: x)
+        var indices = indices
+        if case .known(let tensor) = indices.content {
+            let own = try tensor.integers.map { index in
+                let place = index < 0 ? index + Int64(extents[axis]) : index
+                guard (0..<Int64(extents[axis])).contains(place) else {
+                    throw Problem(reason: "index \(index) is outside of \(extents[axis])")
+                }
+                return place
+            }
+            indices = known(HostTensor(own, tensor.shape))
+        }
+        let rank = try self.extents(of: indices).count
+        let others = extents.indices.filter { $0 != axis }
+        let rows = try apply(Gather(), [transposed(x, [axis] + others), indices])
+        // The axes of the indices stand first, and go where the axis was.
+        let before = (0..<axis).map { rank + $0 }
+        let after = (axis..<extents.count - 1).map { rank + $0 }
+        return try transposed(rows, before + Array(0..<rank) + after)
+    }
+
+    /// Places that were computed as numbers, as indices.
+    mutating func index(_ places: MILArgument) throws -> MILArgument { try apply(Cast(to: .int64), [places]) }
+
+    /// The same where the first axes of `x` and of the indices are batches, each with indices of its own.
+    mutating func gathered(
+        _ x: MILArgument, _ axis: Int, _ indices: MILArgument, batches: Int
+    ) throws -> MILArgument {
+        guard batches > 0 else { return try gathered(x, axis, indices) }
+        let (extents, places) = (try extents(of: x), try self.extents(of: indices))
+        let batch = extents[..<batches].reduce(1, *)
+        let others = extents.indices.filter { $0 >= batches && $0 != axis }
+        let order = Array(0..<batches) + [axis] + others
+        let rows = try reshaped(transposed(x, order), [batch * extents[axis]] + others.map { extents[$0] })
+        // Rows of a batch follow those of the batches before.
+        let count = places[batches...].reduce(1, *)
+        let own = try apply(Cast(to: .float32), [reshaped(indices, [batch, count])])
+        let starts = known(HostTensor((0..<batch).map { Float($0 * extents[axis]) }, [batch, 1]))
+        let found = try gathered(rows, 0, index(apply(Add(), [own, starts])))
+        let apart = try reshaped(found, extents[..<batches] + places[batches...] + others.map { extents[$0] })
+        let (rank, outer) = (places.count, axis - batches)
+        let inner = rank + outer..<rank + others.count
+        return try transposed(
+            apart, Array(0..<batches) + Array(rank..<rank + outer) + Array(batches..<rank) + Array(inner))
+    }
+
+    /// Each axis repeated as often as `reps` says.
+    mutating func tiled(_ x: MILArgument, _ reps: [Int]) throws -> MILArgument {
+        var result = x
+        for (axis, count) in reps.enumerated() where count != 1 {
+            var extents = try self.extents(of: result)
+            var wide = extents
+            wide.insert(1, at: axis)
+            let apart = try reshaped(result, wide)
+            wide[axis] = count
+            extents[axis] *= count
+            result = try reshaped(apply(Expand(to: wide.map(Dimension.fixed)), [apart]), extents)
+        }
+        return result
+    }
+}

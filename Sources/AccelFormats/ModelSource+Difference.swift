@@ -1,0 +1,60 @@
+import AccelByteIO
+public import AccelPackages
+import AccelPrograms
+import AccelTensors
+
+extension ModelSource {
+    /// What differs between this source and another one. Of two packages that is all there is to know of them; of any others
+    /// functions with their ports and nodes, weights with their schemes and values, and assets.
+    /// - Throws: `FormatError` for a source that is corrupt, `RequestError` for a function that accelc cannot compute.
+    public func difference(from other: any ModelSource) throws -> PackageDiff {
+        if let left = self as? PackagedModel, let right = other as? PackagedModel {
+            return try PackageDiff(left.package, right.package)
+        }
+        return PackageDiff(try facts, try other.facts, things: "models")
+    }
+
+    /// What every source can tell of itself, in words.
+    var facts: [PackageDiff.Difference.Subject: [String: String]] {
+        get throws {
+            var facts: [PackageDiff.Difference.Subject: [String: String]] = [:]
+            if abilities.contains(.graph) {
+                let model = try model()
+                let functions =
+                    model.functions.map { $0.map { ($0.functionName, $0.program) } }
+                    ?? model.programs.map { ($0.name, $0) }
+                facts[.function] = Dictionary(functions.map { ($0.0, $0.1.facts) }) { first, _ in first }
+            }
+            facts[.weight] = Dictionary(
+                try weights.map { weight in
+                    let values = try weight.values().floats().withUnsafeBytes { SHA256.digest(of: ByteView(Array($0))) }
+                    let bits = Double(weight.storedBits) / Double(max(weight.shape.count, 1))
+                    return (
+                        weight.name,
+                        "\(weight.shape) as \(weight.scheme), \((bits * 1000).rounded() / 1000) bits, \(values.short)"
+                    )
+                }
+            ) { first, _ in first }
+            facts[.asset] = Dictionary(
+                try assets.map { ($0.name, "\($0.content.count) bytes, \(SHA256.digest(of: $0.content).short)") }
+            ) { first, _ in first }
+            return facts
+        }
+    }
+}
+
+extension Digest {
+    fileprivate var short: String { String(description.prefix(16)) }
+}
+
+extension Program {
+    /// Ports, number of nodes, and a digest of what the nodes compute.
+    fileprivate var facts: String {
+        func list(_ ports: [(String, Value)]) -> String {
+            ports.map { "\($0.0) \(type(of: $0.1))" }.joined(separator: ", ")
+        }
+        let text = ByteView(Array(lines.dropFirst().joined(separator: "\n").utf8))
+        return "(\(list(inputs.map { ($0.name, $0.value) }))) -> (\(list(outputs.map { ($0.name, $0.value) }))), "
+            + "\(nodes.count) nodes, \(SHA256.digest(of: text).short)"
+    }
+}

@@ -1,0 +1,226 @@
+import AccelByteIO
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// The stages of a compiled program: a package, or a program in memory.
+struct ProgramStages: StageRunner {
+    private(set) var report: ParityReport
+    private let program: CompiledProgram
+    /// nil for a program in memory; there is no container to check.
+    private let package: AcceleratorPackage?
+    private let reference: Subject?
+    private let options: Parity.Options
+    /// The model that the program comes from; nil without one.
+    private var model: ReferenceModel?
+    /// Names of the weights that are not what the checkpoint holds.
+    private var lossy: Set<String> = []
+
+    init(
+        of program: CompiledProgram, in package: AcceleratorPackage?, against reference: Subject?,
+        _ options: Parity.Options
+    ) {
+        (self.program, self.package, self.reference, self.options) = (program, package, reference, options)
+        report = ParityReport(of: program, inputs: options.inputs, budget: options.budget)
+        report.stages = options.stages.sorted()
+        report.packageDigest = package?.digest
+    }
+
+    mutating func checkContainer() throws {
+        guard let package else { return }
+        try package.check(includesReport: false)
+        report.containerFiles = package.manifest.files.count + 1
+    }
+
+    mutating func compareStructure() throws {
+        if let package {
+            report.coverage = try package.coverage.map(CoverageFinding.init)
+            report.unused = try package.unusedTensors
+        }
+        if !options.stages.isDisjoint(with: [.operators, .graph, .outputs]) {
+            try PackageRunner.requireMemory(for: program)
+        }
+        guard let reference, let programs = reference.programs else {
+            if options.stages.contains(.structure) {
+                report.notCompared.append(
+                    .init(stage: .structure, name: "the whole package", reason: "there is no model to compare with"))
+            }
+            return
+        }
+        let settled = reference.original?.functions ?? []
+        if options.stages.contains(.structure) {
+            report.structure = try StructureStage(
+                of: try package?.contents ?? PackageContents(inMemory: ModelGraph(of: program)), programs: programs,
+                original: package.flatMap { reference.original(of: $0.manifest.provenance.sources) }, package: package,
+                settled: settled
+            ).run()
+        }
+        model = try ReferenceModel(programs, settled: settled, for: program, in: package)
+    }
+
+    mutating func compareWeights(progress: (Double) -> Void) throws {
+        guard let model else {
+            if options.stages.contains(.weights) {
+                report.notCompared.append(
+                    .init(stage: .weights, name: "all weights", reason: "there is no model to compare with"))
+            }
+            // Without the checkpoint, a weight counts as lossy when its stored form may lose something.
+            lossy = Set(
+                program.weights.filter { SchemeTolerance.line(for: $0).output < SchemeTolerance.rounding }.map(\.name))
+            return
+        }
+        var stage = WeightStage(program: program, model: model, budget: options.budget, threads: options.threads)
+        if let package {
+            stage.recorded = Dictionary(try package.coverage.map { ($0.tensor.name, $0.distortion) }) { first, _ in
+                first
+            }
+            stage.otherCodecs = package.manifest.provenance.otherCodecs
+        }
+        let result = try stage.run(progress: progress)
+        if options.stages.contains(.weights) {
+            report.weights = result.weights
+            report.weightMetrics = result.metrics
+            report.misfits = result.misfits
+        }
+        lossy = Set(result.weights.filter { !$0.metrics.isExact }.map(\.name))
+    }
+
+    /// A run of a function, for some of the stages.
+    private struct Choice {
+        let function: Int
+        let feed: FunctionFeed
+        var golden: Golden?
+        var stages: Set<Stage>
+    }
+
+    mutating func runFunctions(_ progress: (Stage, Double) -> Void) throws {
+        let runner = PackageRunner(program, threads: options.threads)
+        let stored = StoredWeights(program.weights)
+        for (index, reason) in (model?.reasons ?? []).enumerated() {
+            guard let reason else { continue }
+            report.notCompared.append(
+                .init(stage: .outputs, name: program.functions[index].name, reason: reason, isRequired: true))
+        }
+        for (number, choice) in try choices().enumerated() {
+            let run = FunctionRun(
+                index: choice.function, function: program.functions[choice.function], feed: choice.feed,
+                golden: choice.golden,
+                frozen: model?.functions[choice.function], runner: runner, stored: stored, lossy: lossy)
+            var own = options
+            own.stages.formIntersection(choice.stages)
+            do {
+                try check(run, own) { stage, done in progress(stage, (Double(number) + done)) }
+            } catch let error as any ReportedError where report.structure?.differences.isEmpty == false {
+                // The package is known to be another one; what it fails at goes into the report too.
+                report.notCompared.append(
+                    .init(
+                        stage: own.stages.max() ?? .outputs, name: run.function.name, reason: error.description,
+                        isRequired: true))
+            }
+        }
+    }
+
+    /// What is run: what the inputs are for, and with a model every other function on drawn inputs, so that none of the
+    /// model's is left out.
+    private mutating func choices() throws -> [Choice] {
+        var choices: [Choice] = []
+        /// The stages that each function has had.
+        var done: [Int: Set<Stage>] = [:]
+        if let golden = options.inputs.golden, golden.isDecoding,
+            program.functions.contains(where: { !$0.states.isEmpty })
+        {
+            let result = try DecodingStage(program, model: model, golden: golden, lossy: lossy, options: options).run()
+            report.add(result, asked: options.stages)
+            for index in result.functions {
+                done[index] = result.fed.contains(index) ? [.graph, .outputs] : [.operators, .graph, .outputs]
+            }
+        } else {
+            for (index, feed, golden) in try given(options.inputs) {
+                // Operators do the same for each sample.
+                let isFirst = done.updateValue([.operators, .graph, .outputs], forKey: index) == nil
+                let stages: Set<Stage> = isFirst ? [.operators, .graph, .outputs] : [.graph, .outputs]
+                choices.append(Choice(function: index, feed: feed, golden: golden, stages: stages))
+            }
+        }
+        var drawn: [String] = []
+        let seed = options.inputs.seed ?? InputSource.defaultSeed
+        for (index, function) in program.functions.enumerated() {
+            let rest = Set([Stage.operators, .graph, .outputs]).subtracting(done[index] ?? [])
+            guard !rest.isDisjoint(with: options.stages), model?.reasons[index] == nil else { continue }
+            if let frozen = model?.functions[index] {
+                try frozen.requireMemoryForInputs()
+                choices.append(Choice(function: index, feed: SeededInputs(seed: seed).feed(for: frozen), stages: rest))
+                drawn.append(function.name)
+            } else {
+                report.notCompared.append(
+                    .init(stage: .outputs, name: function.name, reason: "the inputs are not of its shapes"))
+            }
+        }
+        if options.inputs.seed == nil, !drawn.isEmpty { report.draw(for: drawn, seed: seed) }
+        return choices
+    }
+
+    /// The runs that the inputs ask for.
+    private func given(
+        _ source: InputSource
+    ) throws -> [(function: Int, feed: FunctionFeed, golden: Golden?)] {
+        switch source {
+        case .golden(let golden):
+            return try golden.samples.flatMap { sample in
+                try InputMatcher(golden: sample).functions(of: program).map { ($0.function, $0.feed, sample) }
+            }
+        case .file(let path):
+            return try InputMatcher(file: path).functions(of: program).map { ($0.function, $0.feed, nil) }
+        case .seeded:
+            guard model != nil else {
+                throw RequestError(
+                    "there is nothing to compare with: give --against MODEL or --golden FILE", status: .unavailable)
+            }
+            return []
+        }
+    }
+
+    private mutating func check(
+        _ run: FunctionRun, _ options: Parity.Options, _ progress: (Stage, Double) -> Void
+    ) throws {
+        let stages = options.stages
+        var original: [String: HostTensor] = [:]
+        if let frozen = run.frozen {
+            progress(.operators, 0)
+            if stages.contains(.operators) {
+                let result = try OperatorStage(run: run, budget: options.budget)
+                    .findings(of: frozen, keepingUpTo: options.intermediateBytes)
+                report.operators += result.findings
+                original = result.outputs
+            } else {
+                original = try run.originalValues(of: frozen, keeping: []).outputs
+            }
+        } else if stages.contains(.operators) {
+            report.notCompared.append(
+                .init(stage: .operators, name: run.function.name, reason: "there is no model to compare with"))
+        }
+        guard !stages.isDisjoint(with: [.graph, .outputs]) else { return }
+        progress(.graph, 0)
+        let actual = try run.runner.run(run.index, run.feed)
+        let stage = OutputStage(run: run, budget: options.budget, actual: actual)
+        if stages.contains(.graph) {
+            if let frozen = run.frozen {
+                let expected = run.lossyWeights.isEmpty ? original : try run.storedOutputs(of: frozen)
+                report.add(stage.graph(storedOutputs: expected))
+            } else {
+                report.notCompared.append(
+                    .init(stage: .graph, name: run.function.name, reason: "there is no model to compare with"))
+            }
+        }
+        if stages.contains(.outputs) {
+            progress(.outputs, 0)
+            if let golden = run.golden {
+                report.add(stage.outputs(golden: golden, originalOutputs: original))
+                report.addUnread(golden, of: run.function)
+            } else {
+                report.add(stage.outputs(originalOutputs: original))
+            }
+        }
+    }
+}
