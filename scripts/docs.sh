@@ -3,7 +3,7 @@
 # documents in schemas. Fails on anything that docc complains of, on a link that leads nowhere, on a Swift example that does not
 # compile, and on an example command with an option that there is not. Swift examples are the blocks that are marked as swift, and
 # the indented blocks of doc comments, but for those that are no Swift at all (formulas, program texts).
-# usage: docs.sh           (after changes: seconds, besides `swift build`)
+# usage: docs.sh           (under a minute of two processors, besides `swift build`)
 #        docs.sh links     checks the links between files only, without a build
 set -euo pipefail
 cd "$(dirname "$0")/.."
