@@ -91,9 +91,13 @@ struct ModelFormatTests {
             let path = "\(folder)/\(URL(filePath: fixture).lastPathComponent)"
             try FileManager.default.copyItem(atPath: Fixtures.path(fixture), toPath: path)
             try readAll(path)
-            let names = (FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []).filter {
-                Files.kind(of: "\(path)/\($0)") == .file
-            }
+            let isFile = Files.kind(of: path) == .file
+            let names =
+                isFile
+                ? [""]
+                : (FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []).filter {
+                    Files.kind(of: "\(path)/\($0)") == .file
+                }
             var refused = 0
             func expectRefusal(_ what: String) {
                 do { try readAll(path) } catch let error as any ReportedError {
@@ -103,7 +107,7 @@ struct ModelFormatTests {
                 } catch { Issue.record("\(what): \(error)") }
             }
             for name in names {
-                let file = URL(filePath: "\(path)/\(name)")
+                let file = URL(filePath: isFile ? path : "\(path)/\(name)")
                 let sound = try Data(contentsOf: file)
                 let cuts =
                     [0, 1, 8, 9] + (0..<6).map { _ in Int.random(in: 0..<max(sound.count, 1), using: &generator) }

@@ -53,7 +53,8 @@ public struct HuggingFaceModel: ModelSource {
 
     /// Whether nothing says what its tensors mean: a file of tensors is all there is.
     public var isTensorsOnly: Bool {
-        !isConfigured && Files.kind(of: path) == .file && !path.hasSuffix(".json")
+        let isOneFile = Files.kind(of: path) == .file && !path.hasSuffix(".json")
+        return !isConfigured && (isOneFile || !checkpoint.configuration.exists && checkpoint.files.count == 1)
     }
     public var abilities: Set<SourceAbility> { isTensorsOnly ? [] : [.shapes, .tensors, .graph] }
     public var remarks: [String] { checkpoint.remarks }
