@@ -7,6 +7,7 @@ public import AccelTensors
 public enum HuggingFaceFormat: ModelFormat {
     public static let name = "huggingface"
     public static let title = "a model"
+    public static let takesConfiguration = true
     private static let indexSuffix = ".safetensors.index.json"
     public static let suffixes = [indexSuffix]
 

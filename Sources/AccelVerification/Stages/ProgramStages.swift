@@ -126,6 +126,10 @@ struct ProgramStages: StageRunner {
                         isRequired: true))
             }
         }
+        // A golden is of the model whose weights were not stored yet: how near its outputs are is for the package to show.
+        if reference?.original?.functions.isEmpty == false {
+            report.outputs.removeAll { $0.reference == .modelAgainstGolden }
+        }
     }
 
     /// What is run: what the inputs are for, and with a model every other function on drawn inputs, so that none of the
