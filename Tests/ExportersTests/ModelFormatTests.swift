@@ -18,6 +18,7 @@ struct ModelFormatTests {
             "encoder", "states", "functions", "weights_iOS16", "weights_iOS18", "checkpoint_right",
         ].map { "coreml/\($0).mlpackage" },
         HuggingFaceFormat.name: ["bert_base", "bert_sharded", "whisper_small"],
+        WeightsFormat.name: ["bert_base/model.safetensors", "digits/golden.safetensors"],
     ]
 
     @Test("Each format recognises its own fixtures and no other's")
@@ -33,8 +34,8 @@ struct ModelFormatTests {
                 #expect(try ModelFormats.open(path).format.name == name)
             }
         }
-        for path in [Fixtures.path("configurations.json"), Fixtures.path("digits/golden.safetensors"), "/", "nothing"] {
-            #expect(ModelFormats.all.filter { $0.recognises(path) && $0.name != "weights" }.isEmpty, "\(path)")
+        for path in [Fixtures.path("configurations.json"), Fixtures.path("packages"), "/", "nothing"] {
+            #expect(ModelFormats.all.filter { $0.recognises(path) }.isEmpty, "\(path)")
         }
     }
 
