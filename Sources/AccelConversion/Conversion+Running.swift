@@ -20,6 +20,8 @@ public struct ConvertedPackage: Sendable {
     public let cache: CacheOutcome
     /// Where everything was made anew: how it compares with what the cache has.
     public let comparison: CacheComparison?
+    /// Nobody asked for shapes, and the model has free dimensions: its usual ones were taken.
+    public let hasUsualShapes: Bool
     /// What became of the weights; none of either where the whole package was found.
     public let weights: WeightCounts
 }
@@ -78,6 +80,8 @@ extension Conversion {
             if output.form != .cached { try model.planFolder?.publish(package: package.digest) }
             return package
         }
-        return ConvertedPackage(package: package, cache: outcome, comparison: build.comparison, weights: weights)
+        return ConvertedPackage(
+            package: package, cache: outcome, comparison: build.comparison,
+            hasUsualShapes: takesUsualShapes && model.model.functions == nil, weights: weights)
     }
 }

@@ -35,7 +35,7 @@ enum ExportSource {
 
     /// A sentence on the functions where nobody asked for their shapes; nil where somebody did.
     var usualShapes: String? {
-        guard case .model(let model, _) = self, model.request.takesUsualShapes,
+        guard case .model(let model, _) = self, model.request.takesUsualShapes, model.model.functions == nil,
             model.functions.contains(where: { !$0.bindings.numbers.isEmpty })
         else { return nil }
         let names = model.functions.map(\.functionName).joined(separator: ", ")

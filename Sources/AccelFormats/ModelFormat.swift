@@ -8,6 +8,8 @@ public protocol ModelFormat: Sendable {
     static var title: String { get }
     /// How paths of this format end. A path that ends so and holds nothing that is recognised is a broken model of this format.
     static var suffixes: [String] { get }
+    /// Whether a request may name a config.json for a model of this format, or ignore fields of it.
+    static var takesConfiguration: Bool { get }
     /// Whether a model of this format stands at a path, sound or not: by what is there, never by its name.
     static func recognises(_ path: String) -> Bool
     /// Opens the model at a path.
@@ -20,6 +22,7 @@ public protocol ModelFormat: Sendable {
 
 extension ModelFormat {
     public static var suffixes: [String] { [] }
+    public static var takesConfiguration: Bool { false }
     public static var exporter: (any Exporter.Type)? { nil }
 }
 

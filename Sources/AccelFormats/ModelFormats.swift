@@ -7,6 +7,7 @@ public enum ModelFormats {
         AcceleratorPackageFormat.self,
         CoreMLFormat.self,
         HuggingFaceFormat.self,
+        WeightsFormat.self,
     ]
 
     /// The format of what stands at a path, by its content.

@@ -18,6 +18,7 @@ struct ModelFormatTests {
             "encoder", "states", "functions", "weights_iOS16", "weights_iOS18", "checkpoint_right",
         ].map { "coreml/\($0).mlpackage" },
         HuggingFaceFormat.name: ["bert_base", "bert_sharded", "whisper_small"],
+        WeightsFormat.name: ["bert_base/model.safetensors", "digits/golden.safetensors"],
     ]
 
     @Test("Each format recognises its own fixtures and no other's")
@@ -33,8 +34,8 @@ struct ModelFormatTests {
                 #expect(try ModelFormats.open(path).format.name == name)
             }
         }
-        for path in [Fixtures.path("configurations.json"), Fixtures.path("digits/golden.safetensors"), "/", "nothing"] {
-            #expect(ModelFormats.all.filter { $0.recognises(path) && $0.name != "weights" }.isEmpty, "\(path)")
+        for path in [Fixtures.path("configurations.json"), Fixtures.path("packages"), "/", "nothing"] {
+            #expect(ModelFormats.all.filter { $0.recognises(path) }.isEmpty, "\(path)")
         }
     }
 
@@ -91,9 +92,13 @@ struct ModelFormatTests {
             let path = "\(folder)/\(URL(filePath: fixture).lastPathComponent)"
             try FileManager.default.copyItem(atPath: Fixtures.path(fixture), toPath: path)
             try readAll(path)
-            let names = (FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []).filter {
-                Files.kind(of: "\(path)/\($0)") == .file
-            }
+            let isFile = Files.kind(of: path) == .file
+            let names =
+                isFile
+                ? [""]
+                : (FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []).filter {
+                    Files.kind(of: "\(path)/\($0)") == .file
+                }
             var refused = 0
             func expectRefusal(_ what: String) {
                 do { try readAll(path) } catch let error as any ReportedError {
@@ -103,7 +108,7 @@ struct ModelFormatTests {
                 } catch { Issue.record("\(what): \(error)") }
             }
             for name in names {
-                let file = URL(filePath: "\(path)/\(name)")
+                let file = URL(filePath: isFile ? path : "\(path)/\(name)")
                 let sound = try Data(contentsOf: file)
                 let cuts =
                     [0, 1, 8, 9] + (0..<6).map { _ in Int.random(in: 0..<max(sound.count, 1), using: &generator) }

@@ -7,6 +7,7 @@ public import AccelTensors
 public enum HuggingFaceFormat: ModelFormat {
     public static let name = "huggingface"
     public static let title = "a model"
+    public static let takesConfiguration = true
     private static let indexSuffix = ".safetensors.index.json"
     public static let suffixes = [indexSuffix]
 
@@ -53,7 +54,8 @@ public struct HuggingFaceModel: ModelSource {
 
     /// Whether nothing says what its tensors mean: a file of tensors is all there is.
     public var isTensorsOnly: Bool {
-        !isConfigured && Files.kind(of: path) == .file && !path.hasSuffix(".json")
+        let isOneFile = Files.kind(of: path) == .file && !path.hasSuffix(".json")
+        return !isConfigured && (isOneFile || !checkpoint.configuration.exists && checkpoint.files.count == 1)
     }
     public var abilities: Set<SourceAbility> { isTensorsOnly ? [] : [.shapes, .tensors, .graph] }
     public var remarks: [String] { checkpoint.remarks }

@@ -53,11 +53,6 @@ public enum Subject: Sendable {
 
     var original: OriginalModel? { if case .model(let model) = self { model } else { nil } }
 
-    /// The same where it is what a subject was made of.
-    func original(of sources: [Provenance.Source]) -> OriginalModel? {
-        original.flatMap { $0.isSource(of: sources.map { ($0.name, $0.digest.description) }) ? $0 : nil }
-    }
-
     var package: AcceleratorPackage? { if case .package(let package) = self { package } else { nil } }
 
     /// Plans a package.

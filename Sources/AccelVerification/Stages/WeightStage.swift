@@ -15,6 +15,9 @@ struct WeightStage {
     var recorded: [String: Distortion] = [:]
     /// Whether this version of the tool makes the same codes of a weight as the one that made the package.
     var otherCodecs: Set<String> = []
+    /// The model is another one than the package was made of: types may differ, and no code has to be the one that a conversion
+    /// of it gives. Limits hold all the same.
+    var isOfAnother = false
     /// Elements a block; the sums of a tensor depend on it, so it is the same for any number of threads.
     private static let blockElements = 1 << 18
 
@@ -57,7 +60,7 @@ struct WeightStage {
     /// The tensor of the model that a stored one stands for; of several tables of one name, the one that it equals.
     private func source(for weight: CompressedTensor) -> StoredTensor? {
         let fitting = model.sources(of: weight.name).filter {
-            $0.shape == weight.shape && $0.elementType == weight.elementType
+            $0.shape == weight.shape && (isOfAnother || $0.elementType == weight.elementType)
         }
         return fitting.first { weight.sections == [$0.bytes] } ?? fitting.first
     }
@@ -78,7 +81,7 @@ struct WeightStage {
         var failure =
             violation.map { "element \($0.index): \($0.reason)" } ?? tolerance.objection(to: metrics)
         var bound: RowBound.Finding?
-        if failure == nil { (bound, failure) = try storage(of: weight, source, metrics) }
+        if failure == nil, !isOfAnother { (bound, failure) = try storage(of: weight, source, metrics) }
         let finding = WeightFinding(
             name: weight.name, shape: weight.shape, codec: weight.codec.specification, byteCount: weight.byteCount,
             sourceByteCount: source.bytes.count, isTable: isTable, metrics: metrics.summarized, tolerance: tolerance,

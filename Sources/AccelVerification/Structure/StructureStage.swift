@@ -18,17 +18,24 @@ struct StructureStage {
     let package: AcceleratorPackage?
     /// The model's functions, where their every dimension is a number already.
     private let settled: [FrozenProgram]
+    /// The model is another one than the package was made of: its weights may be of other types.
+    private let isOfAnother: Bool
 
     init(
         of found: PackageContents, programs: [Program], original: OriginalModel? = nil,
-        package: AcceleratorPackage? = nil, settled: [FrozenProgram] = []
+        package: AcceleratorPackage? = nil, settled: [FrozenProgram] = [], isOfAnother: Bool = false
     ) {
         (self.found, self.programs, self.original, self.package) = (found, programs, original, package)
-        self.settled = settled
+        (self.settled, self.isOfAnother) = (settled, isOfAnother)
     }
 
     func run() throws -> StructureFinding {
         var finding = StructureFinding()
+        if isOfAnother {
+            finding.remarks.append(
+                "the package was not made of what it is compared with: functions have to be the same, and weights are held to limits, "
+                    + "not compared exactly")
+        }
         let others = otherVersions
         if !others.isEmpty {
             finding.remarks.append(
@@ -104,7 +111,11 @@ struct StructureStage {
         for (weight, wanted) in zip(found.graph.tensors, wanted.tensors) where weight.name == wanted.name {
             let isTable = types[weight.name] == nil
             let type = types[weight.name] ?? "\(wanted.elementType.rawValue)\(wanted.shape)"
-            finding.compare(weight.name, "its type", "\(weight.elementType.rawValue)\(weight.shape)", type)
+            if isOfAnother, !isTable {
+                finding.compare(weight.name, "its shape", "\(weight.shape)", "\(wanted.shape)")
+            } else {
+                finding.compare(weight.name, "its type", "\(weight.elementType.rawValue)\(weight.shape)", type)
+            }
             guard isTable else { continue }
             finding.compare(weight.name, "the table's scheme", weight.codec.specification, wanted.codec.specification)
             if !weight.sections.elementsEqual(wanted.sections, by: { $0.isSame(as: $1) }) {

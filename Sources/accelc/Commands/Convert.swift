@@ -38,7 +38,7 @@ enum ConvertCommand: Command {
             to: try OutputArguments.destination(arguments), settings, emit: ConversionConsole(console).show)
 
         let summary = try ConversionSummary(
-            of: made, at: output, seconds: start.secondsToNow, hasUsualShapes: conversion.takesUsualShapes)
+            of: made, at: output, seconds: start.secondsToNow, hasUsualShapes: made.hasUsualShapes)
         if arguments.has(CommonOptions.json) { console.print(summary.json) } else { console.summary(summary.text) }
         (summary.warnings + signatures.warnings(after: summary.package.digest)).forEach(console.warning)
         summary.remarks.forEach(console.detail)

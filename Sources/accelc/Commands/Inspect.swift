@@ -55,8 +55,8 @@ enum InspectCommand: Command {
     /// A format that settles the configuration is asked without one, so that all sources refuse the options alike.
     private static func source(_ path: String, _ arguments: Arguments) throws -> any ModelSource {
         let format = ModelFormats.recognising(path) ?? ModelFormats.named(by: path)
-        let isPlain = format.map { $0.name != HuggingFaceFormat.name } ?? false
-        return try ModelFormats.open(path, isPlain ? OpeningOptions() : try arguments.opening)
+        return try ModelFormats.open(
+            path, format?.takesConfiguration == false ? OpeningOptions() : try arguments.opening)
     }
 }
 

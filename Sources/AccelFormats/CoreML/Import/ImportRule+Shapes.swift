@@ -65,7 +65,9 @@ extension ImportRule {
             for value in values { parts.append(try call.reshaped(value, extents)) }
             return try call.apply(Concat(axis: axis), parts)
         },
-        ImportRule(names: "split", reads: ["x", "axis", "split_sizes", "num_splits"], makes: [Slice.self], movesOnly: true) { call in
+        ImportRule(
+            names: "split", reads: ["x", "axis", "split_sizes", "num_splits"], makes: [Slice.self], movesOnly: true
+        ) { call in
             let x = try call.one("x")
             let extents = try call.extents(of: x)
             let axis = try call.axis(call.integer("axis"), rank: extents.count)

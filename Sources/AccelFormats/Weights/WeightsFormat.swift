@@ -1,0 +1,33 @@
+import AccelByteIO
+import AccelTensors
+
+/// Weights alone: a safetensors file, or a folder with one and without a config.json. Nothing says what is computed with them,
+/// unless a configuration is named.
+public enum WeightsFormat: ModelFormat {
+    public static let name = "weights"
+    public static let title = "weights without a configuration"
+    public static let takesConfiguration = true
+
+    public static func recognises(_ path: String) -> Bool {
+        switch Files.kind(of: path) {
+        case .file?:
+            // A safetensors header is a JSON object after its length.
+            let start = (try? MappedFile(path).bytes).map { $0[0..<min($0.count, 16)].withBytes { Array($0) } } ?? []
+            return start.count > 8 && start[8] == UInt8(ascii: "{") && start[6] == 0 && start[7] == 0
+        case .folder?:
+            let names = (try? Files.list(path)) ?? []
+            // Inputs and outputs that were recorded lie in a folder with a list of them.
+            return names.allSatisfy { !$0.hasSuffix(".json") } && names.count { $0.hasSuffix(".safetensors") } == 1
+        default: return false
+        }
+    }
+
+    public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
+        guard options.configuration == nil else { return try HuggingFaceFormat.open(path, options) }
+        guard options.interfaces == nil else {
+            throw RequestError("\(path) has no functions that --interface could give roles to: leave it out")
+        }
+        let checkpoint = try Checkpoint(model: path).ignoring(options.ignoredFields)
+        return HuggingFaceModel(checkpoint, path: path, format: self)
+    }
+}
