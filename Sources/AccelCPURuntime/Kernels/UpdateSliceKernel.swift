@@ -42,7 +42,8 @@ struct UpdateSliceKernel: Kernel {
             guard let places = place.start(as: Int64.self) else { return }
             for index in 0..<count where places[index] < 0 || places[index] > Int64(room - extent) {
                 throw OperatorError(
-                    "a block of \(extent) elements at position \(places[index]) exceeds axis \(axis), which has \(room)")
+                    "a block of \(extent) elements at position \(places[index]) exceeds axis \(axis), which has \(room)"
+                )
             }
         }
     }
