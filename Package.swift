@@ -24,7 +24,8 @@ func layer(
             linkerSettings: linkerSettings)
     default:
         return .target(
-            name: name, dependencies: dependencies, path: ["TestSupport", "BackendConformance"].contains(name) ? "Tests/\(name)" : nil,
+            name: name, dependencies: dependencies,
+            path: ["TestSupport", "BackendConformance"].contains(name) ? "Tests/\(name)" : nil,
             swiftSettings: swiftSettings, linkerSettings: linkerSettings)
     }
 }

@@ -56,11 +56,13 @@ struct BackendChoiceTests {
         #expect(info.attempts.allSatisfy { $0.duration > .zero })
         let alone = try await load(.automatic, in: .standard)
         #expect(alone.backend == .cpu && !alone.didFallBack)
+        #expect(alone.attempts.contains { $0.backend == .reference && $0.outcome == .passedOver })
     }
 
     @Test("by name: that one or none; in an order: the first that is suitable, else as automatic")
     func named() async throws {
         #expect(try await load(.only(.cpu)).backend == .cpu)
+        #expect(try await load(.only(.reference)).backend == .reference)
         #expect(try await load(.only(BackendID(rawValue: "oracle"))).backend.rawValue == "oracle")
         let absent = await #expect(throws: AccelError.self) { try await load(.only(BackendID(rawValue: "absent"))) }
         #expect(absent?.code == .unsupported && absent?.attempts.count == 1)

@@ -15,7 +15,8 @@ public struct Backends: Sendable {
 
     /// What this module has. A new backend is a folder beside this file and a line here.
     public static let standard = Backends([
-        CPUBackend()
+        CPUBackend(),
+        ReferenceBackend(),
     ])
 
     /// Adds a backend; one of the same name gives way.
