@@ -24,7 +24,8 @@ func layer(
             linkerSettings: linkerSettings)
     default:
         return .target(
-            name: name, dependencies: dependencies, path: name == "TestSupport" ? "Tests/TestSupport" : nil,
+            name: name, dependencies: dependencies,
+            path: ["TestSupport", "BackendConformance"].contains(name) ? "Tests/\(name)" : nil,
             swiftSettings: swiftSettings, linkerSettings: linkerSettings)
     }
 }
@@ -91,6 +92,8 @@ let package = Package(
         layer("RuntimeTests", over: ["AccelCPURuntime", "TestSupport"], kind: .test),
         layer("ExportersTests", over: ["AccelFormats", "TestSupport"], kind: .test),
         layer("PackagesTests", over: ["AccelPackages", "AccelHostTools", "TestSupport"], kind: .test),
+        layer("BackendConformance", over: ["Accel"]),
+        layer("BackendTests", over: ["Accel", "AccelModelFamilies", "BackendConformance", "TestSupport"], kind: .test),
         layer("AccelPackageTests", over: ["Accel", "AccelModelFamilies", "TestSupport"], kind: .test),
         layer(
             "VerificationTests", over: ["AccelVerification", "AccelConversion", "AccelModelFamilies", "TestSupport"],

@@ -1,5 +1,5 @@
 import AccelByteIO
-public import AccelPrograms
+import AccelPrograms
 public import AccelTensors
 
 /// An element that programs compute with.

@@ -1,4 +1,4 @@
-public import AccelPrograms
+import AccelPrograms
 
 /// How this processor would run a function: the kernel of each call, and the memory. No memory is taken to find out.
 public struct ExecutionPlan: Sendable {
@@ -16,7 +16,7 @@ public struct ExecutionPlan: Sendable {
     public init(_ program: CompiledProgram, function index: Int, threads: Int = 1) throws {
         let (function, arena) = (program.functions[index], SharedArena())
         let memory = try FunctionMemory(
-            function, weights: program.weights, states: StateMemory([function]), arena: arena)
+            function, weights: ModelWeights(program.weights), states: StateMemory([function]), arena: arena)
         let workspace = Workspace(in: arena, after: function.arenaBytes, workers: threads)
         choices = try PreparedFunction(function, memory, workspace, explains: true).kernels.compactMap(\.choice)
         (valueBytes, scratchBytes) = (function.arenaBytes, workspace.byteCount)

@@ -1,5 +1,5 @@
 import AccelByteIO
-public import AccelPrograms
+import AccelPrograms
 import AccelTensors
 
 /// What a run leaves in the arena, to go on from there again.

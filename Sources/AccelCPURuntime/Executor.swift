@@ -6,7 +6,7 @@ public import AccelWeightCompression
 /// Runs one function of a compiled program on this processor.
 ///
 /// Making one prepares the function: kernels are chosen, scratch memory is planned, and memory is taken once: the arena,
-/// and the small weights (vectors, scalars, integer tables) decoded. Matrices stay in their stored form and are decoded
+/// and the small weights (vectors, scalars, integer tables) decoded, unless another session of the model has done so. Matrices stay in their stored form and are decoded
 /// some rows at a time inside the operations. Results do not depend on the number of threads or the instruction set.
 ///
 /// An executor runs one thing at a time; use one for each thread that wants to run.
@@ -48,21 +48,24 @@ public final class Executor {
         _ program: CompiledProgram, function index: Int = 0, threads: Int = 1, states: StateMemory? = nil
     ) throws {
         try self.init(
-            program, function: index, team: Team(threads: threads), states: states, arena: SharedArena())
+            PreparedModel(program), function: index, team: Team(threads: threads), states: states, arena: SharedArena())
     }
 
     init(
-        _ program: CompiledProgram, function index: Int, team: Team, states: StateMemory?, arena: SharedArena
+        _ model: PreparedModel, function index: Int, team: Team, states: StateMemory?, arena: SharedArena
     ) throws {
+        let program = model.program
         guard program.functions.indices.contains(index) else {
             throw RequestError("there is no function \(index); the program has \(program.functions.count)")
         }
         let (clock, function) = (ContinuousClock(), program.functions[index])
         let start = clock.now
         let memory = try FunctionMemory(
-            function, weights: program.weights, states: try states ?? StateMemory([function]), arena: arena)
+            function, weights: model.weights, states: try states ?? StateMemory([function]), arena: arena)
         let workspace = Workspace(in: arena, after: function.arenaBytes, workers: team.threads)
-        let prepared = try PreparedFunction(function, memory, workspace)
+        let known = model.kernels(of: index)
+        let prepared = try PreparedFunction(function, memory, workspace, known: known)
+        if known == nil { model.keep(prepared.kernels.map(\.chosen), of: index) }
         (self.function, self.memory, self.workspace, self.team) = (function, memory, workspace, team)
         durations = prepared.calls.map { _ in .zero }
         (calls, kernels, outputs) = (prepared.calls, prepared.kernels, prepared.outputs)
@@ -70,7 +73,7 @@ public final class Executor {
         journal = try StateJournal(prepared.calls, before: prepared.lastThatMayFail)
         preparation = Preparation(
             duration: clock.now - start, decoding: memory.decoding, decodedBytes: memory.decodedBytes,
-            scratchBytes: workspace.byteCount)
+            chosenKernels: known == nil ? prepared.kernels.count : 0, scratchBytes: workspace.byteCount)
     }
 
     /// Runs the function. A run that fails leaves states as it found them.

@@ -1,4 +1,4 @@
-public import AccelPrograms
+import AccelPrograms
 public import AccelTensors
 
 /// The functions of a program over one memory of states and one arena, e.g. a prefill and a step function over the cache that they
@@ -10,7 +10,9 @@ public import AccelTensors
 ///
 /// A session runs one thing at a time; use one for each sequence.
 public final class Session {
-    public let program: CompiledProgram
+    /// What it shares with the model's other sessions.
+    public let model: PreparedModel
+    public var program: CompiledProgram { model.program }
     /// All states of the program. Resetting, setting and restoring them is for the time between runs.
     public let states: StateMemory
     private let team: Team
@@ -18,19 +20,27 @@ public final class Session {
     private let arena = SharedArena()
     private var executors: [Int: Executor] = [:]
 
+    /// The only session of a model.
     /// - Parameter threads: at most so many work on a run.
     /// - Throws: as `StateMemory` does.
-    public init(_ program: CompiledProgram, threads: Int = 1) throws {
-        self.program = program
+    public convenience init(_ program: CompiledProgram, threads: Int = 1) throws {
+        try self.init(PreparedModel(program), threads: threads)
+    }
+
+    /// A session that shares preparation with the model's others. They may run at the same time.
+    /// - Parameter threads: at most so many work on a run.
+    /// - Throws: as `StateMemory` does.
+    public init(_ model: PreparedModel, threads: Int = 1) throws {
+        self.model = model
         team = Team(threads: threads)
-        states = try StateMemory(program)
+        states = try StateMemory(model.program)
     }
 
     /// - Parameter index: of the function in `program.functions`.
     /// - Throws: as `Executor` does.
     public func executor(of index: Int) throws -> Executor {
         if let executor = executors[index] { return executor }
-        let executor = try Executor(program, function: index, team: team, states: states, arena: arena)
+        let executor = try Executor(model, function: index, team: team, states: states, arena: arena)
         executors[index] = executor
         return executor
     }
@@ -42,7 +52,7 @@ public final class Session {
     /// functions.
     /// - Throws: as `Executor` does.
     public func makeExecution(of index: Int) throws -> Execution {
-        try Execution(Executor(program, function: index, team: team, states: states, arena: arena))
+        try Execution(Executor(model, function: index, team: team, states: states, arena: arena))
     }
 
     /// Runs a function on inputs by name, as its executor does.

@@ -3,13 +3,15 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// The memory of a function that runs: arena, inputs, and the weights that are small enough to stay decoded.
+/// The memory of a function that runs: arena, inputs, states, and the weights that its model shares.
 ///
 /// Operands refer to cells that hold addresses. So calls are prepared before there is any memory, and an input may be
 /// memory of the caller's.
 final class FunctionMemory {
     private let function: CompiledFunction
-    private var weights: [CompressedTensor]
+    private let weights: ModelWeights
+    /// Weights that others have taken the place of, for this function alone; each the only one of its own.
+    private var replaced: [Int: ModelWeights] = [:]
     let arena: SharedArena
     let states: StateMemory
     private let inputs: [AddressCell]
@@ -18,20 +20,16 @@ final class FunctionMemory {
     /// Keeps the bytes of inputs that are the caller's.
     private var borrowed: [ByteView?]
     private let stateCells: [AddressCell]
-    /// Weights that any operator reads from memory, by their index.
-    private var resident: [Int: (cell: AddressCell, byteCount: Int)] = [:]
-    /// Weights that are read as they are stored, by their index.
-    private var stored: [Int: StoredWeight] = [:]
     private let (inputSizes, stateSizes): ([Int], [Int])
     private var isThere = false
     /// What cells refer to as long as there is no memory.
     private let none = ByteBuffer(count: 64)
-    /// Bytes of the weights that are kept decoded, and how long decoding them took.
+    /// Bytes of the weights that were decoded for this function, and how long that took.
     private(set) var decodedBytes = 0
     private(set) var decoding: Duration = .zero
 
     /// - Throws: `FormatError` for sizes that overflow.
-    init(_ function: CompiledFunction, weights: [CompressedTensor], states: StateMemory, arena: SharedArena) throws {
+    init(_ function: CompiledFunction, weights: ModelWeights, states: StateMemory, arena: SharedArena) throws {
         self.function = function
         self.weights = weights
         self.states = states
@@ -47,7 +45,7 @@ final class FunctionMemory {
         stateCells = stateSizes.map { [none] _ in AddressCell(none) }
     }
 
-    /// Takes the memory that a run needs: what the plan says, states, and decoded weights.
+    /// Takes the memory that a run needs: what the plan says, states, and small weights that nobody has decoded yet.
     /// - Parameter arenaBytes: of values and scratch.
     /// - Throws: `RequestError` (unavailable) when there is not as much.
     func allocate(arenaBytes: Int) throws {
@@ -56,50 +54,25 @@ final class FunctionMemory {
             try MachineMemory.require(MachineMemory.sum([arenaBytes] + inputSizes + stateSizes), for: purpose)
         }
         try arena.reserve(arenaBytes, for: purpose)
+        let clock = ContinuousClock()
+        let start = clock.now
+        for weights in [weights] + replaced.values { decodedBytes += try weights.pack(for: function.name) }
+        decoding += clock.now - start
         guard !isThere else { return }
         isThere = true
         for (cell, state) in zip(stateCells, function.states) {
             let buffer = try states.buffer(of: state)
             cell.set(buffer.bytes.baseAddress.unsafelyUnwrapped, keptBy: buffer)
         }
-        let (clock, indices) = (ContinuousClock(), resident.keys.sorted())
-        let start = clock.now
-        decodedBytes = try pack(indices)
-        decoding = clock.now - start
-    }
-
-    /// Makes the weights that are small enough readable by any operator: where they are stored, or decoded side by side.
-    /// - Returns: the bytes that were decoded.
-    private func pack(_ indices: [Int]) throws -> Int {
-        var (starts, bytes): ([(index: Int, start: Int)], Int) = ([], 0)
-        for index in indices {
-            if let (address, owner) = ResidentWeight(weights[index])?.inPlace {
-                resident[index]?.cell.set(address, keptBy: owner)
-            } else {
-                starts.append((index, bytes))
-                bytes += ((resident[index]?.byteCount ?? 0) + 63) / 64 * 64
-            }
-        }
-        guard !starts.isEmpty else { return 0 }
-        let buffer = try ByteBuffer(allocating: bytes, for: "the small weights of function \(function.name)")
-        for (index, start) in starts {
-            guard let weight = resident[index] else { continue }
-            let part = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[start..<start + weight.byteCount])
-            ResidentWeight(weights[index])?.decode(into: part)
-            weight.cell.set(buffer.bytes.baseAddress.unsafelyUnwrapped + start, keptBy: buffer)
-        }
-        return bytes
     }
 
     /// - Throws: `FormatError` when the tensor has another shape than the weight.
     func replace(weight index: Int, by tensor: CompressedTensor) throws {
-        guard weights.indices.contains(index), weights[index].shape == tensor.shape else {
+        guard weights.tensors.indices.contains(index), weights.tensors[index].shape == tensor.shape else {
             throw FormatError(
                 file: function.name, reason: "\(tensor.name) of \(tensor.shape) takes the place of no weight")
         }
-        weights[index] = tensor
-        stored[index] = nil
-        if resident[index] != nil, isThere { _ = try pack([index]) }
+        replaced[index] = ModelWeights([tensor])
     }
 
     /// Copies an input that has been checked.
@@ -154,24 +127,14 @@ final class FunctionMemory {
             guard stateCells.indices.contains(index) else { throw outside(operand) }
             return try memory(stateCells[index].place, stateSizes[index])
         case .weight(let index):
-            guard weights.indices.contains(index) else { throw outside(operand) }
-            if let weight = try residentWeight(index) { return try memory(weight.cell.place, weight.byteCount) }
-            guard weights[index].shape == operand.shape, operand.layout.isContiguous, operand.layout.offset == 0,
-                operand.elementType == .float32
+            guard self.weights.tensors.indices.contains(index) else { throw outside(operand) }
+            let (weights, place) = replaced[index].map { ($0, 0) } ?? (self.weights, index)
+            if let weight = try weights.resident(place) { return try memory(weight.cell.place, weight.byteCount) }
+            guard weights.tensors[place].shape == operand.shape, operand.layout.isContiguous,
+                operand.layout.offset == 0, operand.elementType == .float32
             else { throw outside(operand) }
-            let weight = stored[index] ?? StoredWeight(weights[index])
-            stored[index] = weight
-            return OperandMemory(operand: operand, place: .weight(weight))
+            return OperandMemory(operand: operand, place: .weight(weights.stored(place)))
         }
-    }
-
-    private func residentWeight(_ index: Int) throws -> (cell: AddressCell, byteCount: Int)? {
-        if let weight = resident[index] { return weight }
-        guard let bytes = try ResidentWeight(weights[index])?.byteCount() else { return nil }
-        let weight = (cell: AddressCell(none), byteCount: bytes)
-        resident[index] = weight
-        if isThere { _ = try pack([index]) }
-        return weight
     }
 
     private func outside(_ operand: Operand) -> FormatError {

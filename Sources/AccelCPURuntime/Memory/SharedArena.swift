@@ -11,7 +11,8 @@ struct MemoryPlace: @unchecked Sendable {
 }
 
 /// An address that operands refer to.
-final class AddressCell {
+final class AddressCell: @unchecked Sendable {
+    // Its owner sets it between runs only; a weight's is set once, before anything runs on it.
     let pointer: UnsafeMutablePointer<UnsafeMutableRawPointer>
     /// Keeps what the address refers to.
     private var owner: AnyObject?

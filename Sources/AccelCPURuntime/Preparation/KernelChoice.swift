@@ -23,31 +23,48 @@ public struct KernelChoice: Sendable {
     public var reason: String { candidates[chosen].reason }
 }
 
+/// Which kernel a call has, for other sessions of the same model.
+enum ChosenKernel: Sendable {
+    /// The result has no elements.
+    case nothing
+    /// The index among the kernels of the operator; staged: on operands that are brought into contiguous memory.
+    case kernel(Int, isStaged: Bool)
+}
+
 /// A call that is ready to run: nothing is left to decide or to allocate.
 struct PreparedKernel {
     /// nil where the result has no elements, and nothing is to be done.
     let type: (any Kernel.Type)?
     /// Only where it was asked for: sentences take longer to make than kernels to choose.
     let choice: KernelChoice?
+    let chosen: ChosenKernel
     let check: (@Sendable () throws -> Void)?
     let steps: [PlacedStep]
 
     /// Chooses the kernel of least cost among those that take the call; where none does, operands are brought into
     /// contiguous scratch memory for it.
+    /// - Parameter known: what another session has chosen for the call.
     /// - Throws: `FormatError` when there is no kernel for it even then.
-    init(_ call: PreparedCall, explains: Bool = false) throws {
+    init(_ call: PreparedCall, known: ChosenKernel? = nil, explains: Bool = false) throws {
         // What has no elements may have any number of rows without elements.
         guard call.outputs.contains(where: { !$0.shape.dimensions.contains(0) }) else {
             let nothing = KernelChoice.Candidate(kernel: "nothing", cost: 0, reason: "the result has no elements")
             choice = explains ? KernelChoice(candidates: [nothing], chosen: 0, staged: []) : nil
-            (type, check, steps) = (nil, nil, [])
+            (type, check, steps, chosen) = (nil, nil, [], .nothing)
             return
         }
-        var found = Self.choice(for: call, explains)
         var staging = StagedCall()
-        if found == nil {
-            staging = StagedCall(call)
-            found = Self.choice(for: staging.call ?? call, explains)
+        var found: (candidates: [KernelChoice.Candidate], chosen: Int, kernel: any Kernel)?
+        if case .kernel(let index, let isStaged)? = known, !explains {
+            if isStaged { staging = StagedCall(call) }
+            let types = Kernels.byOperator[call.operation.name] ?? []
+            found = (try? types[index].init(staging.call ?? call)).map { ([], index, $0) }
+        } else {
+            found = Self.choice(for: call, explains)
+            if found == nil {
+                staging = StagedCall(call)
+                found = Self.choice(for: staging.call ?? call, explains)
+            }
         }
         guard let (candidates, index, kernel) = found else {
             call.workspace.rewind()
@@ -58,6 +75,7 @@ struct PreparedKernel {
         let steps = staging.before + kernel.steps + staging.after
         call.workspace.commit(steps)
         type = Swift.type(of: kernel)
+        chosen = .kernel(index, isStaged: staging.call != nil)
         choice = explains ? KernelChoice(candidates: candidates, chosen: index, staged: staging.remarks) : nil
         check = kernel.check
         self.steps = steps.map { PlacedStep($0, in: call.workspace) }

@@ -3,10 +3,13 @@ import AccelPrograms
 /// What preparing a function took.
 public struct Preparation: Sendable {
     public let duration: Duration
-    /// How much of it went to weights that stay decoded: vectors, scalars and small tables that are not stored as float32.
+    /// How much of it went to weights that stay decoded: vectors, scalars and small tables that are not stored as float32,
+    /// and that no other session of the model had decoded.
     public let decoding: Duration
     /// Of these weights.
     public let decodedBytes: Int
+    /// Calls whose kernel was chosen; 0 when another session of the model had chosen them.
+    public let chosenKernels: Int
     /// Scratch memory of all calls, which use the same.
     public let scratchBytes: Int
 }
@@ -18,12 +21,17 @@ struct PreparedFunction {
     let outputs: [(name: String, memory: OperandMemory)]
 
     /// - Throws: `FormatError` when an operand lies outside of its storage.
-    /// - Parameter explains: keeps what spoke for each kernel.
+    /// - Parameters:
+    ///   - known: the kernel of each call, where another session has chosen them.
+    ///   - explains: keeps what spoke for each kernel.
     init(
-        _ function: CompiledFunction, _ memory: FunctionMemory, _ workspace: Workspace, explains: Bool = false
+        _ function: CompiledFunction, _ memory: FunctionMemory, _ workspace: Workspace, known: [ChosenKernel]? = nil,
+        explains: Bool = false
     ) throws {
         calls = try function.calls.map { try PreparedCall($0, in: memory, workspace) }
-        kernels = try calls.map { try PreparedKernel($0, explains: explains) }
+        kernels = try calls.enumerated().map {
+            try PreparedKernel($1, known: known?[$0], explains: explains)
+        }
         outputs = try function.outputs.map { ($0.name, try memory.operand($0.operand)) }
     }
 

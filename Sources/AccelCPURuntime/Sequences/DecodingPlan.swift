@@ -1,5 +1,5 @@
 import AccelByteIO
-public import AccelPrograms
+import AccelPrograms
 public import AccelTensors
 
 /// How the tokens of a sequence go through a decoder's functions, block by block: a long block first (the prefill), then

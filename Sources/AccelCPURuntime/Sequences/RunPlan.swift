@@ -1,5 +1,5 @@
 import AccelByteIO
-public import AccelPrograms
+import AccelPrograms
 public import AccelTensors
 
 /// What to run on the tensors of one file: one function; a function once for each number at the end of the tensors'

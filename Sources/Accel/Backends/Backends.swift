@@ -1,0 +1,46 @@
+import AccelByteIO
+
+/// The backends that may be chosen: a value, so that each app has its own.
+///
+///     var backends = Backends.standard
+///     backends.register(MyBackend())
+public struct Backends: Sendable {
+    /// In the order of registration.
+    public private(set) var all: [any Backend]
+
+    public init(_ backends: [any Backend]) {
+        all = []
+        for backend in backends { register(backend) }
+    }
+
+    /// What this module has. A new backend is a folder beside this file and a line here.
+    public static let standard = Backends([
+        CPUBackend(),
+        ReferenceBackend(),
+    ])
+
+    /// Adds a backend; one of the same name gives way.
+    public mutating func register(_ backend: any Backend) {
+        all.removeAll { $0.id == backend.id }
+        all.append(backend)
+    }
+
+    public subscript(id: BackendID) -> (any Backend)? { all.first { $0.id == id } }
+
+    /// The backend of a name.
+    /// - Throws: `AccelError` (not found) with the names that there are.
+    public func backend(named name: String) throws(AccelError) -> any Backend {
+        if let backend = self[BackendID(rawValue: name)] { return backend }
+        let names = all.map(\.id.rawValue)
+        throw AccelError(
+            .notFound, "there is no such backend; there is: \(names.joined(separator: ", "))",
+            at: "backend \"\(name)\"", hint: AccelError.suggestion(for: name, among: names))
+    }
+}
+
+extension AccelError {
+    /// e.g. `did you mean "logits"?`
+    static func suggestion(for name: String, among names: [String]) -> String? {
+        nearestName(to: name, among: names).map { "did you mean \"\($0)\"?" }
+    }
+}

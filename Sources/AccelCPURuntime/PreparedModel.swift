@@ -1,0 +1,39 @@
+import AccelByteIO
+import AccelPrograms
+
+/// An open model whose preparation is shared: sessions and executions that are made of one `PreparedModel` decode each
+/// small weight once, and choose the kernel of each call once.
+///
+///     let model = PreparedModel(try package.graph.planned())
+///     let sessions = try (0..<4).map { _ in try Session(model) }
+///
+/// What a session has for itself is the memory of its values and states, and the addresses of its kernels' operands.
+public final class PreparedModel: Sendable {
+    public let program: CompiledProgram
+    let weights: ModelWeights
+    /// The kernels of each function that has been prepared, by its index.
+    private let chosen = Locked<[Int: [ChosenKernel]]>([:])
+
+    public init(_ program: CompiledProgram) {
+        self.program = program
+        weights = ModelWeights(program.weights)
+    }
+
+    /// Chooses the kernels of a function and decodes its small weights, if no session has done so yet. Takes no memory for
+    /// values.
+    /// - Parameter index: of the function in `program.functions`.
+    /// - Throws: `FormatError` when an operand lies outside of its storage; `RequestError` without memory.
+    public func prepare(_ index: Int) throws {
+        guard kernels(of: index) == nil else { return }
+        let (function, arena) = (program.functions[index], SharedArena())
+        let memory = try FunctionMemory(function, weights: weights, states: StateMemory([function]), arena: arena)
+        let prepared = try PreparedFunction(
+            function, memory, Workspace(in: arena, after: function.arenaBytes, workers: 1))
+        _ = try weights.pack(for: function.name)
+        keep(prepared.kernels.map(\.chosen), of: index)
+    }
+
+    func kernels(of index: Int) -> [ChosenKernel]? { chosen.withLock { $0[index] } }
+
+    func keep(_ kernels: [ChosenKernel], of index: Int) { chosen.withLock { $0[index] = kernels } }
+}
