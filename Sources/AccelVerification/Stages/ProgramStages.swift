@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCPURuntime
 import AccelPackages
 import AccelPrograms
 import AccelTensors

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCPURuntime
 import AccelPackages
 
 /// One comparison of a subject with a reference: its stages, in their order. `Parity` asks for each that is wanted; what one
