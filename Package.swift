@@ -47,7 +47,7 @@ let package = Package(
         layer(
             "accelc",
             over: [
-                "AccelConversion", "AccelVerification", "AccelCalibration", "AccelFormats", "AccelPackages",
+                "Accel", "AccelConversion", "AccelVerification", "AccelCalibration", "AccelFormats", "AccelPackages",
                 "AccelCPURuntime", "AccelModelFamilies", "AccelPrograms", "AccelHostTools",
             ],
             kind: .executable),

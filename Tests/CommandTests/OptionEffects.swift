@@ -98,6 +98,10 @@ extension OptionEffect {
             ("time", "run p.accelpkg --inputs bert/golden.safetensors [ --time ]"),
             ("repeat", "run p.accelpkg --inputs bert/golden.safetensors --time [ --repeat 2 ]"),
             ("json", "run p.accelpkg --inputs bert/golden.safetensors [ --json ]"),
+            (
+                "backend",
+                "run p.accelpkg --inputs bert/golden.safetensors --outputs out.safetensors [ --backend reference ]"
+            ),
             ("generate", "run d.accelpkg --inputs qwen/golden.safetensors [ --generate 2 ]"),
             ("save-states", "run d.accelpkg --inputs qwen/golden.safetensors [ --save-states s.safetensors ]"),
             (

@@ -17,6 +17,8 @@ public struct RunPlan: Sendable {
     public var runs: Int { steps.count + max(generated - 1, 0) }
     /// Takes generated tokens.
     private let feed: TokenFeed?
+    /// Of the functions.
+    private let interfaces: [Interface]
 
     /// - Parameters:
     ///   - function: the name of the function to run, of a decoder that of the first block's; where it is left out, what
@@ -28,6 +30,7 @@ public struct RunPlan: Sendable {
     ) throws {
         let index = try function.map { try FunctionInputs.index(of: $0, in: program.functions) }
         self.generated = generated
+        interfaces = program.functions.map(\.interface)
         if generated == 0, let steps = try Self.calls(program, inputs, index) {
             (self.steps, feed) = (steps, nil)
         } else if let plan = DecodingPlan(program, inputs.tensors) {
@@ -86,16 +89,25 @@ public struct RunPlan: Sendable {
     public func run(
         in session: Session, keepsOutputs: Bool = true, progress: (Int) -> Void = { _ in }
     ) throws -> Result {
+        try run(keepsOutputs: keepsOutputs, progress: progress) { try session.run($0, carrying: $1) }
+    }
+
+    /// Runs all steps wherever `make` does.
+    /// - Parameter make: makes a step, with what those before it made by name; returns the function's outputs in order.
+    public func run(
+        keepsOutputs: Bool = true, progress: (Int) -> Void = { _ in },
+        by make: (_ step: RunStep, _ made: [String: StoredTensor]) throws -> [StoredTensor]
+    ) throws -> Result {
         var result = Result()
         var joined = JoinedOutputs()
         var made: [String: StoredTensor] = [:]
         let clock = ContinuousClock()
         func run(_ step: RunStep) throws {
             let start = clock.now
-            let outputs = try session.run(step, carrying: made)
+            let outputs = try make(step, made)
             result.runs.append((step.function, step.places, clock.now - start))
             for output in outputs { made[output.name] = output }
-            if keepsOutputs { joined.add(outputs, of: step, session.program.functions[step.function].interface) }
+            if keepsOutputs { joined.add(outputs, of: step, interfaces[step.function]) }
             progress(result.runs.count)
         }
         for step in steps { try run(step) }

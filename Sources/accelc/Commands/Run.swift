@@ -1,3 +1,4 @@
+import Accel
 import AccelByteIO
 import AccelCPURuntime
 import AccelPackages
@@ -24,6 +25,10 @@ enum RunCommand: Command {
         "function", .text("NAME"),
         "the function to run, of a decoder the one for the first block; the one whose inputs fit where this is left out"
     )
+    static let backend = Option(
+        "backend", .words(Backends.standard.all.map(\.id.rawValue)),
+        "what runs the functions; reference: the plain meaning of each operator, slow, for small models",
+        default: BackendID.cpu.rawValue)
     static let times = Option(
         "repeat", .integer(1...1_000_000), "run so many times, each from the start", default: "1",
         needs: [.option("time"), .option("json")])
@@ -44,7 +49,7 @@ enum RunCommand: Command {
         Outputs have the rows of all tokens; --generate adds "generated" I64[batch,N].
         """
     static let positionals = [package]
-    static let options = [inputs, outputs, generate, states, function, times, time, CommonOptions.json]
+    static let options = [inputs, outputs, generate, states, function, backend, times, time, CommonOptions.json]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let inputFile = try arguments.required(inputs)
@@ -58,26 +63,30 @@ enum RunCommand: Command {
                 program, inputs, function: arguments[function], generating: arguments.integer(generate) ?? 0)
             return (package, program, plan)
         }
+        if program.functions.allSatisfy(\.states.isEmpty) {
+            try arguments.refuse([states], "\(package.path) has no states", for: "packages with states")
+        }
+        let chosen = try Backends.standard.backend(named: arguments[backend] ?? BackendID.cpu.rawValue)
         let session = try timing.prepare {
-            let session = try Session(program, threads: console.threads)
-            if session.states.states.isEmpty {
-                try arguments.refuse([states], "\(package.path) has no states", for: "packages with states")
+            guard chosen.id == .cpu else {
+                return try PlanSession(chosen, package, threads: console.threads)
             }
-            for step in plan.steps { _ = try session.executor(of: step.function) }
-            return session
+            return try PlanSession(program, functions: Set(plan.steps.map(\.function)), threads: console.threads)
         }
         var result = RunPlan.Result()
         let times = arguments.integer(times) ?? 1
         let progress = console.progress("running", total: times * plan.runs)
         for number in 1...times {
-            session.states.reset()
+            session.reset()
             result = try timing.run {
-                try plan.run(in: session, keepsOutputs: number == times) { progress.step("run \($0)") }
+                try plan.run(keepsOutputs: number == times, progress: { progress.step("run \($0)") }) {
+                    try session.run($0, $1)
+                }
             }
         }
         let made = result.outputs + (result.generated.map { [$0] } ?? [])
         if let path = arguments[outputs] { try SafetensorsWriter.write(made, to: path, as: .outputs) }
-        if let path = arguments[states] { try SafetensorsWriter.write(session.states.copy(), to: path, as: .states) }
+        if let path = arguments[states] { try SafetensorsWriter.write(session.states(), to: path, as: .states) }
 
         if arguments.has(CommonOptions.json) {
             console.print(document(package, result, timing))
