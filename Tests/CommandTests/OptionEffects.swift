@@ -161,6 +161,7 @@ extension OptionEffect {
             ("calibrate", "cache explain \(bert) [ \(samples) ]"),
             ("config", "cache explain \(bert) [ --config other.json ]"),
             ("ignore-config", "cache explain \(surprising) [ --ignore-config surprise ]"),
+            ("interface", "cache explain functions.mlpackage [ --interface roles.json ]"),
             ("ignore-tensor", "cache explain \(bert) [ --ignore-tensor nothing ]"),
             ("trust-shared-cache", "cache list --cache shared [ --trust-shared-cache ]"),
             ("target-size", "cache explain \(bert) [ --target-size 30kB ]"),
