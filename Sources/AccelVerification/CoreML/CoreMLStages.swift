@@ -101,11 +101,17 @@ struct CoreMLStages: StageRunner {
         let constants = programs.flatMap(\.constants).filter(\.isWeight).compactMap(\.tensor)
         let sources = Dictionary(constants.map { ($0.name, $0) }) { first, _ in first }
         let remake = remake
+        // Of a model that the package was not made of, tables are held to what the functions give.
+        let names = programs.flatMap(\.constants).filter { !$0.isWeight }.map {
+            CoreMLWeightMatcher.identifier($0.name)
+        }
+        let tables = isMadeOfReference ? [] : Set(names)
         let stage = CoreMLWeightStage(
             package: package, sources: sources.values.sorted { $0.name < $1.name }, budget: options.budget,
             threads: options.threads,
             asksForNearest: isMadeOfReference && remake?.isMade != true && !package.dependsOnCalibration,
-            isProved: { remake?.proves($0) ?? false }, bounds: remake?.bounds ?? [:])
+            isProved: { remake?.proves($0) ?? tables.contains(CoreMLWeightMatcher.identifier($0)) },
+            bounds: remake?.bounds ?? [:])
         let result = try blaming { try stage.run(weights, progress: progress) }
         stored = result.stored
         guard options.stages.contains(.weights) else { return }
