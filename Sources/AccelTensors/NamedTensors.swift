@@ -1,5 +1,3 @@
-public import AccelByteIO
-
 /// The tensors of a safetensors file by what they stand for: a function's inputs, and a framework's outputs for them.
 ///
 /// | tensor | stands for |
@@ -45,10 +43,6 @@ public struct NamedTensors: Sendable {
         let others = tensors.filter { !$0.name.hasPrefix("out.") && !$0.name.hasPrefix("ref64.") }
         inputs = named(isGolden ? "in." : "", others)
     }
-
-    /// Opens a safetensors file.
-    /// - Throws: `FormatError` for a file that is corrupt.
-    public init(_ path: String) throws { self.init(try SafetensorsFile(path).tensors, file: path) }
 
     /// The input of this name, or its first sample; nil if the file has neither.
     public func input(_ name: String) -> StoredTensor? { inputs[name] ?? inputs["\(name).0"] }

@@ -17,8 +17,10 @@
             let build = CommandRunner.executable.deletingLastPathComponent().path
             let root = Fixtures.repository
             let sources = try FileManager.default.contentsOfDirectory(atPath: "\(root)/Sources")
-            let objects = sources.filter { $0 != "accelc" }.flatMap { module in
-                (FileManager.default.subpaths(atPath: "\(build)/\(module).build") ?? []).filter { $0.hasSuffix(".o") }
+            let objects = sources.filter { $0 != "accelc" }.flatMap { module -> [String] in
+                // An object of a source that has moved away stays in the build folder.
+                let names = Set(Self.files(below: "\(root)/Sources/\(module)").map { "\(Self.name(of: $0)).o" })
+                return Self.files(below: "\(build)/\(module).build").filter { names.contains(Self.name(of: $0)) }
                     .map { "\(build)/\(module).build/\($0)" }
             }
             try withTemporaryFolder { folder in
@@ -36,6 +38,12 @@
                 #expect(output.contains("of 360 digits as the framework has them"), "\(output)")
             }
         }
+
+        private static func files(below folder: String) -> [String] {
+            FileManager.default.subpaths(atPath: folder) ?? []
+        }
+
+        private static func name(of path: String) -> String { URL(filePath: path).lastPathComponent }
 
         @discardableResult
         private func run(_ words: [String]) throws -> String {

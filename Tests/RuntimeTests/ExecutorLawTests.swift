@@ -93,7 +93,7 @@ struct ExecutorLawTests {
     func kernelsAreUsed() throws {
         // These have tests of their own.
         let special: [any Kernel.Type] = [
-            AttentionStepKernel.self, ConvTransposeAxesKernel.self, LinearStepKernel.self, ViewKernel.self,
+            DecodeAttentionKernel.self, ConvTransposeAxesKernel.self, GEMVKernel.self, ViewKernel.self,
             WeightViewKernel.self,
         ]
         for kernel in Kernels.all where !special.contains(where: { $0 == kernel }) {
@@ -118,7 +118,7 @@ struct ExecutorLawTests {
             try [2, 3].map { try maker.builder.apply(Linear(), [maker.input([$0, 64]), maker.weight([80, 64])]) }
         }
         let choices = try ExecutionPlan(program.program, function: 0).choices
-        #expect(choices.map(\.kernel) == ["LinearStepKernel", "LinearKernel"])
+        #expect(choices.map(\.kernel) == ["GEMVKernel", "GEMMKernel"])
         #expect(choices.map { $0.candidates.map(\.cost) } == [[6, 7], [9, 8]])
         #expect(choices[1].reason == "int4 decoded to panels; each panel meets 3 rows")
         let float = try SmallProgram { maker in
@@ -211,7 +211,7 @@ struct ExecutorLawTests {
                 let masks = mask.map { [maker.input(HostTensor($0, [1, 77]))] } ?? []
                 return [try maker.builder.apply(Attention(scale: 0.2), [q, k, v] + masks)]
             }
-            #expect(try Executor(program.program).kernelNames.contains("AttentionStepKernel"))
+            #expect(try Executor(program.program).kernelNames.contains("DecodeAttentionKernel"))
             let found = try program.run(threads: 2)
             #expect(found == (try program.run(threads: 1)))
             #expect(agree(found[0], try program.reference()[0], tolerance: 2e-6))
@@ -227,7 +227,7 @@ struct ExecutorLawTests {
                     Linear(activation: .silu), [x, maker.weight([2000, 97]), maker.weight([2000])])
                 return [wide, try maker.builder.apply(Linear(), [wide, maker.weight([60, 2000])])]
             }
-            #expect(try Executor(program.program).kernelNames == ["LinearStepKernel", "LinearStepKernel"])
+            #expect(try Executor(program.program).kernelNames == ["GEMVKernel", "GEMVKernel"])
             let found = try program.run(threads: 2)
             #expect(found == (try program.run(threads: 1)))
             for (found, expected) in zip(found, try program.reference()) {

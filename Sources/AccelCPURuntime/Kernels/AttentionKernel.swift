@@ -30,12 +30,8 @@ struct AttentionKernel: Kernel {
                 operand.layout.strides[3] == 1 || operand.shape.dimensions[3] == 1, "reads rows without gaps only")
         }
         scale = Float(operation.scale)
-        if call.inputs.count == 4 {
-            let scores = Shape(Array(q.shape.dimensions[..<3]) + [k.shape.dimensions[2]])
-            mask = (call.inputs[3], call.inputs[3].layout.expanded(to: scores).strides)
-        } else {
-            mask = nil
-        }
+        let scores = Shape(Array(q.shape.dimensions[..<3]) + [k.shape.dimensions[2]])
+        mask = call.input("mask").map { ($0, $0.layout.expanded(to: scores).strides) }
     }
 
     var cost: Double { 2 }

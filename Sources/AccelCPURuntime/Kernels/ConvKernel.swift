@@ -23,7 +23,7 @@ struct ConvKernel: Kernel {
         try call.requireContiguousFloats([call.inputs[0], call.outputs[0]])
         (source, target) = (call.inputs[0], call.outputs[0])
         weight = try WholeWeight(call.inputs[1], in: call.workspace)
-        bias = try ChannelBias(call.inputs.count == 3 ? call.inputs[2] : nil)
+        bias = try ChannelBias(call.input("bias"))
         groups = operation.groups
         batch = source.shape.dimensions[0]
         rows = target.shape.dimensions[1] / groups

@@ -43,7 +43,7 @@ struct ConvTransposeKernel: Kernel {
         try call.requireContiguousFloats([call.inputs[0], call.outputs[0]])
         (source, target) = (call.inputs[0], call.outputs[0])
         weight = try WholeWeight(call.inputs[1], in: call.workspace)
-        bias = try ChannelBias(call.inputs.count == 3 ? call.inputs[2] : nil)
+        bias = try ChannelBias(call.input("bias"))
         (groups, stride) = (operation.groups, operation.window.strides[0])
         (batch, length) = (source.shape.dimensions[0], source.shape.dimensions[2])
         (channels, rows) = (source.shape.dimensions[1] / groups, target.shape.dimensions[1] / groups)

@@ -16,7 +16,7 @@ struct LayerNormKernel: Kernel {
         guard let operation = call.operation as? LayerNorm else { throw Unsuitable("is for layer_norm only") }
         try call.requireContiguousFloats(call.inputs + call.outputs)
         (source, gain, target) = (call.inputs[0], call.inputs[1], call.outputs[0])
-        shift = call.inputs.count == 3 ? call.inputs[2] : nil
+        shift = call.input("bias")
         epsilon = operation.epsilon
         zeros = shift == nil ? [Float](repeating: 0, count: gain.shape.count) : []
     }

@@ -28,13 +28,12 @@ struct PositionNormKernel: Kernel {
         case let operation as InstanceNorm: (groups, epsilon) = (channels, operation.epsilon)
         default: throw Unsuitable("is for group_norm and instance_norm only")
         }
-        let isNumbered = call.operation is InstanceNorm && call.inputs.count % 2 == 0
-        length = isNumbered ? call.inputs[call.inputs.count - 1] : nil
+        length = call.input("length")
         try call.require(length?.layout.isContiguous ?? true, "reads contiguous lengths only")
-        if call.inputs.count >= 3 {
-            scales = (call.inputs[1], call.inputs[2])
-            try call.requireContiguousFloats([call.inputs[1], call.inputs[2]])
-            scaleStride = call.inputs[1].shape.rank == 2 ? channels : 0
+        if let weight = call.input("weight"), let bias = call.input("bias") {
+            scales = (weight, bias)
+            try call.requireContiguousFloats([weight, bias])
+            scaleStride = weight.shape.rank == 2 ? channels : 0
         } else {
             (scales, scaleStride) = (nil, 0)
         }

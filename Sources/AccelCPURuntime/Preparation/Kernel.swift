@@ -10,6 +10,11 @@ struct PreparedCall {
     /// Where kernels reserve scratch memory.
     let workspace: Workspace
 
+    /// The input that the operator declares by this name; nil where it is left out.
+    func input(_ name: String) -> OperandMemory? {
+        type(of: operation).position(of: name, among: inputs.map(\.elementType)).map { inputs[$0] }
+    }
+
     /// Refuses a call that a kernel is not made for.
     func require(_ condition: Bool, _ reason: @autoclosure () -> String) throws(Unsuitable) {
         if !condition { throw Unsuitable(reason()) }

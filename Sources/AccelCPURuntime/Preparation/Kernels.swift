@@ -4,7 +4,7 @@ package import AccelPrograms
 enum Kernels {
     static let all: [any Kernel.Type] = [
         ArgMaxKernel.self,
-        AttentionStepKernel.self,
+        DecodeAttentionKernel.self,
         AttentionKernel.self,
         BinaryKernel.self,
         BinaryFunctionKernel.self,
@@ -20,8 +20,8 @@ enum Kernels {
         L2NormKernel.self,
         LSTMCellKernel.self,
         LayerNormKernel.self,
-        LinearStepKernel.self,
-        LinearKernel.self,
+        GEMVKernel.self,
+        GEMMKernel.self,
         MatMulKernel.self,
         PadKernel.self,
         PositionNormKernel.self,

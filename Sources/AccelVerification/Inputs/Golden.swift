@@ -35,7 +35,7 @@ public struct Golden: Sendable {
     public init(_ path: String) throws {
         self.path = path
         name = Files.name(of: path)
-        let tensors = try NamedTensors(path)
+        let tensors = NamedTensors(try SafetensorsFile(path).tensors, file: path)
         inputs = tensors.isGolden ? tensors.inputs : [:]
         outputs = tensors.outputs
         exact = tensors.exactOutputs

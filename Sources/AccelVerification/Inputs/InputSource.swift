@@ -52,7 +52,7 @@ struct InputMatcher {
 
     init(file path: String) throws {
         file = path
-        tensors = try NamedTensors(path).inputs
+        tensors = NamedTensors(try SafetensorsFile(path).tensors, file: path).inputs
     }
 
     /// The function's inputs out of the file, and what those of its states start as that the file names; nil when an input

@@ -4,7 +4,7 @@ import CAccelKernels
 
 /// Scaled dot-product attention of one query row, as in a step of one token: keys and values are read where they lie, once
 /// for all heads that share them.
-struct AttentionStepKernel: Kernel {
+struct DecodeAttentionKernel: Kernel {
     static let operators: [any Operator.Type] = [Attention.self]
     static let readsStrided = true
     static let writesStrided = true
@@ -29,14 +29,8 @@ struct AttentionStepKernel: Kernel {
                 operand.layout.strides[3] == 1 || operand.shape.dimensions[3] == 1, "reads rows without gaps only")
         }
         scale = Float(operation.scale)
-        mask =
-            call.inputs.count == 4
-            ? (
-                call.inputs[3],
-                call.inputs[3].layout.expanded(
-                    to: Shape(call.inputs[0].shape.dimensions[..<3] + [call.inputs[1].shape.dimensions[2]])
-                ).strides
-            ) : nil
+        let scores = Shape(Array(q.shape.dimensions[..<3]) + [k.shape.dimensions[2]])
+        mask = call.input("mask").map { ($0, $0.layout.expanded(to: scores).strides) }
     }
 
     var reason: String { "one query row; keys and values are read where they lie" }

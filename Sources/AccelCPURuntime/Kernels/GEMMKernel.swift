@@ -3,7 +3,7 @@ import AccelTensors
 import CAccelKernels
 
 /// `x W^T + bias` with its activation. The weight is decoded and packed some panels at a time, never as a whole.
-struct LinearKernel: Kernel {
+struct GEMMKernel: Kernel {
     static let operators: [any Operator.Type] = [Linear.self]
     /// Rows of x that stay in the cache while they meet several panels.
     private static let rowsAtOnce = 128
@@ -19,7 +19,7 @@ struct LinearKernel: Kernel {
     init(_ call: PreparedCall) throws(Unsuitable) {
         guard let operation = call.operation as? Linear else { throw Unsuitable("is for linear only") }
         panels = try WeightPanels(call.inputs[1])
-        bias = call.inputs.count == 3 ? call.inputs[2] : nil
+        bias = call.input("bias")
         try call.requireContiguousFloats([call.inputs[0], call.outputs[0]] + (bias.map { [$0] } ?? []))
         (source, target) = (call.inputs[0], call.outputs[0])
         activation = operation.activation

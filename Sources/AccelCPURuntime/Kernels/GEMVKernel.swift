@@ -4,7 +4,7 @@ import CAccelKernels
 
 /// `x W^T + bias` with its activation for few rows of x, as in a step of one token: the rows of the weight are multiplied
 /// as they are decoded, in registers, and no panels are packed.
-struct LinearStepKernel: Kernel {
+struct GEMVKernel: Kernel {
     static let operators: [any Operator.Type] = [Linear.self]
     private let source: OperandMemory
     private let product: any VectorProduct
@@ -22,7 +22,7 @@ struct LinearStepKernel: Kernel {
         guard let operation = call.operation as? Linear, case .weight(let weight) = call.inputs[1].place else {
             throw Unsuitable("takes stored weights only")
         }
-        bias = call.inputs.count == 3 ? call.inputs[2] : nil
+        bias = call.input("bias")
         try call.requireContiguousFloats([call.inputs[0], call.outputs[0]] + (bias.map { [$0] } ?? []))
         (source, target) = (call.inputs[0], call.outputs[0])
         product = VectorProducts.product(of: weight)
