@@ -22,7 +22,7 @@ extension Bool: ExecutionElement {
 ///     let execution = try session.makeExecution(of: step)
 ///     try execution.withInput("input_ids", of: Int64.self) { $0[0] = token }
 ///     try execution.run()
-///     let best = try execution.withOutput("logits", of: Float.self) { logits in ... }
+///     let first = try execution.withOutput("logits", of: Float.self) { $0[0] }
 ///
 /// One thread at a time may use it, or any other execution of its session: they share an arena and states.
 public final class Execution {
