@@ -2,13 +2,16 @@ public import AccelByteIO
 public import AccelPrograms
 import AccelTensors
 
-/// An opened package: checked and mapped. Its weights are views into the maps.
+/// An opened package: checked and memory-mapped. Its weights are views of the mapped files.
 ///
-/// Opening reads the manifest, graph.bin and weights.bin; its cost does not depend on the size of the weights. A package
-/// holds no execution plan: whatever runs it makes one, for its processor.
+/// Opening reads the manifest, graph.bin and weights.bin; its cost does not depend on the size of the weights. A
+/// package holds no execution plan: each runtime makes one for its processor.
 public struct AcceleratorPackage: Sendable {
+    /// The path of the folder or zip archive.
     public let path: String
+    /// The parsed manifest.
     public let manifest: Manifest
+    /// The functions and weights of the package.
     public let graph: ModelGraph
     /// The versions of the operators that the graph was made of, by their names.
     public let operatorVersions: [String: Int]
@@ -17,8 +20,8 @@ public struct AcceleratorPackage: Sendable {
     let blobs: [ByteView]
 
     /// Opens a package: a folder, or a zip archive.
-    /// - Throws: `FormatError` for what is not a sound package of a known version and features; `RequestError` when
-    ///   there is nothing at `path`.
+    /// - Throws: `FormatError` if it is corrupt or needs an unknown version or feature; `RequestError` if `path` does
+    ///   not exist.
     public init(at path: String) throws {
         let files: any PackageFiles
         switch Files.kind(of: path) {
