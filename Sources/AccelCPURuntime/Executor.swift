@@ -121,7 +121,7 @@ public final class Executor {
     /// Runs the function on the inputs that are set. A run that fails leaves the states unchanged. From the second run
     /// on, it allocates nothing, takes no lock, and wakes the helper threads at most once.
     /// - Parameter last: steps that follow the calls.
-    /// - Throws: `ShapeError` naming the operator for values without meaning (an index out of range).
+    /// - Throws: `ShapeError` naming the operator for invalid values, such as an index out of range.
     func run(then last: [PlacedStep] = []) throws {
         defer { team.rest() }
         let clock = ContinuousClock()
@@ -163,7 +163,7 @@ public final class Executor {
         }
     }
 
-    /// Makes one call on what lies in memory. All calls in order are a run.
+    /// Runs one call on the current contents of memory. All calls in order make one run.
     public func step(_ index: Int) throws {
         guard calls.indices.contains(index) else {
             throw RequestError("there is no call \(index); \(function.name) has \(calls.count)")
@@ -172,10 +172,10 @@ public final class Executor {
         try make(index)
     }
 
-    /// What the function returns, after its last call.
+    /// The function's outputs after its last call.
     public var results: [StoredTensor] { outputs.map { $0.memory.stored(name: $0.name) } }
 
-    /// From now on, calls read `tensor` in place of the weight of that index.
+    /// Replaces the weight of an index by `tensor` for all later calls.
     /// - Throws: `FormatError` when it has another shape.
     public func replace(weight index: Int, by tensor: CompressedTensor) throws {
         try memory.replace(weight: index, by: tensor)
@@ -190,7 +190,7 @@ public final class Executor {
     /// Runs one call alone on given values. Those of inputs that are weights in the function are passed over: the call
     /// reads its weights. States that it reads or writes are changed.
     /// - Parameter index: of the call in `function.calls`.
-    /// - Returns: what it makes, called as the node's label is.
+    /// - Returns: the call's outputs, named by the node's label.
     /// - Throws: `RequestError` when the inputs do not fit the call; as `run` otherwise.
     public func run(call index: Int, on inputs: [HostTensor]) throws -> [HostTensor] {
         guard calls.indices.contains(index) else {

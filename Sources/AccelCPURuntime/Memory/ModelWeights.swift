@@ -11,11 +11,11 @@ final class ModelWeights: Sendable {
     private struct Tables: Sendable {
         /// Weights that any operator reads from memory, by their index.
         var resident: [Int: (cell: AddressCell, byteCount: Int)] = [:]
-        /// Weights that are read as they are stored, by their index.
+        /// Weights that stay compressed, by their index.
         var stored: [Int: StoredWeight] = [:]
         /// Resident weights that have no memory yet.
         var waiting: [Int] = []
-        /// What their cells refer to until then.
+        /// The address that their cells hold until then.
         let none = ByteBuffer(count: 64)
     }
 

@@ -73,7 +73,7 @@ public final class StateMemory: Sendable {
         slots.withLock { $0.compactMap { $0.copy() } }
     }
 
-    /// What a state holds; nil when there is no such state here.
+    /// Returns the value of a state; nil if there is no state of this name.
     public func value(of state: FrozenProgram.State) -> StoredTensor? {
         slots.withLock { slots in
             guard let index = slots.firstIndex(where: { $0.state == state }) else { return nil }
@@ -87,7 +87,7 @@ public final class StateMemory: Sendable {
         try set(copy, resetsOthers: true)
     }
 
-    /// Gives some states values. Those that it does not name stay as they are.
+    /// Sets the values of some states and leaves the others unchanged.
     /// - Parameter values: called as states are, each of the state's type and shape.
     /// - Throws: `RequestError` for one that there is no state like; then nothing has changed.
     public func set(_ values: [StoredTensor]) throws {
@@ -163,7 +163,7 @@ private struct StateSlot {
 }
 
 extension FrozenProgram.State {
-    /// What it holds before the first run.
+    /// The value before the first run.
     var initialValue: StoredTensor {
         HostTensor(initial, filling: TensorType(elementType, shape: shape)).stored(name: name)
     }

@@ -122,7 +122,7 @@ public struct Operand: Equatable, Sendable {
     public enum Storage: Hashable, Sendable {
         /// The function's input of this index; contiguous.
         case input(Int)
-        /// The weight of this index; contiguous, decoded as it is read.
+        /// The weight of this index; contiguous, decoded while it is read.
         case weight(Int)
         /// Bytes from the start of the arena.
         case arena(Int)

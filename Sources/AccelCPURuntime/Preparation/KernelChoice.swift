@@ -50,7 +50,7 @@ struct PreparedKernel {
     /// - Parameter known: the kernel that another session has chosen for the call.
     /// - Throws: `FormatError` if no kernel supports the copied operands either.
     init(_ call: PreparedCall, known: ChosenKernel? = nil, explains: Bool = false) throws {
-        // What has no elements may have any number of rows without elements.
+        // A result without elements may still have any number of empty rows.
         guard call.outputs.contains(where: { !$0.shape.dimensions.contains(0) }) else {
             let nothing = KernelChoice.Candidate(kernel: "nothing", cost: 0, reason: "the result has no elements")
             choice = explains ? KernelChoice(candidates: [nothing], chosen: 0, staged: []) : nil

@@ -12,12 +12,12 @@ public import AccelTensors
 public struct DecodingPlan: Sendable {
     /// How many tokens there are in a row.
     public let count: Int
-    /// The place of the first token.
+    /// The position of the first token.
     public let start: Int
     let tokens: StoredTensor
     private let program: CompiledProgram
     private let caches: [Cache]
-    /// What runs before the decoder.
+    /// The steps before the decoder.
     private let before: [RunStep]
     private let given: [String: StoredTensor]
 
@@ -26,7 +26,7 @@ public struct DecodingPlan: Sendable {
         let feeds: [TokenFeed]
         let room: Int
         let states: Set<FrozenProgram.State>
-        /// What states start as.
+        /// The initial values of states.
         let seeds: [StoredTensor]
 
         func feed(_ length: Int) -> TokenFeed? { feeds.first { $0.length == length } }

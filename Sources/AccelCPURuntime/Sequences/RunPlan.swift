@@ -119,7 +119,8 @@ public struct RunPlan: Sendable {
         return result
     }
 
-    /// For each row the token whose logit is largest at the block's last place; of equal ones the first.
+    /// Returns for each row the token with the largest logit at the block's last position; the first one if several are
+    /// equal.
     private func likeliest(_ logits: StoredTensor?) throws -> [Int64] {
         guard let logits, logits.shape.rank == 3, logits.shape.count > 0 else {
             throw RequestError(

@@ -23,7 +23,7 @@ public struct RunStep: Sendable {
     }
 
     /// All inputs.
-    /// - Parameter made: what the steps before it made, by name.
+    /// - Parameter made: the outputs of earlier steps, by name.
     public func inputs<Made>(
         carrying made: [String: Made], _ converted: (StoredTensor) -> Made
     ) -> [String: Made] {
@@ -33,7 +33,7 @@ public struct RunStep: Sendable {
 
 extension Session {
     /// Sets the states that a step sets and runs it.
-    /// - Parameter made: what the steps before it made, by name.
+    /// - Parameter made: the outputs of earlier steps, by name.
     public func run(_ step: RunStep, carrying made: [String: StoredTensor]) throws -> [StoredTensor] {
         try states.set(step.states)
         return try run(step.function, step.inputs(carrying: made) { $0 })

@@ -30,12 +30,12 @@ struct CoreMLWeightMatcher {
         return identifier(name.hasSuffix(suffix) ? String(name.dropLast(suffix.count)) : name)
     }
 
-    /// What converters put after a tensor's name.
+    /// The suffixes that converters add to a tensor's name.
     private static let endings = [
         "_to_fp16", "_to_fp32", "_palettized", "_quantized", "_sparsified", "_pcs", "_promoted", "_cast_fp16",
     ]
 
-    /// The name of a weight without what converters add.
+    /// The name of a weight without the suffixes that converters add.
     private static func base(_ name: String) -> String {
         var name = identifier(name)
         while let ending = endings.first(where: name.hasSuffix) { name = String(name.dropLast(ending.count)) }

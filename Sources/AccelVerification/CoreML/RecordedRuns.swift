@@ -19,7 +19,7 @@ public struct RecordedRuns: Sendable {
         let logits: [String]
     }
     private let runs: [Run]
-    /// What an output's SQNR may be at least, in dB.
+    /// The smallest allowed SQNR of an output, in dB.
     private let sqnr: Double
     private let expected: [String: StoredTensor]
 

@@ -1,7 +1,8 @@
 import AccelPrograms
 import AccelTensors
 
-/// The integers that an input of a function may hold: by its role, or by what operators accept where it has none.
+/// The integers that an input of a function may hold: by its role, or without a role by the range that operators
+/// accept.
 struct InputRanges {
     private let function: FrozenProgram
     private let bounds: [Value: Int]

@@ -6,12 +6,12 @@ public struct BudgetMistake: Equatable, Sendable {
     let stage: Stage
     /// The file and the field, e.g. `budget.json, field outputs[0].match`.
     let place: String
-    /// What is wrong, and what may be meant.
+    /// The mistake, and a suggestion.
     let reason: String
 }
 
 extension Budget {
-    /// What a list of the budget had to choose from.
+    /// The names that a list of the budget could match.
     private struct Compared {
         let stage: Stage
         /// In the singular.

@@ -41,9 +41,9 @@ public struct Budget: Sendable {
     private(set) var bytes: Int?
     /// Bits per weight over all stored weights, at most.
     private(set) var bitsPerWeight: Double?
-    /// Names of what may differ from a conversion of the model.
+    /// Patterns for items that may differ from a conversion of the model.
     private(set) var allowedDifferences: [Pattern] = []
-    /// Names of what the model gives and nobody has to compare.
+    /// Patterns for the model's outputs that need no comparison.
     private(set) var allowedGaps: [Pattern] = []
     /// The document, as a report repeats it.
     let json: JSON

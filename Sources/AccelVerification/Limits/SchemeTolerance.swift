@@ -3,7 +3,7 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// How much a way of storing weights may lose when no budget says otherwise.
+/// The default tolerance of a storage scheme, if no budget replaces it.
 ///
 /// They do not have to find faults: that every stored code is the one that its codec had to choose is checked exactly,
 /// and that the package computes what its weights say is checked to float32 rounding, whatever the scheme. These limits
@@ -28,7 +28,7 @@ import AccelWeightCompression
 ///
 /// From 3 bits down the outputs are none of the model's any more; those limits only catch what blows up.
 public struct SchemeTolerance: Sendable {
-    /// What is stored, e.g. `4 bits`.
+    /// The storage scheme, e.g. `4 bits`.
     public let scheme: String
     /// Bits a code, at least.
     let bits: Double

@@ -125,7 +125,7 @@ struct Plot {
     var innerWidth: Double { width - left - right }
     var innerHeight: Double { height - top - bottom }
 
-    /// The height of a value; what lies beyond the axis goes to its edge.
+    /// The height of a value; values beyond the axis are clamped to its edge.
     func y(_ value: Double) -> Double {
         let share = (min(max(value.isNaN ? low : value, low), high) - low) / (high - low)
         return top + (1 - share) * innerHeight

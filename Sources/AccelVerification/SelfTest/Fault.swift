@@ -10,13 +10,13 @@ import AccelWeightCompression
 protocol Fault: Sendable {
     /// e.g. `swap nibbles`
     var name: String { get }
-    /// What is done, in words for the report.
+    /// A description of the change, for the report.
     var detail: String { get }
 }
 
 /// A mistake in the stored bytes of a weight; the weights stage has to catch it.
 protocol WeightFault: Fault {
-    /// The weight with the mistake in it; nil where the codec or the shape leaves no room for it.
+    /// Returns the weight with the fault; nil if the codec or the shape does not allow it.
     /// - Parameter others: the program's other weights, for mistakes that mix two of them up.
     func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]?
 }
@@ -30,7 +30,7 @@ protocol PlanFault: Fault {
 
 /// A mistake in what a package is or says, apart from the codes of its weights; the structure stage has to catch it.
 protocol StructureFault: Fault {
-    /// The package with the mistake in it; nil where there is no room for it.
+    /// Returns the package with the fault; nil if it is not applicable.
     func inject(into contents: PackageContents) -> PackageContents?
 }
 

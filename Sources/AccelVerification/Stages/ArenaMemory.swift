@@ -10,7 +10,7 @@ struct ArenaMemory {
     private let states: [ByteBuffer]
     let inputs: [HostTensor]
 
-    /// - Parameter values: what states start as, by name; the others start as the function says.
+    /// - Parameter values: initial values of states by name; the others start with the function's own initial value.
     init(_ function: CompiledFunction, inputs: [HostTensor], states values: [String: HostTensor]) throws {
         let purpose = "function \(function.name)"
         let sizes = function.states.map { $0.shape.count * $0.elementType.byteCount }

@@ -124,7 +124,7 @@ struct DecodingStage {
             for tensor in actual { made[tensor.name] = tensor }
             originalMade.merge(original) { $1 }
             storedMade.merge(ofStored) { $1 }
-            // What the model gives, whatever the package does.
+            // The model's outputs, whether the package has them or not.
             let names = run.frozen?.program.outputs.map(\.name) ?? run.function.outputs.map(\.name)
             rows += names.map { name in
                 Row(

@@ -4,14 +4,14 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// One function of the subject with its inputs, and what the stages that run it share.
+/// One function of the subject with its inputs, and the results that its stages share.
 struct FunctionRun {
     let index: Int
     let function: CompiledFunction
     let feed: FunctionFeed
     /// The golden that the inputs are from, one sample of it.
     let golden: Golden?
-    /// The model's function with the same extents; nil without a model.
+    /// The model's function with the same sizes; nil without a model.
     let frozen: FrozenProgram?
     let runner: PackageRunner
     let stored: StoredWeights
@@ -26,13 +26,13 @@ struct FunctionRun {
     /// there is one: what the package does not give shows only so.
     var results: [FrozenProgram.Port] { frozen?.results ?? function.results }
 
-    /// What the package gives and the model does not.
+    /// The outputs that the package has and the model does not.
     var surplus: [FrozenProgram.Port] {
         let names = Set(results.map(\.name))
         return function.results.filter { !names.contains($0.name) }
     }
 
-    /// What is put after the names of outputs: the number of the sample.
+    /// The suffix of output names: the number of the sample.
     var suffix: String { golden?.suffix ?? "" }
 
     /// The weights that this function reads and that lose something.
@@ -55,7 +55,7 @@ struct FunctionRun {
     }
 }
 
-/// What runs of the reference gave.
+/// The results of runs of the reference.
 struct ReferenceValues {
     /// Outputs by name.
     var outputs: [String: HostTensor] = [:]
@@ -77,14 +77,14 @@ extension FunctionRun {
         return values
     }
 
-    /// The reference meaning with the weights as they are stored.
+    /// The reference implementation with the stored weights.
     func storedOutputs(of frozen: FrozenProgram) throws -> [String: HostTensor] {
         try frozen.results(of: feed, constant: storedValue)
     }
 }
 
 extension CompiledFunction {
-    /// What a run gives: the outputs, and the states that it changes and that are no outputs.
+    /// The results of a run: the outputs, and the changed states that are not outputs.
     var results: [FrozenProgram.Port] {
         let given = outputs.map {
             FrozenProgram.Port(name: $0.name, elementType: $0.operand.elementType, shape: $0.operand.shape)

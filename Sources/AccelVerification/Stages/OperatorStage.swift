@@ -11,7 +11,7 @@ struct OperatorStage {
 
     /// All calls. The model runs as often as it takes for its intermediate results to fit.
     /// - Parameter byteLimit: bytes that they may take together; a single call's may take more.
-    /// - Returns: the findings, and what the model gives with its original weights.
+    /// - Returns: the findings, and the model's outputs with its original weights.
     func findings(
         of frozen: FrozenProgram, keepingUpTo byteLimit: Int
     ) throws -> (findings: [OperatorFinding], outputs: [String: HostTensor]) {

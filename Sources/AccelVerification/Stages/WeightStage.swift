@@ -11,7 +11,7 @@ struct WeightStage {
     let model: ReferenceModel
     let budget: Budget?
     let threads: Int
-    /// What the package says that each weight lost when it was written.
+    /// The recorded error of each weight when the package was written.
     var recorded: [String: Distortion] = [:]
     /// Whether this version of the tool makes the same codes of a weight as the one that made the package.
     var otherCodecs: Set<String> = []

@@ -103,7 +103,7 @@ struct CoverageComparison {
         }
     }
 
-    /// What functions read is what the table says, bytes and all.
+    /// Compares the tensors that functions read, and their bytes, with the table.
     private func compareStored(_ finding: inout StructureFinding) {
         let byName = Dictionary(graph.tensors.map { ($0.name, $0) }) { first, _ in first }
         for tensor in found.map(\.tensor) {

@@ -58,7 +58,7 @@ struct FrozenFunctions {
 }
 
 extension FrozenProgram {
-    /// What a run gives: the outputs, and the states that it changes and that are no outputs.
+    /// The results of a run: the outputs, and the changed states that are not outputs.
     var results: [FrozenProgram.Port] {
         let given = outputs
         let names = Set(given.map(\.name))
