@@ -151,7 +151,7 @@ extension OperatorInput.Elements: CustomStringConvertible {
     }
 }
 
-/// Reading inputs by name, in shape rules and reference meanings.
+/// Reading inputs by name, in shape rules and reference implementations.
 extension Array where Element == TensorType {
     /// The input of this name; nil where it is left out.
     func named(_ name: String, of operation: any Operator) -> TensorType? {

@@ -4,8 +4,8 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// The stages of a Core ML package: its weights, and what its functions give by the reference meaning of its operations, with
-/// results of type fp16 rounded to it.
+/// The stages of a Core ML package: its weights, and the outputs of its functions by the reference implementation of
+/// its operations, with results of type fp16 rounded to it.
 struct CoreMLStages: StageRunner {
     private(set) var report: ParityReport
     private let package: CoreMLPackage

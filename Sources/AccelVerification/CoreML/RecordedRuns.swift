@@ -25,8 +25,8 @@ public struct RecordedRuns: Sendable {
 
     static let (list, inputs, outputs) = ("runs.json", "inputs.safetensors", "expected.safetensors")
 
-    /// Runs every function of the package by the reference meaning of its operations, and writes what it was given and
-    /// gave. A golden of a decoder gives its blocks; else each function runs once.
+    /// Runs every function of the package by the reference implementation of its operations, and writes what it was
+    /// given and gave. A golden of a decoder gives its blocks; else each function runs once.
     /// - Returns: how many runs there are.
     public static func record(_ package: CoreMLPackage, on source: InputSource, to path: String) throws -> Int {
         let names = package.model.interfaces.map(\.function)

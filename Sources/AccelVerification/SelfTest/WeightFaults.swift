@@ -20,7 +20,7 @@ struct ScaledChannel: WeightFault {
     }
 }
 
-/// The two codes of each byte in the first row are swapped, as in the bit order of another format.
+/// The two codes of each byte in the first row are swapped, which is the nibble order of another format.
 struct SwappedNibbles: WeightFault {
     let name = "swap nibbles"
     let detail = "the two 4-bit codes of each byte in a row change places"

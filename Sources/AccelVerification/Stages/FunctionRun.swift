@@ -22,8 +22,8 @@ struct FunctionRun {
     /// The model's, where there is one.
     var interface: Interface { frozen?.program.interface ?? function.interface }
 
-    /// What is compared: the outputs, and the states that a run changes and that are no outputs. Those of the model, where
-    /// there is one: what the package does not give shows only so.
+    /// The compared results: the outputs, and the changed states that are not outputs. They are the model's if there is
+    /// one, so that results missing from the package are found.
     var results: [FrozenProgram.Port] { frozen?.results ?? function.results }
 
     /// The outputs that the package has and the model does not.
@@ -46,7 +46,7 @@ struct FunctionRun {
         return indices.filter { lossy.contains(stored.tensors[$0].name) }.sorted()
     }
 
-    /// What the model holds under the name of each constant after decoding the package's weights.
+    /// Returns the value of a constant of the model, decoded from the package's weights.
     func storedValue(of constant: Program.Constant) throws -> HostTensor {
         guard constant.isWeight, lossy.contains(constant.name), let index = stored.index(of: constant.name) else {
             return try HostTensor(constant.requireTensor())

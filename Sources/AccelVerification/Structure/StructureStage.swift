@@ -9,7 +9,7 @@ import AccelWeightCompression
 /// recipe and the codes of the package all else has to be the same: interface, initial values of states, operators,
 /// attributes, wiring, tables, assets, coverage and provenance.
 struct StructureStage {
-    /// The recorded source of the package; for a program in memory, only the program.
+    /// The contents of the package; for a program in memory, only its graph.
     let found: PackageContents
     let programs: [Program]
     /// The model's files; nil compares only functions and tables.
