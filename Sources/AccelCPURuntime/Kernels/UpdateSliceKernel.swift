@@ -13,7 +13,7 @@ struct UpdateSliceKernel: Kernel {
     private let target: OperandMemory
     private let isInPlace: Bool
 
-    /// The source of the target's elements; nil if it is updated in place.
+    /// The steps that copy the target's elements; empty if it is updated in place.
     private let copying: [KernelStep]
 
     init(_ call: PreparedCall) throws(Unsuitable) {

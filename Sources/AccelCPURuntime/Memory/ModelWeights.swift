@@ -2,8 +2,8 @@ import AccelByteIO
 import AccelTensors
 import AccelWeightCompression
 
-/// The weights of an open model as kernels read them: large ones as they are stored; small ones in the map, or decoded
-/// once. All sessions of the model share it, so a weight is decoded by the first function that reads it.
+/// The weights of an open model in the form that kernels read: large ones compressed; small ones in the mapped file, or
+/// decoded once. All sessions of the model share them, so a weight is decoded by the first function that reads it.
 final class ModelWeights: Sendable {
     let tensors: [CompressedTensor]
     private let tables = Locked(Tables())

@@ -4,15 +4,16 @@ import AccelTensors
 
 /// The state elements that a run overwrites, so that a failed run can restore them.
 ///
-/// An update in place keeps the block that it replaces, so a step of a decoder costs one more copy of one token's keys
-/// and values. The memory for it is taken beforehand.
+/// An update in place keeps the block that it replaces, so a decode step costs one more copy of one token's keys and
+/// values. The memory for it is allocated in advance.
 final class StateJournal {
     private struct Entry {
         let call: Int
         let target: OperandMemory
         /// The part that the call writes, relative to the target's first element or the block's position.
         let rows: StridedRows
-        /// Of an update in place: where the block goes, elements from one place to the next, and places that there are.
+        /// For an update in place: the operand with the block's position, the elements between two positions, and the
+        /// number of valid positions.
         let block: (place: OperandMemory, stride: Int, places: Int)?
         /// Bytes from the start of the journal's memory.
         let start: Int

@@ -2,8 +2,8 @@ import AccelByteIO
 public import AccelPrograms
 public import AccelTensors
 
-/// The states of a program's functions, such as a key/value cache: what one run leaves for the next. Functions that have
-/// a state of the same name, type and shape share it, so a prefill function fills the cache that a step function reads.
+/// The states of a program's functions, such as a key/value cache, kept between runs. Functions that have a state of
+/// the same name, type and shape share it, so a prefill function fills the cache that a decode function reads.
 ///
 ///     let states = try StateMemory(program)
 ///     let executors = try program.functions.indices.map { try Executor(program, function: $0, states: states) }
@@ -67,8 +67,8 @@ public final class StateMemory: Sendable {
         }
     }
 
-    /// A copy of all states that something has run on or set, called as they are, in the order of `states`. The others
-    /// have their initial values. `restore` takes it back; a safetensors file can hold it.
+    /// A copy of all states that a run has used or that were set, with their names, in the order of `states`. The
+    /// others have their initial values. `restore` accepts it, and it can be saved as a safetensors file.
     public func copy() -> [StoredTensor] {
         slots.withLock { $0.compactMap { $0.copy() } }
     }

@@ -61,8 +61,8 @@ public struct DecodingPlan: Sendable {
         given = tensors
     }
 
-    /// What runs before a decoder that reads states of an encoder: a function that the tensors feed, and the one that makes
-    /// the states of what it gives, by the link between them.
+    /// Returns the steps before a decoder that reads states of an encoder: the encoder, which the tensors feed, and the
+    /// function that makes the states from its outputs.
     private static func encoding(_ program: CompiledProgram, _ tensors: [String: StoredTensor]) -> [RunStep] {
         func fits(_ port: FrozenProgram.Port) -> Bool {
             tensors[port.name].map { $0.elementType == port.elementType && $0.shape == port.shape } ?? false

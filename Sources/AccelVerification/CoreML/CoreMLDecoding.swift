@@ -4,8 +4,9 @@ import AccelFormats
 import AccelPrograms
 import AccelTensors
 
-/// S3 and S4 of a Core ML package's functions that share states, on the tokens of a golden: all at once, and as a prefill
-/// with single steps after it, by the reference meaning of the package's operations and by that of the model.
+/// S3 and S4 of a Core ML package's functions that share states, on the tokens of a golden: all at once, and as a
+/// prefill followed by decode steps, by the reference implementation of the package's operations and by that of the
+/// model.
 struct CoreMLDecoding {
     struct Result {
         var outputs: [OutputFinding] = []

@@ -150,7 +150,8 @@ struct CoreMLRun {
         return try? program.freezing(ShapeBindings(bindings))
     }
 
-    /// Drawn, or those given. What the package does not take is as frameworks leave it: ones for a mask, else zeros.
+    /// Returns the drawn or given inputs. Inputs that the package does not take get the frameworks' defaults: ones for
+    /// a mask, else zeros.
     private func modelInputs(of model: FrozenProgram, _ given: [String: HostTensor]) -> [String: HostTensor] {
         var inputs = given
         if case .seeded(let seed) = source { inputs = SeededInputs(seed: seed).inputs(for: model) }
@@ -233,7 +234,7 @@ extension CoreMLModel.Interface {
 }
 
 extension CoreMLModel.Feature {
-    /// The extents of one of its shapes; the default where it does not enumerate so many.
+    /// Returns the sizes of one of the enumerated shapes; the default shape if it enumerates fewer.
     func extents(_ shape: Int) -> [Int]? {
         enumeratedShapes.indices.contains(shape) ? enumeratedShapes[shape] : type.extents
     }

@@ -124,7 +124,7 @@ public struct RecordedRuns: Sendable {
         }
     }
 
-    /// Integers as I32, which is what Core ML takes.
+    /// Writes integers as I32, the integer type of Core ML.
     private static func write(_ rows: [HostRow], to path: String) throws {
         var writer = try SafetensorsWriter(
             replacing: path, as: .part,

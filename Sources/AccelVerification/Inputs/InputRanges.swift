@@ -52,8 +52,8 @@ extension Program {
         Cast.name, Concat.name, Copy.name, Expand.name, Reshape.name, Slice.name, Transpose.name,
     ]
 
-    /// Below which integers an input has to stay so that every operator accepts them, where one reads it as an index. It
-    /// tells nothing of what inputs mean, and is for models of which no roles are known.
+    /// Below which integers an input has to stay so that every operator accepts them, where one reads it as an index.
+    /// It gives no roles of inputs, and is for models without known roles.
     var indexBounds: [Value: Int] {
         var bounds: [Value: Int] = [:]
         func lower(_ value: Value, to bound: Int) { bounds[value] = min(bounds[value] ?? bound, bound) }

@@ -23,12 +23,12 @@ protocol WeightFault: Fault {
 
 /// A mistake in the plan of a function; the operators stage has to catch it.
 protocol PlanFault: Fault {
-    /// The function with the mistake in it, once for each call that has room for it. Some may leave the outputs as they
-    /// were (the other value is the same); the first that does not is tried.
+    /// Returns the function with the fault, once for each call that allows it. Some may not change the outputs, because
+    /// both values are equal; the first that does is used.
     func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> [CompiledFunction]
 }
 
-/// A mistake in what a package is or says, apart from the codes of its weights; the structure stage has to catch it.
+/// A fault in a package apart from the codes of its weights; the structure stage has to catch it.
 protocol StructureFault: Fault {
     /// Returns the package with the fault; nil if it is not applicable.
     func inject(into contents: PackageContents) -> PackageContents?
@@ -56,7 +56,7 @@ struct StoredBytes {
             sections: sections.map { ByteView($0) }, file: "memory")
     }
 
-    /// Whether another weight's bytes could stand in place of these.
+    /// Returns whether another weight has the same byte layout.
     func hasLayout(of other: CompressedTensor) -> Bool { weight.hasLayout(of: other) }
 
     func index(of section: String) -> Int? {
@@ -127,7 +127,7 @@ struct StoredBytes {
 }
 
 extension CompressedTensor {
-    /// Whether another weight's bytes could stand in place of this one's.
+    /// Returns whether another weight has the same byte layout.
     func hasLayout(of other: CompressedTensor) -> Bool {
         other.name != name && other.shape == shape && other.elementType == elementType
             && other.codec.specification == codec.specification

@@ -3,8 +3,8 @@ import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
-/// The memory of a compiled function in a plain form: operands are read and written element by element, and every place
-/// is checked.
+/// The memory of a compiled function in a plain form: operands are read and written element by element, and every
+/// address is checked.
 struct ArenaMemory {
     private let arena: ByteBuffer
     private let states: [ByteBuffer]

@@ -3,8 +3,8 @@ import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
-/// S2 to S4 of a decoder with a golden: the blocks of a `GoldenDecoding` by the package, by the reference meaning with the
-/// stored weights, and with the original ones.
+/// S2 to S4 of a decoder with a golden: the blocks of a `GoldenDecoding` by the package, and by the reference
+/// implementation with the stored and with the original weights.
 struct DecodingStage {
     struct Result {
         var operators: [OperatorFinding] = []

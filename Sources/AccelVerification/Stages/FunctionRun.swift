@@ -64,7 +64,7 @@ struct ReferenceValues {
 }
 
 extension FunctionRun {
-    /// The reference meaning with the original weights.
+    /// The reference implementation with the original weights.
     /// - Parameter calls: those whose nodes' results are kept too.
     func originalValues(of frozen: FrozenProgram, keeping calls: ArraySlice<KernelCall>) throws -> ReferenceValues {
         let wanted = Set(calls.map(\.label))
@@ -95,7 +95,7 @@ extension CompiledFunction {
 }
 
 extension FrozenProgram {
-    /// What a run by the reference meaning gives, as `CompiledFunction.results` has it.
+    /// Returns the results of a run of the reference implementation, in the form of `CompiledFunction.results`.
     fileprivate func results(
         of feed: FunctionFeed,
         constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) },

@@ -67,8 +67,8 @@ struct OperatorStage {
         return findings
     }
 
-    /// Each call alone: the plan is walked with original weights by the reference meaning, and the kernel gets the same
-    /// inputs.
+    /// Each call alone: the reference implementation runs the execution plan with the original weights, and the kernel
+    /// gets the same inputs.
     private func isolated(
         _ calls: Range<Int>, _ original: ReferencePlan, against reference: ReferenceValues
     ) throws -> [OperatorFinding] {

@@ -28,8 +28,8 @@ struct OutputStage {
         }
     }
 
-    /// S4 with a golden: the package against it, and the model's reference meaning against it (which tells a wrong
-    /// understanding of the model from a wrong package).
+    /// S4 with a golden: the package against it, and the model's reference implementation against it, which separates a
+    /// wrong import of the model from a wrong package.
     /// - Parameter originalOutputs: empty without a model.
     func outputs(golden: Golden, originalOutputs: [String: HostTensor]) -> Result {
         let expected = golden.outputs.mapValues { HostTensor($0) }

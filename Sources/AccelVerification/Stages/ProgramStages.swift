@@ -132,8 +132,8 @@ struct ProgramStages: StageRunner {
         }
     }
 
-    /// What is run: what the inputs are for, and with a model every other function on drawn inputs, so that none of the
-    /// model's is left out.
+    /// The runs: the functions that take the inputs, and with a model all other functions on drawn inputs, so that none
+    /// is left out.
     private mutating func choices() throws -> [Choice] {
         var choices: [Choice] = []
         /// The stages that each function has had.

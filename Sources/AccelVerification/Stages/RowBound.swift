@@ -137,7 +137,7 @@ extension RowBound {
     }
 
     /// - Parameters:
-    ///   - stored: the rows as they are stored, channels no longer scaled.
+    ///   - stored: the decoded rows, with the scaling of channels undone.
     ///   - source: the same rows of the checkpoint.
     func sums(_ rows: Range<Int>, stored: [Float], source: [Float]) -> Sums {
         let plain = plain.floats(ofRows: rows)

@@ -1,8 +1,8 @@
 import AccelByteIO
 import AccelPackages
 
-/// One comparison of a subject with a reference: its stages, in their order. `Parity` asks for each that is wanted; what one
-/// finds out, the next may use. A kind of subject is one conforming type.
+/// One comparison of a subject with a reference: its stages, in their order. `Parity` runs the requested ones; a stage
+/// may use the results of earlier ones. A kind of subject is one conforming type.
 protocol StageRunner {
     /// The report so far.
     var report: ParityReport { get }

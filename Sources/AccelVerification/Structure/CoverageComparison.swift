@@ -4,8 +4,8 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// Compares the coverage table with the plan that the recipe gives for the model: which weights there are, how each is
-/// stored and why, and what reads it. Figures of errors are for S1, which computes them.
+/// Compares the coverage table with the plan that the recipe gives for the model: the weights, the scheme of each with
+/// its reason, and the operators that read it. S1 computes and compares errors.
 struct CoverageComparison {
     let found: [CoverageEntry]
     let graph: ModelGraph
