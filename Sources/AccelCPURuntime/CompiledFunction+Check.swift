@@ -4,7 +4,7 @@ import AccelTensors
 
 extension CompiledFunction {
     /// Refuses inputs of a wrong name, element type or shape.
-    /// - Throws: `RequestError` with what is expected and what was found.
+    /// - Throws: `RequestError` with the expected and the found value.
     func check(_ inputs: [String: StoredTensor]) throws {
         let expected = self.inputs.map(\.name)
         for name in inputs.keys.sorted() where !expected.contains(name) {

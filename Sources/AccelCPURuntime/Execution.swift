@@ -2,8 +2,9 @@ import AccelByteIO
 import AccelPrograms
 public import AccelTensors
 
-/// An element that programs compute with.
+/// A Swift type that programs use for elements: `Float`, `Int64` or `Bool`.
 public protocol ExecutionElement: BitwiseCopyable, Sendable {
+    /// The element type of values with these elements.
     static var elementType: ElementType { get }
 }
 extension Float: ExecutionElement {
@@ -16,33 +17,36 @@ extension Bool: ExecutionElement {
     public static var elementType: ElementType { .bool }
 }
 
-/// One function, ready to run again and again on memory of the caller's: inputs are written, and outputs read, where they
-/// lie. After the first run, a run allocates nothing, takes no lock, and wakes the helpers once at most.
+/// One function, prepared for repeated runs. The caller writes inputs and reads outputs in place. After the first run,
+/// a run allocates nothing, takes no lock, and wakes the helper threads at most once.
 ///
 ///     let execution = try session.makeExecution(of: step)
 ///     try execution.withInput("input_ids", of: Int64.self) { $0[0] = token }
 ///     try execution.run()
-///     let best = try execution.withOutput("logits", of: Float.self) { logits in ... }
+///     let first = try execution.withOutput("logits", of: Float.self) { $0[0] }
 ///
-/// One thread at a time may use it, or any other execution of its session: they share an arena and states.
+/// Only one thread at a time may use the executions of a session: they share an arena and states.
 public final class Execution {
     private let executor: Executor
     private let outputs: [OutputPlace]
-    /// Makes outputs contiguous.
+    /// Steps that copy strided outputs to contiguous memory.
     private let copies: [PlacedStep]
     private var isSet: [Bool]
+    /// The function that the execution runs.
     public var function: CompiledFunction { executor.function }
 
     /// An output as contiguous elements.
     private struct OutputPlace {
         let memory: OperandMemory
-        /// Copies the elements there; none where they are there.
+        /// Steps that copy the elements there; empty if the output is contiguous already.
         let steps: [PlacedStep]
-        /// Keeps the copy.
+        /// Owns the copy; nil if there is none.
         let cell: AddressCell?
     }
 
-    /// - Throws: as `Executor` does.
+    /// Creates an execution of the function at `index` of `program.functions`. Executions that share states get the
+    /// same `states`.
+    /// - Throws: the errors of `Executor.init`.
     public convenience init(
         _ program: CompiledProgram, function index: Int = 0, threads: Int = 1, states: StateMemory? = nil
     ) throws {
@@ -67,10 +71,10 @@ public final class Execution {
         return OutputPlace(memory: copy, steps: try executor.copying(output, to: copy), cell: cell)
     }
 
-    /// Lets runs read an input from a tensor's own bytes, which are kept and not copied. They must not change while a run is
-    /// under way.
-    /// - Throws: `RequestError` for another name, element type or shape than the function's, and for bytes that do not lie
-    ///   on a boundary of their element type.
+    /// Makes runs read an input from a tensor's own bytes, which are retained and not copied. They must not change
+    /// during a run.
+    /// - Throws: `RequestError` if the name, element type or shape is not the function's, or if the bytes are not
+    ///   aligned to their element type.
     public func setInput(_ name: String, to tensor: StoredTensor) throws {
         let index = try input(name, tensor.elementType)
         let port = function.inputs[index]
@@ -87,8 +91,8 @@ public final class Execution {
         isSet[index] = true
     }
 
-    /// Gives `body` the execution's own memory of an input, row-major, with what it held before.
-    /// - Throws: `RequestError` for another name or element type than the function's.
+    /// Calls `body` with the execution's own memory of an input, row-major, with its previous contents.
+    /// - Throws: `RequestError` if the name or element type is not the function's.
     public func withInput<Element: ExecutionElement, Result>(
         _ name: String, of type: Element.Type, _ body: (inout MutableSpan<Element>) throws -> Result
     ) throws -> Result {
@@ -99,9 +103,9 @@ public final class Execution {
         return try body(&span)
     }
 
-    /// Runs the function. A run that fails leaves states as it found them.
-    /// - Throws: `RequestError` when an input was never set; `ShapeError` naming the operator for values without meaning
-    ///   (an index out of range).
+    /// Runs the function. A run that fails leaves the states unchanged.
+    /// - Throws: `RequestError` if an input was never set; `ShapeError` naming the operator for invalid values, such as
+    ///   an index out of range.
     public func run() throws {
         for index in 0..<isSet.count where !isSet[index] {
             let port = function.inputs[index]
@@ -112,9 +116,9 @@ public final class Execution {
         executor.memory.arena.user = ObjectIdentifier(self)
     }
 
-    /// Gives `body` an output of the last run where it lies, row-major.
-    /// - Throws: `RequestError` for another name or element type than the function's, before the first run, and when
-    ///   something else of the session has run since.
+    /// Calls `body` with an output of the last run in place, row-major.
+    /// - Throws: `RequestError` if the name or element type is not the function's, before the first run, and after a
+    ///   run of another execution of the session.
     public func withOutput<Element: ExecutionElement, Result>(
         _ name: String, of type: Element.Type, _ body: (Span<Element>) throws -> Result
     ) throws -> Result {
@@ -152,7 +156,8 @@ public final class Execution {
         return index
     }
 
-    /// How often runs have woken helpers.
+    /// The number of times that runs have woken helper threads.
     package var wakes: Int { executor.team.wakes }
+    /// The cost of preparing the function.
     public var preparation: Preparation { executor.preparation }
 }

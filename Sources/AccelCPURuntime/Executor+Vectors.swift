@@ -2,14 +2,14 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// What a run leaves in the arena, to go on from there again.
+/// A copy of the arena after some calls of a run, so that the run can continue from there again.
 public struct ArenaSnapshot: Sendable {
     fileprivate let bytes: [UInt8]
 }
 
 extension KernelCall {
-    /// The index of the weight whose rows the call multiplies with vectors of its first input: that of a linear operator
-    /// or a convolution. nil for other calls.
+    /// The index of the weight of a linear operator or a convolution, whose rows are multiplied with vectors of the
+    /// first input; nil for other calls.
     public var multipliedWeight: Int? {
         guard operation is Linear || operation is Conv, inputs.count > 1, case .weight(let index) = inputs[1].storage
         else { return nil }
@@ -18,17 +18,18 @@ extension KernelCall {
 }
 
 extension Executor {
+    /// Returns a copy of the arena. States are not part of it.
     public func snapshot() -> ArenaSnapshot {
         ArenaSnapshot(bytes: Array(memory.arena.buffer.bytes[..<function.arenaBytes]))
     }
 
-    /// The arena as it was. States are not part of it.
+    /// Restores the arena from a snapshot of the same function. States are not part of it.
     public func restore(_ snapshot: ArenaSnapshot) { memory.arena.buffer.bytes.copyBytes(from: snapshot.bytes) }
 
-    /// The vectors that a call with a `multipliedWeight` is about to multiply its rows with: the last axis of a linear
-    /// operator's input, the windows of a convolution's (those of all its groups). None where the input is not contiguous.
-    /// - Parameter body: called with the elements of each vector, and its row among those of a linear operator's input,
-    ///   or the place of its window.
+    /// Visits the vectors that a call with a `multipliedWeight` multiplies the weight's rows with: the rows of a linear
+    /// operator's input, or the windows of a convolution's input in all groups. Visits none if the input is not
+    /// contiguous.
+    /// - Parameter body: called with the elements of each vector, and the index of its row or window.
     public func forEachVector(ofCall index: Int, _ body: (UnsafePointer<Float>, _ place: Int) -> Void) {
         let prepared = calls[index]
         if prepared.operation is Linear, let floats = prepared.inputs[0].contiguousFloats {

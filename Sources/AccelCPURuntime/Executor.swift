@@ -5,12 +5,14 @@ public import AccelWeightCompression
 
 /// Runs one function of a compiled program on this processor.
 ///
-/// Making one prepares the function: kernels are chosen, scratch memory is planned, and memory is taken once: the arena,
-/// and the small weights (vectors, scalars, integer tables) decoded, unless another session of the model has done so. Matrices stay in their stored form and are decoded
-/// some rows at a time inside the operations. Results do not depend on the number of threads or the instruction set.
+/// Creating one prepares the function: it chooses kernels, plans scratch memory, allocates the arena, and decodes the
+/// small weights (vectors, scalars, integer tables) unless another session of the model has done so. Matrices stay
+/// compressed; kernels decode some rows at a time. Results do not depend on the number of threads or the instruction
+/// set.
 ///
-/// An executor runs one thing at a time; use one for each thread that wants to run.
+/// Only one thread at a time may use an executor; create one for each thread.
 public final class Executor {
+    /// The function that the executor runs.
     public let function: CompiledFunction
     let team: Team
     let memory: FunctionMemory
@@ -18,32 +20,34 @@ public final class Executor {
     private(set) var calls: [PreparedCall]
     private var kernels: [PreparedKernel]
     private let outputs: [(name: String, memory: OperandMemory)]
-    /// Keeps what calls overwrite before one that may fail.
+    /// Saves the states that calls overwrite before a call that may fail.
     private var journal: StateJournal
-    /// The same for all calls: an observer may fail after each. Made when there is one.
+    /// The journal of observed runs, whose observer may fail after each call; nil before the first one.
     private var observedJournal: StateJournal?
-    /// How long each call of the last run took, by the call's index.
+    /// The duration of each call of the last run, by the call's index.
     public private(set) var durations: [Duration]
-    /// What preparing took.
+    /// The cost of preparing the function.
     public let preparation: Preparation
 
-    /// What a call has just made.
+    /// The result of a call that has just run.
     public struct Step {
-        /// Of the call in `function.calls`.
+        /// The index of the call in `function.calls`.
         public let index: Int
+        /// The call in the execution plan.
         public let call: KernelCall
+        /// The time that the call took.
         public let duration: Duration
         fileprivate let memory: [OperandMemory]
-        /// Copies of the call's results, called as the node's label is.
+        /// Copies of the call's outputs, named by the node's label.
         public var outputs: [StoredTensor] { memory.map { $0.stored(name: call.label) } }
     }
 
     /// - Parameters:
-    ///   - index: of the function in `program.functions`.
-    ///   - threads: at most so many work on a run.
-    ///   - states: what the function keeps from run to run; give the executors of functions that share it the same one.
-    ///     Without it the executor has its own, with initial values.
-    /// - Throws: `FormatError` when an operand lies outside of its storage.
+    ///   - index: the index of the function in `program.functions`.
+    ///   - threads: the largest number of threads that work on a run.
+    ///   - states: the memory of the function's states; executors of functions that share states get the same one. nil
+    ///     creates states with initial values.
+    /// - Throws: `FormatError` if an operand is outside of its storage.
     public convenience init(
         _ program: CompiledProgram, function index: Int = 0, threads: Int = 1, states: StateMemory? = nil
     ) throws {
@@ -76,13 +80,13 @@ public final class Executor {
             chosenKernels: known == nil ? prepared.kernels.count : 0, scratchBytes: workspace.byteCount)
     }
 
-    /// Runs the function. A run that fails leaves states as it found them.
+    /// Runs the function. A run that fails leaves the states unchanged.
     /// - Parameters:
-    ///   - inputs: by name, all of the function's.
+    ///   - inputs: all inputs of the function, by name.
     ///   - observe: called after each call, in order.
-    /// - Returns: the outputs, in the function's order, called as they are there.
-    /// - Throws: `RequestError` for an input of a wrong name, type or shape, before anything runs; `ShapeError` naming
-    ///   the operator for values without meaning (an index out of range).
+    /// - Returns: the outputs, with the function's order and names.
+    /// - Throws: `RequestError` for an input of a wrong name, type or shape, before any call runs; `ShapeError` naming
+    ///   the operator for invalid values, such as an index out of range.
     public func run(
         _ inputs: [String: StoredTensor], observe: ((Step) throws -> Void)? = nil
     ) throws -> [StoredTensor] {
@@ -114,10 +118,10 @@ public final class Executor {
         return results
     }
 
-    /// Runs the function on the inputs that it has. A run that fails leaves states as it found them. From the second run
-    /// on nothing is allocated, no lock is taken, and helpers are woken at most once.
+    /// Runs the function on the inputs that are set. A run that fails leaves the states unchanged. From the second run
+    /// on, it allocates nothing, takes no lock, and wakes the helper threads at most once.
     /// - Parameter last: steps that follow the calls.
-    /// - Throws: `ShapeError` naming the operator for values without meaning (an index out of range).
+    /// - Throws: `ShapeError` naming the operator for invalid values, such as an index out of range.
     func run(then last: [PlacedStep] = []) throws {
         defer { team.rest() }
         let clock = ContinuousClock()
@@ -159,7 +163,7 @@ public final class Executor {
         }
     }
 
-    /// Makes one call on what lies in memory. All calls in order are a run.
+    /// Runs one call on the current contents of memory. All calls in order make one run.
     public func step(_ index: Int) throws {
         guard calls.indices.contains(index) else {
             throw RequestError("there is no call \(index); \(function.name) has \(calls.count)")
@@ -168,10 +172,10 @@ public final class Executor {
         try make(index)
     }
 
-    /// What the function returns, after its last call.
+    /// The function's outputs after its last call.
     public var results: [StoredTensor] { outputs.map { $0.memory.stored(name: $0.name) } }
 
-    /// From now on, calls read `tensor` in place of the weight of that index.
+    /// Replaces the weight of an index by `tensor` for all later calls.
     /// - Throws: `FormatError` when it has another shape.
     public func replace(weight index: Int, by tensor: CompressedTensor) throws {
         try memory.replace(weight: index, by: tensor)
@@ -186,7 +190,7 @@ public final class Executor {
     /// Runs one call alone on given values. Those of inputs that are weights in the function are passed over: the call
     /// reads its weights. States that it reads or writes are changed.
     /// - Parameter index: of the call in `function.calls`.
-    /// - Returns: what it makes, called as the node's label is.
+    /// - Returns: the call's outputs, named by the node's label.
     /// - Throws: `RequestError` when the inputs do not fit the call; as `run` otherwise.
     public func run(call index: Int, on inputs: [HostTensor]) throws -> [HostTensor] {
         guard calls.indices.contains(index) else {

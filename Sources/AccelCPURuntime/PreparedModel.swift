@@ -1,28 +1,30 @@
 import AccelByteIO
 import AccelPrograms
 
-/// An open model whose preparation is shared: sessions and executions that are made of one `PreparedModel` decode each
-/// small weight once, and choose the kernel of each call once.
+/// An open model whose preparation is shared: the sessions of one `PreparedModel` decode each small weight once, and
+/// choose the kernel of each call once.
 ///
 ///     let model = PreparedModel(try package.graph.planned())
 ///     let sessions = try (0..<4).map { _ in try Session(model) }
 ///
-/// What a session has for itself is the memory of its values and states, and the addresses of its kernels' operands.
+/// Each session owns the memory of its values and states, and the addresses of its kernels' operands.
 public final class PreparedModel: Sendable {
+    /// The execution plans and weights of the model.
     public let program: CompiledProgram
     let weights: ModelWeights
     /// The kernels of each function that has been prepared, by its index.
     private let chosen = Locked<[Int: [ChosenKernel]]>([:])
 
+    /// Creates a model without preparing any function yet.
     public init(_ program: CompiledProgram) {
         self.program = program
         weights = ModelWeights(program.weights)
     }
 
-    /// Chooses the kernels of a function and decodes its small weights, if no session has done so yet. Takes no memory for
-    /// values.
-    /// - Parameter index: of the function in `program.functions`.
-    /// - Throws: `FormatError` when an operand lies outside of its storage; `RequestError` without memory.
+    /// Chooses the kernels of a function and decodes its small weights, if no session has done so yet. Allocates no
+    /// memory for values.
+    /// - Parameter index: the index of the function in `program.functions`.
+    /// - Throws: `FormatError` if an operand is outside of its storage; `RequestError` if there is not enough memory.
     public func prepare(_ index: Int) throws {
         guard kernels(of: index) == nil else { return }
         let (function, arena) = (program.functions[index], SharedArena())

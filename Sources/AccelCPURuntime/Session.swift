@@ -1,33 +1,34 @@
 import AccelPrograms
 public import AccelTensors
 
-/// The functions of a program over one memory of states and one arena, e.g. a prefill and a step function over the cache that they
-/// share. An executor is made when its function first runs.
+/// The functions of a program that share states and one arena, e.g. a prefill and a decode function with one key/value
+/// cache. An executor is created when its function first runs.
 ///
 ///     let session = try Session(package.graph.planned())
 ///     _ = try session.run(prefill, ["input_ids": prompt, "position": start])
 ///     let logits = try session.run(step, ["input_ids": token, "position": place])[0]
 ///
-/// A session runs one thing at a time; use one for each sequence.
+/// Only one thread at a time may use a session; create one for each sequence.
 public final class Session {
-    /// What it shares with the model's other sessions.
+    /// The preparation shared with the model's other sessions.
     public let model: PreparedModel
+    /// The execution plans and weights of the model.
     public var program: CompiledProgram { model.program }
-    /// All states of the program. Resetting, setting and restoring them is for the time between runs.
+    /// All states of the program. They may be reset, set and restored between runs only.
     public let states: StateMemory
     private let team: Team
-    /// Of all functions, since one runs at a time.
+    /// The arena of all functions, since only one runs at a time.
     private let arena = SharedArena()
     private var executors: [Int: Executor] = [:]
 
-    /// The only session of a model.
+    /// Creates the only session of a model.
     /// - Parameter threads: at most so many work on a run.
     /// - Throws: as `StateMemory` does.
     public convenience init(_ program: CompiledProgram, threads: Int = 1) throws {
         try self.init(PreparedModel(program), threads: threads)
     }
 
-    /// A session that shares preparation with the model's others. They may run at the same time.
+    /// Creates a session that shares preparation with the model's others. They may run at the same time.
     /// - Parameter threads: at most so many work on a run.
     /// - Throws: as `StateMemory` does.
     public init(_ model: PreparedModel, threads: Int = 1) throws {
@@ -45,17 +46,17 @@ public final class Session {
         return executor
     }
 
-    /// Bytes of the arena: what the largest function that is ready needs, scratch memory included.
+    /// The bytes of the arena: the need of the largest prepared function, scratch memory included.
     public var arenaBytes: Int { arena.byteCount }
 
-    /// An execution of a function, for runs on memory of the caller's. It shares states and arena with the session's other
-    /// functions.
+    /// Creates an execution of a function, for repeated runs with inputs and outputs in place. It shares states and
+    /// arena with the session's other functions.
     /// - Throws: as `Executor` does.
     public func makeExecution(of index: Int) throws -> Execution {
         try Execution(Executor(model, function: index, team: team, states: states, arena: arena))
     }
 
-    /// Runs a function on inputs by name, as its executor does.
+    /// Runs a function on inputs by name; see `Executor.run`.
     public func run(_ index: Int, _ inputs: [String: StoredTensor]) throws -> [StoredTensor] {
         try executor(of: index).run(inputs)
     }

@@ -2,13 +2,16 @@ public import AccelByteIO
 public import AccelPrograms
 import AccelTensors
 
-/// An opened package: checked and mapped. Its weights are views into the maps.
+/// An opened package: checked and memory-mapped. Its weights are views of the mapped files.
 ///
-/// Opening reads the manifest, graph.bin and weights.bin; its cost does not depend on the size of the weights. A package
-/// holds no execution plan: whatever runs it makes one, for its processor.
+/// Opening reads the manifest, graph.bin and weights.bin; its cost does not depend on the size of the weights. A
+/// package holds no execution plan: each runtime makes one for its processor.
 public struct AcceleratorPackage: Sendable {
+    /// The path of the folder or zip archive.
     public let path: String
+    /// The parsed manifest.
     public let manifest: Manifest
+    /// The functions and weights of the package.
     public let graph: ModelGraph
     /// The versions of the operators that the graph was made of, by their names.
     public let operatorVersions: [String: Int]
@@ -17,8 +20,8 @@ public struct AcceleratorPackage: Sendable {
     let blobs: [ByteView]
 
     /// Opens a package: a folder, or a zip archive.
-    /// - Throws: `FormatError` for what is not a sound package of a known version and features; `RequestError` when
-    ///   there is nothing at `path`.
+    /// - Throws: `FormatError` if it is corrupt or needs an unknown version or feature; `RequestError` if `path` does
+    ///   not exist.
     public init(at path: String) throws {
         let files: any PackageFiles
         switch Files.kind(of: path) {
@@ -64,7 +67,7 @@ public struct AcceleratorPackage: Sendable {
             try Self.checkedContent(of: PackageFormat.graphName, manifest, files), file: graphFile)
         let tensors = try index.tensors(of: decoder.constants, blobs: blobs, file: weightsFile)
         operatorVersions = decoder.versions
-        // graph.bin does not say what ports mean; the manifest does.
+        // The roles of ports are in the manifest, not in graph.bin.
         let interfaces = manifest.functions.map(\.interface)
         let functions = try decoder.functions(tensors)
         let described = functions.with(interfaces)
@@ -76,7 +79,7 @@ public struct AcceleratorPackage: Sendable {
         graph = ModelGraph(functions: functions.with(interfaces.map(\.known)), tensors: tensors)
     }
 
-    /// Maps a listed file of the size that the manifest says.
+    /// Maps a listed file and checks its size against the manifest's.
     private static func content(of file: Manifest.File, in files: any PackageFiles) throws -> ByteView {
         let content = try files.content(file.name)
         guard content.count == file.byteCount else {
@@ -87,7 +90,7 @@ public struct AcceleratorPackage: Sendable {
         return content
     }
 
-    /// A listed file whose bytes have the digest that the manifest says.
+    /// Returns a listed file after checking its digest against the manifest's.
     static func checkedContent(of name: String, _ manifest: Manifest, _ files: any PackageFiles) throws -> ByteView {
         guard let file = manifest.file(name) else {
             throw FormatError(file: files.path, reason: "\(name) is not listed in the manifest")
@@ -107,7 +110,7 @@ extension AcceleratorPackage {
     /// The package digest: equal packages have equal ones.
     public var digest: Digest { manifest.digest }
 
-    /// What became of each tensor of the checkpoint, in the order of writing. Reads source-map.json each time.
+    /// The storage of each tensor of the checkpoint, in the order of writing. Reads source-map.json each time.
     public var coverage: [CoverageEntry] { get throws { try sourceMap().coverage } }
     /// The tensors of the checkpoint that no function reads. Reads source-map.json each time.
     public var unusedTensors: [UnusedTensor] { get throws { try sourceMap().unusedTensors } }

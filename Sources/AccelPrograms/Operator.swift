@@ -38,6 +38,7 @@ public protocol Operator: Sendable {
 }
 
 extension Operator {
+    /// The operator's name, e.g. `layer_norm`.
     public var name: String { Self.name }
     public static var version: Int { 1 }
     public func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]? { nil }

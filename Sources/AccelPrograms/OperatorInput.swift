@@ -7,8 +7,11 @@ public import AccelTensors
 public struct OperatorInput: Hashable, Sendable {
     /// The element types that an input takes.
     public enum Elements: Hashable, Sendable {
+        /// This element type only.
         case only(ElementType)
+        /// Any of these element types.
         case oneOf([ElementType])
+        /// Every element type.
         case any
         /// The element type of the first input.
         case sameAsFirst
@@ -23,8 +26,9 @@ public struct OperatorInput: Hashable, Sendable {
         }
     }
 
-    /// How many times an input is there.
+    /// The number of times that a node has an input.
     public enum Presence: Hashable, Sendable {
+        /// Exactly once.
         case required
         /// Once or not at all.
         case optional
@@ -36,9 +40,12 @@ public struct OperatorInput: Hashable, Sendable {
 
     /// The word that errors and documents use, such as `weight`.
     public let name: String
+    /// The element types that the input takes.
     public let elements: Elements
+    /// The number of times that a node has the input.
     public let presence: Presence
 
+    /// Creates an input; by default a required one of float32.
     public init(_ name: String, _ elements: Elements = .only(.float32), _ presence: Presence = .required) {
         (self.name, self.elements, self.presence) = (name, elements, presence)
     }
@@ -46,8 +53,11 @@ public struct OperatorInput: Hashable, Sendable {
 
 /// Inputs that several operators declare.
 extension OperatorInput {
+    /// The required float32 input `x`.
     public static let x = OperatorInput("x")
+    /// The required float32 input `y`.
     public static let y = OperatorInput("y")
+    /// The required float32 input `weight`.
     public static let weight = OperatorInput("weight")
     /// A vector that may be left out.
     public static let optionalBias = OperatorInput("bias", presence: .optional)
@@ -141,7 +151,7 @@ extension OperatorInput.Elements: CustomStringConvertible {
     }
 }
 
-/// Reading inputs by name, in shape rules and reference meanings.
+/// Reading inputs by name, in shape rules and reference implementations.
 extension Array where Element == TensorType {
     /// The input of this name; nil where it is left out.
     func named(_ name: String, of operation: any Operator) -> TensorType? {

@@ -1,7 +1,7 @@
 public import AccelByteIO
 
 extension OutputKind {
-    /// What `RecordedRuns.record` writes: three files, of which runs.json says whose they are.
+    /// The folder that `RecordedRuns.record` writes: three files, of which runs.json names the package.
     public static let recordedRuns = OutputKind.folder("a folder of recorded runs") { path in
         let names = [RecordedRuns.list, RecordedRuns.inputs, RecordedRuns.outputs]
         return try foreignMember(of: path, besides: names)

@@ -2,21 +2,26 @@ import AccelByteIO
 import AccelCPURuntime
 public import AccelTensors
 
-/// Compares a package with the model that it was made from.
+/// Compares a package with the model it was made from.
 ///
 ///     let report = try Parity(of: .package(package), against: .reference(programs)).check()
 ///     print(report.terminal(width: 100, colour: false))
 public struct Parity: Sendable {
+    /// The stages, inputs, limits and resources of a verification.
     public struct Options: Sendable {
         /// The stages to run.
         public var stages: Set<Stage>
+        /// The source of the inputs for stages that run functions.
         public var inputs: InputSource
+        /// Limits that replace the defaults; nil keeps the defaults of each storage scheme.
         public var budget: Budget?
+        /// The threads that decode weights and run kernels. Results do not depend on it.
         public var threads: Int
-        /// Bytes that intermediate results of the reference may take while operators are compared. Where all together
-        /// take more, the model runs several times.
+        /// The bytes that intermediate results of the reference may take while operators are compared. If all of them
+        /// together take more, the model runs several times.
         public var intermediateBytes: Int
 
+        /// Creates options; by default all stages run on drawn inputs within the default limits.
         public init(
             stages: Set<Stage> = Set(Stage.allCases), inputs: InputSource = .seeded(InputSource.defaultSeed),
             budget: Budget? = nil, threads: Int = Parallel.processorCount, intermediateBytes: Int = 2 << 30
@@ -32,13 +37,13 @@ public struct Parity: Sendable {
     let subject: Subject
     let reference: Subject?
 
-    /// - Parameter reference: `.reference`; nil when there is only a golden file to compare with.
+    /// Creates a comparison. `reference` is nil if there is only a golden file to compare with.
     public init(of subject: Subject, against reference: Subject?) {
         self.subject = subject
         self.reference = reference
     }
 
-    /// Whether faults can be injected into the subject: into a copy of a plan and its weights.
+    /// The self test can inject faults into a copy of the subject's execution plan and weights.
     public var hasSelfTest: Bool {
         switch subject {
         case .package, .compiled: true
@@ -46,10 +51,10 @@ public struct Parity: Sendable {
         }
     }
 
-    /// Runs the stages.
-    /// - Parameter progress: gets the stage and the share of it that is done.
-    /// - Throws: `FormatError` when the container is corrupt (exit status 4); `RequestError` when no function takes the
-    ///   inputs (3). A figure beyond its limit does not throw: see `ParityReport.exitStatus`.
+    /// Runs the requested stages.
+    /// - Parameter progress: called with the current stage and its completed fraction, from 0 to 1.
+    /// - Throws: `FormatError` if the container is corrupt (exit status 4); `RequestError` if no function takes the
+    ///   inputs (3). A metric beyond its limit does not throw: see `ParityReport.exitStatus`.
     public func check(
         _ options: Options = Options(), progress: (Stage, Double) -> Void = { _, _ in }
     ) throws -> ParityReport {

@@ -101,6 +101,7 @@ extension WeightCodec {
 }
 
 extension WeightCodec {
+    /// The codec's name, e.g. `palette`.
     public var name: String { Self.name }
     /// The canonical text, with only the options that differ from their defaults: `palette:bits=4,group=16`.
     public var specification: String { values.specification }

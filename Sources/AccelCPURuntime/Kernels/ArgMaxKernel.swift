@@ -35,7 +35,7 @@ struct ArgMaxKernel: Kernel {
 }
 
 extension Shape {
-    /// The shape as [outer, extent of an axis, inner].
+    /// The shape as [outer, size of an axis, inner].
     func sections(of axis: Int) -> (outer: Int, extent: Int, inner: Int) {
         (dimensions[..<axis].reduce(1, *), dimensions[axis], dimensions[(axis + 1)...].reduce(1, *))
     }

@@ -46,11 +46,11 @@ struct ConvWindows: Sendable {
         return (first..<end, first * step + shift)
     }
 
-    /// What `reach` says of each tap of the last axis.
+    /// The result of `reach` for each tap of the last axis.
     private var reaches: [(positions: Range<Int>, start: Int)]
 
     /// Writes a panel [depth][width]: column c holds the window of position `range.lowerBound + c` of `values`, the
-    /// channels of one group. What lies outside of the input is 0, and so are columns past the range.
+    /// channels of one group. Elements outside of the input are 0, and so are columns past the range.
     func fill(
         _ panel: UnsafeMutablePointer<Float>, width: Int, _ range: Range<Int>, of values: UnsafePointer<Float>
     ) {

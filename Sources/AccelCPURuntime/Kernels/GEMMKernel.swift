@@ -70,7 +70,7 @@ struct GEMMKernel: Kernel {
     }
 }
 
-/// What a linear operator costs for each weight, in units of one multiply-add: a weight is decoded once for panels and
+/// The cost of a linear operator for each weight, in units of one multiply-add: a weight is decoded once for panels and
 /// packed, or decoded again for each row and packed never.
 enum LinearCost {
     static let (multiply, decode, pack) = (1.0, 2.0, 3.0)

@@ -2,8 +2,8 @@ import AccelPrograms
 import AccelTensors
 import CAccelKernels
 
-/// `x W^T + bias` with its activation for few rows of x, as in a step of one token: the rows of the weight are multiplied
-/// as they are decoded, in registers, and no panels are packed.
+/// `x W^T + bias` with its activation for few rows of x, as in a decode step: the rows of the weight are multiplied in
+/// registers while they are decoded, and no panels are packed.
 struct GEMVKernel: Kernel {
     static let operators: [any Operator.Type] = [Linear.self]
     private let source: OperandMemory

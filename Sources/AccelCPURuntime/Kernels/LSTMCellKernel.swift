@@ -37,7 +37,7 @@ struct LSTMCellKernel: Kernel {
         ]
     }
 
-    /// What goes into a gate's activation.
+    /// The input of a gate's activation.
     private func gate(
         _ number: Int, _ row: Int, _ unit: Int, _ x: UnsafePointer<Float>, _ state: UnsafePointer<Float>
     ) -> Double {

@@ -1,12 +1,12 @@
 import AccelPrograms
 import AccelTensors
 
-/// Other extents for spatial axes, by the elements nearby, in float64.
+/// Resizes spatial axes by interpolation in float64.
 struct ResizeKernel: Kernel {
     static let operators: [any Operator.Type] = [Resize.self]
     private let source: OperandMemory
     private let target: OperandMemory
-    /// For each spatial axis, what makes each index.
+    /// For each spatial axis, the sources of each output index.
     private let sources: [[(lower: Int, upper: Int, weight: Double)]]
     /// Elements of the input from one index of a spatial axis to the next.
     private let strides: [Int]

@@ -1,8 +1,8 @@
 import AccelPrograms
 import AccelTensors
 
-/// A block written into a tensor at a place that is known when it runs: in the tensor's own memory when the result lies
-/// there, else in a copy.
+/// A block written into a tensor at a position that is known at run time: in the tensor's own memory when the result
+/// lies there, else in a copy.
 struct UpdateSliceKernel: Kernel {
     static let operators: [any Operator.Type] = [UpdateSlice.self]
     static let readsStrided = true
@@ -13,7 +13,7 @@ struct UpdateSliceKernel: Kernel {
     private let target: OperandMemory
     private let isInPlace: Bool
 
-    /// Where the target's elements come from; none when it is updated in place.
+    /// The steps that copy the target's elements; empty if it is updated in place.
     private let copying: [KernelStep]
 
     init(_ call: PreparedCall) throws(Unsuitable) {
@@ -59,7 +59,7 @@ struct UpdateSliceKernel: Kernel {
 
     private func writing<Element: BitwiseCopyable & Sendable>(_ type: Element.Type) -> KernelStep {
         let blockRows = block.rows(broadcastTo: block.shape)
-        // The block's own box of the target, as if every place were 0; places are added row by row.
+        // The block's box of the target at position 0; the positions are added row by row.
         let targetRows = StridedRows(StridedLayout(shape: block.shape, strides: target.layout.strides))
         let count = place.shape.count
         let rowsAPlace = blockRows.count / count

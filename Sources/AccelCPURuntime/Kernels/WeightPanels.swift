@@ -20,7 +20,7 @@ struct WeightPanels: Sendable {
         (rows, columns) = (weight.shape.dimensions[0], weight.shape.dimensions[1])
         switch weight.place {
         case .weight(let stored):
-            // Decoded rows, and what decoding takes.
+            // Decoded rows, and the scratch memory of decoding.
             scratchFloats = Self.width * columns + stored.scratchFloats(rows: Self.width)
         case .memory: scratchFloats = 0
         }

@@ -1,8 +1,8 @@
 import AccelPrograms
 import AccelTensors
 
-/// A part of a stored weight that is whole rows, or all of it under other extents: only those rows are decoded. Of values
-/// in memory such a view costs nothing and is no call.
+/// Whole rows of a stored weight, or all of it with another shape: only those rows are decoded. Of values in memory
+/// such a view costs nothing and is no call.
 struct WeightViewKernel: Kernel {
     static let operators: [any Operator.Type] = [Copy.self, Reshape.self, Slice.self]
     private let weight: StoredWeight

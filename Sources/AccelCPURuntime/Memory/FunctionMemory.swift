@@ -10,19 +10,19 @@ import AccelWeightCompression
 final class FunctionMemory {
     private let function: CompiledFunction
     private let weights: ModelWeights
-    /// Weights that others have taken the place of, for this function alone; each the only one of its own.
+    /// Replacements of weights, by index, for this function only.
     private var replaced: [Int: ModelWeights] = [:]
     let arena: SharedArena
     let states: StateMemory
     private let inputs: [AddressCell]
-    /// What an input is copied to; made when it is first needed.
+    /// The buffers that inputs are copied to; allocated on first use.
     private var inputBuffers: [ByteBuffer?]
     /// Keeps the bytes of inputs that are the caller's.
     private var borrowed: [ByteView?]
     private let stateCells: [AddressCell]
     private let (inputSizes, stateSizes): ([Int], [Int])
     private var isThere = false
-    /// What cells refer to as long as there is no memory.
+    /// The address that cells hold until memory is allocated.
     private let none = ByteBuffer(count: 64)
     /// Bytes of the weights that were decoded for this function, and how long that took.
     private(set) var decodedBytes = 0
@@ -45,7 +45,7 @@ final class FunctionMemory {
         stateCells = stateSizes.map { [none] _ in AddressCell(none) }
     }
 
-    /// Takes the memory that a run needs: what the plan says, states, and small weights that nobody has decoded yet.
+    /// Allocates the memory of a run: the planned arena, states, and small weights that are not decoded yet.
     /// - Parameter arenaBytes: of values and scratch.
     /// - Throws: `RequestError` (unavailable) when there is not as much.
     func allocate(arenaBytes: Int) throws {

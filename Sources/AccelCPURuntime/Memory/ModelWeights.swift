@@ -2,8 +2,8 @@ import AccelByteIO
 import AccelTensors
 import AccelWeightCompression
 
-/// The weights of an open model as kernels read them: large ones as they are stored; small ones in the map, or decoded
-/// once. All sessions of the model share it, so a weight is decoded by the first function that reads it.
+/// The weights of an open model in the form that kernels read: large ones compressed; small ones in the mapped file, or
+/// decoded once. All sessions of the model share them, so a weight is decoded by the first function that reads it.
 final class ModelWeights: Sendable {
     let tensors: [CompressedTensor]
     private let tables = Locked(Tables())
@@ -11,11 +11,11 @@ final class ModelWeights: Sendable {
     private struct Tables: Sendable {
         /// Weights that any operator reads from memory, by their index.
         var resident: [Int: (cell: AddressCell, byteCount: Int)] = [:]
-        /// Weights that are read as they are stored, by their index.
+        /// Weights that stay compressed, by their index.
         var stored: [Int: StoredWeight] = [:]
         /// Resident weights that have no memory yet.
         var waiting: [Int] = []
-        /// What their cells refer to until then.
+        /// The address that their cells hold until then.
         let none = ByteBuffer(count: 64)
     }
 

@@ -8,7 +8,7 @@ struct OperandMemory: @unchecked Sendable {
     enum Place {
         /// Element 0 of the layout's storage. The executor that made it keeps it.
         case memory(MemoryPlace)
-        /// Decoded as it is read.
+        /// A compressed weight, decoded while it is read.
         case weight(StoredWeight)
     }
     let operand: Operand
@@ -77,7 +77,7 @@ extension OperandMemory {
     /// A copy of the elements as a named tensor.
     func stored(name: String) -> StoredTensor { tensor().stored(name: name) }
 
-    /// Writes elements of the operand's own type and shape; a weight stays as it is.
+    /// Writes elements of the operand's own type and shape; a weight is not written.
     func write(_ tensor: HostTensor) {
         guard case .memory(let place) = place else { return }
         let start = place.start
@@ -124,7 +124,7 @@ struct StridedRows: Sendable {
     /// From one element of a row to the next.
     let step: Int
     private let offset: Int
-    /// Extent and stride of the outer axes, the innermost first.
+    /// The size and stride of the outer axes, the innermost first.
     private let axes: [(extent: Int, stride: Int)]
 
     init(_ layout: StridedLayout) {

@@ -8,7 +8,7 @@ struct ResidentWeight {
     private let weight: CompressedTensor
     private static let mostElements = 1 << 12
 
-    /// nil for a weight that is decoded as it is read.
+    /// nil for a weight that kernels decode while they read it.
     init?(_ weight: CompressedTensor) {
         let isSmall = weight.shape.rank < 2 || weight.shape.count <= Self.mostElements
         guard isSmall || !weight.elementType.isFloatingPoint else { return nil }

@@ -14,7 +14,7 @@ struct MemoryPlace: @unchecked Sendable {
 final class AddressCell: @unchecked Sendable {
     // Its owner sets it between runs only; a weight's is set once, before anything runs on it.
     let pointer: UnsafeMutablePointer<UnsafeMutableRawPointer>
-    /// Keeps what the address refers to.
+    /// Owns the memory at the address.
     private var owner: AnyObject?
 
     init(_ buffer: ByteBuffer) {
@@ -57,7 +57,7 @@ final class SharedArena: @unchecked Sendable {
     var cell: UnsafePointer<UnsafeMutableRawPointer> { UnsafePointer(address.pointer) }
     var byteCount: Int { buffer.bytes.count }
 
-    /// Makes it at least so large; what it holds stays.
+    /// Grows the arena to at least this size and keeps its contents.
     /// - Throws: `RequestError` (unavailable) when there is not as much memory.
     func reserve(_ count: Int, for purpose: String) throws {
         guard count > buffer.bytes.count else { return }

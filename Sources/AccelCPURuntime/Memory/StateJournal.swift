@@ -2,23 +2,24 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// What the calls of a run overwrite of states, so that a run that fails can take it back.
+/// The state elements that a run overwrites, so that a failed run can restore them.
 ///
-/// An update in place keeps the block that it replaces, so a step of a decoder costs one more copy of one token's keys
-/// and values. The memory for it is taken beforehand.
+/// An update in place keeps the block that it replaces, so a decode step costs one more copy of one token's keys and
+/// values. The memory for it is allocated in advance.
 final class StateJournal {
     private struct Entry {
         let call: Int
         let target: OperandMemory
-        /// The part that the call writes, from the target's first element, or from the block's place.
+        /// The part that the call writes, relative to the target's first element or the block's position.
         let rows: StridedRows
-        /// Of an update in place: where the block goes, elements from one place to the next, and places that there are.
+        /// For an update in place: the operand with the block's position, the elements between two positions, and the
+        /// number of valid positions.
         let block: (place: OperandMemory, stride: Int, places: Int)?
         /// Bytes from the start of the journal's memory.
         let start: Int
     }
     private var entries: [Entry] = []
-    /// Elements from a target's first to what was kept; nil while nothing is.
+    /// The offset of the saved elements from the target's first element; nil if nothing is saved.
     private var kept: [Int?] = []
     private let memory: ByteBuffer
     /// The entries of each call.
@@ -58,13 +59,13 @@ final class StateJournal {
             block: (call.inputs[2], output.layout.strides[update.axis], places), start: start)
     }
 
-    /// Keeps what a call is about to overwrite.
+    /// Saves the elements that a call is about to overwrite.
     func note(_ call: Int) {
         for index in byCall[call].lowerBound..<byCall[call].upperBound {
             let entry = entries[index]
             var offset = 0
             if let block = entry.block {
-                // At another place the call writes nothing, and says so.
+                // At an invalid position the call writes nothing and throws.
                 guard let place = block.place.start(as: Int64.self)?.pointee, place >= 0, place < Int64(block.places)
                 else { continue }
                 offset = Int(place) * block.stride
@@ -74,7 +75,7 @@ final class StateJournal {
         }
     }
 
-    /// Takes back what has been noted, the last first.
+    /// Restores all saved elements, the last ones first.
     func undo() {
         for index in (0..<entries.count).reversed() {
             if let offset = kept[index] { copy(entries[index], offset, isUndone: true) }
@@ -82,7 +83,7 @@ final class StateJournal {
         forget()
     }
 
-    /// Forgets what has been noted: the run has not failed.
+    /// Discards all saved elements after a successful run.
     func forget() {
         for index in 0..<kept.count { kept[index] = nil }
     }

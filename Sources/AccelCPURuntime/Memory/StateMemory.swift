@@ -2,8 +2,8 @@ import AccelByteIO
 public import AccelPrograms
 public import AccelTensors
 
-/// The states of a program's functions, such as a key/value cache: what one run leaves for the next. Functions that have
-/// a state of the same name, type and shape share it, so a prefill function fills the cache that a step function reads.
+/// The states of a program's functions, such as a key/value cache, kept between runs. Functions that have a state of
+/// the same name, type and shape share it, so a prefill function fills the cache that a decode function reads.
 ///
 ///     let states = try StateMemory(program)
 ///     let executors = try program.functions.indices.map { try Executor(program, function: $0, states: states) }
@@ -67,13 +67,13 @@ public final class StateMemory: Sendable {
         }
     }
 
-    /// A copy of all states that something has run on or set, called as they are, in the order of `states`. The others
-    /// have their initial values. `restore` takes it back; a safetensors file can hold it.
+    /// A copy of all states that a run has used or that were set, with their names, in the order of `states`. The
+    /// others have their initial values. `restore` accepts it, and it can be saved as a safetensors file.
     public func copy() -> [StoredTensor] {
         slots.withLock { $0.compactMap { $0.copy() } }
     }
 
-    /// What a state holds; nil when there is no such state here.
+    /// Returns the value of a state; nil if there is no state of this name.
     public func value(of state: FrozenProgram.State) -> StoredTensor? {
         slots.withLock { slots in
             guard let index = slots.firstIndex(where: { $0.state == state }) else { return nil }
@@ -87,7 +87,7 @@ public final class StateMemory: Sendable {
         try set(copy, resetsOthers: true)
     }
 
-    /// Gives some states values. Those that it does not name stay as they are.
+    /// Sets the values of some states and leaves the others unchanged.
     /// - Parameter values: called as states are, each of the state's type and shape.
     /// - Throws: `RequestError` for one that there is no state like; then nothing has changed.
     public func set(_ values: [StoredTensor]) throws {
@@ -163,7 +163,7 @@ private struct StateSlot {
 }
 
 extension FrozenProgram.State {
-    /// What it holds before the first run.
+    /// The value before the first run.
     var initialValue: StoredTensor {
         HostTensor(initial, filling: TensorType(elementType, shape: shape)).stored(name: name)
     }

@@ -3,9 +3,9 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// A weight that calls read as it is stored: each decodes the rows that it needs into scratch memory.
+/// A weight that stays compressed: each call decodes the rows that it needs into scratch memory.
 final class StoredWeight: @unchecked Sendable {
-    // Nobody writes to what a weight is stored as.
+    // The stored bytes are never written.
     let tensor: CompressedTensor
     let rows: Int
     let columns: Int
@@ -18,7 +18,7 @@ final class StoredWeight: @unchecked Sendable {
         floatsInPlace = Self.floatsInPlace(of: tensor)
     }
 
-    /// What stands for the elements, e.g. `int4:block=64`.
+    /// The weight encoding, e.g. `int4:block=64`.
     var encoding: String { tensor.codec.specification }
     var shape: Shape { tensor.shape }
     /// All elements, row-major.

@@ -2,16 +2,17 @@ public import AccelPrograms
 public import AccelTensors
 public import AccelWeightCompression
 
-/// The execution plans of a model's functions, and the weights that they share. Made when a model is to run; no package
-/// holds one.
+/// The execution plans of a model's functions, and the weights that they share. It is made before a model runs; a
+/// package does not hold one.
 public struct CompiledProgram: Sendable {
+    /// The execution plans, one for each function.
     public var functions: [CompiledFunction]
-    /// Weights and tables. `Operand.Storage.weight` counts into it.
+    /// Weights and tables. `Operand.Storage.weight` is an index into them.
     public var weights: [CompressedTensor]
     /// The functions that were planned.
     public let graph: [FrozenProgram]
 
-    /// - Parameter functions: the plans of the graph's.
+    /// - Parameter functions: the execution plans of the graph's functions.
     package init(of graph: ModelGraph, functions: [CompiledFunction]) {
         self.functions = functions
         weights = graph.tensors
@@ -19,31 +20,41 @@ public struct CompiledProgram: Sendable {
     }
 }
 
-/// The execution plan of one function: what goes in and out, the memory that it needs, and its calls in order.
+/// The execution plan of one function: its inputs, outputs and states, the size of its arena, and its calls in order.
 public struct CompiledFunction: Sendable {
+    /// An output of a function: its name and its memory.
     public struct Output: Equatable, Sendable {
+        /// The output's name.
         public var name: String
-        /// Where the result lies after the last call; may be strided.
+        /// The memory of the result after the last call; it may be strided.
         public var operand: Operand
+        /// Creates an output.
         public init(name: String, operand: Operand) {
             self.name = name
             self.operand = operand
         }
     }
 
+    /// The function's name, unique in the program.
     public var name: String
     /// The part of the model, e.g. `model`, `encoder`.
     public var part: String
+    /// The sizes of the named dimensions that the function was frozen to.
     public var bindings: ShapeBindings
+    /// The inputs with their types; `Operand.Storage.input` is an index into them.
     public var inputs: [FrozenProgram.Port]
+    /// The outputs, in the order of the program.
     public var outputs: [Output]
+    /// The states with their types; `Operand.Storage.state` is an index into them.
     public var states: [FrozenProgram.State]
-    /// Bytes of the arena, where all intermediate values live. Offsets are multiples of 64.
+    /// The size in bytes of the arena, which holds all intermediate values. Offsets are multiples of 64.
     public var arenaBytes: Int
+    /// The kernel calls, in the order of execution.
     public var calls: [KernelCall]
-    /// What it is for, and what each port means.
+    /// The role of the function and of each port.
     public var interface: Interface
 
+    /// Creates an execution plan. Operands are checked when an executor is created.
     public init(
         name: String, part: String, bindings: ShapeBindings, inputs: [FrozenProgram.Port],
         outputs: [Output], states: [FrozenProgram.State] = [], arenaBytes: Int, calls: [KernelCall],
@@ -60,7 +71,7 @@ public struct CompiledFunction: Sendable {
         self.interface = interface
     }
 
-    /// Inputs, states and outputs as the interface sees them.
+    /// The inputs, states and outputs as ports of the interface.
     public var ports: [Interface.Port] {
         func port(_ side: RoleRule.Side, _ name: String, _ type: ElementType, _ shape: Shape) -> Interface.Port {
             Interface.Port(side, name, TensorType(type, shape: shape))
@@ -72,13 +83,13 @@ public struct CompiledFunction: Sendable {
 }
 
 extension CompiledFunction {
-    /// The first input of a kind, nil where there is none.
+    /// Returns the first input of a kind; nil if there is none.
     public func input(_ kind: RoleKind) -> FrozenProgram.Port? {
         inputs.first { interface.inputs[$0.name]?.kind == kind }
     }
-    /// The first output of a kind, nil where there is none.
+    /// Returns the first output of a kind; nil if there is none.
     public func output(_ kind: RoleKind) -> Output? { outputs.first { interface.outputs[$0.name]?.kind == kind } }
-    /// The states of a kind, in their order.
+    /// Returns the states of a kind, in order.
     public func states(_ kind: RoleKind) -> [FrozenProgram.State] {
         states.filter { interface.states[$0.name]?.kind == kind }
     }
@@ -86,13 +97,17 @@ extension CompiledFunction {
 
 /// One operator applied to memory.
 public struct KernelCall: Sendable {
+    /// The operator that the call computes.
     public var operation: any Operator
     /// The node's label, e.g. `encoder.layer.0.attention.self.query`.
     public var label: String
+    /// The tensors that the call reads, in the order of the operator's inputs.
     public var inputs: [Operand]
-    /// In the arena or a state. No output overlaps an input, but for the first of an operator that updates in place.
+    /// The tensors that the call writes, in the arena or a state. No output overlaps an input, except the first input
+    /// of an operator that updates in place.
     public var outputs: [Operand]
 
+    /// Creates a call.
     public init(operation: any Operator, label: String, inputs: [Operand], outputs: [Operand]) {
         self.operation = operation
         self.label = label
@@ -101,27 +116,32 @@ public struct KernelCall: Sendable {
     }
 }
 
-/// A tensor that a call reads or writes: where it lies, and how it is laid out.
+/// A tensor that a call reads or writes: its storage, element type and layout.
 public struct Operand: Equatable, Sendable {
+    /// The memory that holds a tensor.
     public enum Storage: Hashable, Sendable {
         /// The function's input of this index; contiguous.
         case input(Int)
-        /// The weight of this index; contiguous, decoded as it is read.
+        /// The weight of this index; contiguous, decoded while it is read.
         case weight(Int)
         /// Bytes from the start of the arena.
         case arena(Int)
         /// The function's state of this index; contiguous.
         case state(Int)
     }
+    /// The memory that holds the tensor.
     public var storage: Storage
-    /// F32, I64 or BOOL. Reading a weight gives F32 whatever its stored form, unless it is an integer table.
+    /// F32, I64 or BOOL. A weight of any encoding reads as F32, unless it is an integer table.
     public var elementType: ElementType
+    /// The shape, strides and offset within the storage, in elements.
     public var layout: StridedLayout
 
+    /// Creates an operand.
     public init(storage: Storage, elementType: ElementType, layout: StridedLayout) {
         self.storage = storage
         self.elementType = elementType
         self.layout = layout
     }
+    /// The tensor's shape.
     public var shape: Shape { layout.shape }
 }

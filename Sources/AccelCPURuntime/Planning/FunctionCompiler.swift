@@ -27,7 +27,7 @@ struct FunctionCompiler {
 
     private let function: FrozenProgram
     private let uses: [Value: Int]
-    /// What each state is to hold for the next run, by what it holds at first.
+    /// The value of each state for the next run, by its value before the run.
     private let nextOfState: [Value: Value]
     private var placements: [Value: Placement] = [:]
     private var calls: [Call] = []
@@ -95,7 +95,8 @@ struct FunctionCompiler {
         for (value, placement) in zip(node.outputs, outputs) { placements[value] = placement }
     }
 
-    /// The state that a node overwrites with its value for the next run, when nothing else reads what it held before.
+    /// Returns the state that a node may overwrite with its value for the next run: one whose old value nothing else
+    /// reads.
     private func updatedInPlace(_ node: Program.Node) -> Placement? {
         guard KernelFacts(node.operation).updatesInPlace, let source = node.inputs.first, uses[source] == 1,
             let next = nextOfState[source], next == node.outputs.first
@@ -103,7 +104,7 @@ struct FunctionCompiler {
         return placements[source]
     }
 
-    /// What the function returns; a value that an update of its state would overwrite is copied before.
+    /// The function's outputs. A value that a state update would overwrite is copied first.
     private mutating func finalOutputs() -> [(String, Placement)] {
         let states = function.program.states
         return function.program.outputs.compactMap { output in
@@ -115,8 +116,8 @@ struct FunctionCompiler {
         }
     }
 
-    /// Copies into each state what it holds for the next run, unless that was written in place. Values that lie in
-    /// another state are taken out of there first.
+    /// Copies the value for the next run into each state, unless it was written in place. Values that lie in another
+    /// state are taken out of there first.
     private mutating func updateStates() {
         var pending: [(source: Placement, target: Placement, label: String)] = []
         for (index, state) in function.program.states.enumerated() {
@@ -131,7 +132,7 @@ struct FunctionCompiler {
         }
     }
 
-    /// Weights are decoded as they are read, so there is no memory of theirs to look at in another way.
+    /// Weights are decoded while they are read, so they have no memory that a view could refer to.
     private func canBeView(_ operation: any Operator, of source: Placement) -> Bool {
         if case .weight = source.home { return false }
         return operation.view(of: StridedLayout(shape: source.layout.shape)) != nil

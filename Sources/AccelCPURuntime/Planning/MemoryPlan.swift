@@ -25,7 +25,7 @@ struct MemoryPlan {
         offsets = [Int](repeating: 0, count: buffers.count)
         try Self.requirePlannable(buffers, of: name)
         let last = buffers.reduce(-1) { max($0, $1.lifetime.upperBound) }
-        // Of the buffers that have a place: those alive at each call, and those whose life begins with it.
+        // Among the buffers with an offset: those alive at each call, and those whose lifetime begins with it.
         var alive = [[Int]](repeating: [], count: last + 1)
         var starting = alive
         let order = buffers.indices.sorted {

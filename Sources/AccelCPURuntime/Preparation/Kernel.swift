@@ -47,9 +47,9 @@ struct Unsuitable: Error, Equatable {
 
 /// A fast way to compute a call. A conforming type is one file in `Kernels/` and one line in `Kernels.swift`.
 ///
-/// Making one prepares it: shapes, strides and scratch memory are known, so its steps allocate nothing, take no lock, and
-/// decode weights only where they are multiplied. A kernel agrees with the operator's reference meaning to float32
-/// rounding, and its result does not depend on the number of workers.
+/// Making one prepares it: shapes, strides and scratch memory are known, so its steps allocate nothing, take no lock,
+/// and decode weights only where they are multiplied. A kernel agrees with the operator's reference implementation to
+/// float32 rounding, and its result does not depend on the number of workers.
 protocol Kernel: Sendable {
     /// The operators that it computes.
     static var operators: [any Operator.Type] { get }
@@ -62,14 +62,14 @@ protocol Kernel: Sendable {
     static var updatesInPlace: Bool { get }
     /// - Throws: `Unsuitable` when it cannot compute this call: another layout, type or attribute than it is made for.
     init(_ call: PreparedCall) throws(Unsuitable)
-    /// What the kernel is estimated to cost for its call, beside others that compute the same; the lowest is chosen.
+    /// The estimated cost of the call, to compare with other kernels of the operator; the lowest is chosen.
     var cost: Double { get }
-    /// What makes the kernel suitable, for the table of choices.
+    /// The reason that the kernel is suitable, for the table of choices.
     var reason: String { get }
-    /// Refuses values that have no meaning, such as an index out of range, before the steps.
+    /// Throws for invalid values, such as an index out of range, before the steps run.
     /// - Throws: `OperatorError`
     var check: (@Sendable () throws -> Void)? { get }
-    /// What a run does, in this order.
+    /// The steps of a run, in order.
     var steps: [KernelStep] { get }
 }
 

@@ -2,51 +2,55 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// The kernel that was chosen for a call, and what spoke for it.
+/// The kernel chosen for a call, with all candidates and their costs.
 public struct KernelChoice: Sendable {
+    /// A kernel of the operator, with its estimated cost.
     public struct Candidate: Sendable {
         /// The kernel's name.
         public let kernel: String
-        /// The estimated cost, in units of its own for each operator; nil when the kernel does not take the call.
+        /// The estimated cost, comparable only between kernels of one operator; nil if the kernel does not support the
+        /// call.
         public let cost: Double?
-        /// Why it is suitable, or why not.
+        /// The reason that it is suitable, or that it is not.
         public let reason: String
     }
     /// Every kernel of the operator, in the order of the registry.
     public let candidates: [Candidate]
-    /// The index of the chosen one.
+    /// The index of the chosen candidate.
     public let chosen: Int
-    /// What is brought into contiguous memory for the kernel, before it or after, e.g. `input 1 decoded`.
+    /// The operands that are copied to or from contiguous memory for the kernel, e.g. `input 1 decoded`.
     public let staged: [String]
 
+    /// The name of the chosen kernel.
     public var kernel: String { candidates[chosen].kernel }
+    /// The reason that the chosen kernel is suitable.
     public var reason: String { candidates[chosen].reason }
 }
 
-/// Which kernel a call has, for other sessions of the same model.
+/// The kernel of a call, kept for other sessions of the same model.
 enum ChosenKernel: Sendable {
     /// The result has no elements.
     case nothing
-    /// The index among the kernels of the operator; staged: on operands that are brought into contiguous memory.
+    /// The index among the operator's kernels. If staged, the operands are copied to contiguous memory.
     case kernel(Int, isStaged: Bool)
 }
 
-/// A call that is ready to run: nothing is left to decide or to allocate.
+/// A call that is ready to run: its kernel is chosen and its memory is planned.
 struct PreparedKernel {
-    /// nil where the result has no elements, and nothing is to be done.
+    /// nil if the result has no elements, so that no kernel runs.
     let type: (any Kernel.Type)?
-    /// Only where it was asked for: sentences take longer to make than kernels to choose.
+    /// nil unless `explains` is set: composing the reasons takes longer than choosing the kernels.
     let choice: KernelChoice?
     let chosen: ChosenKernel
     let check: (@Sendable () throws -> Void)?
     let steps: [PlacedStep]
 
-    /// Chooses the kernel of least cost among those that take the call; where none does, operands are brought into
-    /// contiguous scratch memory for it.
-    /// - Parameter known: what another session has chosen for the call.
-    /// - Throws: `FormatError` when there is no kernel for it even then.
+    /// Chooses the kernel of least cost among those that support the call. If none does, it copies the operands to
+    /// contiguous scratch memory first.
+    /// - Parameter known: the kernel that another session has chosen for the call.
+    /// - Throws: `FormatError` if no kernel supports the copied operands either.
     init(_ call: PreparedCall, known: ChosenKernel? = nil, explains: Bool = false) throws {
-        // What has no elements may have any number of rows without elements.
+        // A result without elements may still have any number of empty rows.
         guard call.outputs.contains(where: { !$0.shape.dimensions.contains(0) }) else {
             let nothing = KernelChoice.Candidate(kernel: "nothing", cost: 0, reason: "the result has no elements")
             choice = explains ? KernelChoice(candidates: [nothing], chosen: 0, staged: []) : nil

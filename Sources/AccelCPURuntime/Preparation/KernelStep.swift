@@ -37,7 +37,7 @@ final class PlacedStep: Sendable {
     func run(_ piece: Int, worker: Int) { step.body(piece, workspace.scratch(of: worker)) }
 }
 
-/// Scratch memory of a function's calls: what one call uses for all its pieces, and behind it a part for each worker.
+/// Scratch memory of a function's calls: a part shared by all pieces of a call, followed by a part for each worker.
 ///
 /// One call runs at a time, so all calls use the same bytes. The plan is made while calls are prepared; the memory comes
 /// after.
@@ -70,18 +70,18 @@ final class Workspace: @unchecked Sendable {
         return place
     }
 
-    /// Memory that nobody writes to and `owner` keeps, as a place.
+    /// Returns read-only memory that `owner` retains.
     func address(of floats: UnsafePointer<Float>, keptBy owner: AnyObject) -> MemoryPlace {
         let cell = AddressCell(UnsafeMutableRawPointer(mutating: floats), keptBy: owner)
         cells.append(cell)
         return cell.place
     }
 
-    /// Forgets what has been reserved after the first `bytes`.
+    /// Discards all reservations after the first `bytes`.
     func rewind(to bytes: Int = 0) { inUse = bytes }
     var reserved: Int { inUse }
 
-    /// Counts what a call that is prepared now needs.
+    /// Counts the scratch memory of the call that is being prepared.
     func commit(_ steps: [KernelStep]) {
         sharedBytes = max(sharedBytes, inUse)
         let floats = steps.map(\.scratchFloats).max() ?? 0

@@ -46,7 +46,7 @@ enum Kernels {
     static let factsByOperator = byOperator.mapValues(KernelFacts.init)
 }
 
-/// What the planner has to know of an operator's kernels: whether one of them takes memory as it lies.
+/// The property of an operator's kernels that the planner needs: whether one of them accepts strided memory.
 package struct KernelFacts: Sendable {
     package let readsStrided: Bool
     package let writesStrided: Bool

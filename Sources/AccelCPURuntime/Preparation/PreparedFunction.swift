@@ -1,29 +1,31 @@
 import AccelPrograms
 
-/// What preparing a function took.
+/// The cost of preparing a function.
 public struct Preparation: Sendable {
+    /// The whole time of preparation.
     public let duration: Duration
-    /// How much of it went to weights that stay decoded: vectors, scalars and small tables that are not stored as float32,
+    /// The part of it for weights that stay decoded: vectors, scalars and small tables that are not stored as float32,
     /// and that no other session of the model had decoded.
     public let decoding: Duration
-    /// Of these weights.
+    /// The bytes of these decoded weights.
     public let decodedBytes: Int
-    /// Calls whose kernel was chosen; 0 when another session of the model had chosen them.
+    /// The number of calls whose kernel was chosen; 0 if another session of the model had chosen them.
     public let chosenKernels: Int
-    /// Scratch memory of all calls, which use the same.
+    /// The bytes of scratch memory, shared by all calls.
     public let scratchBytes: Int
 }
 
-/// A function's calls with their kernels. No memory of values is needed yet: operands refer to cells.
+/// A function's calls with their kernels. Operands refer to address cells, so that memory for values can be allocated
+/// later.
 struct PreparedFunction {
     let calls: [PreparedCall]
     let kernels: [PreparedKernel]
     let outputs: [(name: String, memory: OperandMemory)]
 
-    /// - Throws: `FormatError` when an operand lies outside of its storage.
+    /// - Throws: `FormatError` if an operand is outside of its storage.
     /// - Parameters:
-    ///   - known: the kernel of each call, where another session has chosen them.
-    ///   - explains: keeps what spoke for each kernel.
+    ///   - known: the kernel of each call, if another session has chosen them.
+    ///   - explains: keeps the candidates of each call with their reasons.
     init(
         _ function: CompiledFunction, _ memory: FunctionMemory, _ workspace: Workspace, known: [ChosenKernel]? = nil,
         explains: Bool = false
@@ -35,6 +37,6 @@ struct PreparedFunction {
         outputs = try function.outputs.map { ($0.name, try memory.operand($0.operand)) }
     }
 
-    /// The index of the last call that values may make fail; 0 when there is none.
+    /// The index of the last call that may fail for some values; 0 if there is none.
     var lastThatMayFail: Int { kernels.lastIndex { $0.check != nil } ?? 0 }
 }

@@ -2,22 +2,22 @@ import AccelByteIO
 import AccelPrograms
 public import AccelTensors
 
-/// How the tokens of a sequence go through a decoder's functions, block by block: a long block first (the prefill), then
-/// shorter ones (steps of one token), over one cache that they share.
+/// The runs of a decoder's functions on a sequence of tokens, block by block: a long block first (prefill), then
+/// shorter ones (decode steps of one token), over one shared key/value cache.
 ///
-/// The tokens are an I64[batch, count] tensor called as the functions' input of tokens is; the functions' input of the
-/// block's place is made, and counts from the given one where there is one. Tensors called as a state is are what it
-/// starts as; others are inputs, the same for each block. Where the decoder reads states that an encoder's outputs make,
-/// and the encoder's inputs are given, both run first.
+/// The tokens are an I64[batch, count] tensor with the name of the functions' token input. The position of each block
+/// is computed, and counts from the given position if there is one. Tensors with the name of a state are its initial
+/// value; the others are inputs, the same for each block. If the decoder reads states that are made from an encoder's
+/// outputs, and the encoder's inputs are given, the functions that make them run first.
 public struct DecodingPlan: Sendable {
-    /// How many tokens there are in a row.
+    /// The number of tokens in a row.
     public let count: Int
-    /// The place of the first token.
+    /// The position of the first token.
     public let start: Int
     let tokens: StoredTensor
     private let program: CompiledProgram
     private let caches: [Cache]
-    /// What runs before the decoder.
+    /// The steps before the decoder.
     private let before: [RunStep]
     private let given: [String: StoredTensor]
 
@@ -26,7 +26,7 @@ public struct DecodingPlan: Sendable {
         let feeds: [TokenFeed]
         let room: Int
         let states: Set<FrozenProgram.State>
-        /// What states start as.
+        /// The initial values of states.
         let seeds: [StoredTensor]
 
         func feed(_ length: Int) -> TokenFeed? { feeds.first { $0.length == length } }
@@ -61,8 +61,8 @@ public struct DecodingPlan: Sendable {
         given = tensors
     }
 
-    /// What runs before a decoder that reads states of an encoder: a function that the tensors feed, and the one that makes
-    /// the states of what it gives, by the link between them.
+    /// Returns the steps before a decoder that reads states of an encoder: the encoder, which the tensors feed, and the
+    /// function that makes the states from its outputs.
     private static func encoding(_ program: CompiledProgram, _ tensors: [String: StoredTensor]) -> [RunStep] {
         func fits(_ port: FrozenProgram.Port) -> Bool {
             tensors[port.name].map { $0.elementType == port.elementType && $0.shape == port.shape } ?? false

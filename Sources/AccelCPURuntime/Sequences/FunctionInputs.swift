@@ -5,10 +5,12 @@ public import AccelTensors
 /// Tensors of a file as the inputs of a function. `NamedTensors` finds them by their names. A tensor with the name of a
 /// state is its initial value.
 public struct FunctionInputs: Sendable {
-    /// Without `in.`
+    /// The tensors by name, without the prefix `in.`.
     public let tensors: [String: StoredTensor]
+    /// The path of the file, for errors.
     public let file: String
 
+    /// Creates inputs from tensors named `NAME` or `in.NAME`.
     public init(_ tensors: [StoredTensor], file: String) {
         self.init(tensors: NamedTensors(tensors, file: file).inputs, file: file)
     }
@@ -18,8 +20,9 @@ public struct FunctionInputs: Sendable {
         self.file = file
     }
 
-    /// The tensors, once they are known to be the function's inputs and what some of its states start as.
-    /// - Throws: `RequestError` for a missing or unknown name, another element type, another shape: expected and found.
+    /// Returns the function's inputs, and the initial values of the states that the file names, after checking them.
+    /// - Throws: `RequestError` for a missing or unknown name, or for another element type or shape, with the expected
+    ///   and the found one.
     public func checked(
         for function: CompiledFunction
     ) throws -> (inputs: [String: StoredTensor], states: [StoredTensor]) {
@@ -53,8 +56,8 @@ public struct FunctionInputs: Sendable {
         return (inputs, given)
     }
 
-    /// Of tensors whose names all end in a number (`frame.0`, `frame.1`): those of each number under their names without
-    /// it, in the order of the numbers; else nil.
+    /// The inputs of each step, in the order of the numbers that all tensor names end in (`frame.0`, `frame.1`), with
+    /// the numbers removed from the names; nil if a name has no number.
     public var numbered: [(number: Int, inputs: FunctionInputs)]? {
         var steps: [Int: [String: StoredTensor]] = [:]
         for (name, tensor) in tensors {
@@ -65,8 +68,8 @@ public struct FunctionInputs: Sendable {
         return steps.sorted { $0.key < $1.key }.map { ($0.key, FunctionInputs(tensors: $0.value, file: file)) }
     }
 
-    /// The index of the function of a name.
-    /// - Throws: `RequestError` with the names that there are.
+    /// Returns the index of the function with a name.
+    /// - Throws: `RequestError` listing the functions' names.
     public static func index(of name: String, in functions: [CompiledFunction]) throws -> Int {
         if let index = functions.firstIndex(where: { $0.name == name }) { return index }
         let names = functions.map(\.name)
@@ -74,8 +77,10 @@ public struct FunctionInputs: Sendable {
         throw RequestError("there is no function \"\(name)\"\(hint) (there is: \(names.joined(separator: ", ")))")
     }
 
-    /// The index of the function that takes these inputs: the one called `name`, or else the first one that they fit.
-    /// - Throws: `RequestError`; when there is but one function, with what does not fit.
+    /// Returns the index of the function that takes these inputs: the one named `name`, or else the first one that they
+    /// fit.
+    /// - Throws: `RequestError` if the inputs fit no function; it names the first mismatch if there is only one
+    ///   function.
     public func choosing(from functions: [CompiledFunction], named name: String? = nil) throws -> Int {
         if let name {
             let index = try Self.index(of: name, in: functions)

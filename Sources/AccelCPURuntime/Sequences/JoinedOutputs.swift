@@ -3,7 +3,7 @@ import AccelPrograms
 import AccelTensors
 
 /// The outputs of a sequence of runs: of those with a row for each token the rows of all blocks after each other, of
-/// others what was made last.
+/// others the values of the last run.
 struct JoinedOutputs {
     private var names: [String] = []
     private var parts: [String: [StoredTensor]] = [:]

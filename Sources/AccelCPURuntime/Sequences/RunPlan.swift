@@ -2,29 +2,31 @@ import AccelByteIO
 import AccelPrograms
 public import AccelTensors
 
-/// What to run on the tensors of one file: one function; a function once for each number at the end of the tensors'
-/// names (`frame.0`, `frame.1`), so that its states go from step to step; or a decoder on a sequence of tokens, in blocks
-/// and then one by one (`DecodingPlan`), and on further tokens, each the likeliest after those before it.
+/// The runs for the tensors of one file: one run of a function; a run for each number at the end of the tensors' names
+/// (`frame.0`, `frame.1`), with states kept between them; or a decoder on a sequence of tokens, with prefill and decode
+/// steps (`DecodingPlan`), followed by greedy generation of further tokens.
 ///
 ///     let program = try package.graph.planned()
 ///     let plan = try RunPlan(program, FunctionInputs(file.tensors, file: path), generating: 20)
 ///     let result = try plan.run(in: Session(program))
 public struct RunPlan: Sendable {
+    /// The runs on tensors of the file, in order.
     public let steps: [RunStep]
-    /// How many tokens to generate after them.
+    /// The number of tokens to generate after the steps.
     public let generated: Int
-    /// How many times a function runs.
+    /// The number of runs, those of generated tokens included.
     public var runs: Int { steps.count + max(generated - 1, 0) }
-    /// Takes generated tokens.
+    /// The function and inputs that take a generated token; nil if none is generated.
     private let feed: TokenFeed?
     /// Of the functions.
     private let interfaces: [Interface]
 
     /// - Parameters:
-    ///   - function: the name of the function to run, of a decoder that of the first block's; where it is left out, what
-    ///     the tensors fit.
-    ///   - generated: how many tokens a decoder is to generate.
-    /// - Throws: `RequestError` when the tensors fit no function and no sequence of runs: expected and found.
+    ///   - function: the name of the function to run (for a decoder, of the first block); nil chooses one that the
+    ///     tensors fit.
+    ///   - generated: the number of tokens that a decoder generates.
+    /// - Throws: `RequestError` if the tensors fit no function and no sequence of runs, with the expected and the found
+    ///   ones.
     public init(
         _ program: CompiledProgram, _ inputs: FunctionInputs, function: String? = nil, generating generated: Int = 0
     ) throws {
@@ -44,7 +46,7 @@ public struct RunPlan: Sendable {
         }
     }
 
-    /// One run of the function that the tensors fit, or one for each number at the end of their names.
+    /// Returns one run of the function that the tensors fit, or one for each number at the end of their names.
     private static func calls(_ program: CompiledProgram, _ inputs: FunctionInputs, _ index: Int?) throws -> [RunStep]?
     {
         let candidates = index.map { [$0] } ?? Array(program.functions.indices)
@@ -70,22 +72,24 @@ public struct RunPlan: Sendable {
         return step
     }
 
-    /// What a run of a plan made.
+    /// The result of running a plan.
     public struct Result: Sendable {
-        /// Of outputs with a row for each token, the rows of all blocks; of numbered steps each, with the number.
+        /// The outputs. An output with a row for each token holds the rows of all blocks; the outputs of numbered steps
+        /// end in their number.
         public var outputs: [StoredTensor] = []
-        /// I64[batch, generated]; nil when there are none.
+        /// The generated tokens, I64[batch, generated]; nil if there are none.
         public var generated: StoredTensor?
-        /// The functions that ran, in order, and for how long.
+        /// The functions that ran, in order, with their durations.
         public var runs: [(function: Int, places: Range<Int>?, duration: Duration)] = []
+        /// Creates an empty result.
         public init() {}
     }
 
-    /// Runs all steps, from the states that the session has.
+    /// Runs all steps, starting with the session's current states.
     /// - Parameters:
-    ///   - keepsOutputs: without them, only generated tokens come back.
+    ///   - keepsOutputs: false returns generated tokens only.
     ///   - progress: called after each run with its number.
-    /// - Throws: as `Executor.run` does.
+    /// - Throws: the errors of `Executor.run`.
     public func run(
         in session: Session, keepsOutputs: Bool = true, progress: (Int) -> Void = { _ in }
     ) throws -> Result {
@@ -127,7 +131,8 @@ public struct RunPlan: Sendable {
         return result
     }
 
-    /// For each row the token whose logit is largest at the block's last place; of equal ones the first.
+    /// Returns for each row the token with the largest logit at the block's last position; the first one if several are
+    /// equal.
     private func likeliest(_ logits: StoredTensor?) throws -> [Int64] {
         guard let logits, logits.shape.rank == 3, logits.shape.count > 0 else {
             throw RequestError(

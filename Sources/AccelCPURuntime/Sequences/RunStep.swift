@@ -3,25 +3,27 @@ public import AccelTensors
 
 /// One run of a function in a sequence of runs over shared states.
 public struct RunStep: Sendable {
-    /// In the program.
+    /// The index of the function in the program.
     public let function: Int
+    /// Inputs by name, without the carried ones.
     public let inputs: [String: StoredTensor]
-    /// Inputs that are outputs of steps before it: the output's name by the input's.
+    /// Inputs that are outputs of earlier steps: the output's name by the input's name.
     public var carried: [String: String] = [:]
-    /// What states are set to before it.
+    /// Values that states are set to before the step.
     public var states: [StoredTensor] = []
-    /// The places of the tokens that it takes; nil when it takes none.
+    /// The positions of its tokens; nil if it takes none.
     public var places: Range<Int>?
-    /// What is put after the names of its outputs where steps make outputs of the same name, e.g. `.0`.
+    /// A suffix of its outputs' names that tells them from those of other steps, e.g. `.0`.
     public var suffix = ""
 
+    /// Creates a step without carried inputs and states.
     public init(function: Int, inputs: [String: StoredTensor]) {
         self.function = function
         self.inputs = inputs
     }
 
     /// All inputs.
-    /// - Parameter made: what the steps before it made, by name.
+    /// - Parameter made: the outputs of earlier steps, by name.
     public func inputs<Made>(
         carrying made: [String: Made], _ converted: (StoredTensor) -> Made
     ) -> [String: Made] {
@@ -31,7 +33,7 @@ public struct RunStep: Sendable {
 
 extension Session {
     /// Sets the states that a step sets and runs it.
-    /// - Parameter made: what the steps before it made, by name.
+    /// - Parameter made: the outputs of earlier steps, by name.
     public func run(_ step: RunStep, carrying made: [String: StoredTensor]) throws -> [StoredTensor] {
         try states.set(step.states)
         return try run(step.function, step.inputs(carrying: made) { $0 })

@@ -1,18 +1,18 @@
 import AccelPrograms
 import AccelTensors
 
-/// A decoder function that takes blocks of a sequence's tokens and writes what it makes of them into a cache.
+/// A decoder function that takes blocks of a sequence's tokens and writes their keys and values into a cache.
 struct TokenFeed: Sendable {
     /// In the program.
     let function: Int
     /// Tokens in a block.
     let length: Int
-    /// Places of the cache.
+    /// The cache length, in positions.
     let room: Int
     let states: Set<FrozenProgram.State>
     /// The input that takes the tokens: I64[batch, length].
     let tokens: String
-    /// The input that takes the place of a block's first token: I64 of one element.
+    /// The input that takes the position of a block's first token: I64 of one element.
     let position: String
     private let positionShape: Shape
     /// The output that scores the next token; nil where there is none.
@@ -44,7 +44,7 @@ struct TokenFeed: Sendable {
 
     /// - Parameters:
     ///   - block: the tokens of the block, row by row.
-    ///   - place: that of its first token.
+    ///   - place: the position of its first token.
     func step(_ block: [Int64], at place: Int) -> RunStep {
         var inputs = held
         let rows = block.count / max(length, 1)

@@ -2,9 +2,9 @@ import AccelFormats
 import AccelPrograms
 import AccelTensors
 
-/// What one run of a function of a Core ML package has left, and the comparison of it with a model's or a golden's.
+/// The results of one run of a Core ML package's function, and their comparison with a model's or a golden's.
 struct CoreMLComparison {
-    /// What a model gives.
+    /// The outputs and states of a model.
     struct Expected {
         var outputs: [(name: String, tensor: HostTensor)]
         var states: [String: HostTensor]
@@ -34,7 +34,7 @@ struct CoreMLComparison {
     private func own(_ name: String) -> String? {
         let identifier = CoreMLWeightMatcher.identifier(name)
         if let own = outputs.keys.sorted().first(where: { CoreMLWeightMatcher.output($0) == identifier }) { return own }
-        // Converters name outputs anew; then they are told by their place.
+        // Converters may rename outputs; then outputs are matched by index.
         let described = run.interface.outputs
         guard let known = model?.program.outputs, known.count == described.count,
             let place = known.firstIndex(where: { $0.name == name })
@@ -53,7 +53,7 @@ struct CoreMLComparison {
         addStates(stage, reference, names, expected.states, &result, tolerance)
     }
 
-    /// Compares with a golden. What only the golden has is no failure.
+    /// Compares with a golden. Values that only the golden has are no failures.
     func add(
         _ golden: [String: HostTensor], _ result: inout OutputStage.Result, tolerance: (String) -> Tolerance
     ) {
@@ -98,7 +98,7 @@ struct CoreMLComparison {
         }
     }
 
-    /// Lists what the package gives and the model does not.
+    /// Lists the outputs and states that the package has and the model does not.
     func addSurplus(_ result: inout OutputStage.Result, stage: Stage) {
         guard let program = model?.program else { return }
         let parts = run.package.model.parts(of: run.interface.function)

@@ -4,8 +4,9 @@ import AccelFormats
 import AccelPrograms
 import AccelTensors
 
-/// S3 and S4 of a Core ML package's functions that share states, on the tokens of a golden: all at once, and as a prefill
-/// with single steps after it, by the reference meaning of the package's operations and by that of the model.
+/// S3 and S4 of a Core ML package's functions that share states, on the tokens of a golden: all at once, and as a
+/// prefill followed by decode steps, by the reference implementation of the package's operations and by that of the
+/// model.
 struct CoreMLDecoding {
     struct Result {
         var outputs: [OutputFinding] = []
@@ -20,7 +21,8 @@ struct CoreMLDecoding {
     let stored: [String: StoredTensor]
     let weakest: SchemeTolerance?
 
-    /// What runs of one side have left: the package, the model with the stored weights, or with its own.
+    /// The results of one side's runs: the package, the model with the stored weights, or the model with its own
+    /// weights.
     private struct Side {
         var states: [String: HostTensor] = [:]
         /// All outputs so far.
@@ -103,7 +105,7 @@ struct CoreMLDecoding {
         }
     }
 
-    /// What the comparisons of one block have in common.
+    /// The values that the comparisons of one block share.
     private struct Rows {
         let function: String
         /// The model has the function.
@@ -112,7 +114,7 @@ struct CoreMLDecoding {
     }
 
     /// Compares values with the model's, and with the golden's of the name that they have there.
-    /// - Parameter names: what the model gives.
+    /// - Parameter names: the names of the model's values.
     private func add(
         _ rows: Rows, _ actual: [String: HostTensor], _ ofStored: [String: HostTensor],
         _ original: [String: HostTensor], _ names: [String], _ name: (String) -> String, _ result: inout Result

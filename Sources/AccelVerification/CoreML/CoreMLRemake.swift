@@ -4,10 +4,10 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// The export of a model made again as the package's metadata say, and what in the package differs from it.
+/// A new export of a model with the settings of the package's metadata, and the package's differences from it.
 struct CoreMLRemake {
     private(set) var finding = StructureFinding()
-    /// Whether it was made, so that nothing else has to prove what it proves.
+    /// The export could be repeated, so that it proves equality without other stages.
     private(set) var isMade = true
     /// The limits of the model's weights whose codes it does not determine, by their names.
     private(set) var bounds: [String: RowBound] = [:]
@@ -74,7 +74,7 @@ struct CoreMLRemake {
         }
     }
 
-    /// The model is not the one that the package says it was made of.
+    /// The model is not the recorded source of the package.
     private struct Mismatch: Error {
         let reason: String
     }
@@ -92,7 +92,7 @@ extension CoreMLPackage {
     /// Codes of weights that accelc made by calibration data need not be the nearest.
     var dependsOnCalibration: Bool { (try? CoreMLRemake.recipe(of: self))?.needsCalibration ?? false }
 
-    /// The parts of the model that it was made of; empty where it does not say so.
+    /// The recorded parts of the source model; empty if the metadata have none.
     public var parts: Set<String> {
         Set((note("shapes") ?? "").split(separator: " ").compactMap { $0.split(separator: "[").first.map(String.init) })
     }

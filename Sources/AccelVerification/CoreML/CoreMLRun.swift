@@ -7,7 +7,7 @@ import AccelTensors
 struct CoreMLRun {
     let package: CoreMLPackage
     let interface: CoreMLModel.Interface
-    /// The place of the inputs' shapes among those that they enumerate.
+    /// The index of the inputs' shapes among the enumerated ones.
     var shape = 0
     let source: InputSource
     /// The package's weights by the model's names.
@@ -56,7 +56,7 @@ struct CoreMLRun {
         )
         func tolerance(_ name: String) -> Tolerance { options.budget?.tolerance(forOutput: name) ?? lossy }
         comparison.add(golden, &result, tolerance: tolerance)
-        // What the golden does not tell, the model does.
+        // The model gives the expected values that the golden does not have.
         if let model, !comparison.names.subtracting(golden.keys).isEmpty {
             let rest = try expected([:], model).without(Set(golden.keys))
             comparison.add(.outputs, .originalWeights, rest, &result, tolerance: tolerance)
@@ -72,7 +72,7 @@ struct CoreMLRun {
         return "\(interface.function) \(Shape(input.enumeratedShapes[shape]))"
     }
 
-    /// What arithmetic of the package's own type may lose.
+    /// The tolerance for arithmetic in the package's own element type.
     private var computing: Tolerance {
         let function = package.model.program.functions.first { $0.name == interface.function }
         let isHalf = function?.operations.contains { operation in
@@ -94,8 +94,8 @@ struct CoreMLRun {
         return (source.golden?.inputs ?? stored).mapValues { HostTensor($0) }
     }
 
-    /// The part of the model that takes what the function takes, with the function's extents.
-    /// - Throws: `RequestError` (unavailable) for extents that no machine has the memory for.
+    /// Returns the part of the model that takes the function's inputs, with the function's sizes.
+    /// - Throws: `RequestError` (unavailable) if the sizes need more memory than there is.
     func reference(_ programs: [Program], _ given: [String: HostTensor]) throws -> FrozenProgram? {
         // An input that takes a range goes by those that enumerate their shapes.
         let extents: [String: [Int]?] = Dictionary(
@@ -150,7 +150,8 @@ struct CoreMLRun {
         return try? program.freezing(ShapeBindings(bindings))
     }
 
-    /// Drawn, or those given. What the package does not take is as frameworks leave it: ones for a mask, else zeros.
+    /// Returns the drawn or given inputs. Inputs that the package does not take get the frameworks' defaults: ones for
+    /// a mask, else zeros.
     private func modelInputs(of model: FrozenProgram, _ given: [String: HostTensor]) -> [String: HostTensor] {
         var inputs = given
         if case .seeded(let seed) = source { inputs = SeededInputs(seed: seed).inputs(for: model) }
@@ -233,7 +234,7 @@ extension CoreMLModel.Interface {
 }
 
 extension CoreMLModel.Feature {
-    /// The extents of one of its shapes; the default where it does not enumerate so many.
+    /// Returns the sizes of one of the enumerated shapes; the default shape if it enumerates fewer.
     func extents(_ shape: Int) -> [Int]? {
         enumeratedShapes.indices.contains(shape) ? enumeratedShapes[shape] : type.extents
     }

@@ -6,7 +6,7 @@ import AccelTensors
 
 extension CoreMLPackage {
     /// How the functions are fed with the tokens of a decoder's golden.
-    /// - Parameter functions: what each of the package's functions computes, in their order.
+    /// - Parameter functions: the programs of the package's functions, in their order.
     /// - Throws: `RequestError` when no function takes the golden's blocks.
     func decoding(of functions: [FrozenProgram], golden: Golden) throws -> [[GoldenDecoding.Block]] {
         let outlines = try functions.map { function in

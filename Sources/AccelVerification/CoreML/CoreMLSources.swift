@@ -5,7 +5,7 @@ import AccelPackages
 extension CoreMLPackage {
     fileprivate static let sourcePrefix = "accelc.source."
 
-    /// The files of the model that accelc says it was made of.
+    /// The recorded source files of a package that accelc made.
     var madeOfSources: [(name: String, digest: String)] {
         model.metadata.other.filter { $0.name.hasPrefix(Self.sourcePrefix) }.map {
             (String($0.name.dropFirst(Self.sourcePrefix.count)), $0.content)

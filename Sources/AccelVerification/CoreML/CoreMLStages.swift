@@ -4,8 +4,8 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// The stages of a Core ML package: its weights, and what its functions give by the reference meaning of its operations, with
-/// results of type fp16 rounded to it.
+/// The stages of a Core ML package: its weights, and the outputs of its functions by the reference implementation of
+/// its operations, with results of type fp16 rounded to it.
 struct CoreMLStages: StageRunner {
     private(set) var report: ParityReport
     private let package: CoreMLPackage
@@ -13,10 +13,10 @@ struct CoreMLStages: StageRunner {
     /// The model's programs, with the weights scaled as the package says it has them; nil when there is only a golden file to
     /// compare with.
     private let programs: [Program]?
-    /// What there is to know of the model's files.
+    /// The model's files; nil if they are not known.
     private let original: OriginalModel?
     private let options: Parity.Options
-    /// What it is compared with is what it was made of, as far as anything tells.
+    /// The reference is the recorded source of the package, as far as can be known.
     private var isMadeOfReference: Bool { original?.isSource(of: package.madeOfSources) ?? true }
     /// The package made again; nil where it cannot be.
     private var remake: CoreMLRemake?
@@ -43,7 +43,7 @@ struct CoreMLStages: StageRunner {
         report.stages = stages.sorted()
     }
 
-    /// The model's parts with the weights multiplied as the package says.
+    /// The model's parts with the weight scalings that the package records.
     private static func scaled(_ programs: [Program], as package: CoreMLPackage) throws -> [Program] {
         let scalings = try package.scalings
         guard !scalings.isEmpty else { return programs }
@@ -57,7 +57,7 @@ struct CoreMLStages: StageRunner {
         return programs.map { $0.replacing(scaled.tensors) }
     }
 
-    /// Inputs that are drawn fit the model: what they do not fit is the package.
+    /// Drawn inputs always fit the model, so a mismatch is the package's.
     private func blaming<Result>(_ body: () throws -> Result) throws -> Result {
         guard case .seeded = options.inputs else { return try body() }
         return try package.blaming("functions", body)
@@ -196,7 +196,7 @@ struct CoreMLStages: StageRunner {
             guard let result = try run.result(programs ?? [], options) else { return false }
             report.add(result)
         } catch let error as any ReportedError where report.structure?.differences.isEmpty == false {
-            // The package is known to be another one; what it fails at goes into the report too.
+            // The package is known to differ; its failures are reported too.
             report.notCompared.append(
                 NotCompared(
                     stage: .outputs, name: run.function, reason: error.description, isRequired: true))

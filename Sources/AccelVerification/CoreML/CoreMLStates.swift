@@ -3,8 +3,8 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// What the states of one run start as, on either side: drawn, or those of a file; zeros where neither says. Core ML holds
-/// states in float16, so both sides start as halves.
+/// The initial states of one run, on both sides: drawn, or from a file, or else zeros. Core ML holds states in float16,
+/// so both sides start as halves.
 struct CoreMLStates {
     /// By the package's names.
     private(set) var ofPackage: [String: HostTensor] = [:]
@@ -36,8 +36,8 @@ struct CoreMLStates {
         }
     }
 
-    /// Compares the states that a run leaves: the elements that either side has changed, so that what is written counts
-    /// and not what was there before.
+    /// Compares the states that a run leaves: only the elements that either side has changed, so that unchanged initial
+    /// values do not hide errors.
     /// - Parameter states: the model's names of those to compare.
     func compare(
         _ found: [String: HostTensor], with expected: [String: HostTensor], of states: [String],

@@ -24,25 +24,25 @@ struct CoreMLWeightMatcher {
         String(name.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
     }
 
-    /// The same of an output, without what tells it from a state of its name.
+    /// The identifier of an output, without the suffix that separates it from a state of the same name.
     static func output(_ name: String) -> String {
         let suffix = CoreMLModel.outputSuffix
         return identifier(name.hasSuffix(suffix) ? String(name.dropLast(suffix.count)) : name)
     }
 
-    /// What converters put after a tensor's name.
+    /// The suffixes that converters add to a tensor's name.
     private static let endings = [
         "_to_fp16", "_to_fp32", "_palettized", "_quantized", "_sparsified", "_pcs", "_promoted", "_cast_fp16",
     ]
 
-    /// The name of a weight without what converters add.
+    /// The name of a weight without the suffixes that converters add.
     private static func base(_ name: String) -> String {
         var name = identifier(name)
         while let ending = endings.first(where: name.hasSuffix) { name = String(name.dropLast(ending.count)) }
         return name
     }
 
-    /// As the package says, which then is all that counts.
+    /// Returns the match that the package records; if there is one, names are not compared.
     func bySaying(_ weight: CoreMLWeight, _ held: TensorRows) -> Match? {
         guard let source = sources.first(where: { $0.name == held.tensor }), let count = source.shape.dimensions.first,
             held.rows.upperBound <= count
@@ -52,7 +52,8 @@ struct CoreMLWeightMatcher {
         return Match(source: source, rows: held.rows.count == count ? nil : held.rows)
     }
 
-    /// As the package says, else by name: the same, or the one that ends alike (`model_encoder_...` for `encoder_...`).
+    /// Returns the match that the package records, or else a match by name: an equal name, or one with the same ending
+    /// (`model_encoder_...` for `encoder_...`).
     func byName(_ weight: CoreMLWeight) -> Match? {
         if let held = weight.holds { return bySaying(weight, held) }
         if let source = byName[Self.base(weight.name)], let match = Self.match(weight.shape, source) { return match }
@@ -69,7 +70,7 @@ struct CoreMLWeightMatcher {
         }
     }
 
-    /// Why no tensor of the model is what a weight stands for.
+    /// Returns the reason that no tensor of the model matches a weight.
     func objection(to weight: CoreMLWeight) -> String {
         if let held = weight.holds {
             return "\"\(held.tensor)\", of which it says it is the rows \(held.rows), has none such"

@@ -19,14 +19,14 @@ public struct RecordedRuns: Sendable {
         let logits: [String]
     }
     private let runs: [Run]
-    /// What an output's SQNR may be at least, in dB.
+    /// The smallest allowed SQNR of an output, in dB.
     private let sqnr: Double
     private let expected: [String: StoredTensor]
 
     static let (list, inputs, outputs) = ("runs.json", "inputs.safetensors", "expected.safetensors")
 
-    /// Runs every function of the package by the reference meaning of its operations, and writes what it was given and
-    /// gave. A golden of a decoder gives its blocks; else each function runs once.
+    /// Runs every function of the package by the reference implementation of its operations, and writes what it was
+    /// given and gave. A golden of a decoder gives its blocks; else each function runs once.
     /// - Returns: how many runs there are.
     public static func record(_ package: CoreMLPackage, on source: InputSource, to path: String) throws -> Int {
         let names = package.model.interfaces.map(\.function)
@@ -124,7 +124,7 @@ public struct RecordedRuns: Sendable {
         }
     }
 
-    /// Integers as I32, which is what Core ML takes.
+    /// Writes integers as I32, the integer type of Core ML.
     private static func write(_ rows: [HostRow], to path: String) throws {
         var writer = try SafetensorsWriter(
             replacing: path, as: .part,

@@ -28,7 +28,7 @@ public struct Golden: Sendable {
     let isDecoding: Bool
     /// The number of tokens of the prefill; nil if there are no outputs of one.
     let prefillLength: Int?
-    /// What is left off the end of the names: empty, or the number of the sample, e.g. `.0`.
+    /// The suffix removed from the names: empty, or the number of the sample, e.g. `.0`.
     private(set) var suffix = ""
 
     /// - Throws: `FormatError` for a broken file; `RequestError` (exit status 3) when it holds no `in.` or no `out.` tensor.

@@ -8,9 +8,9 @@ import AccelTensors
 struct GoldenDecoding {
     struct Block {
         let step: RunStep
-        /// What the golden calls an output of this block.
+        /// Returns the golden's name of an output of this block.
         let name: @Sendable (String) -> String
-        /// What the golden calls the states after it, before the state's name; nil where it holds none.
+        /// The golden's prefix for the states after this block; nil if it has none.
         var states: String?
     }
     /// Each starts with an empty cache.
@@ -39,7 +39,7 @@ struct GoldenDecoding {
         self.sequences = sequences
     }
 
-    /// - Parameter name: of an output of the block at a place.
+    /// - Parameter name: returns the name of an output of the block at a position.
     private static func blocks(
         _ steps: [RunStep], _ program: CompiledProgram, _ name: @escaping @Sendable (Int, String) -> String
     ) -> [Block] {

@@ -1,7 +1,8 @@
 import AccelPrograms
 import AccelTensors
 
-/// The integers that an input of a function may hold: by its role, or by what operators accept where it has none.
+/// The integers that an input of a function may hold: by its role, or without a role by the range that operators
+/// accept.
 struct InputRanges {
     private let function: FrozenProgram
     private let bounds: [Value: Int]
@@ -51,8 +52,8 @@ extension Program {
         Cast.name, Concat.name, Copy.name, Expand.name, Reshape.name, Slice.name, Transpose.name,
     ]
 
-    /// Below which integers an input has to stay so that every operator accepts them, where one reads it as an index. It
-    /// tells nothing of what inputs mean, and is for models of which no roles are known.
+    /// Below which integers an input has to stay so that every operator accepts them, where one reads it as an index.
+    /// It gives no roles of inputs, and is for models without known roles.
     var indexBounds: [Value: Int] {
         var bounds: [Value: Int] = [:]
         func lower(_ value: Value, to bound: Int) { bounds[value] = min(bounds[value] ?? bound, bound) }

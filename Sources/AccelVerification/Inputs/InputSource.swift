@@ -3,11 +3,13 @@ import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
-/// Where the inputs of a comparison come from.
+/// The source of the inputs of a comparison.
 public enum InputSource: Sendable {
+    /// Random inputs of this seed; see `SeededInputs`.
     case seeded(UInt64)
     /// A safetensors file with `NAME` or `in.NAME` tensors.
     case file(String)
+    /// The inputs recorded in a golden file; its outputs are compared too.
     case golden(Golden)
 
     /// The default seed; it is printed with every report.
@@ -18,10 +20,10 @@ public enum InputSource: Sendable {
         return golden
     }
 
-    /// nil: the inputs are from a file.
+    /// nil if the inputs come from a file.
     var seed: UInt64? { if case .seeded(let seed) = self { seed } else { nil } }
 
-    /// As a report names it; no folders, so that the report does not depend on where the file lies.
+    /// The name in reports. It has no folders, so that the report does not depend on the file's location.
     var summary: String {
         switch self {
         case .seeded(let seed): SeededInputs.words(seed)
@@ -31,17 +33,17 @@ public enum InputSource: Sendable {
     }
 }
 
-/// What a function starts a run with.
+/// The inputs and initial states of one run of a function.
 struct FunctionFeed {
-    /// By name, all of the function's.
+    /// All inputs of the function, by name.
     var inputs: [String: HostTensor] = [:]
-    /// By name; those that are missing start as the function says.
+    /// Initial states by name; the others start with the function's own initial value.
     var states: [String: HostTensor] = [:]
 }
 
 /// The inputs of a run, checked against a function's ports.
 struct InputMatcher {
-    /// By name, without a prefix.
+    /// Tensors by name, without the prefix `in.`.
     let tensors: [String: StoredTensor]
     let file: String
 
@@ -55,8 +57,8 @@ struct InputMatcher {
         tensors = NamedTensors(try SafetensorsFile(path).tensors, file: path).inputs
     }
 
-    /// The function's inputs out of the file, and what those of its states start as that the file names; nil when an input
-    /// is missing, or one is of another shape or kind of type.
+    /// Returns the function's inputs from the file, and the initial value of each state that the file names; nil if an
+    /// input is missing or has another shape or kind of element type.
     func feed(for function: CompiledFunction) -> FunctionFeed? {
         var feed = FunctionFeed()
         for port in function.inputs {
@@ -81,7 +83,8 @@ struct InputMatcher {
         }
     }
 
-    /// - Throws: `RequestError` with exit status 3 that names the shapes of both sides.
+    /// Returns the functions that take the file's inputs.
+    /// - Throws: `RequestError` with exit status 3 that lists the tensors of the file and the inputs of the functions.
     func functions(of program: CompiledProgram) throws -> [(function: Int, feed: FunctionFeed)] {
         let largest = program.functions.map { function in
             MachineMemory.sum(

@@ -6,23 +6,25 @@ import AccelTensors
 /// nothing else, so the same seed gives the same bits on every machine and for every order of drawing.
 ///
 /// - Tokens, token types and codes are below the count that their roles state; the position of a block is such that the
-///   block fits into the cache; a valid length is from 1 to the size of its axis.
-/// - A mask is of 0 and 1 along its last axis: the first of several rows is full, the others are padded at the end and at
-///   the start by turns, by a drawn length; every row keeps at least one 1. A single row is padded at the end and keeps at
-///   least half.
+///   block fits within the cache length; a valid length is from 1 to the size of its axis.
+/// - A mask is of 0 and 1 along its last axis: the first of several rows is all ones; the others are padded alternately
+///   at the end and at the start, by a drawn length, and keep at least one 1. A single row is padded at the end and
+///   keeps at least half of its ones.
 /// - A float input is close to standard normal: the sum of four uniform numbers, which is exact in float32.
-/// - Of an integer input without a role, nothing is known but what operators accept: it is an index that they take, and a
-///   mask where they take any. A boolean one is a mask.
+/// - An integer input without a role is a valid index for the operators that read it, or a mask if they accept any
+///   integer. A boolean input is a mask.
 ///
-/// States are drawn as inputs are, so that what a function makes of them shows too.
+/// States are drawn in the same way, so that the comparison covers how a function uses them.
 public struct SeededInputs: Sendable {
-    /// How a report names the generator.
+    /// The generator's name in reports.
     public static let generator = "SplitMix64, counter-based"
+    /// The seed; equal seeds draw equal inputs.
     public let seed: UInt64
 
     /// e.g. `seed 1 (SplitMix64, counter-based)`
     static func words(_ seed: UInt64) -> String { "seed \(seed) (\(generator))" }
 
+    /// Creates a generator from a seed.
     public init(seed: UInt64) { self.seed = seed }
 
     func feed(for function: FrozenProgram) -> FunctionFeed {
@@ -40,7 +42,7 @@ public struct SeededInputs: Sendable {
 
     func inputs(for function: FrozenProgram) -> [String: HostTensor] { feed(for: function).inputs }
 
-    /// - Parameter range: of integers; nil for a mask.
+    /// - Parameter range: the range of integers; nil for a mask.
     private func draw(
         _ stream: Stream, _ elementType: ElementType, _ shape: Shape, _ range: Range<Int>?
     ) -> HostTensor {
@@ -69,7 +71,7 @@ public struct SeededInputs: Sendable {
     }
 }
 
-/// Numbers by counter.
+/// A counter-based random number generator (SplitMix64).
 private struct Stream {
     private let base: UInt64
 

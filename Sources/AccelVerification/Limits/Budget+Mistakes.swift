@@ -6,24 +6,23 @@ public struct BudgetMistake: Equatable, Sendable {
     let stage: Stage
     /// The file and the field, e.g. `budget.json, field outputs[0].match`.
     let place: String
-    /// What is wrong, and what may be meant.
+    /// The mistake, and a suggestion.
     let reason: String
 }
 
 extension Budget {
-    /// What a list of the budget had to choose from.
+    /// The names that a list of the budget could match.
     private struct Compared {
         let stage: Stage
         /// In the singular.
         let thing: String
         /// Of all comparisons made, and whether a budget may set the limit (integers and tables are compared exactly).
         var names: [(name: String, isOpen: Bool)] = []
-        /// What there is to compare, but was not, and why.
+        /// The items that were not compared, with the reason.
         var missing: [(name: String, reason: String)] = []
     }
 
-    /// The entries that gave no comparison of `report` their limits: a limit that nothing is held to would pass whatever it
-    /// says.
+    /// The entries that gave no comparison of `report` their limits: a limit that applies to nothing always passes.
     /// - Parameter stages: those that were asked for.
     func mistakes(in report: ParityReport, asked stages: Set<Stage>) -> [BudgetMistake] {
         // A report names no folders.

@@ -1,14 +1,16 @@
 public import AccelByteIO
 import AccelWeightCompression
 
-/// Limits that a project commits beside its model (schemas/budget.schema.json). Each list is searched in order, and the
-/// first entry whose glob fits a name gives its limits; they take the place of the default ones. An entry that gives no
-/// comparison its limits is a mistake: see `mistakes(in:)`.
+/// Limits that a project commits next to its model (schemas/budget.schema.json). Each list is searched in order, and
+/// the first entry whose glob matches a name replaces the default limits. An entry that applies to no comparison is a
+/// mistake: see `mistakes(in:)`.
 ///
-///     {"outputs": [{"match": "*", "sqnr": 25}], "weights": [{"match": "*.query.weight", "sqnr": 18}],
-///      "operators": [{"match": "encoder.*", "injected": {"sqnr": 15}, "propagated": {"sqnr": 12}}],
-///      "size": {"bytes": 12000000, "bitsPerWeight": 4.2},
-///      "allow": {"structure": ["assets/vocab.txt"], "notCompared": []}}
+/// ```json
+/// {"outputs": [{"match": "*", "sqnr": 25}], "weights": [{"match": "*.query.weight", "sqnr": 18}],
+///  "operators": [{"match": "encoder.*", "injected": {"sqnr": 15}, "propagated": {"sqnr": 12}}],
+///  "size": {"bytes": 12000000, "bitsPerWeight": 4.2},
+///  "allow": {"structure": ["assets/vocab.txt"], "notCompared": []}}
+/// ```
 public struct Budget: Sendable {
     struct Pattern: Sendable {
         let text: String
@@ -16,7 +18,7 @@ public struct Budget: Sendable {
 
         func matches(_ name: String) -> Bool { glob.matches(name) }
 
-        /// Whether it fits a name that may have brackets in it, such as a function's.
+        /// Returns whether it matches a name that may contain brackets, such as a function's.
         func names(_ name: String) -> Bool { text == name || glob.matches(name) }
     }
     struct Rule: Sendable {
@@ -30,18 +32,18 @@ public struct Budget: Sendable {
         let propagated: Tolerance?
     }
 
-    /// For errors.
+    /// The path of the budget, for errors.
     let file: String
     private(set) var outputs: [Rule] = []
     private(set) var weights: [Rule] = []
     private(set) var operators: [OperatorRule] = []
     /// Bytes of all stored weights, at most.
     private(set) var bytes: Int?
-    /// Bits a weight over all stored weights, at most.
+    /// Bits per weight over all stored weights, at most.
     private(set) var bitsPerWeight: Double?
-    /// Names of what may differ from a conversion of the model.
+    /// Patterns for items that may differ from a conversion of the model.
     private(set) var allowedDifferences: [Pattern] = []
-    /// Names of what the model gives and nobody has to compare.
+    /// Patterns for the model's outputs that need no comparison.
     private(set) var allowedGaps: [Pattern] = []
     /// The document, as a report repeats it.
     let json: JSON

@@ -3,13 +3,12 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// How much a way of storing weights may lose when no budget says otherwise.
+/// The default tolerance of a storage scheme, if no budget replaces it.
 ///
-/// They do not have to find faults: that every stored code is the one that its codec had to choose is checked exactly,
-/// and that the package computes what its weights say is checked to float32 rounding, whatever the scheme. These limits
-/// only say whether the scheme is still a stand-in for the model, so they lie well under what right packages were
-/// measured to have (in dB; worst weight and worst output of all-MiniLM-L6-v2 on random tokens; small models with random
-/// weights lie above):
+/// These limits do not have to find faults: other checks compare every stored code exactly, and the package's results
+/// with those of its stored weights to float32 rounding, for every scheme. These limits only decide whether the
+/// compressed model is still a usable substitute, so they are well below the values measured for correct packages (in
+/// dB; worst weight and worst output of all-MiniLM-L6-v2 on random tokens; small models with random weights are above):
 ///
 /// | scheme | worst weight | worst output |
 /// |---|---|---|
@@ -24,11 +23,12 @@ import AccelWeightCompression
 /// | int4, blocks of 32 | 16.3 | 8.9 |
 /// | palette, 3, 2, 1 bits | 10.7, 6.8, 3.3 | -2.2, -5.5, -7.1 |
 ///
-/// What pruning loses depends on how much is pruned, so "sparse" is a limit of its own, whatever stores the rest.
+/// The error of pruning depends on the pruned fraction, so "sparse" has its own limit, for every encoding of the other
+/// elements.
 ///
-/// From 3 bits down the outputs are none of the model's any more; those limits only catch what blows up.
+/// At 3 bits and below the outputs no longer resemble the model's; those limits only catch diverging values.
 public struct SchemeTolerance: Sendable {
-    /// What is stored, e.g. `4 bits`.
+    /// The storage scheme, e.g. `4 bits`.
     public let scheme: String
     /// Bits a code, at least.
     let bits: Double

@@ -1,15 +1,18 @@
 public import AccelByteIO
 
-/// What a comparison has to keep to. There is no limit on cosine: it is blind to scale (a weight divided by two has a
-/// cosine of 1), so no figure but these can pass or fail a comparison.
+/// The limits of a comparison. There is no limit on cosine similarity, because it ignores scale: a weight divided by
+/// two has a cosine of 1. Only these metrics can pass or fail a comparison.
 public struct Tolerance: Equatable, Sendable {
-    /// In dB, at least.
+    /// The signal-to-quantisation-noise ratio in dB, at least.
     public var sqnr: Double?
+    /// The largest absolute error of an element, at most.
     public var maximumError: Double?
+    /// The L2 norm of the error divided by that of the reference, at most.
     public var relativeL2: Double?
-    /// Where the limits come from, in words for the report.
+    /// The origin of the limits, as text for the report, such as `the default for int4`.
     public var origin: String
 
+    /// Creates limits; nil leaves a metric unlimited.
     public init(sqnr: Double? = nil, maximumError: Double? = nil, relativeL2: Double? = nil, origin: String) {
         self.sqnr = sqnr
         self.maximumError = maximumError
@@ -17,10 +20,10 @@ public struct Tolerance: Equatable, Sendable {
         self.origin = origin
     }
 
-    /// Bit for bit.
+    /// A tolerance that accepts equal values only.
     public static func exact(origin: String) -> Tolerance { Tolerance(maximumError: 0, origin: origin) }
 
-    /// What of `metrics` is beyond the limits, in words; nil when it keeps to all of them.
+    /// Returns the first limit that `metrics` exceeds, as text; nil if all are kept.
     public func objection(to metrics: Metrics) -> String? {
         if metrics.nonFiniteMismatches > 0 {
             return "\(Wording.count(metrics.nonFiniteMismatches, "element")) NaN or infinite on one side only"
@@ -37,7 +40,7 @@ public struct Tolerance: Equatable, Sendable {
         return nil
     }
 
-    /// The limits in words, e.g. `SQNR >= 100.0 dB, max abs <= 6.7e-06`.
+    /// The limits as text, e.g. `SQNR >= 100.0 dB, max abs <= 6.7e-06`.
     public var summary: String {
         var parts: [String] = []
         if let sqnr { parts.append("SQNR >= \(Figure.decibels(sqnr)) dB") }
@@ -48,6 +51,7 @@ public struct Tolerance: Equatable, Sendable {
         return parts.joined(separator: ", ")
     }
 
+    /// The limits that are set, and `origin`, as an object of a report.
     public var json: JSON {
         var members: [JSON.Member] = []
         if let sqnr { members.append(.init("sqnr", .figure(sqnr))) }

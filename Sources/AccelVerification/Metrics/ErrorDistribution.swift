@@ -1,14 +1,16 @@
-/// How absolute errors are spread: counts by magnitude, fine enough for quantiles and for a histogram.
+/// The distribution of absolute errors: counts by magnitude, fine enough for quantiles and a histogram.
 ///
 /// A bucket holds the errors whose float32 value agrees in exponent and the first seven bits of the mantissa, so a
 /// quantile is exact to 1/128 of its value. Counts are integers: parts merge to the same result in any order.
 public struct ErrorDistribution: Equatable, Sendable {
     private static let bucketCount = 1 << 15
 
-    /// By the upper half of the float32 bits; empty until something is recorded.
+    /// Counts by the upper 16 bits of the float32 value; empty until an error is recorded.
     private var buckets: [UInt32] = []
+    /// The number of recorded errors.
     public private(set) var count = 0
 
+    /// Creates a distribution without errors.
     public init() {}
 
     /// - Parameter error: not negative, not NaN.
@@ -42,9 +44,12 @@ public struct ErrorDistribution: Equatable, Sendable {
         return 0
     }
 
-    /// A bar of the histogram: errors from `10^exponent` up to the next power of ten; nil stands for no error at all.
+    /// A bar of the histogram: errors from `10^exponent` up to the next power of ten; `exponent` is nil for errors of
+    /// exactly zero.
     public struct Bar: Equatable, Sendable {
+        /// The power of ten of the lower bound; nil for errors of exactly zero.
         public let exponent: Int?
+        /// The number of errors in the bar.
         public let count: Int
     }
 
@@ -63,7 +68,8 @@ public struct ErrorDistribution: Equatable, Sendable {
         return bars
     }
 
-    /// floor(log10(value)), by comparison: no rounding of a logarithm decides a bucket.
+    /// Returns floor(log10(value)). It compares with powers of ten, so that the rounding of a logarithm decides no
+    /// bucket.
     private func decimalExponent(of value: Double) -> Int {
         var exponent = 0
         var power = 1.0

@@ -1,13 +1,16 @@
 import AccelTensors
 
-/// How many rows of an output have their largest value where a golden's `labels` say: a classifier's accuracy.
+/// A classifier's accuracy: the rows of an output whose largest element is at the index that the golden's `labels`
+/// give.
 public struct LabelScore: Equatable, Sendable {
+    /// The number of rows whose largest element is at the label.
     public let right: Int
-    /// The same for the golden's own output, which is what the original framework scores.
+    /// The same number for the golden's own output: the score of the original framework.
     public let originalRight: Int
+    /// The number of labels, one for each row.
     public let count: Int
 
-    /// nil unless `values` and `original` are one row for each label.
+    /// Returns nil unless `values` and `original` have one row for each label.
     init?(_ values: [Float], original: [Float], labels: StoredTensor) {
         let wanted = labels.shape.count
         guard wanted > 0, values.count == original.count, values.count % wanted == 0 else { return nil }

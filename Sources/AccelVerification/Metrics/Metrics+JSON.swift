@@ -23,8 +23,9 @@ extension Metrics {
 }
 
 extension JSON {
-    /// A number with nine significant digits; the words `infinity`, `-infinity` and `nan` for what JSON cannot say.
-    /// Sums of the same run in another order differ beyond that, and a report is to be the same everywhere.
+    /// A number with nine significant digits; the strings `infinity`, `-infinity` and `nan` for values that JSON does
+    /// not support. Sums of the same run in another order differ beyond that, and a report is to be the same
+    /// everywhere.
     static func figure(_ value: Double) -> JSON {
         if value.isNaN { return "nan" }
         if value.isInfinite { return value > 0 ? "infinity" : "-infinity" }

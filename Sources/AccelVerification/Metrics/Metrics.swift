@@ -1,10 +1,11 @@
 import AccelPlatform
 
-/// How far a tensor is from its reference, gathered in one pass with float64 sums over float32 values.
+/// The difference of a tensor x from its reference r, gathered in one pass with float64 sums over float32 values.
 ///
-/// Elements where both sides hold the same infinity, or both a NaN, agree and count in none of the sums. An element where
-/// only one side is finite, or both differ in kind, is a `nonFiniteMismatch`: no gate passes with one.
+/// Elements where both sides hold the same infinity, or both a NaN, agree and are in none of the sums. An element where
+/// only one side is finite, or both differ in kind, is counted in `nonFiniteMismatches`: one of them fails every gate.
 public struct Metrics: Equatable, Sendable {
+    /// The number of compared elements, those that are not finite included.
     public private(set) var count = 0
     /// Sum of (x - r)^2.
     public private(set) var squaredError = 0.0
@@ -14,25 +15,32 @@ public struct Metrics: Equatable, Sendable {
     public private(set) var energy = 0.0
     /// Sum of x * r.
     public private(set) var product = 0.0
+    /// The largest |x - r| of the finite elements.
     public private(set) var maximumError = 0.0
     /// Largest |r|.
     public private(set) var peak = 0.0
+    /// The number of elements whose value x is NaN.
     public private(set) var nans = 0
+    /// The number of elements whose value x is infinite.
     public private(set) var infinities = 0
+    /// The number of elements that are NaN or infinite on one side only, or of different kinds.
     public private(set) var nonFiniteMismatches = 0
     /// Elements whose sign differs from the reference's (zero has none).
     public private(set) var signFlips = 0
-    /// Empty after `summarized`.
+    /// The distribution of |x - r|; empty after `summarized`.
     public private(set) var distribution = ErrorDistribution()
     private var summarizedPercentile: Double?
-    /// Rows of a logits-like tensor, and in how many of them the largest element is the reference's.
+    /// The number of rows whose largest elements were compared (logits).
     public private(set) var argmaxRows = 0
+    /// The rows among `argmaxRows` whose largest element is at the same index on both sides.
     public private(set) var argmaxAgreements = 0
 
+    /// Creates metrics of no elements.
     public init() {}
 
     /// Compares two tensors of the same number of elements.
-    /// - Parameter rowLength: the extent of the last axis when the position of each row's largest element matters (logits).
+    /// - Parameter rowLength: the size of the last axis if the index of each row's largest element is to be compared
+    ///   (logits).
     public init(_ values: [Float], against reference: [Float], rowLength: Int? = nil) {
         self.init()
         values.withUnsafeBufferPointer { x in
@@ -43,7 +51,7 @@ public struct Metrics: Equatable, Sendable {
         }
     }
 
-    /// Adds a part: as many elements as both hold.
+    /// Adds a part of the tensor: the elements up to the end of the shorter buffer.
     public mutating func record(_ values: UnsafeBufferPointer<Float>, against reference: UnsafeBufferPointer<Float>) {
         let number = min(values.count, reference.count)
         count += number
@@ -87,7 +95,7 @@ public struct Metrics: Equatable, Sendable {
         }
     }
 
-    /// Adds what another part gathered; merge parts in index order for the same bits every time.
+    /// Adds the metrics of another part. Merging parts in index order gives the same bits every time.
     public mutating func merge(_ other: Metrics) {
         count += other.count
         squaredError += other.squaredError
@@ -107,14 +115,15 @@ public struct Metrics: Equatable, Sendable {
 }
 
 extension Metrics {
-    /// Nothing differs, not even in NaNs.
+    /// Both sides are equal, in NaNs and infinities too.
     public var isExact: Bool { squaredError == 0 && maximumError == 0 && nonFiniteMismatches == 0 }
 
-    /// Signal to noise in dB, 10 log10(sum r^2 / sum (x - r)^2): infinity when nothing differs, minus infinity when one
-    /// side is not finite where the other is, or the reference is all zero and the values are not.
+    /// The signal-to-quantisation-noise ratio in dB, 10 log10(sum r^2 / sum (x - r)^2): infinity if both sides are
+    /// equal; minus infinity if only one side is finite somewhere, or if the reference is all zero and the values are
+    /// not.
     public var sqnr: Double { decibels(referenceEnergy) }
 
-    /// Peak signal to noise in dB: the reference's largest magnitude squared over the mean squared error.
+    /// The peak signal-to-noise ratio in dB: the squared peak of the reference over the mean squared error.
     public var psnr: Double { decibels(peak * peak * Double(count)) }
 
     private func decibels(_ signal: Double) -> Double {
@@ -128,7 +137,7 @@ extension Metrics {
         return squaredError == 0 ? 0 : (squaredError / referenceEnergy).squareRoot()
     }
 
-    /// The cosine of the angle between both; 1 for two zero tensors, 0 when only one is zero.
+    /// The cosine similarity; 1 for two zero tensors, 0 if only one is zero.
     public var cosine: Double {
         if squaredError == 0 { return 1 }
         let norms = energy.squareRoot() * referenceEnergy.squareRoot()
@@ -139,7 +148,7 @@ extension Metrics {
     /// The absolute error that 99.9 % of the elements do not exceed, to 1/128 of its value, at most `maximumError`.
     public var percentile999: Double { summarizedPercentile ?? min(distribution.quantile(0.999), maximumError) }
 
-    /// The same figures without the distribution behind them, which takes a hundred times their memory.
+    /// The same metrics without the distribution, which takes a hundred times their memory.
     var summarized: Metrics {
         var copy = self
         copy.summarizedPercentile = percentile999
@@ -147,10 +156,10 @@ extension Metrics {
         return copy
     }
 
-    /// Root of the mean squared reference.
+    /// The root mean square of the reference.
     public var referenceRMS: Double { count == 0 ? 0 : (referenceEnergy / Double(count)).squareRoot() }
 
-    /// The share of rows whose largest element is the reference's; nil where that was not asked.
+    /// The fraction of rows whose largest element is at the reference's index; nil if rows were not compared.
     public var argmaxAgreement: Double? {
         argmaxRows == 0 ? nil : Double(argmaxAgreements) / Double(argmaxRows)
     }

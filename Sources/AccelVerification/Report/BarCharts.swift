@@ -1,6 +1,6 @@
 import AccelByteIO
 
-/// Bytes of the largest tensors: stored over what they take in the checkpoint.
+/// Bytes of the largest tensors: stored, and in the checkpoint.
 struct SizeChart {
     let rows: [WeightFinding]
     private static let shown = 16

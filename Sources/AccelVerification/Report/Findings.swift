@@ -1,90 +1,112 @@
 public import AccelTensors
 
-/// One stored tensor against the checkpoint's.
+/// The comparison of one stored tensor with the checkpoint's.
 public struct WeightFinding: Sendable {
+    /// The tensor's name in the checkpoint.
     public let name: String
+    /// The decoded tensor's shape.
     public let shape: Shape
     /// The codec with its options, e.g. `palette:bits=4,group=16`.
     public let codec: String
-    /// Stored, tables included.
+    /// The stored bytes, tables included.
     public let byteCount: Int
-    /// In the checkpoint.
+    /// The tensor's bytes in the checkpoint.
     public let sourceByteCount: Int
-    /// Made by the tool; not a tensor of the checkpoint.
+    /// The tensor was made by the tool and is not in the checkpoint.
     public let isTable: Bool
+    /// The decoded tensor against the checkpoint's.
     public let metrics: Metrics
+    /// The limits of the comparison.
     public let tolerance: Tolerance
-    /// What its rows lose; nil where they are not held to a bound, as all its bytes were compared.
+    /// The error bounds of its rows; nil if all its bytes were compared instead.
     var bound: RowBound.Finding?
-    /// Why it fails; nil when it passes.
+    /// The reason for a failure; nil if it passes.
     public let failure: String?
 
+    /// Stored bits for each element, tables included; 0 for an empty tensor.
     public var bitsPerWeight: Double { shape.count == 0 ? 0 : Double(byteCount * 8) / Double(shape.count) }
 }
 
-/// One kernel call.
+/// The comparison of one kernel call.
 public struct OperatorFinding: Sendable {
+    /// The function's name.
     public let function: String
     /// The node's label; a fused call has the label of the last node in it.
     public let label: String
     /// The operator's name.
     public let kind: String
+    /// The shape of the call's first output.
     public let shape: Shape
-    /// The kernel against the operator's reference meaning on the same inputs and the same stored weights.
+    /// The kernel against the operator's reference implementation, on the same inputs and the same stored weights.
     public let kernel: Metrics
-    /// The kernel on the reference's inputs against the reference with the original weights: what this call adds.
+    /// The kernel on the reference's inputs against the reference with the original weights: the error that this call
+    /// adds.
     public let injected: Metrics
-    /// The call in the real run against the reference: what has added up until here. nil where the model has no node of
-    /// this label (a copy that the plan put in).
+    /// The call in the real run against the reference: the error accumulated up to this call. nil if the model has no
+    /// node of this label, such as a copy that the execution plan added.
     public var propagated: Metrics?
-    /// The first gate that it fails; nil when it passes.
+    /// The first gate that it fails; nil if it passes.
     public var failure: String?
 }
 
-/// One output of one function.
+/// The comparison of one output of one function.
 public struct OutputFinding: Sendable {
+    /// The source of the expected values.
     public enum Reference: String, Sendable {
-        /// The reference meaning of the model with the weights as they are stored.
+        /// The reference implementation of the model with the stored weights.
         case storedWeights = "stored weights"
-        /// The reference meaning of the model with its original weights.
+        /// The reference implementation of the model with its original weights.
         case originalWeights = "original weights"
         /// A golden file.
         case golden
-        /// The reference meaning with the original weights is what is compared; with a golden file.
+        /// A golden file. The compared side is the reference implementation with the original weights, not the package.
         case modelAgainstGolden = "model against golden"
-        /// What was recorded of a Core ML package; made elsewhere is what is compared.
+        /// The values recorded from a Core ML package. The compared side was computed elsewhere.
         case recorded
     }
+    /// The stage that compared the output: `graph` or `outputs`.
     public let stage: Stage
+    /// The function's name.
     public let function: String
+    /// The name of the output or state, with the suffix of the golden's sample if there is one.
     public let name: String
+    /// The output's shape.
     public let shape: Shape
+    /// The source of the expected values.
     public let reference: Reference
+    /// The output against the expected values.
     public let metrics: Metrics
-    /// Against a golden with labels: how many of them the output finds.
+    /// The accuracy against the golden's labels; nil if it has none.
     public var labels: LabelScore?
+    /// The limits of the comparison.
     public let tolerance: Tolerance
+    /// The exceeded limit; nil if the output passes.
     public let failure: String?
 }
 
-/// Something that a stage was to compare and could not. It never counts as passed.
+/// An item that a stage was asked to compare and could not. It never counts as passed.
 public struct NotCompared: Equatable, Sendable {
+    /// The stage that would have compared the item.
     public let stage: Stage
+    /// The item: an output, a state or an input, with its function's name.
     public let name: String
     public internal(set) var reason: String
-    /// Something that the model gives, or the package in its place: that nobody has compared it is a failure, unless the
-    /// budget names it. What only a golden file has more or less of is none.
+    /// The item is an output or state of the model or the package, so that leaving it out is a failure unless the
+    /// budget allows it. Items that only a golden file has, or lacks, are not required.
     public internal(set) var isRequired = false
-    /// It would be a failure but for the budget.
+    /// The item is required, but the budget allows the gap.
     public internal(set) var isAllowed = false
 }
 
-/// A limit that is about the package and not about one tensor.
+/// A limit of the size budget, for the whole package.
 public struct SizeFinding: Sendable {
     /// e.g. `bits per weight`
     public let what: String
+    /// The package's value, in the unit of `what`.
     public let value: Double
+    /// The largest value that the budget allows.
     public let limit: Double
+    /// The exceeded limit; nil if it is kept.
     public var failure: String? {
         value <= limit
             ? nil : "\(what) \(Figure.fixed(value, digits: 3)) > \(Figure.fixed(limit, digits: 3)) of the budget"

@@ -6,7 +6,7 @@ struct HTMLTable {
         case name(String)
         case text(String)
         case number(String)
-        /// `passed`, or what is wrong.
+        /// `passed`, or the failure.
         case state(String?)
     }
     let titles: [(text: String, isNumber: Bool)]

@@ -7,7 +7,7 @@ struct LayerChart {
 
     var svg: String {
         let values = rows.flatMap { [$0.injected.sqnr, $0.propagated?.sqnr ?? .infinity] }.filter(\.isFinite)
-        // Beside what a compression costs, float32 rounding is as good as exact: both go to the top edge.
+        // Compared with errors of compression, float32 rounding is as good as exact: both are drawn at the top edge.
         let lossy = values.filter { $0 < SchemeTolerance.rounding }
         let top = ((lossy.max() ?? values.max() ?? SchemeTolerance.rounding) / 10).rounded(.up) * 10 + 10
         let lowest = min(0, ((values.min() ?? 0) / 10).rounded(.down) * 10)
@@ -125,7 +125,7 @@ struct Plot {
     var innerWidth: Double { width - left - right }
     var innerHeight: Double { height - top - bottom }
 
-    /// The height of a value; what lies beyond the axis goes to its edge.
+    /// The height of a value; values beyond the axis are clamped to its edge.
     func y(_ value: Double) -> Double {
         let share = (min(max(value.isNaN ? low : value, low), high) - low) / (high - low)
         return top + (1 - share) * innerHeight

@@ -3,7 +3,7 @@ import AccelPackages
 import AccelTensors
 
 extension ParityReport {
-    /// The whole report, as schemas/report.schema.json says.
+    /// The whole report, in the format of schemas/report.schema.json.
     public var json: JSON {
         [
             "accelc": "parity report",
@@ -62,7 +62,7 @@ extension ParityReport {
 extension JSON {
     fileprivate static func shape(_ shape: Shape) -> JSON { .array(shape.dimensions.map { .integer(Int64($0)) }) }
 
-    /// `failure`, or null for what passed.
+    /// The member `failure`; null if passed.
     fileprivate static func failure(_ failure: String?) -> JSON { failure.map(JSON.string) ?? .null }
 }
 

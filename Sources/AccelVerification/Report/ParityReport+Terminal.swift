@@ -60,7 +60,7 @@ extension ParityReport {
         }
     }
 
-    /// What each codec holds, loses and costs.
+    /// The tensors, errors and bytes of each codec.
     private var codecTable: TextTable {
         var table = TextTable([
             .init("codec"), .init("tensors", number: true), .init("bytes", number: true),

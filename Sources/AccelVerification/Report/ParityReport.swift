@@ -5,14 +5,17 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// What became of one tensor of the checkpoint, as the package says.
+/// The storage of one tensor of the checkpoint, as the package records it.
 public struct CoverageFinding: Sendable {
+    /// The tensor's name.
     public let name: String
+    /// The codec with its options, e.g. `palette:bits=4,group=16`.
     public let codec: String
+    /// The stored bytes.
     public let byteCount: Int
     /// The operators that read it.
     public let readers: [String]
-    /// Why it is not stored as the recipe's codec would; nil when it is.
+    /// The reason for not using the recipe's codec; nil if it is used.
     public let reason: String?
 
     init(_ entry: CoverageEntry) {
@@ -24,12 +27,12 @@ public struct CoverageFinding: Sendable {
     }
 }
 
-/// What a verification found. Equal subjects, references and options give equal reports, byte for byte: there are no
-/// times, hosts or folders in it.
+/// The result of a verification. Equal subjects, references and options give equal reports, byte for byte: a report has
+/// no times, hosts or folders.
 public struct ParityReport: Sendable {
-    /// The package's digest, which binds the report to it; nil for a program in memory.
+    /// The digest of the package that the report is about; nil for a program in memory.
     public internal(set) var packageDigest: Digest?
-    /// Where the inputs come from, e.g. `seed 1 (SplitMix64, counter-based)`.
+    /// The source of the inputs, e.g. `seed 1 (SplitMix64, counter-based)`.
     public private(set) var inputs: String
     private(set) var seed: UInt64?
     /// Outputs were to be compared with a golden file.
@@ -37,30 +40,30 @@ public struct ParityReport: Sendable {
     let budget: JSON?
     /// Names of the functions.
     public let functions: [String]
-    /// The stages that were asked for.
+    /// The requested stages.
     public internal(set) var stages: [Stage] = []
-    /// Files that S0 read; nil when it did not run.
+    /// The number of files that S0 read; nil if it did not run.
     public internal(set) var containerFiles: Int?
-    /// nil when the stage did not run.
+    /// The result of the structure stage; nil if it did not run.
     public internal(set) var structure: StructureFinding?
     public internal(set) var weights: [WeightFinding] = []
-    /// All weights together; tables are not among them.
+    /// The metrics of all weights together, without tables.
     public internal(set) var weightMetrics = Metrics()
-    /// Weights that only one side has, in words; each is a failure.
+    /// Weights that only one side has, as sentences; each is a failure.
     public internal(set) var misfits: [String] = []
     public internal(set) var operators: [OperatorFinding] = []
     public internal(set) var outputs: [OutputFinding] = []
     public internal(set) var notCompared: [NotCompared] = []
     public internal(set) var sizes: [SizeFinding] = []
-    /// Entries of the budget that nothing was held to.
+    /// Entries of the budget that apply to nothing.
     public internal(set) var budgetMistakes: [BudgetMistake] = []
     public internal(set) var coverage: [CoverageFinding] = []
     public internal(set) var unused: [UnusedTensor] = []
-    /// What a self test found; nil when none ran. One that fails makes the whole report fail.
+    /// The result of a self test; nil if none ran. A failed self test makes the whole report fail.
     public var selfTest: SelfTestReport?
-    /// Bytes of all stored weights and tables.
+    /// The bytes of all stored weights and tables.
     public let storedBytes: Int
-    /// Elements of all of them.
+    /// The elements of all stored weights and tables.
     public let storedElements: Int
 
     init(of program: CompiledProgram, inputs: InputSource, budget: Budget?) {
@@ -76,17 +79,19 @@ public struct ParityReport: Sendable {
         (self.functions, self.storedBytes, self.storedElements) = (functions, storedBytes, storedElements)
     }
 
+    /// Stored bits for each element over all weights and tables; 0 without weights.
     public var bitsPerWeight: Double {
         storedElements == 0 ? 0 : Double(storedBytes * 8) / Double(storedElements)
     }
 
-    /// An output's name, with its function's where several have one of that name.
+    /// Returns an output's name, with its function's name if several functions have an output of that name.
     func title(of row: OutputFinding) -> String {
         let isShared = outputs.contains { $0.name == row.name && $0.function != row.function }
         return isShared ? "\(row.function) \(row.name)" : row.name
     }
 
-    /// How many weights are held to a bound on their rows instead of compared byte for byte, a sentence for each reason.
+    /// Sentences that count the weights whose rows are held to error bounds instead of compared byte for byte, one for
+    /// each reason.
     var rowBounds: [String] {
         RowBound.Reason.allCases.compactMap { reason in
             let count = weights.count { $0.bound?.reason == reason }
@@ -94,7 +99,7 @@ public struct ParityReport: Sendable {
         }
     }
 
-    /// Notes something that is worth knowing and no failure: what could not be proved, and why.
+    /// Adds a remark that is no failure, such as a property that could not be proved, and why.
     mutating func remark(_ text: String) {
         structure = structure ?? StructureFinding()
         structure?.remarks.append(text)
@@ -111,13 +116,13 @@ public struct ParityReport: Sendable {
         notCompared += result.notCompared
     }
 
-    /// Says that functions got inputs that were drawn, because the file has none for them.
+    /// Records that functions got random inputs, because the file has none for them.
     mutating func draw(for functions: [String], seed: UInt64) {
         inputs += "; \(SeededInputs.words(seed)) for \(functions.joined(separator: ", "))"
         self.seed = seed
     }
 
-    /// Lists what a golden file holds and a function does not take or give.
+    /// Lists the tensors of a golden file that are no inputs, states or outputs of the function.
     mutating func addUnread(_ golden: Golden, of function: CompiledFunction) {
         let (taken, given) = (
             Set(function.inputs.map(\.name) + function.states.map(\.name)), Set(function.results.map(\.name))
@@ -136,13 +141,13 @@ public struct ParityReport: Sendable {
         }
     }
 
-    /// Finds the entries of a budget that nothing was held to.
-    /// - Parameter stages: those that were asked for, run or not.
+    /// Finds the entries of a budget that apply to nothing.
+    /// - Parameter stages: the requested stages, run or not.
     mutating func checkUse(of budget: Budget?, asked stages: Set<Stage>) {
         budgetMistakes = budget?.mistakes(in: self, asked: stages) ?? []
     }
 
-    /// Takes out of the failures what a budget allows: differences of structure, and what was not compared.
+    /// Removes the failures that a budget allows: differences of structure, and items that were not compared.
     mutating func allow(by budget: Budget) {
         func isAllowed(_ difference: StructureFinding.Difference) -> Bool {
             budget.allowedDifferences.contains { $0.names(difference.name) }
@@ -168,15 +173,18 @@ public struct ParityReport: Sendable {
 }
 
 extension ParityReport {
+    /// The result of the whole verification.
     public enum Verdict: Equatable, Sendable {
+        /// All comparisons are within their limits.
         case passed
-        /// Something is beyond its limit.
+        /// At least one comparison exceeds its limit.
         case failed
-        /// A stage that was asked for could compare nothing.
+        /// The requested stages had nothing to compare.
         case nothingCompared
     }
 
-    /// Every failure in words: the budget's own mistakes, figures in the order of the stages, then what was not compared.
+    /// All failures: mistakes of the budget, then exceeded limits in the order of the stages, then items that were not
+    /// compared.
     public var failures: [(stage: Stage, name: String, reason: String)] {
         budgetMistakes.map { ($0.stage, $0.place, $0.reason) }
             + (structure?.differences ?? []).map { (.structure, $0.name, $0.reason) }
@@ -189,7 +197,7 @@ extension ParityReport {
             } + notCompared.filter(\.isRequired).map { ($0.stage, $0.name, "not compared: \($0.reason)") }
     }
 
-    /// How many comparisons a stage made. What was not compared never counts.
+    /// Returns the number of comparisons that a stage made, without the items that it could not compare.
     public func comparisons(in stage: Stage) -> Int {
         switch stage {
         case .container: containerFiles ?? 0
@@ -200,9 +208,11 @@ extension ParityReport {
         }
     }
 
+    /// Returns the number of failures of a stage.
     public func failures(in stage: Stage) -> Int { failures.count { $0.stage == stage } }
 
-    /// A failure outweighs all; then the outputs have to have been compared if that was asked for, else anything at all.
+    /// `failed` if there is any failure. Otherwise `passed` if the outputs were compared, or, if the output stage was
+    /// not requested, if anything was.
     public var verdict: Verdict {
         if !failures.isEmpty || selfTest?.exitStatus == .exceeded { return .failed }
         let isAnswered = !isGolden || outputs.contains { $0.reference == .golden }
@@ -212,6 +222,8 @@ extension ParityReport {
         return needed.contains { comparisons(in: $0) > 0 } ? .passed : .nothingCompared
     }
 
+    /// `success` if passed; `exceeded` if failed, or `usage` if only rules of the budget are mistaken; `unavailable` if
+    /// nothing was compared.
     public var exitStatus: ExitStatus {
         switch verdict {
         case .passed: .success
@@ -221,7 +233,7 @@ extension ParityReport {
         }
     }
 
-    /// Nothing is wrong but entries of the budget.
+    /// The only failures are mistakes of the budget.
     private var isMistaken: Bool {
         !failures.isEmpty && failures.count == budgetMistakes.count && selfTest?.exitStatus != .exceeded
     }

@@ -10,27 +10,27 @@ import AccelWeightCompression
 protocol Fault: Sendable {
     /// e.g. `swap nibbles`
     var name: String { get }
-    /// What is done, in words for the report.
+    /// A description of the change, for the report.
     var detail: String { get }
 }
 
 /// A mistake in the stored bytes of a weight; the weights stage has to catch it.
 protocol WeightFault: Fault {
-    /// The weight with the mistake in it; nil where the codec or the shape leaves no room for it.
+    /// Returns the weight with the fault; nil if the codec or the shape does not allow it.
     /// - Parameter others: the program's other weights, for mistakes that mix two of them up.
     func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]?
 }
 
 /// A mistake in the plan of a function; the operators stage has to catch it.
 protocol PlanFault: Fault {
-    /// The function with the mistake in it, once for each call that has room for it. Some may leave the outputs as they
-    /// were (the other value is the same); the first that does not is tried.
+    /// Returns the function with the fault, once for each call that allows it. Some may not change the outputs, because
+    /// both values are equal; the first that does is used.
     func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> [CompiledFunction]
 }
 
-/// A mistake in what a package is or says, apart from the codes of its weights; the structure stage has to catch it.
+/// A fault in a package apart from the codes of its weights; the structure stage has to catch it.
 protocol StructureFault: Fault {
-    /// The package with the mistake in it; nil where there is no room for it.
+    /// Returns the package with the fault; nil if it is not applicable.
     func inject(into contents: PackageContents) -> PackageContents?
 }
 
@@ -56,7 +56,7 @@ struct StoredBytes {
             sections: sections.map { ByteView($0) }, file: "memory")
     }
 
-    /// Whether another weight's bytes could stand in place of these.
+    /// Returns whether another weight has the same byte layout.
     func hasLayout(of other: CompressedTensor) -> Bool { weight.hasLayout(of: other) }
 
     func index(of section: String) -> Int? {
@@ -127,7 +127,7 @@ struct StoredBytes {
 }
 
 extension CompressedTensor {
-    /// Whether another weight's bytes could stand in place of this one's.
+    /// Returns whether another weight has the same byte layout.
     func hasLayout(of other: CompressedTensor) -> Bool {
         other.name != name && other.shape == shape && other.elementType == elementType
             && other.codec.specification == codec.specification

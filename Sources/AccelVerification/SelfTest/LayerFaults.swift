@@ -1,7 +1,7 @@
 import AccelTensors
 import AccelWeightCompression
 
-/// The first block's bias is 1.1 times what it should be.
+/// The first block's bias is multiplied by 1.1.
 struct ShiftedBias: WeightFault {
     let name = "shift a bias"
     let detail = "one block's bias times 1.1"
@@ -47,7 +47,7 @@ struct MovedWeight: WeightFault {
     }
 }
 
-/// The first outlier is 1.1 times what it should be.
+/// The first outlier is multiplied by 1.1.
 struct ScaledOutlier: WeightFault {
     let name = "scale an outlier"
     let detail = "one outlier times 1.1"

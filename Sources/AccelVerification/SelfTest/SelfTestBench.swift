@@ -4,7 +4,7 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// Where faults are tried: the program, its model, and what a right run of the first function gives.
+/// The setup of the trials: the program, its model, and the outputs of a correct run of the first function.
 struct SelfTestBench {
     private let program: CompiledProgram
     private let model: ReferenceModel
@@ -17,9 +17,9 @@ struct SelfTestBench {
     private let frozen: FrozenProgram
     private let original: ReferenceValues
     private let storedOutputs: [String: HostTensor]
-    /// What the package itself gives.
+    /// The outputs of the package itself.
     private let outputs: [String: HostTensor]
-    /// Places at which a mistake in the plan is tried before it counts as not applicable.
+    /// The number of calls at which a fault of the plan is tried before it counts as not applicable.
     private static let candidates = 32
 
     init(_ program: CompiledProgram, model: ReferenceModel, seed: UInt64, threads: Int) throws {
@@ -50,7 +50,7 @@ struct SelfTestBench {
             runner: PackageRunner(program, threads: threads), stored: StoredWeights(program.weights), lossy: lossy)
     }
 
-    /// The package as it is; what a stage objects to here is a false alarm.
+    /// The control: the unchanged package. A failure of a stage is a false alarm.
     /// - Parameter differences: those of its structure.
     func control(_ differences: [StructureFinding.Difference]) throws -> SelfTestReport.Trial {
         var caught: [Stage: String] = [:]
@@ -115,7 +115,7 @@ struct SelfTestBench {
             caught: caught)
     }
 
-    /// What S2 and S3 object to.
+    /// The failures of S2 and S3.
     private func runtimeObjections(to program: CompiledProgram, operators: Bool) throws -> [Stage: String] {
         let run = run(of: program)
         var caught: [Stage: String] = [:]

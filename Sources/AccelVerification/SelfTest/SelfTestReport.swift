@@ -1,51 +1,62 @@
 public import AccelByteIO
 
-/// Which faults were injected, and which stages noticed.
+/// The injected faults, and the stages that caught them.
 public struct SelfTestReport: Sendable {
+    /// One fault injected into one weight or function, or a control without a fault.
     public struct Trial: Sendable {
+        /// The name of the fault.
         public let fault: String
+        /// A description of the change that was made.
         public let detail: String
-        /// The weight with its codec, or the function.
+        /// The weight with its codec, or the function's name.
         public let target: String
-        /// The stage that has to catch it; nil for the control, which none may object to.
+        /// The stage that has to catch the fault; nil for the control, which must pass all stages.
         public let claimed: Stage?
         /// The stages that ran.
         public let stages: [Stage]
-        /// What each stage objected to; nil when the fault does not apply to the target.
+        /// The failure that each stage reported; nil if the fault does not apply to the target.
         public let caught: [Stage: String]?
 
+        /// The result of a trial.
         public enum Outcome: String, Sendable {
+            /// The claimed stage reported the fault.
             case caught
+            /// The claimed stage did not report the fault.
             case missed
+            /// The fault cannot be injected into the target.
             case notApplicable = "not applicable"
-            /// The control: nothing is wrong and nothing is said.
+            /// The control passed: no fault was injected and no stage failed.
             case quiet
-            /// The control: something is said though nothing is wrong.
+            /// The control failed: a stage reported a failure although no fault was injected.
             case falseAlarm = "false alarm"
         }
 
+        /// The result, from the claimed stage and the stages that reported a failure.
         public var outcome: Outcome {
             guard let caught else { return .notApplicable }
             guard let claimed else { return caught.isEmpty ? .quiet : .falseAlarm }
             return caught[claimed] == nil ? .missed : .caught
         }
 
-        /// Missed, or a false alarm.
+        /// The outcome is `missed` or `falseAlarm`.
         public var isFailure: Bool { outcome == .missed || outcome == .falseAlarm }
     }
 
+    /// The seed of the drawn inputs.
     public let seed: UInt64
+    /// All trials, controls included.
     public let trials: [Trial]
 
     /// Faults that their stage did not catch, and false alarms.
     public var failures: [Trial] { trials.filter(\.isFailure) }
 
-    /// 1 for a fault that was not caught or a false alarm, 3 when no fault applied at all.
+    /// 0 if passed, 1 for a missed fault or a false alarm, 3 if no fault was applicable.
     public var exitStatus: ExitStatus {
         if !failures.isEmpty { return .exceeded }
         return trials.contains { $0.outcome == .caught } ? .success : .unavailable
     }
 
+    /// The result in one sentence.
     public var headline: String {
         let caught = trials.count { $0.outcome == .caught }
         let skipped = trials.count { $0.outcome == .notApplicable }
@@ -57,8 +68,8 @@ public struct SelfTestReport: Sendable {
         return "self test passed: \(Wording.count(caught, "fault")) injected, \(caught) caught\(tail)"
     }
 
-    /// The detection matrix for a terminal: a table for each weight or function that faults were put into. An empty cell
-    /// stands for a stage that was not run.
+    /// Returns the detection matrix for a terminal: a table for each weight or function with injected faults. An empty
+    /// cell stands for a stage that did not run.
     public func terminal(width: Int = 100, colour: Bool = false) -> String {
         let style = TerminalStyle(isOn: colour)
         var lines = [style.strong("self test: what notices which fault (inputs: seed \(seed))")]
@@ -83,7 +94,7 @@ public struct SelfTestReport: Sendable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// In their order, each once.
+    /// The targets in order, each once.
     private var targets: [String] {
         trials.reduce(into: []) { targets, trial in
             if !targets.contains(trial.target) { targets.append(trial.target) }
@@ -95,6 +106,7 @@ public struct SelfTestReport: Sendable {
         return caught[stage] != nil ? "caught" : trial.claimed == stage ? "MISSED" : "-"
     }
 
+    /// The report as JSON: headline, exit status, seed and trials.
     public var json: JSON {
         [
             "headline": .string(headline),

@@ -16,7 +16,7 @@ struct DroppedOutput: StructureFault {
     }
 }
 
-/// An output's last two axes change places.
+/// An output's last two axes are swapped.
 struct TransposedOutput: StructureFault {
     let name = "transpose an output"
     let detail = "the last two axes of an output change places"
@@ -40,7 +40,7 @@ struct ReshapedOutput: StructureFault {
     }
 }
 
-/// What a state is to hold for the next run is left off.
+/// The new value of a state is not written.
 struct LostStateWrite: StructureFault {
     let name = "lose a state's update"
     let detail = "a state holds for the next run what it held before"
@@ -133,7 +133,7 @@ struct ReplacedAsset: StructureFault {
     }
 }
 
-/// The package says to come of another file.
+/// The package records another source file.
 struct ForgedSource: StructureFault {
     let name = "forge a source"
     let detail = "the provenance has another digest of a model's file"
@@ -146,7 +146,7 @@ struct ForgedSource: StructureFault {
     }
 }
 
-/// The package says to be made by another recipe.
+/// The package records another recipe.
 struct ForgedRecipe: StructureFault {
     let name = "forge the recipe"
     let detail = "the provenance says that weights are stored by another scheme"

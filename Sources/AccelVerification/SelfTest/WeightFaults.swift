@@ -20,7 +20,7 @@ struct ScaledChannel: WeightFault {
     }
 }
 
-/// The two codes of each byte in the first row change places: the order that another format has.
+/// The two codes of each byte in the first row are swapped, which is the nibble order of another format.
 struct SwappedNibbles: WeightFault {
     let name = "swap nibbles"
     let detail = "the two 4-bit codes of each byte in a row change places"
@@ -132,7 +132,7 @@ struct SwappedWeights: WeightFault {
     }
 }
 
-/// A weight holds what another one should: a stale file, a wrong offset.
+/// A weight holds the bytes of another one, as after a wrong offset or with a stale file.
 struct StaleWeight: WeightFault {
     let name = "stale weight"
     let detail = "a weight holds the bytes of another one"

@@ -3,14 +3,14 @@ import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
-/// The memory of a compiled function in a plain form: operands are read and written element by element, and every place
-/// is checked.
+/// The memory of a compiled function in a plain form: operands are read and written element by element, and every
+/// address is checked.
 struct ArenaMemory {
     private let arena: ByteBuffer
     private let states: [ByteBuffer]
     let inputs: [HostTensor]
 
-    /// - Parameter values: what states start as, by name; the others start as the function says.
+    /// - Parameter values: initial values of states by name; the others start with the function's own initial value.
     init(_ function: CompiledFunction, inputs: [HostTensor], states values: [String: HostTensor]) throws {
         let purpose = "function \(function.name)"
         let sizes = function.states.map { $0.shape.count * $0.elementType.byteCount }

@@ -3,8 +3,8 @@ import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
-/// S2 to S4 of a decoder with a golden: the blocks of a `GoldenDecoding` by the package, by the reference meaning with the
-/// stored weights, and with the original ones.
+/// S2 to S4 of a decoder with a golden: the blocks of a `GoldenDecoding` by the package, and by the reference
+/// implementation with the stored and with the original weights.
 struct DecodingStage {
     struct Result {
         var operators: [OperatorFinding] = []
@@ -12,7 +12,7 @@ struct DecodingStage {
         var notCompared: [NotCompared] = []
         /// The functions that the golden has blocks for.
         var functions: Set<Int> = []
-        /// Of these, the ones whose operators were not compared: their inputs are what another function gives.
+        /// Those whose operators were not compared, because their inputs are outputs of another function.
         var fed: Set<Int> = []
     }
     private let program: CompiledProgram
@@ -99,7 +99,8 @@ struct DecodingStage {
         let session = try Session(program, threads: options.threads)
         var (originalStates, storedStates): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
         var rows: [Row] = []
-        /// What all blocks so far have given, by output: the package, the original model, that with the stored weights.
+        /// The outputs of all blocks so far, by name: of the package, of the original model, and of the model with the
+        /// stored weights.
         var made: [String: StoredTensor] = [:]
         var (originalMade, storedMade): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
         for block in sequence {
@@ -124,7 +125,7 @@ struct DecodingStage {
             for tensor in actual { made[tensor.name] = tensor }
             originalMade.merge(original) { $1 }
             storedMade.merge(ofStored) { $1 }
-            // What the model gives, whatever the package does.
+            // The model's outputs, whether the package has them or not.
             let names = run.frozen?.program.outputs.map(\.name) ?? run.function.outputs.map(\.name)
             rows += names.map { name in
                 Row(

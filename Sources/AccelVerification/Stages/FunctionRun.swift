@@ -4,14 +4,14 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// One function of the subject with its inputs, and what the stages that run it share.
+/// One function of the subject with its inputs, and the results that its stages share.
 struct FunctionRun {
     let index: Int
     let function: CompiledFunction
     let feed: FunctionFeed
     /// The golden that the inputs are from, one sample of it.
     let golden: Golden?
-    /// The model's function with the same extents; nil without a model.
+    /// The model's function with the same sizes; nil without a model.
     let frozen: FrozenProgram?
     let runner: PackageRunner
     let stored: StoredWeights
@@ -22,17 +22,17 @@ struct FunctionRun {
     /// The model's, where there is one.
     var interface: Interface { frozen?.program.interface ?? function.interface }
 
-    /// What is compared: the outputs, and the states that a run changes and that are no outputs. Those of the model, where
-    /// there is one: what the package does not give shows only so.
+    /// The compared results: the outputs, and the changed states that are not outputs. They are the model's if there is
+    /// one, so that results missing from the package are found.
     var results: [FrozenProgram.Port] { frozen?.results ?? function.results }
 
-    /// What the package gives and the model does not.
+    /// The outputs that the package has and the model does not.
     var surplus: [FrozenProgram.Port] {
         let names = Set(results.map(\.name))
         return function.results.filter { !names.contains($0.name) }
     }
 
-    /// What is put after the names of outputs: the number of the sample.
+    /// The suffix of output names: the number of the sample.
     var suffix: String { golden?.suffix ?? "" }
 
     /// The weights that this function reads and that lose something.
@@ -46,7 +46,7 @@ struct FunctionRun {
         return indices.filter { lossy.contains(stored.tensors[$0].name) }.sorted()
     }
 
-    /// What the model holds under the name of each constant after decoding the package's weights.
+    /// Returns the value of a constant of the model, decoded from the package's weights.
     func storedValue(of constant: Program.Constant) throws -> HostTensor {
         guard constant.isWeight, lossy.contains(constant.name), let index = stored.index(of: constant.name) else {
             return try HostTensor(constant.requireTensor())
@@ -55,7 +55,7 @@ struct FunctionRun {
     }
 }
 
-/// What runs of the reference gave.
+/// The results of runs of the reference.
 struct ReferenceValues {
     /// Outputs by name.
     var outputs: [String: HostTensor] = [:]
@@ -64,7 +64,7 @@ struct ReferenceValues {
 }
 
 extension FunctionRun {
-    /// The reference meaning with the original weights.
+    /// The reference implementation with the original weights.
     /// - Parameter calls: those whose nodes' results are kept too.
     func originalValues(of frozen: FrozenProgram, keeping calls: ArraySlice<KernelCall>) throws -> ReferenceValues {
         let wanted = Set(calls.map(\.label))
@@ -77,14 +77,14 @@ extension FunctionRun {
         return values
     }
 
-    /// The reference meaning with the weights as they are stored.
+    /// The reference implementation with the stored weights.
     func storedOutputs(of frozen: FrozenProgram) throws -> [String: HostTensor] {
         try frozen.results(of: feed, constant: storedValue)
     }
 }
 
 extension CompiledFunction {
-    /// What a run gives: the outputs, and the states that it changes and that are no outputs.
+    /// The results of a run: the outputs, and the changed states that are not outputs.
     var results: [FrozenProgram.Port] {
         let given = outputs.map {
             FrozenProgram.Port(name: $0.name, elementType: $0.operand.elementType, shape: $0.operand.shape)
@@ -95,7 +95,7 @@ extension CompiledFunction {
 }
 
 extension FrozenProgram {
-    /// What a run by the reference meaning gives, as `CompiledFunction.results` has it.
+    /// Returns the results of a run of the reference implementation, in the form of `CompiledFunction.results`.
     fileprivate func results(
         of feed: FunctionFeed,
         constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) },

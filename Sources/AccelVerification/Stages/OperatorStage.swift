@@ -11,7 +11,7 @@ struct OperatorStage {
 
     /// All calls. The model runs as often as it takes for its intermediate results to fit.
     /// - Parameter byteLimit: bytes that they may take together; a single call's may take more.
-    /// - Returns: the findings, and what the model gives with its original weights.
+    /// - Returns: the findings, and the model's outputs with its original weights.
     func findings(
         of frozen: FrozenProgram, keepingUpTo byteLimit: Int
     ) throws -> (findings: [OperatorFinding], outputs: [String: HostTensor]) {
@@ -67,8 +67,8 @@ struct OperatorStage {
         return findings
     }
 
-    /// Each call alone: the plan is walked with original weights by the reference meaning, and the kernel gets the same
-    /// inputs.
+    /// Each call alone: the reference implementation runs the execution plan with the original weights, and the kernel
+    /// gets the same inputs.
     private func isolated(
         _ calls: Range<Int>, _ original: ReferencePlan, against reference: ReferenceValues
     ) throws -> [OperatorFinding] {

@@ -3,7 +3,7 @@ import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
-/// S3 and S4: what whole functions give.
+/// S3 and S4: the outputs of whole functions.
 struct OutputStage {
     let run: FunctionRun
     let budget: Budget?
@@ -15,7 +15,7 @@ struct OutputStage {
         var notCompared: [NotCompared] = []
     }
 
-    /// S3: against the reference meaning of the model with the weights as they are stored.
+    /// S3: against the reference implementation of the model with the stored weights.
     func graph(storedOutputs: [String: HostTensor]) -> Result {
         result(.graph, against: .storedWeights, storedOutputs) { _ in .rounding }
     }
@@ -28,8 +28,8 @@ struct OutputStage {
         }
     }
 
-    /// S4 with a golden: the package against it, and the model's reference meaning against it (which tells a wrong
-    /// understanding of the model from a wrong package).
+    /// S4 with a golden: the package against it, and the model's reference implementation against it, which separates a
+    /// wrong import of the model from a wrong package.
     /// - Parameter originalOutputs: empty without a model.
     func outputs(golden: Golden, originalOutputs: [String: HostTensor]) -> Result {
         let expected = golden.outputs.mapValues { HostTensor($0) }

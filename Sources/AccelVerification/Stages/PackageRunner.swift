@@ -14,8 +14,8 @@ final class PackageRunner {
         self.threads = threads
     }
 
-    /// - Throws: `RequestError` (unavailable) when the states, or what a function works with, do not fit into memory: known
-    ///   before anything is computed.
+    /// - Throws: `RequestError` (unavailable) if the states or a function's values do not fit into memory, before any
+    ///   computation.
     static func requireMemory(for program: CompiledProgram) throws {
         _ = try Session(program, threads: 1)
         for function in program.functions {
@@ -31,7 +31,7 @@ final class PackageRunner {
     }
 
     /// Runs a whole function. `observe` gets each call's index and results.
-    /// - Returns: by name, the outputs, and what the function's states hold then.
+    /// - Returns: the outputs and the function's states after the run, by name.
     func run(
         _ function: Int, _ feed: FunctionFeed, observe: ((Int, [HostTensor]) throws -> Void)? = nil
     ) throws -> [String: HostTensor] {

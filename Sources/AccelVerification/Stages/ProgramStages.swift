@@ -15,7 +15,7 @@ struct ProgramStages: StageRunner {
     private let options: Parity.Options
     /// The model that the program comes from; nil without one.
     private var model: ReferenceModel?
-    /// Names of the weights that are not what the checkpoint holds.
+    /// Names of the weights that differ from the checkpoint's.
     private var lossy: Set<String> = []
 
     init(
@@ -28,7 +28,7 @@ struct ProgramStages: StageRunner {
         report.packageDigest = package?.digest
     }
 
-    /// What the package is compared with is what it was made of, as far as anything tells.
+    /// The reference is the recorded source of the package, as far as can be known.
     private var isMadeOfReference: Bool {
         guard let package, let original = reference?.original else { return true }
         return original.isSource(of: package.manifest.provenance.sources.map { ($0.name, $0.digest.description) })
@@ -120,7 +120,7 @@ struct ProgramStages: StageRunner {
             do {
                 try check(run, own) { stage, done in progress(stage, (Double(number) + done)) }
             } catch let error as any ReportedError where report.structure?.differences.isEmpty == false {
-                // The package is known to be another one; what it fails at goes into the report too.
+                // The package is known to differ; its failures are reported too.
                 report.notCompared.append(
                     .init(
                         stage: own.stages.max() ?? .outputs, name: run.function.name, reason: error.description,
@@ -133,8 +133,8 @@ struct ProgramStages: StageRunner {
         }
     }
 
-    /// What is run: what the inputs are for, and with a model every other function on drawn inputs, so that none of the
-    /// model's is left out.
+    /// The runs: the functions that take the inputs, and with a model all other functions on drawn inputs, so that none
+    /// is left out.
     private mutating func choices() throws -> [Choice] {
         var choices: [Choice] = []
         /// The stages that each function has had.

@@ -18,10 +18,10 @@ struct Recompression {
         (tensor, distortion) = try CompressedTensor.compressing(source, with: codec, threads: threads)
     }
 
-    /// Whether the checkpoint alone determines what a codec stores.
+    /// Returns whether the checkpoint alone determines the bytes that a codec stores.
     static func determines(_ codec: any WeightCodec) -> Bool { !codec.method.usesStatistics }
 
-    /// The first difference of a stored weight, in words; nil when it is byte for byte what its scheme makes of the tensor.
+    /// Returns the first difference of a stored weight as text; nil if its bytes equal a new compression of the tensor.
     func objection(to stored: CompressedTensor) -> String? {
         guard stored.codec.specification == tensor.codec.specification else {
             return "is stored as \(stored.codec.specification), but compressing the checkpoint's tensor again gives "
@@ -41,7 +41,7 @@ extension ByteView {
     /// Whether two views are of the same bytes, or of equal ones.
     func isSame(as other: ByteView) -> Bool { firstDifference(from: other) == nil }
 
-    /// The first place at which two views differ; the shorter one's end where it is the start of the other.
+    /// Returns the first offset at which two views differ; the end of the shorter one if it is a prefix of the other.
     func firstDifference(from other: ByteView) -> Int? {
         withBytes { own in
             other.withBytes { other in

@@ -13,9 +13,9 @@ struct ReferenceModel {
     let reasons: [String?]
     /// The weights that the functions read, by name.
     let weights: [String: StoredTensor]
-    /// By what the package has multiplied channels of them; `weights` has them so.
+    /// The factors that the package has multiplied channels of weights with; `weights` are scaled by them.
     let scalings: [String: ChannelScaling]
-    /// The tables that compilation makes of the model: the model's own, and what folding leaves of them.
+    /// The tables that compilation makes of the model: the model's own, and those that constant folding makes.
     let tables: [String: [StoredTensor]]
 
     /// - Parameter package: says which weights it has scaled; they are scaled here too, so that the functions give the same.
@@ -50,8 +50,8 @@ struct ReferenceModel {
         self.tables = tables
     }
 
-    /// What a stored tensor of the package has to hold. Two functions may have different tables of one name: the second
-    /// is stored as `NAME#2`, so any of them will do.
+    /// Returns the tensors that a stored tensor of the package may equal. Two functions may have different tables of
+    /// one name: the second is stored as `NAME#2`, so any of them will do.
     func sources(of name: String) -> [StoredTensor] {
         if let weight = weights[name] { return [weight] }
         let base = name.lastIndex(of: "#").map { String(name[..<$0]) } ?? name

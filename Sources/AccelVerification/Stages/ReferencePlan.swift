@@ -2,8 +2,8 @@ import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
-/// A compiled function run by the operators' reference meaning: every call in its order, over the arena of the plan. What
-/// the plan lays over each other by mistake shows here, apart from any kernel.
+/// A compiled function run by the operators' reference implementation: all calls in order, over the arena of the
+/// execution plan. It finds values that the plan overlaps by mistake, independently of any kernel.
 struct ReferencePlan {
     private let function: CompiledFunction
     private let memory: ArenaMemory

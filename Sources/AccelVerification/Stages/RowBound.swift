@@ -137,7 +137,7 @@ extension RowBound {
     }
 
     /// - Parameters:
-    ///   - stored: the rows as they are stored, channels no longer scaled.
+    ///   - stored: the decoded rows, with the scaling of channels undone.
     ///   - source: the same rows of the checkpoint.
     func sums(_ rows: Range<Int>, stored: [Float], source: [Float]) -> Sums {
         let plain = plain.floats(ofRows: rows)
@@ -160,7 +160,7 @@ extension RowBound {
         return sums
     }
 
-    /// What rows lose, and what of it is beyond the limits, in words.
+    /// The errors of rows, and a description of those beyond the limits.
     func verdict(_ parts: [Sums], because reason: Reason) -> (finding: Finding, objection: String?) {
         var sums = parts.first ?? Sums(columns: [])
         for part in parts.dropFirst() { sums.merge(part) }

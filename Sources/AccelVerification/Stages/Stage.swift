@@ -1,20 +1,20 @@
-/// The steps of a verification, cheapest first. Each stands alone: what one finds does not need another to have run.
+/// The stages of a verification, cheapest first. Each runs alone and needs no result of another.
 public enum Stage: String, CaseIterable, Comparable, Sendable {
-    /// The package's bytes are the ones that were written.
+    /// The package's bytes are those that were written.
     case container
-    /// The package is what converting the model again makes, but for the codes of weights.
+    /// The package equals a new conversion of the model, except for the codes of weights.
     case structure
-    /// Every stored tensor, decoded from the written bytes, against the checkpoint's.
+    /// Every stored tensor, decoded from its bytes, against the checkpoint's.
     case weights
-    /// Every kernel call on the reference's inputs, against the reference meaning of its operator.
+    /// Every kernel call on the reference's inputs, against the reference implementation of its operator.
     case operators
-    /// Whole functions against the reference meaning of the model with the weights as they are stored: what the package
-    /// computes is what its weights say.
+    /// Whole functions against the reference implementation of the model with the stored weights. Errors of compression
+    /// are not in it.
     case graph
-    /// Whole functions against the original model or its framework: what compression costs is in it.
+    /// Whole functions against the original model or its framework. Errors of compression are in it.
     case outputs
 
-    /// What reports call it, e.g. `S1`: the stages that compute numbers are counted from 1.
+    /// The code in reports, e.g. `S1`: the stages that compute metrics are counted from 1.
     public var code: String {
         switch self {
         case .container: "S0"

@@ -2,24 +2,24 @@ import AccelByteIO
 import AccelCPURuntime
 import AccelPackages
 
-/// One comparison of a subject with a reference: its stages, in their order. `Parity` asks for each that is wanted; what one
-/// finds out, the next may use. A kind of subject is one conforming type.
+/// One comparison of a subject with a reference: its stages, in their order. `Parity` runs the requested ones; a stage
+/// may use the results of earlier ones. A kind of subject is one conforming type.
 protocol StageRunner {
-    /// What was found so far.
+    /// The report so far.
     var report: ParityReport { get }
     /// S0.
     /// - Throws: `FormatError` for bytes that are not those that were written.
     mutating func checkContainer() throws
-    /// ST, where it is asked for; and what later stages need of the reference.
+    /// Runs ST if it is requested, and prepares the reference for later stages.
     mutating func compareStructure() throws
-    /// S1, where it is asked for; and which weights are not what the reference has.
+    /// Runs S1 if it is requested, and finds the weights that differ from the reference.
     mutating func compareWeights(progress: (Double) -> Void) throws
     /// S2 to S4, those that are asked for.
     mutating func runFunctions(_ progress: (Stage, Double) -> Void) throws
 }
 
 extension Subject {
-    /// What compares this subject with a reference.
+    /// Returns the runner that compares this subject with a reference.
     /// - Throws: `RequestError` for a subject that is none: a reference, or nothing to compare with.
     func stages(against reference: Subject?, _ options: Parity.Options) throws -> any StageRunner {
         switch self {

@@ -22,7 +22,7 @@ struct StoredWeights {
         return Self.host(tensors[index])
     }
 
-    /// Decoded; an integer or boolean table as it is.
+    /// The decoded weight; an integer or boolean table is returned unchanged.
     static func host(_ weight: CompressedTensor) -> HostTensor {
         if let source = verbatim(weight), !weight.elementType.isFloatingPoint { return HostTensor(source) }
         return HostTensor(weight.floats(), weight.shape)

@@ -7,18 +7,20 @@ import AccelWeightCompression
 
 /// One side of a comparison.
 public enum Subject: Sendable {
+    /// A package of accelc; its execution plan is made for this processor.
     case package(AcceleratorPackage)
     /// A compiled program in memory; there is no container to check.
     case compiled(CompiledProgram)
-    /// A Core ML package, by the reference meaning of its operations.
+    /// A Core ML package, run by the reference implementation of its operations.
     case coreML(CoreMLPackage)
-    /// A model's programs with free or fixed dimensions, by the operators' reference meaning on the weights of a checkpoint.
+    /// A model's programs with free or fixed dimensions, run by the operators' reference implementation on the weights
+    /// of a checkpoint.
     case reference([Program])
-    /// The same, of the model whose files are known too: what a package says of them is compared as well.
+    /// The programs of a model whose files are known; the package's provenance is compared with them too.
     case model(OriginalModel)
 
-    /// A source as what is verified: a package or a Core ML package as it is, another one compiled in memory for its usual
-    /// shapes, with its weights as they are.
+    /// Creates a subject from a source: an opened package, or any other source compiled in memory for its usual shapes,
+    /// with uncompressed weights.
     /// - Throws: `FormatError` and `RequestError` as for a conversion.
     public init(_ source: any ModelSource, threads: Int) throws {
         switch source {
@@ -32,7 +34,7 @@ public enum Subject: Sendable {
         }
     }
 
-    /// The parts that it says it was made of, empty for the usual ones, and the patterns of tensors that were left out.
+    /// The recorded parts (empty for the default ones), and the patterns of ignored tensors.
     var madeOf: (parts: [String], ignoredTensors: [String]) {
         switch self {
         case .package(let package):
@@ -42,7 +44,7 @@ public enum Subject: Sendable {
         }
     }
 
-    /// Of a model.
+    /// The programs of a model; nil for a package.
     var programs: [Program]? {
         switch self {
         case .reference(let programs): programs

@@ -11,7 +11,7 @@ struct WeightStage {
     let model: ReferenceModel
     let budget: Budget?
     let threads: Int
-    /// What the package says that each weight lost when it was written.
+    /// The recorded error of each weight when the package was written.
     var recorded: [String: Distortion] = [:]
     /// Whether this version of the tool makes the same codes of a weight as the one that made the package.
     var otherCodecs: Set<String> = []
@@ -89,8 +89,8 @@ struct WeightStage {
         return (finding, metrics)
     }
 
-    /// Compressing the checkpoint's tensor again has to give the same bytes, and the figures that the package recorded. Where
-    /// that does not prove what is stored, its rows are held to a bound.
+    /// Compressing the checkpoint's tensor again has to give the same bytes, and the errors that the package recorded.
+    /// If that cannot prove the stored bytes, the rows are held to error bounds.
     private func storage(
         of weight: CompressedTensor, _ source: StoredTensor, _ metrics: Metrics
     ) throws -> (bound: RowBound.Finding?, failure: String?) {
@@ -140,7 +140,8 @@ struct WeightStage {
             + "\(distortion.maximumError)"
     }
 
-    /// The bytes have to lose what they lost when they were written. Sums in another order differ less than this.
+    /// The stored bytes must have the error that was recorded when they were written. The tolerance is above the
+    /// difference of sums in another order.
     private func recordObjection(to metrics: Metrics, of name: String) -> String? {
         guard let distortion = recorded[name] else { return nil }
         let figures = [

@@ -4,8 +4,8 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// Compares the coverage table with the plan that the recipe gives for the model: which weights there are, how each is
-/// stored and why, and what reads it. Figures of errors are for S1, which computes them.
+/// Compares the coverage table with the plan that the recipe gives for the model: the weights, the scheme of each with
+/// its reason, and the operators that read it. S1 computes and compares errors.
 struct CoverageComparison {
     let found: [CoverageEntry]
     let graph: ModelGraph
@@ -103,7 +103,7 @@ struct CoverageComparison {
         }
     }
 
-    /// What functions read is what the table says, bytes and all.
+    /// Compares the tensors that functions read, and their bytes, with the table.
     private func compareStored(_ finding: inout StructureFinding) {
         let byName = Dictionary(graph.tensors.map { ($0.name, $0) }) { first, _ in first }
         for tensor in found.map(\.tensor) {

@@ -4,7 +4,8 @@ import AccelTensors
 
 /// The functions of a graph or its plan, frozen anew: the part of the model that each names, with the sizes that it names.
 struct FrozenFunctions {
-    /// In the program's order. A failure says why the model has no function with this interface.
+    /// The functions in the program's order. A failure has the reason that the model has no function with this
+    /// interface.
     let functions: [Result<FrozenProgram, Unlike>]
 
     struct Unlike: Error {
@@ -40,7 +41,7 @@ struct FrozenFunctions {
         } catch {
             return .failure(Unlike(reason: "the model cannot be frozen to \(bindings): \(error)"))
         }
-        // What it takes is compared before anything is computed with it: tables and runs of other sizes may be huge.
+        // The inputs are compared before any computation, because tables and runs of other sizes may be huge.
         var finding = StructureFinding()
         finding.compare("", "input", inputs, frozen.inputs, \.words)
         finding.compare("", "state", states.map(\.port), frozen.states.map(\.port), \.words)
@@ -58,7 +59,7 @@ struct FrozenFunctions {
 }
 
 extension FrozenProgram {
-    /// What a run gives: the outputs, and the states that it changes and that are no outputs.
+    /// The results of a run: the outputs, and the changed states that are not outputs.
     var results: [FrozenProgram.Port] {
         let given = outputs
         let names = Set(given.map(\.name))

@@ -26,7 +26,7 @@ struct FunctionComparison {
         ) { $0 }
     }
 
-    /// What the function is for and what its ports mean.
+    /// Compares the roles of the function and of its ports.
     private func compareInterfaces(_ finding: inout StructureFinding) {
         let (own, other, name) = (found.program.interface, wanted.program.interface, found.functionName)
         finding.compare(name, "the role", own.role.rawValue, other.role.rawValue)
@@ -75,7 +75,7 @@ struct FunctionComparison {
     }
 }
 
-/// What each value of a program is, in words that do not depend on how values are numbered.
+/// A description of each value of a program that does not depend on the numbering of values.
 private struct ValueWords {
     private var words: [Value: String] = [:]
 

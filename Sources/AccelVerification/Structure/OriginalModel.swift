@@ -5,37 +5,41 @@ public import AccelPackages
 public import AccelPrograms
 public import AccelTensors
 
-/// A model as its files have it: its programs, and what a package of it says of them besides.
+/// A model read from its files: its programs, and the values that a package's provenance records about them.
 public struct OriginalModel: Sendable {
+    /// The model's programs, one for each part.
     public let programs: [Program]
-    /// The functions of a source whose every dimension is a number; empty: the programs are frozen as the subject's are.
+    /// The functions of a source with fixed dimensions only. If empty, the programs are frozen to the subject's
+    /// dimensions.
     public let functions: [FrozenProgram]
     /// e.g. `bert`
     public let family: String
     /// `ModelFamily.version` of this tool.
     public let familyVersion: Int
-    /// As `Provenance.parts` has them.
+    /// The parts, in the form of `Provenance.parts`.
     public let parts: [String]
     /// The tensors that no program reads.
     public let unused: [UnusedTensor]
-    /// How the tensors that are read are found in the programs' constants.
+    /// The mapping from checkpoint tensors to the programs' constants.
     public let origins: TensorOrigins
-    /// What a user should know of how the checkpoint was read.
+    /// Remarks for the user about reading the checkpoint.
     public let remarks: [String]
-    /// As `Provenance.ignoredTensors` has them.
+    /// The patterns of ignored tensors, in the form of `Provenance.ignoredTensors`.
     public let ignoredTensors: [String]
+    /// The source's files with their digests.
     public let sources: [Provenance.Source]
+    /// Files that a package copies unchanged, such as a tokenizer.
     public let assets: [Asset]
 
-    /// Whether a subject that was made of `sources` was made of this model. A model whose every dimension is a number, such as
-    /// a package, may be compared with what was made of another one: then nothing can be made again.
+    /// Returns whether `sources` are the files of this model. A model with fixed dimensions only, such as a package,
+    /// may be compared with a subject made from another model; the conversion cannot be repeated then.
     func isSource(of sources: [(name: String, digest: String)]) -> Bool {
         let own = self.sources.map { ($0.name, $0.digest.description) }
         return functions.isEmpty || own.elementsEqual(sources) { $0 == ($1.name, $1.digest) }
     }
 
-    /// - Parameter digests: of the source's files.
-    /// - Throws: `FormatError` for an asset that was changed.
+    /// Creates the model of a source. `digests` are those of the source's files.
+    /// - Throws: `FormatError` if an asset was changed.
     public init(_ model: SourceModel, of source: any ModelSource, digests: ModelDigests) throws {
         (programs, functions) = (model.programs, model.functions ?? [])
         (family, familyVersion) = (model.family, model.familyVersion)
@@ -48,8 +52,8 @@ public struct OriginalModel: Sendable {
         assets = try source.assets
     }
 
-    /// The model that a subject is compared with, in the parts that the subject says it was made of. A part that the model does
-    /// not have, and a pattern that fits nothing, are differences, and no errors.
+    /// Creates the model that a subject is compared with, in the subject's recorded parts. A part that the model does
+    /// not have and a pattern without a match become differences, not errors.
     /// - Throws: `FormatError` and `RequestError` as for a conversion.
     public init(_ source: any ModelSource, for subject: Subject, threads: Int) throws {
         let (parts, ignoredTensors) = subject.madeOf
@@ -59,7 +63,7 @@ public struct OriginalModel: Sendable {
         try self.init(model, of: source, digests: digests)
     }
 
-    /// The model that a package is compared with.
+    /// Creates the model that a package is compared with.
     /// - Throws: as `init(_:for:threads:)`
     public init(_ checkpoint: Checkpoint, for package: AcceleratorPackage, threads: Int) throws {
         try self.init(

@@ -5,8 +5,8 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// Compares what a package says of its origin with the model's files: sources, family, parts, shapes, remarks, tensors
-/// that stay unused, and the files passed through.
+/// Compares a package's provenance with the model's files: sources, family, parts, shapes, remarks, tensors that stay
+/// unused, and the files passed through.
 struct ProvenanceComparison {
     let found: PackageContents
     let original: OriginalModel

@@ -1,22 +1,23 @@
 import AccelByteIO
 
-/// What comparing a package with a conversion of the model has found, before any numbers are computed.
+/// The result of comparing a package with a new conversion of the model, before any function runs.
 public struct StructureFinding: Sendable {
-    /// Something of the package that a conversion of the model would have made otherwise.
+    /// An item of the package that differs from a new conversion of the model.
     public struct Difference: Equatable, Sendable {
-        /// Where it is: a function with the label of a call, a tensor, a file, a field of the provenance.
+        /// The location: a function with the label of a call, a tensor, a file, or a field of the provenance.
         public let name: String
-        /// What is there, and what should be.
+        /// The found and the expected value.
         public let reason: String
     }
-    /// How many things were compared, by what they are, e.g. `("calls", 90)`.
+    /// The numbers of compared items by kind, e.g. `("calls", 90)`.
     public internal(set) var compared: [(what: String, count: Int)] = []
     public internal(set) var differences: [Difference] = []
     /// Differences that the budget allows.
     public internal(set) var allowed: [Difference] = []
-    /// What is worth knowing and no difference, e.g. that another version of the tool made the package.
+    /// Remarks that are no differences, e.g. that another version of the tool made the package.
     public internal(set) var remarks: [String] = []
 
+    /// The number of compared items of all kinds.
     public var comparisons: Int { compared.reduce(0) { $0 + $1.count } }
 
     /// e.g. `1 function, 90 calls`
@@ -30,7 +31,7 @@ public struct StructureFinding: Sendable {
     }
 
     /// Compares two lists element by element.
-    /// - Parameter describe: what two elements have to agree in, in words.
+    /// - Parameter describe: returns the text that has to be equal for two elements.
     mutating func compare<Element>(
         _ name: String, _ what: String, _ found: [Element], _ wanted: [Element], _ describe: (Element) -> String
     ) {

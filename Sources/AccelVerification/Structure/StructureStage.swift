@@ -5,14 +5,14 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// ST: what a package is, against what converting the model again makes. Conversion is deterministic, so with the shapes,
-/// the recipe and the codes of the package all else has to be the same: interface, initial values of states, operators,
+/// ST: compares a package with a new conversion of the model. Conversion is deterministic, so with the shapes, the
+/// recipe and the codes of the package all else has to be the same: interface, initial values of states, operators,
 /// attributes, wiring, tables, assets, coverage and provenance.
 struct StructureStage {
-    /// What the package was made of; of a program in memory, the program alone.
+    /// The contents of the package; for a program in memory, only its graph.
     let found: PackageContents
     let programs: [Program]
-    /// What there is to know of the model's files; nil: functions and tables are compared, and nothing else.
+    /// The model's files; nil compares only functions and tables.
     let original: OriginalModel?
     /// Compared file by file in the end, so that nothing is overlooked; nil: there is no container.
     let package: AcceleratorPackage?
@@ -78,7 +78,7 @@ struct StructureStage {
         return finding
     }
 
-    /// The graph that a conversion makes of these functions, with the weights as they are stored.
+    /// The graph that a conversion makes of these functions, with the stored weights.
     private static func graph(_ functions: [FrozenProgram], stored: [CompressedTensor]) throws -> ModelGraph {
         let names = Set(functions.flatMap { $0.program.constants.filter(\.isWeight).map(\.name) })
         let byName = Dictionary(stored.map { ($0.name, $0) }) { first, _ in first }
@@ -141,7 +141,8 @@ struct StructureStage {
 
     private var isOfThisVersion: Bool { found.provenance.isOfThisVersion && otherVersions.isEmpty }
 
-    /// What made the graph in another version than this tool has, e.g. `version 2 of the pass fold-constants (here it is 1)`.
+    /// The passes and operators with another version than in this tool, e.g. `version 2 of the pass fold-constants
+    /// (here it is 1)`.
     private var otherVersions: [String] {
         let provenance = found.provenance
         var others: [String] = []
@@ -163,7 +164,8 @@ struct StructureStage {
         return others
     }
 
-    /// Every file byte for byte, with the package's own choices filled in: what no comparison before has seen shows here.
+    /// Compares every file byte for byte, with the package's own choices filled in. This finds differences that the
+    /// comparisons before it miss.
     private func compareFiles(
         of package: AcceleratorPackage, _ graph: ModelGraph, _ original: OriginalModel,
         _ finding: inout StructureFinding
@@ -192,7 +194,7 @@ extension PackageContents {
 }
 
 extension Provenance {
-    /// Whether this version of the tool says to have made the package.
+    /// The package records that this version of the tool made it.
     var isOfThisVersion: Bool { toolVersion == Tool.version && otherCodecs.isEmpty }
 
     /// The codecs that this tool has in another version, or not at all: it may choose other codes.
