@@ -106,7 +106,7 @@ public struct MILTensorType: Hashable, Sendable, CustomStringConvertible {
         return known.count == rank ? known : nil
     }
 
-    /// e.g. `fp16[1,128,384]`
+    /// The type in texts, e.g. `fp16[1,128,384]`.
     public var description: String {
         "\(dataType.word)[\(dimensions.map { $0.map(String.init) ?? "?" }.joined(separator: ","))]"
     }
