@@ -1,6 +1,6 @@
 import AccelByteIO
 @_exported public import AccelCPURuntime
-/// What an app links to open, check and run accelerator packages: this module has `AccelPackages` and `AccelCPURuntime` in it.
+// Apps import this module alone: it re-exports the modules to open, check and run accelerator packages.
 @_exported public import AccelPackages
 
 extension CachedPackage {

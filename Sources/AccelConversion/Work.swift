@@ -38,7 +38,7 @@ public final class Work<Success: Sendable, Event: Sendable>: Sendable {
     }
 
     /// The result, after the work has ended. Cancelling a task that waits here cancels the work.
-    /// - Throws: `CancellationError` after `cancel()`, and what the work throws.
+    /// - Throws: `CancellationError` after `cancel()`, and the errors of the work.
     public var value: Success {
         get async throws {
             try await withTaskCancellationHandler {

@@ -6,9 +6,9 @@ public struct MILValue: Hashable, Sendable {
         case floats([Float])
         /// Elements of float64.
         case doubles([Double])
-        /// Elements of int32.
+        /// Elements of int32, int16 or uint16.
         case integers([Int32])
-        /// Elements of int64.
+        /// Elements of int64 or uint64.
         case longs([Int64])
         /// Elements of bool.
         case flags([Bool])
