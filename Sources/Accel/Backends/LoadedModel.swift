@@ -34,6 +34,7 @@ public protocol ModelSession: AnyObject {
 public struct FunctionDescription: Equatable, Sendable {
     /// An input, output or state.
     public struct Port: Equatable, Sendable {
+        /// The name, unique among the inputs, outputs or states of the function.
         public let name: String
         /// The element type of its tensors.
         public let elementType: ElementType
