@@ -12,7 +12,7 @@ extension CachedPackage {
     /// - Parameters:
     ///   - key: the 64 digits that `accelc cache get --json` and `accelc cache list --json` print.
     ///   - trustingOthers: whether to accept a cache that belongs to another user, or that others can write.
-    ///   - cache: the cache's folder; nil for `$ACCELC_CACHE`, else the platform's folder for caches.
+    ///   - root: the cache's folder; nil for `$ACCELC_CACHE`, else the platform's folder for caches.
     /// - Throws: `CacheMiss` if the package is missing or corrupt; `RequestError` for a malformed key, and for a cache that
     ///   cannot be written.
     public static func open(
