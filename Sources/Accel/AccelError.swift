@@ -1,39 +1,43 @@
 public import AccelByteIO
 import AccelPrograms
 
-/// An error of opening a model, or of running it: one sentence for a reader, and its parts for a program.
+/// An error of opening or running a model: one sentence for people, and its parts for programs.
 public struct AccelError: ReportedError, Equatable {
-    /// What kind of error it is. Numbers are those of the C interface; later versions may have more.
+    /// The kind of an error. The numbers are those of the C interface; later versions may add kinds.
     public struct Code: RawRepresentable, Hashable, Sendable {
         public let rawValue: Int32
         public init(rawValue: Int32) { self.rawValue = rawValue }
 
-        /// The request has to change: a wrong shape, a missing input.
+        /// The request is wrong, e.g. a shape that does not fit or a missing input.
         public static let invalid = Code(rawValue: 2)
-        /// There is nothing of this name.
+        /// There is no function, port, file or backend of this name.
         public static let notFound = Code(rawValue: 3)
-        /// A file is not what it says it is.
+        /// A file is corrupt.
         public static let corrupt = Code(rawValue: 4)
+        /// An internal error of accelc.
         public static let internalFailure = Code(rawValue: 5)
+        /// The work was cancelled.
         public static let cancelled = Code(rawValue: 6)
-        /// No backend, or not this one, runs such a model.
+        /// No backend, or not the requested one, supports the model.
         public static let unsupported = Code(rawValue: 9)
-        /// There is not as much memory.
+        /// Not enough memory.
         public static let memory = Code(rawValue: 10)
-        /// A backend failed in a way of its own.
+        /// Any other failure of a backend.
         public static let backend = Code(rawValue: 11)
     }
 
+    /// The kind of the error.
     public var code: Code
     /// The problem, e.g. `expected F32[1,4], found F32[1,5]`.
     public var problem: String
-    /// Where, e.g. `model[batch=1], input "input_ids"`; empty when the problem says it.
+    /// The location, e.g. `model[batch=1], input "input_ids"`; empty if the problem names it.
     public var location: String
-    /// What to do about it, or a name that was probably meant.
+    /// Advice, or the name that was probably meant.
     public var hint: String?
-    /// What was tried before, when no backend was left.
+    /// The failed attempts, if no backend was left.
     public var attempts: [BackendAttempt]
 
+    /// An error with a problem, its location and advice.
     public init(
         _ code: Code, _ problem: String, at location: String = "", hint: String? = nil, attempts: [BackendAttempt] = []
     ) {
@@ -44,7 +48,7 @@ public struct AccelError: ReportedError, Equatable {
         self.attempts = attempts
     }
 
-    /// The error of a layer below, at a location.
+    /// Wraps an error of a lower layer, at a location. An `AccelError` is kept unchanged.
     public init(_ error: any Error, at location: String) {
         switch error {
         case let error as AccelError: self = error

@@ -1,21 +1,20 @@
 import AccelByteIO
 @_exported public import AccelCPURuntime
-/// What an app links to open, check and run accelerator packages: this module has `AccelPackages` and `AccelCPURuntime` in it.
+// Apps import this module alone: it re-exports the modules to open, check and run accelerator packages.
 @_exported public import AccelPackages
 
 extension CachedPackage {
-    /// Opens a package where it lies in the cache, by its key. While the value lives, no clean-up of this or another process
-    /// takes the package away.
+    /// Opens a package in the cache by its key. While the value lives, no process evicts the package.
     ///
     ///     let cached = try CachedPackage.open(key: "ff81aa56...")
     ///     let package = cached.package
     ///
     /// - Parameters:
     ///   - key: the 64 digits that `accelc cache get --json` and `accelc cache list --json` print.
-    ///   - trustingOthers: whether the cache may belong to another user, or be written by others.
-    ///   - cache: the cache's folder; nil: `$ACCELC_CACHE`, else the platform's folder for caches.
-    /// - Throws: `CacheMiss` when the package is not there, or not whole; `RequestError` for a key that is none, and for a
-    ///   cache that cannot be written.
+    ///   - trustingOthers: whether to accept a cache that belongs to another user, or that others can write.
+    ///   - root: the cache's folder; nil for `$ACCELC_CACHE`, else the platform's folder for caches.
+    /// - Throws: `CacheMiss` if the package is missing or corrupt; `RequestError` for a malformed key, and for a cache that
+    ///   cannot be written.
     public static func open(
         key: String, cache root: String? = nil, trustingOthers: Bool = false
     ) throws -> CachedPackage {

@@ -1,15 +1,15 @@
 import AccelByteIO
 import AccelPackages
 
-/// A kind of result that the cache keeps whole: a package, an export, the statistics of a weight's inputs.
+/// A kind of result that the cache keeps as one entry: a package, an export, or the activation statistics of a weight.
 protocol CachedResult {
-    /// The result as it is made, before anybody else sees it.
+    /// The finished result before it is published.
     associatedtype Draft
     associatedtype Product
-    /// Finds the result of a key and puts it where it is wanted; nil where there is none.
+    /// Finds the result of a key and writes it to its destination; nil if the cache has none.
     func find(_ key: CacheKey, in cache: Cache) throws -> Product?
     func store(_ draft: Draft, as key: CacheKey, in cache: Cache) throws
-    /// What a product, or what the cache has under a key, is compared by; nil where results of this kind are not compared.
+    /// The digest that a product is compared by; nil if results of this kind are not compared.
     func digest(of product: Product) -> Digest?
     func digest(under key: CacheKey, in cache: Cache) -> Digest?
 }
@@ -19,15 +19,15 @@ extension CachedResult {
     func digest(under key: CacheKey, in cache: Cache) -> Digest? { nil }
 }
 
-/// A result that is looked for before it is made: the one place that takes, claims, compares and stores.
+/// Looks up a result in the cache and makes it on a miss. All claiming, comparing and storing happens here.
 struct CachedBuild<Kind: CachedResult> {
     let kind: Kind
     let cache: Cache?
-    /// nil: it is neither looked for nor kept.
+    /// nil disables both the lookup and the store.
     let key: CacheKey?
-    /// It is made even where the cache has it.
+    /// Makes the result even on a cache hit.
     var isAnew = false
-    /// Gets told whether what is made is what the cache has.
+    /// Records whether the result equals the cached one; nil compares nothing.
     var comparison: CacheComparison?
 
     init(_ kind: Kind, as key: CacheKey?, in cache: Cache?) {
@@ -44,9 +44,9 @@ struct CachedBuild<Kind: CachedResult> {
         try kind.store(draft, as: key, in: cache)
     }
 
-    /// Takes the result where an earlier run has made it, or another process is about to; else makes it, stores it, and
-    /// publishes it. It is stored first: what lies at a public path may be another's by then. Others that want the same
-    /// wait meanwhile.
+    /// Returns the cached result, waiting for another process that is making it. On a miss makes, stores and publishes it
+    /// under a claim, so that other processes wait for this one. The store comes before the publication, because another
+    /// process may replace the files at a public path at any time.
     func run(
         make: () throws -> Kind.Draft, publish: (Kind.Draft) throws -> Kind.Product
     ) throws -> (product: Kind.Product, cache: CacheOutcome) {

@@ -4,37 +4,39 @@ import AccelPrograms
 import AccelTensors
 package import AccelWeightCompression
 
-/// A target for the size or the accuracy of a package's weights. Schemes are chosen weight by weight, for those that no
-/// rule of the recipe fits.
+/// A target for the size or the accuracy of a package's weights. The solver chooses a scheme for each weight that no rule
+/// of the recipe matches.
 public struct CompressionTarget: Sendable {
     let goal: BudgetGoal
-    /// As the cache's key, plans and sentences have it, e.g. `size 12MB`.
+    /// The target in cache keys, compression plans and messages, e.g. `size 12MB`.
     let text: String
 
     package init(_ goal: BudgetGoal, text: String) { (self.goal, self.text) = (goal, text) }
 
-    /// All stored weights take at most so many bytes.
+    /// A limit on the bytes of all stored weights.
     public static func bytes(_ count: Int) -> CompressionTarget {
         CompressionTarget(.bytes(count), text: "size \(count)")
     }
-    /// At most so many bits a weight, on average over those to choose for.
+    /// A limit on the average bits per weight, over the weights that the solver chooses schemes for.
     public static func bitsPerWeight(_ bits: Double) -> CompressionTarget {
         CompressionTarget(.bits(bits), text: "bits \(bits)")
     }
-    /// The smallest weights whose outputs over the samples have at least so many dB.
+    /// The smallest weights with which the outputs over the samples reach this signal-to-noise ratio, in dB.
     public static func sqnr(_ decibels: Double) -> CompressionTarget {
         CompressionTarget(.sqnr(decibels), text: "sqnr \(decibels)")
     }
 
-    /// What the target may choose from fits a weight that this one fits.
+    /// A stand-in for all schemes of the solver: a weight that supports this one supports the others.
     private static func anyScheme() throws -> any WeightCodec { try Codecs.codec("palette:bits=4") }
 
-    /// The recipe where the request has none: all weights are free.
+    /// The recipe of a request without one: the solver chooses for every weight.
     package static func freeRecipe() throws -> Recipe { Recipe(default: try anyScheme()) }
 
-    /// Chooses schemes for the weights that no rule of `recipe` fits; the others stay as it says, and count.
-    /// - Parameter folder: gets the plan, and is not published.
-    /// - Returns: the recipe, with the statistics that its codecs were given; all that was measured; and the choice.
+    /// Chooses schemes for the weights that no rule of `recipe` matches. The others keep their rules' schemes, and their bytes
+    /// count towards a size budget.
+    /// - Parameter folder: receives the compression plan; it is not published here.
+    /// - Returns: the recipe with a reference to its statistics, the statistics themselves, and the choice.
+    /// - Throws: `RequestError` if no weight is free, a rule has method=awq, or the size budget is too small.
     func solve(
         _ recipe: Recipe, _ functions: [FrozenProgram], _ calibration: ModelCalibration, in folder: PlanFolder
     ) throws -> (recipe: Recipe, calibration: ModelCalibration, choice: TargetChoice) {

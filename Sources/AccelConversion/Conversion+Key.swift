@@ -6,8 +6,9 @@ import AccelTensors
 import AccelWeightCompression
 
 extension Conversion {
-    /// Names the package that this conversion makes, in the cache. Reads the model's configuration, and its weights unless
-    /// the cache remembers what they hold.
+    /// Returns the cache key of the package that this conversion makes. Reads the model's configuration, and hashes its weights
+    /// unless the cache remembers the digests of these files.
+    /// - Throws: as `convert`.
     public func cacheKey(in cache: Cache, threads: Int) throws -> CacheKey {
         let source = try source()
         let model = try model(of: source)
@@ -29,7 +30,7 @@ extension Conversion {
             options: options,
             versions: ResultVersions(
                 family: family,
-                // A target may choose any.
+                // A target may choose any codec.
                 codecs: target == nil ? recipe.numericsVersions : Codecs.numericsVersions,
                 calibration: samples != nil || recipe.statistics != nil ? Tool.calibrationVersion : nil))
     }

@@ -4,39 +4,42 @@ public import AccelPackages
 import AccelPrograms
 import AccelTensors
 
-/// How many weights were found in the cache, and how many had to be made.
+/// Numbers of weights that were found in the cache and that were compressed.
 public struct WeightCounts: Equatable, Sendable {
+    /// Weights taken from the cache.
     public var found = 0
+    /// Weights compressed by this run.
     public var made = 0
 
     init() {}
     init(_ kept: KeptTensors) { (found, made) = (kept.counts.found, kept.counts.made) }
 }
 
-/// A package that a conversion has made or found.
+/// The package of a conversion, newly made or found in the cache.
 public struct ConvertedPackage: Sendable {
-    /// With its files mapped. What lies at its path may be another's by now.
+    /// The package with its files mapped. Another process may have replaced the files at its path since.
     public let package: AcceleratorPackage
+    /// Whether the whole package came from the cache.
     public let cache: CacheOutcome
-    /// Where everything was made anew: how it compares with what the cache has.
+    /// The comparison with the cached results; nil unless `ConversionSettings.comparesWithCache` is set.
     public let comparison: CacheComparison?
-    /// Nobody asked for shapes, and the model has free dimensions: its usual ones were taken.
+    /// Whether the model's usual shapes were used: it has free dimensions, and the request has no shapes.
     public let hasUsualShapes: Bool
-    /// What became of the weights; none of either where the whole package was found.
+    /// Numbers of weights found and made; both are 0 if the whole package was found.
     public let weights: WeightCounts
 }
 
 extension Conversion {
-    /// Converts on a thread of its own.
+    /// Runs `convert` on a thread of its own.
     public func run(
         to destination: PackageDestination, _ settings: ConversionSettings = ConversionSettings()
     ) -> Work<ConvertedPackage, ConversionEvent> {
         Work(settings.cancellation) { emit in try convert(to: destination, settings, emit: emit) }
     }
 
-    /// The whole of a conversion in a straight line: each call is one layer. Blocks until it is done.
-    /// - Parameter emit: gets what it tells, on this thread.
-    /// - Throws: `FormatError` for a model that is corrupt, `RequestError` for a request that cannot be carried out,
+    /// Converts the model and publishes the package; blocks until that is done. Each call in the body is one layer.
+    /// - Parameter emit: receives the events, on the calling thread.
+    /// - Throws: `FormatError` if the model is corrupt, `RequestError` if the request cannot be carried out,
     ///   `CancellationError`.
     public func convert(
         to destination: PackageDestination, _ settings: ConversionSettings = ConversionSettings(),
@@ -47,13 +50,13 @@ extension Conversion {
         var model = try RequestedModel(self, writing: output, settings)
         model.warnings.map(ConversionEvent.warning).forEach(emit)
 
-        // Without a cache nothing depends on them yet: they are computed with the compression.
+        // Without a cache nothing needs the digests yet; they are computed beside the compression.
         let digests = try model.source.digests(cache: cache, threads: settings.threads)
         var build = CachedBuild(
             output, as: try cache.map { _ in try key(digests, by: model.model.versionedName, model.functions) },
             in: cache)
         build.comparison = settings.comparesWithCache ? CacheComparison() : nil
-        // A plan is made anew each time: it is written beside the package.
+        // With a target the package is always made: its compression plan is written beside it, and the cache does not keep plans.
         build.isAnew = target != nil && output.form != .cached || build.comparison != nil
         var weights = WeightCounts()
         let (package, outcome) = try build.run {
@@ -68,7 +71,7 @@ extension Conversion {
             let compressed = try model.compressed(keptIn: kept, remembering: memory, digests: digests, emit: emit)
             weights = WeightCounts(kept)
             let graph = try compressed.graph()
-            // A model that has no execution plan could not be run.
+            // Fails early for a model without an execution plan: it could not run.
             _ = try graph.planned()
             let contents = try PackageContents(graph, of: compressed, from: model, digests: digests)
             try model.finish(digests, memory)

@@ -4,31 +4,37 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// What one share of a conversion has done.
+/// The result of one shard of a conversion.
 public struct ConvertedShard: Sendable {
+    /// The shard that was converted.
     public let shard: WeightShard
-    /// The jobs of all shares, then those of this one, with the bytes of their values before compression.
+    /// Number of jobs of all shards together.
     public let jobs: Int
+    /// Bytes of the weights of all shards, before compression.
     public let bytes: Int
+    /// Number of jobs of this shard.
     public let ownJobs: Int
+    /// Bytes of the weights of this shard, before compression.
     public let ownBytes: Int
+    /// Weights of this shard that were found in the cache and that were compressed.
     public let weights: WeightCounts
-    /// Weights that no share makes: their codes depend on other weights, or on a run over samples.
+    /// Number of weights that no shard makes: their codes depend on other weights, or on a run over samples.
     public let left: Int
 }
 
 extension Conversion {
-    /// Makes one share of the weights on a thread of its own.
+    /// Compresses one shard of the weights on a thread of its own.
     public func run(
         _ shard: WeightShard, _ settings: ConversionSettings
     ) -> Work<ConvertedShard, ConversionEvent> {
         Work(settings.cancellation) { emit in try convert(shard, settings, emit: emit) }
     }
 
-    /// Makes one share of the weights and keeps them in the cache, where a conversion without a shard finds them. No package
-    /// is made. What was kept before an end that came early is kept.
-    /// - Throws: `RequestError` without a cache that can be written, and with a target, whose schemes are one choice for
-    ///   all weights; else as a conversion.
+    /// Compresses one shard of the weights into the cache, where a later conversion of the whole model finds them. No package
+    /// is made. Weights that were stored before a failure or a cancellation stay in the cache.
+    /// - Parameter emit: receives the events, on the calling thread.
+    /// - Throws: `RequestError` without a writable cache, and with a target, which chooses schemes for all weights at once;
+    ///   else as a conversion.
     public func convert(
         _ shard: WeightShard, _ settings: ConversionSettings, emit: (ConversionEvent) -> Void = { _ in }
     ) throws -> ConvertedShard {
@@ -53,7 +59,7 @@ extension Conversion {
         let names = Set(own.map(\.source.name))
         let plan = independent.map(\.weight).filter { names.contains($0.source.name) }
         _ = try model.compressed(plan, keptIn: kept, remembering: memory, digests: digests, emit: emit)
-        // Each result was made of a copy that has the digest of its key; statistics were made of all files.
+        // Each weight was compressed from a copy that matches its key's digest. Statistics depend on all files, so check those.
         if memory != nil { try model.finish(digests, memory) }
         cache.finish()
         guard kept.counts.unkept == 0 else {

@@ -5,51 +5,53 @@ public import AccelPrograms
 import AccelTensors
 public import AccelWeightCompression
 
-/// A conversion as a value: a model, what is wanted of it, and how its weights are stored.
+/// A conversion request: the model, its shapes, and the schemes of its weights.
 ///
 ///     var conversion = try Conversion(of: "models/all-MiniLM-L6-v2", compressedBy: "int8")
 ///     conversion.shapes = [ShapeBindings(["batch": 1, "sequence": 128])]
 ///     let package = try await conversion.run(to: .folder("minilm.accelpkg")).value
 ///
-/// Nothing is read before it runs, but for what is given as a value.
+/// No file is read before the conversion runs; recipes and samples are values that the caller has read.
 public struct Conversion: Sendable {
     /// A folder with config.json and *.safetensors, a .safetensors file, `hf:OWNER/NAME[@REV]`, or a model of any other format of
     /// `ModelFormats`, such as a package.
     public var model: String
-    /// The path of a config.json, of a model that is a single file or in place of the folder's.
+    /// The path of a config.json: for a model that is a single file, or instead of the folder's own.
     public var configuration: String?
-    /// The path of a JSON file with roles for the ports of a model whose format has none: `InterfaceFile`.
+    /// The path of an `InterfaceFile`: roles for the ports of a model whose format has none.
     public var interfaceFile: String?
-    /// Fields of config.json that are read as if they were not there; `FILE:KEY` in another file.
+    /// Fields of config.json to ignore: `KEY`, or `FILE:KEY` for a field of another file.
     public var ignoredFields: [String] = []
     /// The parts of the model to convert; empty for all.
     public var parts: [String] = []
-    /// Numbers for the free dimensions; each makes a function of its own, with the weights shared.
+    /// Sizes for the free dimensions. Each element makes one function; all functions share the weights.
     public var shapes: [ShapeBindings] = []
-    /// Paths of safetensors files whose inputs fit further functions. The model's usual shapes where neither is given.
+    /// Paths of safetensors files; the shapes of their tensors make further functions. Without `shapes` and files the model's
+    /// usual shapes are used.
     public var shapeFiles: [String] = []
-    /// How each weight is stored.
+    /// The scheme of each weight.
     public var recipe: Recipe
-    /// Where the recipe was read from: its statistics lie beside it.
+    /// The path that the recipe was read from. Its statistics are looked up beside this file.
     public var recipeFile: String?
-    /// Chooses the schemes of the weights that no rule of the recipe fits. Needs samples.
+    /// The size or accuracy target for weights that no rule of the recipe matches. Needs samples.
     public var target: CompressionTarget?
-    /// Sample inputs, for targets and for schemes with a method.
+    /// Calibration samples, for targets and for schemes that use activation statistics.
     public var samples: SampleFile?
-    /// Patterns of tensors that may stay out of every function, whatever they are.
+    /// Patterns of tensor names that may stay unused. Sorted, without duplicates.
     public var ignoredTensors: [String] = [] {
         didSet { ignoredTensors = Set(ignoredTensors).sorted() }
     }
-    /// Refuses what would be a warning: tensors that stay unused, matrices uncompressed, rules idle.
+    /// Turns warnings into errors: unused tensors, uncompressed matrices, recipe rules that match nothing.
     public var isStrict = false
-    /// All that is going to be written, as errors call it.
+    /// All paths that the request writes, with their names in errors.
     package var outputs: [NamedPath] = []
 
+    /// A conversion of a model with the schemes of a recipe.
     public init(of model: String, recipe: Recipe) { (self.model, self.recipe) = (model, recipe) }
 
-    /// The same with one scheme for all weights.
+    /// A conversion of a model with one scheme for all weights.
     /// - Parameter scheme: e.g. `palette:bits=4,group=16`
-    /// - Throws: `RequestError` for a scheme that there is not.
+    /// - Throws: `RequestError` for an unknown scheme or option.
     public init(of model: String, compressedBy scheme: String = "float16") throws {
         self.init(of: model, recipe: Recipe(default: try Codecs.codec(scheme)))
     }
@@ -63,16 +65,16 @@ public struct Conversion: Sendable {
                 interfaces: try interfaceFile.map { try InterfaceFile($0) }))
     }
 
-    /// The source as programs, with the parts asked for.
+    /// Builds the programs of the requested parts.
     func model(of source: any ModelSource) throws -> SourceModel {
         try source.model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: false)
     }
 
-    /// No shape is asked for: the model's usual ones are taken.
+    /// Whether the request has no shapes, so that the model's usual shapes are used.
     package var takesUsualShapes: Bool { shapes.isEmpty && shapeFiles.isEmpty }
 
-    /// The model's parts, with every dimension a number.
-    /// - Throws: `RequestError` for shapes of a model that has settled its own.
+    /// Freezes the model's parts to the requested shapes: every dimension becomes a number.
+    /// - Throws: `RequestError` if the request has shapes and the model's functions have fixed ones.
     func freezing(_ model: SourceModel) throws -> [FrozenProgram] {
         let parts = model.programs
         if let functions = model.functions {
@@ -86,8 +88,9 @@ public struct Conversion: Sendable {
         return try parts.freezing(shapes + fitting)
     }
 
-    /// Where it is strict, what would be a warning is an error.
-    /// - Returns: what is a warning otherwise.
+    /// Checks the recipe's rules and the tensors' coverage.
+    /// - Returns: the warnings.
+    /// - Throws: `RequestError` with the first warning if the request is strict.
     func check(_ unused: [FamilyModel.UnusedTensor], _ plan: [PlannedWeight]) throws -> [String] {
         let idle = recipe.idleRules(in: plan).map { "\(recipeFile ?? "the recipe"), field \($0.field): \($0.reason)" }
         guard isStrict else { return idle }

@@ -1,27 +1,30 @@
-/// Something that a conversion or an export tells while it works.
+/// Progress or a message of a running conversion or export.
 public struct ConversionEvent: Sendable, Equatable {
-    /// What it is about. New kinds may come: treat an unknown one as a note.
+    /// The kind of an event. Later versions may add kinds: treat an unknown one as a note.
     public struct Kind: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// A stage of `total` steps begins; `text` is its name.
+        /// A stage of `total` weights begins; `text` is the stage's name.
         public static let stage = Kind(rawValue: "stage")
-        /// A weight is stored; `text` is its name, and `done` counts those before it.
+        /// A weight is stored; `text` is its name, and `done` is the number of weights before it.
         public static let weight = Kind(rawValue: "weight")
-        /// A sentence on something that may be a mistake.
+        /// A sentence on a likely mistake.
         public static let warning = Kind(rawValue: "warning")
-        /// A sentence on something worth knowing.
+        /// A sentence of information for every user.
         public static let note = Kind(rawValue: "note")
-        /// A sentence on something that is as it should be.
+        /// A sentence of detail, for verbose output.
         public static let remark = Kind(rawValue: "remark")
     }
+    /// The kind; it decides the meaning of the other properties.
     public let kind: Kind
+    /// A name or a sentence, by the kind.
     public let text: String
+    /// Number of weights of the stage that were stored before; 0 for other kinds.
     public let done: Int
-    /// The steps of the stage; nil where they are not known.
+    /// Number of weights of the stage; nil for sentences.
     public let total: Int?
-    /// Of a weight: whether it was found in the cache (`hit`) or made.
+    /// The cache outcome of a weight; nil for other kinds.
     public let cache: CacheOutcome?
 
     init(_ kind: Kind, _ text: String, done: Int = 0, total: Int? = nil, cache: CacheOutcome? = nil) {
@@ -36,11 +39,12 @@ extension ConversionEvent {
     static func remark(_ sentence: String) -> ConversionEvent { ConversionEvent(.remark, sentence) }
 }
 
-/// What the cache did for a result.
+/// Whether a result came from the cache.
 public enum CacheOutcome: String, Sendable {
-    /// There is none, or it was not to be used.
+    /// No cache was used.
     case off
-    /// An earlier run had made the result.
+    /// The cache had the result.
     case hit
+    /// The cache did not have the result, so this run made it.
     case miss
 }

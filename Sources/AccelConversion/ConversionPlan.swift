@@ -3,24 +3,26 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// What a conversion would make, known before any weight is compressed.
+/// The functions and weights that a conversion would make, known before any weight is compressed.
 public struct ConversionPlan: Sendable {
     /// How one weight will be stored.
     public struct Weight: Sendable {
+        /// The weight's name in the package.
         public let name: String
         /// e.g. `palette:bits=4,group=16`
         public let scheme: String
-        /// As the model has it, and as the package will.
+        /// Bytes of the weight in the model's files.
         public let sourceBytes: Int
+        /// Bytes of the weight in the package.
         public let storedBytes: Int
-        /// Why it is not stored as the recipe's scheme would; nil when it is.
+        /// The reason why the recipe's scheme does not apply; nil if it does.
         public let reason: String?
     }
     /// The functions with their shapes, e.g. `model[batch=1,sequence=128]`.
     public let functions: [String]
     /// Sorted by name.
     public let weights: [Weight]
-    /// What is worth knowing of the model's files and of the request.
+    /// Remarks on the model's files and warnings on the request, a sentence each.
     public let remarks: [String]
 
     /// Bytes of all stored weights.
@@ -28,8 +30,8 @@ public struct ConversionPlan: Sendable {
 }
 
 extension Conversion {
-    /// Reads the model's configuration and the headers of its weights, and writes nothing.
-    /// - Throws: `RequestError` with a target, whose schemes are chosen by a run over the samples; else as a conversion.
+    /// Plans the conversion: reads the model's configuration and the headers of its weights, and writes nothing.
+    /// - Throws: `RequestError` with a target, which needs a run over the samples to choose schemes; else as a conversion.
     public func plan() throws -> ConversionPlan {
         guard target == nil else {
             throw RequestError("a target chooses schemes by a run over the samples: there is no plan before that")
@@ -46,7 +48,7 @@ extension Conversion {
 }
 
 extension PlannedWeight {
-    /// Bytes of its sections, as it will be stored.
+    /// Bytes of the weight's stored sections.
     var storedBytes: Int {
         choice.codec.sections(elementType: source.elementType, shape: source.shape).reduce(0) { $0 + $1.byteCount }
     }

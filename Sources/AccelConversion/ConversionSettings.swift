@@ -1,18 +1,20 @@
 public import AccelPackages
 public import AccelTensors
 
-/// How a conversion or an export runs: nothing here changes a byte of its result.
+/// Settings of a run that do not affect its result.
 public struct ConversionSettings: Sendable {
-    /// Where results of earlier runs are found and new ones kept; nil: nowhere.
+    /// The cache of results; nil for none.
     public var cache: Cache?
+    /// Number of threads to use at most.
     public var threads: Int
-    /// Everything is made anew and compared with what the cache has.
+    /// Makes everything again and compares it with the cached results.
     public var comparesWithCache = false
-    /// With a target: where the compression plan is published, as a folder. nil: beside the package, as `OUT.plan`.
+    /// The folder for the compression plan of a target; nil for `OUT.plan` beside the package.
     public var planFolder: String?
-    /// Ends every run with these settings and with copies of them.
+    /// Cancels every run with these settings. Copies of the settings share it.
     public var cancellation = Cancellation()
 
+    /// Settings with a cache and a number of threads, by default one thread for each processor.
     public init(cache: Cache? = nil, threads: Int = Parallel.processorCount) {
         (self.cache, self.threads) = (cache, threads)
     }

@@ -2,19 +2,19 @@ import AccelByteIO
 import AccelFormats
 import AccelPackages
 
-/// Where an export is made, stored and published.
+/// The destination of an export: makes, stores and publishes it.
 struct ExportOutput: CachedResult {
     let format: any Exporter.Type
     let path: String
-    /// What lists of the cache call the model.
+    /// The model's name in listings of the cache.
     let model: String
 
-    /// An export that is whole, in a folder that nobody else knows. The folder goes with the draft unless it is committed.
+    /// A finished export in a private folder. The folder is removed with the draft unless `commit()` publishes it.
     final class Draft {
         let path: String
         private var folder: AtomicFolder?
         let report: ExportReport
-        /// The choice of schemes, to be published with it.
+        /// The compression plan, published with the export; nil without a target.
         let plan: PlanFolder?
 
         init(_ folder: consuming AtomicFolder, _ report: ExportReport, _ plan: PlanFolder?) {

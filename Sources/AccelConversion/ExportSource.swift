@@ -6,12 +6,12 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// What an export takes a model from.
+/// The source of an export: a finished package, or a model that is compressed first.
 enum ExportSource {
     case package(AcceleratorPackage)
     case model(RequestedModel, digests: ModelDigests)
 
-    /// - Throws: `RequestError` for choices that a package has settled.
+    /// - Throws: `RequestError` for options that do not apply to a package, such as shapes or samples.
     init(_ request: Conversion, _ settings: ConversionSettings) throws {
         guard AcceleratorPackage.looksLikePackage(at: request.model) else {
             let model = try RequestedModel(request, writing: nil, settings)
@@ -25,7 +25,7 @@ enum ExportSource {
         self = .package(try AcceleratorPackage(at: request.model))
     }
 
-    /// What is worth knowing of its files and of the request.
+    /// Remarks on the files and warnings on the request.
     var warnings: [String] {
         switch self {
         case .package(let package): package.remarks
@@ -33,7 +33,7 @@ enum ExportSource {
         }
     }
 
-    /// A sentence on the functions where nobody asked for their shapes; nil where somebody did.
+    /// A sentence on the functions if the model's usual shapes are used; else nil.
     var usualShapes: String? {
         guard case .model(let model, _) = self, model.request.takesUsualShapes, model.model.functions == nil,
             model.functions.contains(where: { !$0.bindings.numbers.isEmpty })
@@ -42,7 +42,7 @@ enum ExportSource {
         return "functions: \(names) (the usual shapes; --shape chooses others)"
     }
 
-    /// nil where nothing is looked for: there is no cache, or a plan is to be made anew.
+    /// The cache key of the export; nil with a target, whose compression plan is made again each time.
     func key(for exporter: any Exporter.Type, _ choices: ExportOptionValues) throws -> CacheKey? {
         let format = "\(exporter.name) \(exporter.version)"
         let choices = choices.choices(of: exporter.options)
@@ -56,8 +56,9 @@ enum ExportSource {
         }
     }
 
-    /// The functions, with weights as the package has them, or compressed as asked for unless the format cannot express
-    /// them; and the plan by which they were chosen, to be published with the export.
+    /// Returns the model to export, and the compression plan to publish with it. Weights of a package stay encoded as they
+    /// are; weights of a model are compressed by the recipe, or kept in half precision if the format does not support the
+    /// scheme and the exporter's options allow that.
     func model(
         for exporter: any Exporter, _ settings: ConversionSettings, output: String, emit: (ConversionEvent) -> Void
     ) throws -> (model: ExportedModel, plan: PlanFolder?) {
@@ -102,7 +103,7 @@ enum ExportSource {
             ? [] : [(ExportedModel.ignoredTensorsKey, ignoredTensors.joined(separator: "\n"))]
     }
 
-    /// By what the export can be made again from the model.
+    /// The keys from which the export can be reproduced.
     private static func provenance(
         _ recipe: JSON, _ functions: [String], _ sources: [Provenance.Source]
     ) -> [(key: String, text: String)] {
@@ -114,7 +115,7 @@ enum ExportSource {
 }
 
 extension Conversion {
-    /// What is chosen here that a package has settled, by name; of the recipe that cannot be told.
+    /// The request's options that do not apply to a package. The recipe is not among them, as it always has a default.
     fileprivate var choicesOfModel: [String] {
         [
             ("parts", !parts.isEmpty), ("shapes", !takesUsualShapes), ("a target", target != nil),

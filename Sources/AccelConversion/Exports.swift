@@ -1,4 +1,4 @@
-// What a tool imports to convert and export models: this module has those in it that its values come from.
+// Tools import this module alone: it re-exports the modules whose types appear in its interface.
 @_exported public import AccelByteIO
 @_exported public import AccelFormats
 @_exported public import AccelPackages

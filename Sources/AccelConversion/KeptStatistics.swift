@@ -4,10 +4,10 @@ import AccelPackages
 import AccelTensors
 import AccelWeightCompression
 
-/// Statistics of earlier conversions of the same model with the same samples, in the cache.
+/// Activation statistics of earlier conversions of the same model with the same samples, in the cache.
 ///
-/// A run reads the weights where they are mapped. So others find what it tells only after `publish`, once the files are known
-/// to have been those of the key all the time.
+/// A run reads the weights from mapped files, which another process may change meanwhile. Its statistics are therefore
+/// published only after `publish`, when the files are known to have matched the key all along.
 final class KeptStatistics: StatisticsMemory, Sendable {
     private let cache: Cache
     private let sources: [Provenance.Source]
@@ -16,7 +16,7 @@ final class KeptStatistics: StatisticsMemory, Sendable {
     private let model: String
     private let pending = PendingRecords()
 
-    /// nil without a cache, or where nothing is known of the model's files.
+    /// nil without a cache, without samples, or if the digests of the model's files are not known.
     init?(_ cache: Cache?, _ digests: ModelDigests?, samples: SampleFile?, family: String, model: String) {
         guard let cache, let digests, let samples else { return nil }
         (self.cache, sources, self.model) = (cache, digests.sources, model)
@@ -37,11 +37,11 @@ final class KeptStatistics: StatisticsMemory, Sendable {
         try build(place).store(statistics)
     }
 
-    /// Call it once `ModelDigests.requireUnchanged` has returned.
+    /// Publishes the pending statistics. Call it after `ModelDigests.requireUnchanged` has returned.
     func publish() { pending.publish(in: cache) }
 }
 
-/// Records that are not published yet, by their keys.
+/// Unpublished records by the digest of their key.
 private final class PendingRecords: Sendable {
     private let records = Locked<[Digest: CacheRecord]>([:])
 
@@ -52,7 +52,7 @@ private final class PendingRecords: Sendable {
     }
 }
 
-/// The statistics of one weight's inputs.
+/// The activation statistics of one weight.
 private struct StatisticsResult: CachedResult {
     let weight: String
     let model: String
@@ -61,7 +61,7 @@ private struct StatisticsResult: CachedResult {
     func find(_ key: CacheKey, in cache: Cache) -> ActivationStatistics? {
         let path = "statistics \(key.digest)"
         guard let content = try? cache.statistics(for: key, pending: pending[key]).get(),
-            // What cannot be read is found anew.
+            // A corrupt entry counts as a miss.
             let file = try? SafetensorsFile(content, file: path)
         else { return nil }
         return try? StatisticsFile.read(file, path: path)[weight]

@@ -5,15 +5,15 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// What a conversion knows of the inputs of weights: samples to run the model over, or statistics of an earlier run.
+/// The calibration of a conversion: samples to run the model over, or activation statistics of an earlier run.
 struct ModelCalibration {
     private(set) var samples: [CalibrationSamples]
-    /// By the weight's name; takes the place of samples.
+    /// Activation statistics by weight, used instead of samples.
     private(set) var statistics: [String: ActivationStatistics] = [:]
     let threads: Int
 
-    /// - Parameter plan: every weight, as the request's recipe stores it.
-    /// - Throws: `RequestError` when a weight or a target wants samples and there are none, or the other way round.
+    /// - Parameter plan: every weight with the scheme of the request's recipe.
+    /// - Throws: `RequestError` if a weight or a target needs calibration and there are no samples, or if nothing uses the samples.
     init(_ request: Conversion, parts: [Program], plan: [PlannedWeight], threads: Int) throws {
         self.threads = threads
         let recipe = request.recipe
@@ -55,7 +55,7 @@ struct ModelCalibration {
         }
     }
 
-    /// What a plan has measured.
+    /// A calibration by the statistics that a compression plan was solved with.
     init(statistics: [String: ActivationStatistics], threads: Int) {
         (samples, self.statistics, self.threads) = ([], statistics, threads)
     }
@@ -66,7 +66,7 @@ struct ModelCalibration {
         let folder = recipe.flatMap(Files.parentFolder) ?? "."
         let path = reference.file.hasPrefix("/") ? reference.file : "\(folder)/\(reference.file)"
         let file = try SafetensorsFile(path)
-        // Before and after: it is mapped, and may change while it is read.
+        // Checked before and after the read: the file is mapped and may change meanwhile.
         func requireThatFile() throws {
             let digest = try TreeDigest.digest(of: file.bytes, threads: threads)
             guard digest == reference.digest, file.identity == Files.identity(of: path) else {
@@ -80,7 +80,7 @@ struct ModelCalibration {
         return statistics
     }
 
-    /// The recipe, with the codecs of weights whose inputs are not known as they are without statistics.
+    /// Returns the recipe with its calibrated weights set: all other weights get the data-free form of their codec.
     func resolving(_ recipe: Recipe) -> Recipe {
         var recipe = recipe
         recipe.calibratedWeights = samples.reduce(into: Set(statistics.keys)) {
@@ -89,9 +89,8 @@ struct ModelCalibration {
         return recipe
     }
 
-    /// Scales the channels of weights with method=awq where that serves them; from then on the samples are run through the
-    /// model with these weights.
-    /// - Returns: nil where there is no such weight.
+    /// Searches channel scalings for the weights with method=awq. Later runs over the samples use the scaled weights.
+    /// - Returns: the search with its results; nil if no weight has the method.
     mutating func scaling(
         _ parts: [Program], planned plan: [PlannedWeight], memory: (any StatisticsMemory)?
     ) throws -> ScalingSearch? {
@@ -102,15 +101,15 @@ struct ModelCalibration {
         return search
     }
 
-    /// What is known of a weight's inputs without a run over samples.
+    /// The statistics of a weight that are known without a run over samples.
     func known(of weight: String) -> ActivationStatistics? { samples.isEmpty ? statistics[weight] : nil }
 
-    /// Makes the weights whose codecs want to know their inputs.
+    /// Compresses the weights whose codecs use activation statistics.
     func compressing(
         _ plan: [PlannedWeight], stored: [CompressedTensor], keptIn kept: KeptTensors,
         memory: (any StatisticsMemory)?, progress: (StoredTensor, _ isFound: Bool) throws -> Void
     ) throws -> [String: CompressedWeight] {
-        // By name, what is in the cache already.
+        // The codecs of cached results by weight, so that these are not stored again.
         var found: [String: CodecOptionValues] = [:]
         func compress(
             _ weight: PlannedWeight, _ statistics: ActivationStatistics
@@ -120,7 +119,8 @@ struct ModelCalibration {
                 throw weight.source.error(
                     "has \(weight.source.shape.columns) columns, but statistics of \(statistics.columns)")
             }
-            // Whether gptq gives way is for these statistics to say, whether weighted does for the whole model's outputs.
+            // With gptq, these statistics decide whether the data-free codes are better, so either result may be in the cache.
+            // With weighted, the outputs of the whole model decide that later.
             for codec in codec.method == .gptq ? [codec, codec.dataFree] : [codec] {
                 if let known = try kept.stored(weight.source, codec, digest) {
                     try progress(weight.source, true)

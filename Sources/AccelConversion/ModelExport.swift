@@ -2,13 +2,16 @@ import AccelByteIO
 public import AccelFormats
 import AccelPackages
 
-/// An export as a value: a model or a package, and the format to write it in.
+/// An export request: a model or a package, and the format to write.
 public struct ModelExport: Sendable {
-    /// The model and how its weights are stored; of a package, which has settled that, its path alone.
+    /// The model and the schemes of its weights. For a package only its path is used: its weights are encoded already.
     public var conversion: Conversion
+    /// The exporter of the format.
     public var format: any Exporter.Type
+    /// Values of the exporter's options; defaults apply to those left out.
     public var choices: ExportOptionValues
 
+    /// An export of a conversion's model in a format.
     public init(
         of conversion: Conversion, to format: any Exporter.Type, choices: ExportOptionValues = ExportOptionValues()
     ) {
@@ -16,26 +19,29 @@ public struct ModelExport: Sendable {
     }
 }
 
-/// An export that has been made or found.
+/// The result of an export, newly made or found in the cache.
 public struct ExportedFiles: Sendable {
+    /// The exporter's report: sizes, warnings and details.
     public let report: ExportReport
+    /// Whether the whole export came from the cache.
     public let cache: CacheOutcome
 }
 
 extension ModelExport {
-    /// Exports on a thread of its own.
+    /// Runs `export` on a thread of its own.
     public func run(
         to output: String, _ settings: ConversionSettings = ConversionSettings()
     ) -> Work<ExportedFiles, ConversionEvent> {
         Work(settings.cancellation) { emit in try export(to: output, settings, emit: emit) }
     }
 
-    /// Blocks until it is done.
+    /// Exports the model and publishes the files; blocks until that is done.
     /// - Parameters:
-    ///   - output: what to write. An earlier export there is replaced, anything else refused.
-    ///   - emit: gets what it tells, on this thread.
-    /// - Throws: `FormatError` for a model that is corrupt, `RequestError` for what the format cannot express or a
-    ///   request that cannot be carried out, `CancellationError`.
+    ///   - output: the path to write. Only an earlier export is replaced; the call fails if anything else is there.
+    ///   - settings: the cache, threads and cancellation.
+    ///   - emit: receives the events, on the calling thread.
+    /// - Throws: `FormatError` if the model is corrupt, `RequestError` if the format does not support the model or the
+    ///   request cannot be carried out, `CancellationError`.
     public func export(
         to output: String, _ settings: ConversionSettings = ConversionSettings(),
         emit: (ConversionEvent) -> Void = { _ in }

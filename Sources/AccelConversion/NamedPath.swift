@@ -1,13 +1,13 @@
 package import AccelByteIO
 
-/// A path that is read or written, and what errors call it.
+/// A path that is read or written, with its name in errors.
 package struct NamedPath: Sendable {
     package let name: String
     package let path: String
 
     package init(name: String, path: String) { (self.name, self.path) = (name, path) }
 
-    /// - Throws: `RequestError` when this output is `other`, lies in it or has it inside, or `relation` says another such thing.
+    /// - Throws: `RequestError` if this output has a relation to `other`: is the same file, contains it, or lies in it.
     package func require(_ relation: PathPlace.Relation?, to other: NamedPath, which reason: String) throws {
         guard let relation else { return }
         throw RequestError(
@@ -17,8 +17,8 @@ package struct NamedPath: Sendable {
 }
 
 extension [NamedPath] {
-    /// Decides once more about outputs, when the files that are read are known: links lead to some of them.
-    /// - Throws: `RequestError`
+    /// Checks the outputs against the files of the model once these are known; symbolic links may lead to an output.
+    /// - Throws: `RequestError` if an output is, contains, or lies in a source file.
     func requireApart(fromSources paths: [String]) throws {
         for output in self {
             let place = PathPlace(output.path)

@@ -5,7 +5,7 @@ import AccelTensors
 import AccelWeightCompression
 
 extension PackageContents {
-    /// What a conversion has made, and where it comes from.
+    /// The contents of a conversion's package: graph, coverage and provenance.
     init(
         _ graph: ModelGraph, of compressed: CompressedProgram, from source: RequestedModel, digests: ModelDigests
     ) throws {

@@ -3,7 +3,7 @@ package import AccelPackages
 import AccelTensors
 import AccelWeightCompression
 
-/// What became of each tensor of the checkpoint, in sentences.
+/// The coverage of the checkpoint's tensors, in sentences.
 package struct PackageCoverage {
     package let entries: [CoverageEntry]
     package let unused: [UnusedTensor]
@@ -18,13 +18,13 @@ package struct PackageCoverage {
         self.unused = unused
     }
 
-    /// A sentence for each reason why tensors stay out, or as they are where the scheme was meant for them.
+    /// A sentence for each reason why tensors are unused, or why matrices are not stored by their scheme.
     package var warnings: [String] {
         Self.sentences(kept { $0.tensor.shape.hasOutputChannels }, Self.keptAsIs)
             + Self.sentences(unused.map { (name: $0.name, reason: $0.reason) }, Self.notUsed)
     }
 
-    /// The same for those that stay as they are by design.
+    /// A sentence for each reason why tensors without output channels, such as vectors, stay uncompressed by design.
     package var remarks: [String] { Self.sentences(kept { !$0.tensor.shape.hasOutputChannels }, Self.keptByDesign) }
 
     private func kept(where isIncluded: (CoverageEntry) -> Bool) -> [(name: String, reason: String)] {
@@ -37,7 +37,7 @@ package struct PackageCoverage {
     static let keptByDesign = "as in the checkpoint, by design"
     static let notUsed = "not used"
 
-    /// One for each reason.
+    /// Groups tensors by reason: one sentence for each, with up to three names.
     static func sentences(_ tensors: [(name: String, reason: String)], _ what: String) -> [String] {
         let byReason = Dictionary(grouping: tensors, by: \.reason).sorted { $0.key < $1.key }
         return byReason.map { reason, tensors in

@@ -1,19 +1,19 @@
 import AccelPackages
 
-/// Where a package is to be written, and in which form.
+/// The destination of a package: a folder, an archive, or the cache only.
 public struct PackageDestination: Sendable {
     enum Form {
         case folder, archive
-        /// In the cache only.
+        /// Only the cache keeps the package.
         case cached
     }
     let path: String?
     let form: Form
 
-    /// A package folder. A package that stands there is replaced, anything else is refused.
+    /// A package folder. An earlier package there is replaced; the conversion fails if anything else is there.
     public static func folder(_ path: String) -> PackageDestination { PackageDestination(path: path, form: .folder) }
     /// A package in one zip archive.
     public static func archive(_ path: String) -> PackageDestination { PackageDestination(path: path, form: .archive) }
-    /// Nothing is written but what the cache keeps.
+    /// The cache only; needs a cache in the settings.
     public static let cache = PackageDestination(path: nil, form: .cached)
 }

@@ -1,14 +1,14 @@
 import AccelByteIO
 import AccelPackages
 
-/// A destination with its path known: where a package is made, stored and published.
+/// The resolved destination of a package: makes, stores and publishes it.
 struct PackageOutput: CachedResult {
     let path: String
     let form: PackageDestination.Form
-    /// What lists of the cache call the model.
+    /// The model's name in listings of the cache.
     let model: String
 
-    /// - Throws: `RequestError` for a package that only the cache is to keep, where there is none that can be written.
+    /// - Throws: `RequestError` if the destination is the cache and there is no writable one.
     init(_ destination: PackageDestination, of model: String, in cache: Cache?) throws {
         self.model = model
         form = destination.form
@@ -22,10 +22,10 @@ struct PackageOutput: CachedResult {
         }
     }
 
-    /// A package that is whole, in a folder that nobody else knows. The folder goes with the draft unless it is committed.
+    /// A finished package in a private folder. The folder is removed with the draft unless it is committed.
     struct Draft {
         let draft: PackageDraft
-        /// With its files mapped.
+        /// The package with its files mapped.
         let package: AcceleratorPackage
 
         init(_ contents: PackageContents, as draft: PackageDraft) throws {
@@ -35,7 +35,7 @@ struct PackageOutput: CachedResult {
         }
     }
 
-    /// Where the package is made.
+    /// Makes the folder in which the package is written.
     /// - Parameter weights: the names of its weights, sorted.
     func draft(weights: [String]) throws -> PackageDraft {
         try form == .folder

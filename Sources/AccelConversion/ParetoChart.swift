@@ -1,6 +1,6 @@
 import AccelByteIO
 
-/// Bits a weight against SQNR for the choices that a target had: estimates as a line, measurements as dots.
+/// A chart of bits per weight against SQNR (dB) for the candidates of a target: estimates as a line, measurements as dots.
 package struct ParetoChart: Sendable {
     package struct Point: Sendable {
         package let bits: Double
@@ -61,7 +61,7 @@ package struct ParetoChart: Sendable {
             ], marks)
     }
 
-    /// A page of its own, without references to anything outside of it.
+    /// A self-contained HTML page with the chart.
     package func page(title: String) -> String {
         """
         <!DOCTYPE html>

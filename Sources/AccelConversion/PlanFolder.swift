@@ -2,8 +2,8 @@ package import AccelByteIO
 import AccelCalibration
 import AccelWeightCompression
 
-/// A plan on disk: `recipe.json` and `statistics.safetensors` make the package again; `front.json` and `report.html`
-/// tell what there was to choose from. It is a draft until `publish`, and gone with this value otherwise.
+/// A compression plan on disk: `recipe.json` and `statistics.safetensors` reproduce the package; `front.json` and
+/// `report.html` list the candidates. The folder is a draft until `publish`, and is removed with this value otherwise.
 package final class PlanFolder: Sendable {
     private static let front = "front.json"
     private static let others = ["recipe.json", "report.html", "statistics.safetensors"]
@@ -14,17 +14,17 @@ package final class PlanFolder: Sendable {
 
     private struct Draft: ~Copyable {
         var target: AtomicFolder?
-        /// What front.json says.
+        /// The content of front.json.
         var members: [JSON.Member] = []
     }
 
-    /// A folder that holds an earlier plan, as it was written, and nothing else.
+    /// The output kind of a folder that holds an unchanged earlier plan and nothing else.
     package static let kind = OutputKind.folder("a plan") { path in
         try OutputKind.foreignMember(of: path, besides: others + [front])
             ?? OutputKind.missingMark(mark, in: "\(path)/\(front)") ?? WrittenDocument.change(of: front, in: path)
     }
 
-    /// - Throws: `RequestError` when something stands at `path` that is no earlier plan.
+    /// - Throws: `RequestError` if there is something other than an earlier plan at `path`.
     init(_ path: String) throws {
         Files.parentFolder(of: path).map { try? Files.makeFolder($0) }
         let target = try AtomicFolder(replacing: path, as: Self.kind)
@@ -32,7 +32,8 @@ package final class PlanFolder: Sendable {
         draft = Locked(Draft(target: target))
     }
 
-    /// - Returns: what the recipe says of the file of statistics.
+    /// Writes the candidates, the report and the statistics.
+    /// - Returns: the recipe's reference to the file of statistics.
     func write(
         _ plan: BudgetPlan, _ front: [ParetoPoint], statistics: [String: ActivationStatistics], _ choice: TargetChoice
     ) throws -> Recipe.StatisticsReference {
@@ -61,12 +62,12 @@ package final class PlanFolder: Sendable {
 
     func write(_ recipe: Recipe) throws { try write(recipe.json.text(pretty: true), to: "recipe.json") }
 
-    /// Decides once more whether the plan may get its name: before the package gets its own.
+    /// Checks again that `path` may be replaced, before the package is published.
     func requireReplaceable() throws { try Self.kind.requireReplaceable(path) }
 
-    /// Gives the folder its name. Called right after the package has got its own, so that of several runs the same one comes last in both
-    /// places, but for an instant; the digest tells whether it did.
-    /// - Parameter package: the digest of the package that was made by the plan; nil for an export.
+    /// Publishes the folder at its path, right after the package: of several concurrent runs the same one is then usually last
+    /// at both paths. The recorded digest shows whether plan and package belong together.
+    /// - Parameter package: the digest of the plan's package; nil for an export.
     func publish(package: Digest?) throws {
         let members = draft.withLock { $0.members }
         let own = package.map { [JSON.Member("package", .string($0.description))] } ?? []

@@ -7,28 +7,27 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// The model that a request names, frozen as it asks, and how its weights are to be stored: what commands that convert
-/// begin with.
+/// The model of a request, frozen to its shapes, with the scheme of each weight: the first stage of conversions and exports.
 struct RequestedModel {
     let request: Conversion
     let source: any ModelSource
     let model: SourceModel
     private(set) var functions: [FrozenProgram]
-    /// By name, how weights were scaled before they are stored.
+    /// The channel scalings that awq applied, by weight.
     private(set) var scalings: [String: ChannelScaling] = [:]
-    /// By name, why weights that were to be scaled are not.
+    /// The reasons why weights with method=awq are not scaled, by weight.
     private(set) var unscaled: [String: String] = [:]
     private(set) var recipe: Recipe
     private var calibration: ModelCalibration
-    /// What is worth knowing of the model's files and of the request.
+    /// Remarks on the model's files and warnings on the request.
     let warnings: [String]
-    /// What the request's target has chosen; nil before `meetTarget`, and where there is none.
+    /// The schemes that the target chose; nil before `meetTarget`, and without a target.
     private(set) var choice: TargetChoice?
-    /// The choice as a folder, to be published with what is made by it.
+    /// The draft of the compression plan, published with the package or export.
     private(set) var planFolder: PlanFolder?
     private let settings: ConversionSettings
 
-    /// - Parameter output: where the package goes; nil for an export, which has its outputs among the request's.
+    /// - Parameter output: the package's destination; nil for an export, whose outputs are in the request.
     init(_ request: Conversion, writing output: PackageOutput?, _ settings: ConversionSettings) throws {
         self.request = request
         self.settings = settings
@@ -45,11 +44,11 @@ struct RequestedModel {
         warnings = source.remarks + model.remarks + (try request.check(model.unused, recipe.plan(for: functions)))
     }
 
-    /// How each weight will be stored.
+    /// The scheme of each weight.
     var plan: [PlannedWeight] { recipe.plan(for: functions) }
 
-    /// The weights that can be stored each by itself, with the digest of what their codecs are told of their inputs, and
-    /// how many others there are: those wait for the weights before them, or for a run over samples.
+    /// The weights that can be compressed independently, with the digest of the activation statistics that their codecs use,
+    /// and the number of other weights, which depend on earlier weights or on a run over samples.
     var independent: (weights: [(weight: PlannedWeight, statistics: Digest?)], others: Int) {
         let plan = plan
         let weights: [(PlannedWeight, Digest?)] = plan.compactMap { weight in
@@ -59,7 +58,7 @@ struct RequestedModel {
         return (weights, plan.count - weights.count)
     }
 
-    /// Where the request has a target: chooses the scheme of each weight, and makes a draft of the folder that says so.
+    /// Chooses the scheme of each weight if the request has a target, and drafts the compression plan.
     mutating func meetTarget(writingPlanTo folder: String) throws {
         guard let target = request.target else { return }
         try settings.cancellation.check()
@@ -68,8 +67,9 @@ struct RequestedModel {
         planFolder = draft
     }
 
-    /// Where the recipe has method=awq: scales channels of weights, so that their columns with large inputs get finer steps.
-    /// - Parameter memory: where statistics are kept, and those of before are found.
+    /// Scales channels of the weights with method=awq, so that columns with large inputs get finer quantisation steps (AWQ,
+    /// arXiv:2306.00978).
+    /// - Parameter memory: cached statistics; new ones are added.
     mutating func scaleChannels(remembering memory: KeptStatistics?) throws {
         guard let search = try calibration.scaling(model.programs, planned: plan, memory: memory) else { return }
         functions = try functions.map { function in try function.applying { $0.replacing(search.found.tensors) } }
@@ -78,23 +78,25 @@ struct RequestedModel {
         recipe.calibratedWeights?.subtract(unscaled.keys)
     }
 
-    /// Stores these weights, which the output cannot express as they are planned, in half precision.
+    /// Stores these weights in half precision, because the output format does not support their schemes.
     mutating func leavePlain(_ names: [String]) throws {
         let plain = try Codecs.codec("float16")
         recipe.rules = try names.sorted().map { try Recipe.Rule(weight: $0, codec: plain) } + recipe.rules
     }
 
-    /// Where statistics are kept by the model's files; nil where fields are ignored, of which these do not tell.
+    /// The cached statistics of the model's files; nil if configuration fields are ignored, because the key does not cover these.
     func statistics(in cache: Cache?, _ digests: ModelDigests) -> KeptStatistics? {
         guard request.ignoredFields.isEmpty else { return nil }
         return KeptStatistics(
             cache, digests, samples: request.samples, family: model.versionedName, model: request.model)
     }
 
-    /// Compresses every weight, but for those that are kept from before.
+    /// Compresses every weight that the cache does not have.
     /// - Parameters:
-    ///   - memory: where statistics are kept, and those of before are found.
-    ///   - digests: of the model's files; those that nothing depended on yet are computed beside this.
+    ///   - kept: cached weights; new ones are added.
+    ///   - memory: cached statistics; new ones are added.
+    ///   - digests: digests of the model's files; missing ones are computed beside the compression.
+    ///   - emit: receives the events.
     func compressed(
         keptIn kept: KeptTensors, remembering memory: KeptStatistics?, digests: ModelDigests,
         emit: (ConversionEvent) -> Void
@@ -140,7 +142,7 @@ struct RequestedModel {
         return weights
     }
 
-    /// Checks that the files are those whose digests are known, and lets others find what samples told.
+    /// Checks that the model's files still match their digests, and publishes the new statistics.
     func finish(_ digests: ModelDigests, _ memory: KeptStatistics?) throws {
         try digests.requireUnchanged(used: model.used, isReadInPlace: request.samples != nil || model.isReadInPlace)
         try source.requireUnchanged()

@@ -1,14 +1,17 @@
 public import AccelByteIO
 public import AccelTensors
 
-/// A file of sample inputs, read once: the samples that are run are those of its digest.
+/// A safetensors file of calibration samples. It is read once, so that its tensors match its digest.
 public struct SampleFile: Sendable {
+    /// The path that the file was read from.
     public let path: String
+    /// The tensors of the file, named by the model inputs that they are for.
     public let tensors: [StoredTensor]
     /// `TreeDigest` of the file.
     public let digest: Digest
 
-    /// - Throws: `FormatError` for a file that is no safetensors file, `RequestError` for one that cannot be read.
+    /// Reads a file into memory.
+    /// - Throws: `FormatError` if it is not a safetensors file, `RequestError` if it cannot be read.
     public init(_ path: String) throws {
         let bytes = try FileContent(path, atMost: .max).bytes
         self.path = path

@@ -4,10 +4,10 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// What a target has chosen, and what it has left as rules say.
+/// The schemes that a target chose, and those that rules of the recipe fixed.
 struct TargetChoice {
     let target: String
-    /// By weight, sorted by name.
+    /// The chosen scheme of each weight, sorted by name.
     let chosen: [(name: String, scheme: String)]
     let pinned: [(name: String, scheme: String)]
 
@@ -17,10 +17,10 @@ struct TargetChoice {
         pinned = rules.map { ($0.source.name, $0.choice.codec.specification) }
     }
 
-    /// The choice in a note, and each weight's in a remark.
+    /// The summary as a note, and one remark for each weight.
     var events: [ConversionEvent] { [.note(summary)] + lines.map(ConversionEvent.remark) }
 
-    /// In one sentence, by scheme.
+    /// One sentence with the number of weights for each scheme.
     var summary: String {
         let counts = Dictionary(grouping: chosen, by: \.scheme).sorted {
             ($1.value.count, $0.key) < ($0.value.count, $1.key)

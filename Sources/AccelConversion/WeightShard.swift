@@ -1,15 +1,17 @@
 import AccelByteIO
 import AccelPackages
 
-/// One of several shares of a conversion's work. Each share is what it is whoever asks: a process needs to know nothing of the
-/// others.
+/// One of several shards of a conversion's weights. The split depends on the conversion alone, so each process computes its
+/// shard without knowing of the others.
 public struct WeightShard: Equatable, Sendable, CustomStringConvertible {
     private static let most = 1 << 16
-    /// 1 to `count`.
+    /// The index of the shard, from 1 to `count`.
     public let number: Int
+    /// The number of shards, at most 65536.
     public let count: Int
 
-    /// - Throws: `RequestError` unless 1 <= number <= count.
+    /// A shard by its number.
+    /// - Throws: `RequestError` unless 1 <= number <= count <= 65536.
     public init(_ number: Int, of count: Int) throws {
         guard (1...Self.most).contains(count), (1...count).contains(number) else {
             throw RequestError(
@@ -18,7 +20,8 @@ public struct WeightShard: Equatable, Sendable, CustomStringConvertible {
         (self.number, self.count) = (number, count)
     }
 
-    /// - Parameter text: e.g. `2/4`
+    /// Parses a shard, e.g. `2/4`.
+    /// - Throws: `RequestError` if the text is not `I/N` with 1 <= I <= N <= 65536.
     public init(parsing text: String) throws {
         let sides = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
         guard sides.count == 2, let number = sides[0], let count = sides[1] else {
@@ -29,8 +32,8 @@ public struct WeightShard: Equatable, Sendable, CustomStringConvertible {
 
     public var description: String { "\(number)/\(count)" }
 
-    /// The jobs of this share, of which each is in exactly one: the largest first, each to the share that has the fewest
-    /// bytes so far. Equal jobs count once; the order of `jobs` does not matter.
+    /// Returns the jobs of this shard; each job belongs to exactly one. Jobs are assigned largest first, each to the shard with
+    /// the fewest bytes so far. Duplicates count once, and the order of `jobs` does not matter.
     func share(of jobs: [WeightJob]) -> [WeightJob] {
         var seen: Set<Digest> = []
         let ordered = jobs.filter { seen.insert($0.key.digest).inserted }.sorted {

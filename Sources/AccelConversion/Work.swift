@@ -1,16 +1,16 @@
 import AccelByteIO
 
-/// Long work on a thread of its own, with its events and its result. It goes on when this value is let go.
+/// Long work on a thread of its own, with its events and its result. Releasing this value does not stop the work.
 ///
 ///     let work = conversion.run(to: .folder("model.accelpkg"))
 ///     for await event in work.events { print(event.text) }
 ///     let package = try await work.value
 public final class Work<Success: Sendable, Event: Sendable>: Sendable {
-    /// What the work tells, in order; it ends with the work. Where nobody reads, the newest are kept.
+    /// The events in order; the stream ends with the work. If nobody reads, the newest 1024 are kept.
     public let events: AsyncStream<Event>
     private let cancellation: Cancellation
     private let task: Task<Success, any Error>
-    /// Events that wait for a reader, at most.
+    /// Number of unread events that are kept.
     private static var bufferedEvents: Int { 1024 }
 
     init(
@@ -23,7 +23,7 @@ public final class Work<Success: Sendable, Event: Sendable>: Sendable {
         self.cancellation = cancellation
         task = Task {
             try await withCheckedThrowingContinuation { result in
-                // Not on the cooperative pool: the work blocks.
+                // The work blocks, so it must not run on the cooperative pool.
                 let hasStarted = DetachedThread.start {
                     let made = Result { try body { continuation.yield($0) } }
                     continuation.finish()
@@ -37,8 +37,8 @@ public final class Work<Success: Sendable, Event: Sendable>: Sendable {
         }
     }
 
-    /// The result, once it is there. Waiting for it in a task that is cancelled cancels the work.
-    /// - Throws: `CancellationError` after `cancel()`, and what the work throws.
+    /// The result, after the work has ended. Cancelling a task that waits here cancels the work.
+    /// - Throws: `CancellationError` after `cancel()`, and the errors of the work.
     public var value: Success {
         get async throws {
             try await withTaskCancellationHandler {
@@ -49,6 +49,6 @@ public final class Work<Success: Sendable, Event: Sendable>: Sendable {
         }
     }
 
-    /// Ends the work soon, with nothing half-written left.
+    /// Cancels the work at its next check. No partial output is left behind.
     public func cancel() { cancellation.cancel() }
 }

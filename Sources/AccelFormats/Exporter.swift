@@ -2,40 +2,44 @@ public import AccelByteIO
 public import AccelPrograms
 public import AccelTensors
 
-/// What writes a format: `ModelFormat.exporter` names it.
+/// Writes models in a format; found by `ModelFormat.exporter`.
 public protocol Exporter: Sendable {
-    /// The word after `--format`.
+    /// The value of `--format`, e.g. `coreml`.
     static var name: String { get }
-    /// One line, without a full stop.
+    /// A description for the help text: one line without a full stop.
     static var summary: String { get }
+    /// The options of the exporter.
     static var options: [ExportOption] { get }
-    /// What an export may replace.
+    /// The kind of output. An export may replace an earlier output of this kind only.
     static var output: OutputKind { get }
-    /// Goes up when the same model and choices give other bytes.
+    /// A number that increases when the same model and options give other bytes; part of cache keys.
     static var version: Int { get }
-    /// - Parameter values: by the option's name, those given.
-    /// - Throws: `RequestError` for values that do not go together.
+    /// Makes an exporter with the given option values; options that are left out have their defaults.
+    /// - Throws: `RequestError` if values contradict each other.
     init(_ values: ExportOptionValues) throws
-    /// Refuses, before any weight is compressed, what the format cannot express.
-    /// - Returns: the weights that are to stay plain numbers, where that was allowed, and why.
-    /// - Throws: `RequestError` naming the operator or tensor, with what to do.
+    /// Checks that the format supports the model, before any weight is compressed.
+    /// - Returns: the unsupported reasons of weights that stay uncompressed, by name; empty unless the options allow fallbacks.
+    /// - Throws: `RequestError` with the unsupported operator or tensor, and advice.
     func check(_ functions: [FrozenProgram], _ plan: [PlannedWeight]) throws -> [String: String]
-    /// Writes the model's files below `path`, an empty or absent folder of the caller's own: the caller publishes it.
-    /// - Throws: `RequestError` naming the operator or tensor that the format cannot express, with what to do.
+    /// Writes the model's files into the folder `path`, which is empty or absent; the caller publishes it.
+    /// - Throws: `RequestError` with the unsupported operator or tensor, and advice.
     func export(_ model: ExportedModel, to path: String) throws -> ExportReport
-    /// `ExportedModel.provenance` as an earlier export has it, by key.
-    /// - Parameter file: the content of a file of the export by its name; nil when it has none of that name.
-    /// - Throws: `FormatError` for an export that is corrupt.
+    /// Reads `ExportedModel.provenance` from an earlier export, by key.
+    /// - Parameter file: returns the content of a file of the export by its name; nil if there is no such file.
+    /// - Throws: `FormatError` if the export is corrupt.
     static func provenance(ofExport file: (_ name: String) throws -> ByteView?) throws -> [String: String]
 }
 
-/// A choice that an exporter offers.
+/// An option of an exporter: a flag, or a choice of words.
 public struct ExportOption: Sendable {
+    /// The name on the command line without the dashes.
     public let name: String
-    /// The words it takes, the default first; empty for a flag.
+    /// The allowed values, the default first; empty for a flag.
     public let allowed: [String]
+    /// The help text: one line without a full stop.
     public let help: String
 
+    /// An option with its allowed values; none for a flag.
     public init(_ name: String, allowed: [String], help: String) {
         self.name = name
         self.allowed = allowed
@@ -43,41 +47,46 @@ public struct ExportOption: Sendable {
     }
 }
 
-/// The choices made for an exporter.
+/// Values of an exporter's options.
 public struct ExportOptionValues: Sendable {
     private let words: [String: String]
     private let flags: Set<String>
 
+    /// Values by option name, and the names of the flags that are set.
     public init(words: [String: String] = [:], flags: Set<String> = []) {
         self.words = words
         self.flags = flags
     }
 
+    /// Returns the value of an option, or its default.
     public func word(_ option: ExportOption) -> String { words[option.name] ?? option.allowed.first ?? "" }
+    /// Returns whether a flag is set.
     public func has(_ option: ExportOption) -> Bool { flags.contains(option.name) }
 
-    /// Each of the options with what was chosen.
+    /// Returns all options with their values, including defaults; flags are `yes` or `no`.
     public func choices(of options: [ExportOption]) -> [(name: String, value: String)] {
         options.map { ($0.name, $0.allowed.isEmpty ? (has($0) ? "yes" : "no") : word($0)) }
     }
 }
 
-/// A model to export: frozen functions, stored weights, and where they come from.
+/// A model to export: frozen functions, encoded weights, and their provenance.
 public struct ExportedModel: Sendable {
-    /// The key of the patterns of tensors that were left out on request, a line each.
+    /// The provenance key of the ignored tensors: patterns, one on each line.
     public static let ignoredTensorsKey = "accelc.ignored-tensors"
 
+    /// The frozen functions with their encoded weights.
     public let program: CompressedProgram
-    /// e.g. `bert`
+    /// The model family, e.g. `bert`.
     public let family: String
-    /// What a reader of the file should know of its origin: key and text, sorted by key.
+    /// The origin of the model, to be written into the export: keys and texts, sorted by key.
     public let provenance: [(key: String, text: String)]
-    /// Weights that `Exporter.check` has left plain numbers, and why.
+    /// The weights that `Exporter.check` left uncompressed, with the unsupported reason.
     public let plain: [String: String]
-    /// By name, what weights were multiplied by before they were stored, so that the functions give the same. An export says so:
-    /// who compares it with the model has to know.
+    /// The factors by which rows and columns of weights were multiplied before encoding, by name. The functions undo them. An
+    /// export records them, so that its weights can be compared with the model's.
     public let scalings: [String: ChannelScaling]
 
+    /// A model with its provenance in any order.
     public init(
         program: CompressedProgram, family: String, provenance: [(key: String, text: String)],
         plain: [String: String] = [:], scalings: [String: ChannelScaling] = [:]
@@ -90,17 +99,20 @@ public struct ExportedModel: Sendable {
     }
 }
 
-/// What an exporter has written, and what it had to do for it.
+/// The report of an export: sizes, fallbacks and details.
 public struct ExportReport: Sendable {
+    /// Bytes of the model description and the weights.
     public let byteCount: Int
+    /// Average bits of the stored weights, with scales and tables.
     public let bitsPerWeight: Double
-    /// For people, a line each.
+    /// The report for people.
     public let lines: [String]
-    /// What differs from what was asked for.
+    /// Differences from the request, such as fallbacks, a sentence each.
     public let warnings: [String]
-    /// The same for programs.
+    /// The report for programs; the members depend on the format.
     public let json: JSON
 
+    /// A report of a finished export.
     public init(byteCount: Int, bitsPerWeight: Double, lines: [String], warnings: [String], json: JSON) {
         self.byteCount = byteCount
         self.bitsPerWeight = bitsPerWeight
@@ -111,7 +123,7 @@ public struct ExportReport: Sendable {
 }
 
 extension ExportReport {
-    /// All of it, so that it can be kept.
+    /// The whole report as JSON, for the cache.
     public var document: JSON {
         [
             "bytes": .integer(Int64(byteCount)), "bits_per_weight": .number(bitsPerWeight),
@@ -120,7 +132,8 @@ extension ExportReport {
         ]
     }
 
-    /// - Throws: `FormatError` for what `document` does not make.
+    /// Reads the JSON of `document`.
+    /// - Throws: `FormatError` if it has another structure.
     public init(_ document: JSON, file: String) throws {
         let field = JSONField(document, file: file)
         let details =

@@ -1,25 +1,30 @@
 public import AccelByteIO
 public import AccelPrograms
 
-/// Roles for the functions of a model whose format has none: a JSON object with an interface for each function, by its name,
-/// in the form that a manifest's `interface` has (schemas/interface.schema.json).
+/// Roles for the functions of a model whose format has none: a JSON object with an interface for each function, by its name.
+/// An interface has the members of a manifest's `interface` (schemas/interface.schema.json).
 ///
-///     {"main": {"role": "encode", "inputs": {"ids": {"kind": "tokens", "vocabulary": 30522}}, "outputs": {}, "states": {}, "links": []}}
+/// ```json
+/// {"main": {"role": "encode", "inputs": {"ids": {"kind": "tokens", "vocabulary": 30522}},
+///           "outputs": {}, "states": {}, "links": []}}
+/// ```
 public struct InterfaceFile: Sendable {
     private let document: JSONField
     private let interfaces: [(function: String, interface: Interface)]
 
-    /// - Throws: `FormatError` for a role that is not known, or that has other parameters than it has to.
+    /// Reads a file.
+    /// - Throws: `FormatError` for an unknown role, and for missing or superfluous parameters of a role.
     public init(_ path: String) throws { try self.init(JSONField(try JSON.read(path), file: path)) }
 
-    /// - Throws: as `init(_:)`
+    /// Parses a document.
+    /// - Throws: as the initialiser that reads a file.
     public init(_ document: JSONField) throws {
         self.document = document
         interfaces = try document.members().map { ($0.key, try Interface(parsing: $0.field)) }
     }
 
-    /// The programs with the roles that the file has for them. Functions that it does not name keep theirs.
-    /// - Throws: `FormatError` for a function or port that is not there, and for a role that does not go with its port.
+    /// Returns the programs with the roles of the file. Functions that the file does not name keep their roles.
+    /// - Throws: `FormatError` for an unknown function or port, and for a role that does not fit its port.
     public func declaring(_ programs: [Program]) throws -> [Program] {
         for (function, _) in interfaces where !programs.contains(where: { $0.name == function }) {
             let names = programs.map(\.name).joined(separator: ", ")

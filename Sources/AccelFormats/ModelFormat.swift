@@ -1,22 +1,22 @@
 import AccelByteIO
 
-/// A format that models are kept in: one folder beside this file, and one line in `ModelFormats.swift`.
+/// A file format of models. A format is one folder beside this file, and one line in `ModelFormats.swift`.
 public protocol ModelFormat: Sendable {
-    /// One word, e.g. `coreml`.
+    /// The name: one word, e.g. `coreml`.
     static var name: String { get }
-    /// What errors call a model of this format, with its article, e.g. `a Core ML package (.mlpackage)`.
+    /// The phrase for a model of this format in errors, with an article, e.g. `a Core ML package (.mlpackage)`.
     static var title: String { get }
-    /// How paths of this format end. A path that ends so and holds nothing that is recognised is a broken model of this format.
+    /// The suffixes of paths. A path with such a suffix whose content no format recognises counts as a corrupt model of this one.
     static var suffixes: [String] { get }
-    /// Whether a request may name a config.json for a model of this format, or ignore fields of it.
+    /// Whether a request for a model of this format may name a config.json, or ignore fields of it.
     static var takesConfiguration: Bool { get }
-    /// Whether a model of this format stands at a path, sound or not: by what is there, never by its name.
+    /// Returns whether the content of a path is a model of this format, intact or corrupt. The name does not count.
     static func recognises(_ path: String) -> Bool
     /// Opens the model at a path.
-    /// - Throws: `FormatError` where the model is corrupt, with file and place; `RequestError` where there is none, or where an
-    ///   option does not go with the format.
+    /// - Throws: `FormatError` with file and offset if the model is corrupt; `RequestError` if there is no model, or if the
+    ///   format does not support an option.
     static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource
-    /// What writes this format; nil for a format that is only read, and for accelerator packages, which `convert` writes.
+    /// The exporter of this format; nil for read-only formats, and for accelerator packages, which `convert` writes.
     static var exporter: (any Exporter.Type)? { get }
 }
 
@@ -26,22 +26,23 @@ extension ModelFormat {
     public static var exporter: (any Exporter.Type)? { nil }
 }
 
-/// What a request says of a model that its files do not say.
+/// Options for opening a model: information that its files lack.
 public struct OpeningOptions: Sendable {
-    /// The path of a config.json, of weights without one or in place of the model's own.
+    /// The path of a config.json, for weights without one or instead of the model's own.
     public var configuration: String?
-    /// Fields of config.json that are read as if they were not there; `FILE:KEY` in another file.
+    /// Fields of config.json to ignore: `KEY`, or `FILE:KEY` for a field of another file.
     public var ignoredFields: [String]
-    /// The roles of ports that the format has no words for.
+    /// The roles of functions and ports, for formats that do not record them.
     public var interfaces: InterfaceFile?
 
+    /// Options with values for the given fields, and none for the others.
     public init(
         configuration: String? = nil, ignoredFields: [String] = [], interfaces: InterfaceFile? = nil
     ) {
         (self.configuration, self.ignoredFields, self.interfaces) = (configuration, ignoredFields, interfaces)
     }
 
-    /// Refuses options that are for models with a config.json.
+    /// Fails if options for models with a config.json are set.
     func refuseConfiguration(of path: String, _ title: String) throws {
         let named = [("a configuration", configuration != nil), ("ignored fields", !ignoredFields.isEmpty)]
         guard let option = named.first(where: \.1)?.0 else { return }

@@ -4,9 +4,9 @@ import AccelPrograms
 import AccelTensors
 
 extension ModelSource {
-    /// What differs between this source and another one. Of two packages that is all there is to know of them; of any others
-    /// functions with their ports and nodes, weights with their schemes and values, and assets.
-    /// - Throws: `FormatError` for a source that is corrupt, `RequestError` for a function that accelc cannot compute.
+    /// Compares this source with another one. Two packages are compared by their manifests; other sources by functions with
+    /// ports and nodes, weights with schemes and values, and assets.
+    /// - Throws: `FormatError` if a source is corrupt, `RequestError` for a function with an unsupported operation.
     public func difference(from other: any ModelSource) throws -> PackageDiff {
         if let left = self as? PackagedModel, let right = other as? PackagedModel {
             return try PackageDiff(left.package, right.package)
@@ -14,7 +14,7 @@ extension ModelSource {
         return PackageDiff(try facts, try other.facts, things: "models")
     }
 
-    /// What every source can tell of itself, in words.
+    /// A line of text for each function, weight and asset, by its name.
     var facts: [PackageDiff.Difference.Subject: [String: String]] {
         get throws {
             var facts: [PackageDiff.Difference.Subject: [String: String]] = [:]
@@ -48,7 +48,7 @@ extension Digest {
 }
 
 extension Program {
-    /// Ports, number of nodes, and a digest of what the nodes compute.
+    /// Ports, number of nodes, and a digest of the nodes.
     fileprivate var facts: String {
         func list(_ ports: [(String, Value)]) -> String {
             ports.map { "\($0.0) \(type(of: $0.1))" }.joined(separator: ", ")

@@ -3,65 +3,69 @@ public import AccelPackages
 import AccelPrograms
 public import AccelTensors
 
-/// An open model, whoever made it: what `convert`, `export`, `verify`, `inspect`, `decompress` and `diff` read.
+/// An open model of any format, the input of `convert`, `export`, `verify`, `inspect`, `decompress` and `diff`.
 public protocol ModelSource: Sendable {
-    /// What opened it.
+    /// The format that opened the model.
     var format: any ModelFormat.Type { get }
-    /// The folder or file.
+    /// The path of the folder or file.
     var path: String { get }
-    /// What it can tell besides its functions and weights.
+    /// The kinds of information that the source has.
     var abilities: Set<SourceAbility> { get }
-    /// What is worth knowing of its files, in sentences.
+    /// Remarks on the files for the user, a sentence each.
     var remarks: [String] { get }
-    /// The files that were opened so far. Converting keeps account of them.
+    /// The files that were opened so far. A conversion records their digests and checks them again at its end.
     var files: ModelFiles { get }
-    /// What was read and is not among `files`, by a digest that the format vouches for.
+    /// Sources that are not among `files`, with digests from the format's own checks.
     var knownSources: [Provenance.Source] { get }
-    /// The files beside the weights that a package passes through: tokenizer, configuration.
+    /// The files that a package copies unchanged, such as tokenizer and configuration.
     var assets: [Asset] { get throws }
-    /// How many weights `decompress` reads.
+    /// The number of weights that `decompress` reads.
     var weightCount: Int { get throws }
-    /// How many files `check` reads; nil where it does not tell.
+    /// The number of files that `check` reads; nil if not known.
     var checkedFileCount: Int? { get }
-    /// Its weights, in an order of the format's.
-    /// - Throws: `FormatError` for weights whose elements are not there; `RequestError` for two of one name.
+    /// The weights in an order that the format defines.
+    /// - Throws: `FormatError` for weights whose elements are missing; `RequestError` for different weights of one name.
     var weights: [SourceWeight] { get throws }
-    /// Reads every byte that has a digest.
-    /// - Parameter progress: gets what is read next.
-    /// - Returns: whether there are digests.
-    /// - Throws: `FormatError` for bytes that are not those that were written.
+    /// Checks all files against their digests.
+    /// - Parameter progress: receives each file before it is read.
+    /// - Returns: whether the format has digests.
+    /// - Throws: `FormatError` if a file does not match its digest.
     func check(progress: (_ file: String) -> Void) throws -> Bool
-    /// Checks once more that what was read is what it was, where `files` do not tell.
+    /// Checks again that the data that was read has not changed since, for data that is not among `files`.
     /// - Throws: as `check`.
     func requireUnchanged() throws
-    /// Its functions as programs.
+    /// Builds the functions as programs.
     /// - Parameters:
-    ///   - parts: those to build; empty for all that are built without being asked for.
-    ///   - ignoredTensors: patterns of tensors that may stay out of every program.
-    ///   - allowsIdlePatterns: a pattern that fits no tensor left out is no error.
-    /// - Throws: `RequestError` for a part that it does not have, and for what accelc cannot compute; `FormatError`.
+    ///   - parts: the parts to build; empty for the default ones.
+    ///   - ignoredTensors: patterns of tensor names that may stay unused.
+    ///   - allowsIdlePatterns: whether patterns that match no unused tensor are accepted.
+    /// - Throws: `RequestError` for an unknown part and for unsupported operations; `FormatError` if the model is corrupt.
     func model(parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool) throws -> SourceModel
-    /// Writes the weights as safetensors, under the names and in the shapes of the checkpoint as far as they are known.
-    /// - Returns: the names of the tensors that were written.
-    /// - Throws: `FormatError` for a value that the element type cannot hold.
+    /// Writes the decoded weights as a safetensors file, with the names and shapes of the checkpoint where these are known.
+    /// - Parameters:
+    ///   - path: the file to write.
+    ///   - elementType: float32 or float16.
+    ///   - progress: receives each tensor's name before it is written.
+    /// - Returns: the names of the written tensors.
+    /// - Throws: `FormatError` for a value that the element type cannot hold, `RequestError` for another element type.
     func decompress(
         to path: String, as elementType: ElementType, progress: (_ tensor: String) -> Void
     ) throws -> [String]
-    /// Tensors of the checkpoint that `decompress` does not write, because no function reads them.
+    /// The names of the checkpoint's tensors that `decompress` does not write, because no function reads them.
     var missingTensors: [String] { get throws }
 }
 
-/// Something that some sources can tell.
+/// A kind of information that some sources have.
 public enum SourceAbility: CaseIterable, Sendable {
-    /// Its dimensions are free, so that it can be looked at for any numbers.
+    /// Dimensions are free: the model can be inspected for any shapes.
     case shapes
-    /// It has tensors that can be listed.
+    /// Tensors of the files can be listed.
     case tensors
-    /// It has functions whose nodes can be listed.
+    /// Functions and their nodes can be listed.
     case graph
-    /// An execution plan of this tool is made of it when it is opened.
+    /// The model has an execution plan.
     case plan
-    /// It says what its bytes have to be.
+    /// The files have digests that `check` compares.
     case check
 }
 
@@ -75,18 +79,20 @@ extension ModelSource {
     public func check(progress: (_ file: String) -> Void) throws -> Bool { false }
     public func requireUnchanged() throws {}
 
-    /// What its functions compute, with every default.
+    /// Builds the default parts, without ignored tensors.
     public func model() throws -> SourceModel {
         try model(parts: [], ignoredTensors: [], allowsIdlePatterns: false)
     }
 
-    /// Digests of all that was read.
-    /// - Parameter cache: where digests are remembered.
+    /// Returns the digests of all sources.
+    /// - Parameters:
+    ///   - cache: remembers digests of unchanged files; nil for none.
+    ///   - threads: number of threads for hashing.
     public func digests(cache: Cache?, threads: Int) throws -> ModelDigests {
         try ModelDigests(files, known: knownSources, cache: cache, threads: threads)
     }
 
-    /// Weights one after the other; the values of one at a time are in memory.
+    /// Writes one weight after the other; only the values of one weight are in memory at a time.
     public func decompress(
         to path: String, as elementType: ElementType, progress: (_ tensor: String) -> Void
     ) throws -> [String] {
@@ -107,18 +113,20 @@ extension ModelSource {
     }
 }
 
-/// A weight of a source: what it is called, how it is stored, and its values when they are asked for.
+/// A weight of a source: name, shape, storage scheme, and values on demand.
 public struct SourceWeight: Sendable {
-    /// The checkpoint's name where it is known, else the format's.
+    /// The name in the checkpoint if known, else the name in the format.
     public let name: String
+    /// The shape of the decoded values.
     public let shape: Shape
-    /// How it is stored, e.g. `F32`, `int4:group=32`, `palette, 4 bits, 1 table`.
+    /// The storage scheme in words, e.g. `F32`, `int4:group=32`, `palette, 4 bits, 1 table`.
     public let scheme: String
-    /// Bits of all that it is stored as.
+    /// Bits of the stored form, with scales and tables.
     public let storedBits: Int
-    /// Decodes the values; in memory of their own where they are compressed.
+    /// Decodes the values: a view of the file for plain numbers, else new memory.
     public let values: @Sendable () throws -> StoredTensor
 
+    /// A weight with a function that decodes its values.
     public init(
         name: String, shape: Shape, scheme: String, storedBits: Int,
         values: @escaping @Sendable () throws -> StoredTensor
@@ -127,7 +135,7 @@ public struct SourceWeight: Sendable {
         (self.storedBits, self.values) = (storedBits, values)
     }
 
-    /// A tensor as it lies in a file.
+    /// An uncompressed tensor of a file.
     public init(_ tensor: StoredTensor) {
         self.init(
             name: tensor.name, shape: tensor.shape, scheme: tensor.elementType.rawValue,

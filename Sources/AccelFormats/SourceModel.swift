@@ -3,32 +3,32 @@ public import AccelModelFamilies
 import AccelPackages
 public import AccelPrograms
 
-/// The functions of a source as programs, and what a package made of them says of where they come from.
+/// The functions of a source as programs, with the provenance that a package of them records.
 public struct SourceModel: Sendable {
-    /// What made the programs of the source's files, e.g. `bert`, `coreml`.
+    /// The model family or importer that built the programs, e.g. `bert`, `coreml`.
     public let family: String
-    /// Goes up when it makes other programs of the same files.
+    /// The version of the family; it increases when the same files give other programs.
     public let familyVersion: Int
-    /// One a part. Those of `functions` where the source has its shapes settled.
+    /// One program for each part; the programs of `functions` if the source has fixed shapes.
     public let programs: [Program]
-    /// The functions of a source whose every dimension is a number already; nil: the programs are to be frozen.
+    /// The functions of a source with fixed shapes; nil if the programs still have to be frozen.
     public let functions: [FrozenProgram]?
-    /// As `Provenance.parts` has them: empty for those that are built without being asked.
+    /// The value of `Provenance.parts`: empty for the default parts.
     public let recordedParts: [String]
     /// Tensors that no program reads.
     public let unused: [FamilyModel.UnusedTensor]
-    /// The patterns of tensors to leave out that fit one of `unused`.
+    /// The patterns of ignored tensors that match one of `unused`.
     public let ignoredTensors: [String]
     /// The names of the tensors in the source's files that the programs depend on.
     public let used: Set<String>
-    /// The values of weights are views into the source's files, or made of such: nothing vouches for each by itself.
+    /// Whether the values of weights are views of the source's files, so that no digest protects each weight by itself.
     public let isReadInPlace: Bool
-    /// How tensors of the checkpoint are found in the programs' constants.
+    /// The origin of the programs' constants in the checkpoint's tensors.
     public let origins: TensorOrigins
-    /// What a user should know of how the source was read, in sentences.
+    /// Remarks on the import for the user, a sentence each.
     public let remarks: [String]
 
-    /// A checkpoint, as its family builds it.
+    /// The programs that a family built from a checkpoint.
     public init(_ model: FamilyModel, by family: any ModelFamily) {
         self.family = type(of: family).name
         familyVersion = type(of: family).version
@@ -39,10 +39,14 @@ public struct SourceModel: Sendable {
         (origins, remarks) = (model.origins, model.remarks)
     }
 
-    /// Functions whose shapes are settled.
+    /// Functions with fixed shapes.
     /// - Parameters:
-    ///   - parts: those that were asked for; empty for all.
+    ///   - family: the name of the importer.
+    ///   - version: the version of the importer.
+    ///   - functions: the functions, one for each part.
+    ///   - parts: the requested parts; empty for all.
     ///   - used: the names of the tensors in the source's files that the weights are made of.
+    ///   - remarks: remarks for the user, a sentence each.
     public init(
         family: String, version: Int, functions: [FrozenProgram], parts: [String], used: Set<String>, remarks: [String]
     ) {
@@ -53,13 +57,13 @@ public struct SourceModel: Sendable {
         (origins, self.remarks) = (TensorOrigins(), remarks)
     }
 
-    /// e.g. `bert 1`, for keys.
+    /// Family and version for cache keys, e.g. `bert 1`.
     public var versionedName: String { "\(family) \(familyVersion)" }
 }
 
 extension [FrozenProgram] {
-    /// Those of the parts that are asked for; empty asks for all.
-    /// - Throws: `RequestError` for a part that is not there.
+    /// Returns the functions of the requested parts; empty for all.
+    /// - Throws: `RequestError` for an unknown part.
     func asked(_ parts: [String]) throws -> [FrozenProgram] {
         let known = map(\.program.name)
         for part in parts where !known.contains(part) {

@@ -3,7 +3,7 @@ import AccelTensors
 import AccelWeightCompression
 
 extension StoredTensor {
-    /// Hands the elements to `body` as they are of `type`: float32 or float16.
+    /// Calls `body` with the elements converted to `type`, which is float32 or float16.
     /// - Throws: `RequestError` for another type, `FormatError` for a number that float16 cannot hold.
     func withBytes(as type: ElementType, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         switch type {

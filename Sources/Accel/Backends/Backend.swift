@@ -7,29 +7,31 @@ public struct BackendID: RawRepresentable, Hashable, Sendable, CustomStringConve
     public var description: String { rawValue }
 }
 
-/// Something that runs models: this processor, a framework of the system, a plug-in. A backend is a folder in `Backends/`
-/// and a line in `Backends.standard`; `BackendConformance` in the tests says what holds for each.
+/// A runtime for models: the CPU, a system framework, or a plug-in. A backend is a folder in `Backends/` and a line in
+/// `Backends.standard`; `BackendConformance` in the tests checks the contract.
 ///
-/// A backend that is written in C is one value of a type that keeps its function pointers: requests, ports and tensors are
-/// names, types, shapes and bytes.
+/// Requests, ports and tensors consist of names, types, shapes and bytes, so that a type with function pointers can wrap a
+/// backend written in C.
 public protocol Backend: Sendable {
+    /// The unique name.
     var id: BackendID { get }
-    /// Says whether the backend can run a model, and how well, without loading it: what is assessed as suitable loads.
+    /// Assesses whether the backend can run a model, and how well, without loading it. A suitable model must load.
     func assess(_ request: BackendRequest) async -> Assessment
-    /// Makes a model ready to run.
-    /// - Parameter progress: gets what is done, at last `ready`; on any thread.
-    /// - Throws: `AccelError`. `unsupported` where the assessment is unsuitable.
+    /// Loads a model, so that it is ready to run.
+    /// - Parameter progress: receives the progress, ending with `ready`; on any thread.
+    /// - Throws: `AccelError`; its code is `unsupported` if the assessment is unsuitable.
     func load(
         _ request: BackendRequest, progress: @escaping @Sendable (LoadingEvent) -> Void
     ) async throws(AccelError) -> any LoadedModel
 }
 
-/// A model that a backend is asked to run, and how.
+/// A request to load a package, with limits of resources.
 public struct BackendRequest: Sendable {
+    /// The package to run; its files are trusted to be intact.
     public let package: AcceleratorPackage
-    /// At most so many threads work on a run.
+    /// Number of threads of one run, at most.
     public var threads: Int
-    /// Bytes that values and states of one session may take at most; nil: what the machine has.
+    /// Limit of the bytes for values and states of one session; nil for the machine's memory.
     public var memoryLimit: Int?
 
     /// A request for a package that has been checked, or that is trusted to be intact.
@@ -39,8 +41,8 @@ public struct BackendRequest: Sendable {
         self.memoryLimit = memoryLimit
     }
 
-    /// A request for a package whose every byte is read against its digest. No backend sees one that is not whole.
-    /// - Throws: `AccelError` (corrupt) naming the file that is wrong; `AccelError` when there is no package.
+    /// A request for the package at a path, after a check of every file against its digest.
+    /// - Throws: `AccelError` (corrupt) with the corrupt file; `AccelError` if there is no package.
     public init(opening path: String, threads: Int = 1, memoryLimit: Int? = nil) throws(AccelError) {
         do {
             let package = try AcceleratorPackage(at: path)
@@ -52,41 +54,45 @@ public struct BackendRequest: Sendable {
     }
 }
 
-/// What a backend says of a model before it is loaded.
+/// A backend's judgement of a model before loading.
 public enum Assessment: Equatable, Sendable {
-    /// It loads now. Of several backends, the one of the highest priority is chosen.
+    /// The backend can load the model now. The suitable backend of the highest priority is chosen.
     case suitable(priority: BackendPriority, notes: [String])
-    /// It loads after a preparation that takes so long.
+    /// The backend can load the model after a preparation of about this duration.
     case needsPreparation(expected: Duration)
-    /// It does not load, for a reason that names what is missing.
+    /// The backend cannot load the model; the reason names the missing feature or resource.
     case unsuitable(reason: String)
 }
 
-/// How much a backend is to be preferred; the higher, the more.
+/// The rank of a backend; higher is preferred.
 public struct BackendPriority: RawRepresentable, Hashable, Comparable, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Never chosen but by name.
+    /// Chosen by name only.
     public static let onRequest = BackendPriority(rawValue: .min)
-    /// A processor that is always there.
+    /// A general processor, such as the CPU.
     public static let processor = BackendPriority(rawValue: 100)
-    /// Hardware made for such models.
+    /// Hardware made for neural networks.
     public static let accelerator = BackendPriority(rawValue: 200)
 
     public static func < (left: BackendPriority, right: BackendPriority) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What loading has come to.
+/// Progress of loading a model.
 public struct LoadingEvent: Equatable, Sendable {
+    /// The kind of an event. Later versions may add kinds.
     public struct Kind: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
+        /// A part of the work is done.
         public static let preparing = Kind(rawValue: "preparing")
+        /// The model can run; the last event.
         public static let ready = Kind(rawValue: "ready")
     }
+    /// The kind of the event.
     public let kind: Kind
-    /// Of all work, from 0 to 1; it does not go down.
+    /// The completed fraction of the work, from 0 to 1; it never decreases.
     public let fraction: Double
 
     /// A part of the work is done.

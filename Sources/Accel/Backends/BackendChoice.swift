@@ -2,36 +2,40 @@ public import AccelByteIO
 
 /// Which backends may run a model.
 public enum BackendChoice: Equatable, Sendable {
-    /// The suitable one of the highest priority. Those that are for request only are passed over.
+    /// The suitable backend of the highest priority. Backends with the priority `onRequest` are passed over.
     case automatic
-    /// This one or none.
+    /// This backend, or an error.
     case only(BackendID)
-    /// The first of these that is suitable, else as `automatic`.
+    /// The first suitable one of these, else as `automatic`.
     case preferring([BackendID])
 }
 
-/// What may happen when a backend that was chosen does not load a model. A model that has been loaded never changes to
-/// another backend.
+/// The reaction to a backend that fails to load a model. A loaded model never changes its backend.
 public enum BackendFallback: Sendable {
-    /// The next one is tried.
+    /// The next backend is tried.
     case atOpening
-    /// It is an error.
+    /// The failure is an error.
     case never
 }
 
-/// One backend that was looked at for a model, with what came of it.
+/// One backend that was considered for a model, with the outcome.
 public struct BackendAttempt: Equatable, Sendable, CustomStringConvertible {
+    /// The outcome of assessing and loading.
     public enum Outcome: Equatable, Sendable {
+        /// The backend loaded the model; the notes are those of its assessment.
         case loaded(notes: [String])
+        /// The assessment was unsuitable.
         case unsuitable(reason: String)
-        /// It was suitable, and loading it failed.
+        /// The assessment was suitable, but loading failed.
         case failed(reason: String)
-        /// It is for request only.
+        /// The backend runs on request only, and was not named.
         case passedOver
     }
+    /// The backend's name.
     public let backend: BackendID
+    /// Whether the backend loaded the model, and why not.
     public let outcome: Outcome
-    /// What assessing and loading took.
+    /// The time for assessing and loading.
     public let duration: Duration
 
     public var description: String {
@@ -46,24 +50,28 @@ public struct BackendAttempt: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// How a model came to its backend.
+/// How the backend of a model was selected.
 public struct SessionInfo: Sendable {
-    /// Of the package.
+    /// The digest of the package.
     public let package: Digest
+    /// The choice of the request.
     public let requested: BackendChoice
+    /// The backend that loaded the model.
     public let backend: BackendID
-    /// In the order in which they were made; the last one has loaded the model.
+    /// All attempts in order; the last one loaded the model.
     public let attempts: [BackendAttempt]
-    /// A backend before this one was suitable, or asked for by name, and did not load the model.
+    /// Whether an earlier backend, suitable or requested by name, did not load the model.
     public let didFallBack: Bool
 }
 
 extension Backends {
-    /// Loads a model by the best backend of a choice.
+    /// Loads a model with the best backend of a choice.
     /// - Parameters:
-    ///   - fallback: whether others are tried when the best one does not load it.
-    ///   - progress: as `Backend.load` has it; each attempt starts again.
-    /// - Throws: `AccelError` with all attempts when none loads it.
+    ///   - request: the package and the limits of resources.
+    ///   - choice: the backends to consider.
+    ///   - fallback: whether the next backend is tried after one that fails.
+    ///   - progress: as for `Backend.load`; each attempt starts at 0 again.
+    /// - Throws: `AccelError` with all attempts if no backend loads the model.
     public func load(
         _ request: BackendRequest, by choice: BackendChoice = .automatic, fallback: BackendFallback = .atOpening,
         progress: @escaping @Sendable (LoadingEvent) -> Void = { _ in }
@@ -105,7 +113,7 @@ extension Backends {
         let assessing: Duration
     }
 
-    /// The suitable backends of a choice, the best first; the others are among the attempts.
+    /// Returns the suitable backends of a choice, the best first, and adds the others to the attempts.
     private func candidates(
         for request: BackendRequest, _ choice: BackendChoice, _ attempts: inout [BackendAttempt]
     ) async throws(AccelError) -> [Candidate] {
@@ -137,7 +145,7 @@ extension Backends {
                 candidates.append(Candidate(backend: backend, priority: .processor, notes: [], assessing: duration))
             }
         }
-        // Those asked for by name keep their order, before all others.
+        // Backends requested by name come first, in the order of the request.
         func rank(_ candidate: Candidate) -> Int { named.firstIndex(of: candidate.backend.id) ?? named.count }
         return candidates.enumerated().sorted { left, right in
             let (first, second) = (rank(left.element), rank(right.element))

@@ -1,34 +1,36 @@
 import AccelByteIO
 
-/// The backends that may be chosen: a value, so that each app has its own.
+/// A registry of backends. It is a value: each app can have its own.
 ///
 ///     var backends = Backends.standard
 ///     backends.register(MyBackend())
 public struct Backends: Sendable {
-    /// In the order of registration.
+    /// All backends in the order of registration.
     public private(set) var all: [any Backend]
 
+    /// A registry of these backends. Of two with the same name the later one stays.
     public init(_ backends: [any Backend]) {
         all = []
         for backend in backends { register(backend) }
     }
 
-    /// What this module has. A new backend is a folder beside this file and a line here.
+    /// The backends of this module. A new backend is a folder beside this file and a line here.
     public static let standard = Backends([
         CPUBackend(),
         ReferenceBackend(),
     ])
 
-    /// Adds a backend; one of the same name gives way.
+    /// Adds a backend, and removes one of the same name.
     public mutating func register(_ backend: any Backend) {
         all.removeAll { $0.id == backend.id }
         all.append(backend)
     }
 
+    /// The backend of a name; nil if there is none.
     public subscript(id: BackendID) -> (any Backend)? { all.first { $0.id == id } }
 
     /// The backend of a name.
-    /// - Throws: `AccelError` (not found) with the names that there are.
+    /// - Throws: `AccelError` (not found) with the known names.
     public func backend(named name: String) throws(AccelError) -> any Backend {
         if let backend = self[BackendID(rawValue: name)] { return backend }
         let names = all.map(\.id.rawValue)

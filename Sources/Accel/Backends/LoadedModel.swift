@@ -1,56 +1,65 @@
 public import AccelPrograms
 public import AccelTensors
 
-/// A model that a backend has made ready. Many threads may use it.
+/// A model that a backend has loaded. It may be used from several threads.
 public protocol LoadedModel: Sendable {
-    /// In the order of the package.
+    /// The functions in the package's order.
     var functions: [FunctionDescription] { get }
-    /// A session with states of its own, at their initial values. Sessions of one model may run at the same time.
+    /// Makes a session with its own states at their initial values. Sessions of one model may run concurrently.
+    /// - Throws: `AccelError` if the backend cannot make one.
     func makeSession() throws(AccelError) -> any ModelSession
 }
 
-/// The functions of a model over one memory of states. One thread at a time may use it.
+/// A session: the functions of a model with one set of states. Only one thread at a time may use it.
 public protocol ModelSession: AnyObject {
-    /// Runs a function. A run that fails leaves the states as they were, and the session usable.
+    /// Runs a function. A failed run does not change the states, and the session stays usable.
     /// - Parameters:
-    ///   - inputs: by name, all of the function's.
-    ///   - outputs: the names of those that are asked for; nil: all.
-    /// - Returns: outputs by name.
-    /// - Throws: `AccelError` with the location of what does not fit.
+    ///   - function: the function's name, e.g. `model[batch=1,sequence=128]`.
+    ///   - inputs: all inputs of the function by name.
+    ///   - outputs: the names of the outputs to return; nil for all.
+    /// - Returns: the outputs by name.
+    /// - Throws: `AccelError` with the location of an input or output that does not fit.
     func run(
         _ function: String, _ inputs: [String: StoredTensor], outputs: Set<String>?
     ) throws(AccelError) -> [String: StoredTensor]
-    /// Copies of the states that runs have used, called as they are; the others are at their initial values.
+    /// Returns copies of the states that runs have changed, by their names. All others are at their initial values.
     func snapshot() throws(AccelError) -> [StoredTensor]
-    /// Gives states the values of a snapshot, and those that it does not name their initial values.
+    /// Sets the states to the values of a snapshot; states that are not in it get their initial values.
     func restore(_ snapshot: [StoredTensor]) throws(AccelError)
-    /// Gives all states their initial values.
+    /// Sets all states to their initial values.
     func reset()
 }
 
-/// One function of a model: what goes in and out, and what it keeps from run to run.
+/// The signature of one function of a model: inputs, outputs and states.
 public struct FunctionDescription: Equatable, Sendable {
+    /// An input, output or state.
     public struct Port: Equatable, Sendable {
+        /// The name, unique among the inputs, outputs or states of the function.
         public let name: String
+        /// The element type of its tensors.
         public let elementType: ElementType
+        /// The fixed shape of its tensors.
         public let shape: Shape
-        /// What it means.
+        /// The role of the port, e.g. tokens or logits.
         public let role: Role
         /// Type and shape, e.g. `I64[1,128]`.
         public var typeText: String { "\(elementType.rawValue)\(shape)" }
     }
 
-    /// e.g. `model[batch=1,sequence=128]`
+    /// The name with the shape bindings, e.g. `model[batch=1,sequence=128]`.
     public let name: String
-    /// The part of the model, e.g. `encoder`.
+    /// The name of the model's part, e.g. `encoder`.
     public let part: String
+    /// The role of the function, e.g. encode.
     public let role: FunctionRole
+    /// The inputs; a run needs all of them.
     public let inputs: [Port]
+    /// The outputs.
     public let outputs: [Port]
-    /// Functions that have a state of the same name, type and shape share it.
+    /// The states. Functions with a state of the same name, type and shape share it.
     public let states: [Port]
 
-    /// What a package says of a function.
+    /// The signature of a package's function.
     public init(_ function: FrozenProgram) {
         let interface = function.program.interface
         func port(_ port: FrozenProgram.Port, _ side: RoleRule.Side) -> Port {
@@ -64,8 +73,8 @@ public struct FunctionDescription: Equatable, Sendable {
         states = function.states.map { port($0.port, .state) }
     }
 
-    /// Refuses inputs and names of outputs that are not the function's.
-    /// - Throws: `AccelError` with the location, what was expected and what was found.
+    /// Checks the inputs and the requested outputs of a run.
+    /// - Throws: `AccelError` with the location, the expected and the found value.
     public func check(_ given: [String: StoredTensor], outputs asked: Set<String>?) throws(AccelError) {
         for name in given.keys.sorted() where !inputs.contains(where: { $0.name == name }) {
             throw unknown("input", name, among: inputs)
@@ -95,8 +104,8 @@ public struct FunctionDescription: Equatable, Sendable {
 }
 
 extension [FunctionDescription] {
-    /// The index of the function of a name.
-    /// - Throws: `AccelError` (not found) with the names that there are.
+    /// Returns the index of the function of a name.
+    /// - Throws: `AccelError` (not found) with the known names.
     public func index(named name: String) throws(AccelError) -> Int {
         if let index = firstIndex(where: { $0.name == name }) { return index }
         let names = map(\.name)

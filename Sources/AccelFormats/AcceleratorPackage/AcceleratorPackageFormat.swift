@@ -21,22 +21,24 @@ public enum AcceleratorPackageFormat: ModelFormat {
     }
 }
 
-/// A package as a source: its graph, with the values that its weights decode to.
+/// An accelerator package as a source: its graph with decoded weights.
 public struct PackagedModel: ModelSource {
+    /// The open package.
     public let package: AcceleratorPackage
 
+    /// A source of an open package.
     public init(_ package: AcceleratorPackage) { self.package = package }
 
     public var format: any ModelFormat.Type { AcceleratorPackageFormat.self }
     public var path: String { package.path }
     public var abilities: Set<SourceAbility> { [.graph, .plan, .check] }
     public var remarks: [String] { package.remarks }
-    /// None: the manifest vouches for all of the package's files.
+    /// Empty, because the manifest has digests of all files of the package; see `knownSources`.
     public var files: ModelFiles { ModelFiles(in: path, holding: []) }
     public var assets: [Asset] { get throws { try package.assets } }
     public var missingTensors: [String] { get throws { try package.unusedTensors.map(\.name) } }
 
-    /// The package as a whole: its digest is that of the manifest, which has the digests of all other files.
+    /// The package as one source. Its digest is the manifest's, which contains the digests of all other files.
     public var knownSources: [Provenance.Source] {
         let bytes = package.manifest.files.reduce(0) { $0 + $1.byteCount }
         return [Provenance.Source(name: "manifest.json", byteCount: bytes, digest: package.digest)]
@@ -76,7 +78,7 @@ public struct PackagedModel: ModelSource {
         try package.decompress(to: path, as: elementType, progress: progress)
     }
 
-    /// The functions with their weights decoded: the package is one more model, in the precision that its encodings left.
+    /// Builds the functions with decoded weights. Their precision is that of the package's encodings.
     public func model(
         parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool
     ) throws -> SourceModel {
@@ -89,7 +91,7 @@ public struct PackagedModel: ModelSource {
         let functions = try package.graph.functions.map { function in
             try function.applying { $0.holding(values) }
         }
-        // What one package asks for another may not have: a difference, and no error.
+        // In a comparison the other model may lack parts: that is a difference, not an error.
         let known = functions.map(\.program.name)
         let asked = allowsIdlePatterns ? parts.filter(known.contains) : parts
         let provenance = package.manifest.provenance
@@ -99,7 +101,7 @@ public struct PackagedModel: ModelSource {
             parts: isAll ? [] : asked, used: [], remarks: [recompression].compactMap(\.self))
     }
 
-    /// That weights were compressed before; nil where all are plain.
+    /// A remark that weights are compressed for the second time; nil if all are plain numbers.
     private var recompression: String? {
         let names = package.graph.weightNames
         let schemes = package.graph.tensors.filter { names.contains($0.name) && !$0.isPlain }.map(\.codec.specification)
@@ -112,12 +114,12 @@ public struct PackagedModel: ModelSource {
 }
 
 extension CompressedTensor {
-    /// Its section has the numbers themselves, of its own type or of halves.
+    /// Whether the section holds plain numbers, of the tensor's own type or float16.
     fileprivate var isPlain: Bool {
         sections.count == 1 && (codec.name == "stored" || codec.name == "float16")
     }
 
-    /// The values as a tensor: the stored bytes where they are plain numbers, else decoded to float32.
+    /// The values as a tensor: the stored bytes for plain numbers, else decoded to float32.
     fileprivate var decoded: StoredTensor {
         let type: ElementType? = codec.name == "stored" ? elementType : codec.name == "float16" ? .float16 : nil
         if isPlain, let type, sections[0].count == shape.count * type.byteCount {

@@ -1,7 +1,8 @@
 import AccelByteIO
 
-/// The file `weights/weight.bin` (blob storage version 2): a header, then for each entry a description and its bytes, all
-/// on multiples of 64. Offsets are known before a byte is written, so that a program can be made first.
+/// The file `weights/weight.bin` (blob storage version 2, MILBlob's StorageFormat.hpp): a header, then for each entry a
+/// description and its bytes, all aligned to 64 bytes. Offsets are known before the file is written, because the program
+/// that refers to them is made first.
 struct BlobFile {
     private struct Entry {
         let dataType: MILDataType
@@ -16,8 +17,8 @@ struct BlobFile {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// The offset of the entry called `key`, made now if there is none yet.
-    /// - Parameter content: makes the bytes when the file is written; elements of less than a byte as a stream of bits.
+    /// Returns the offset of the entry called `key`, and adds the entry if it is new.
+    /// - Parameter content: returns the bytes when the file is written; elements smaller than a byte are packed as bits.
     mutating func offset(
         _ key: String, _ dataType: MILDataType, elements: Int, content: @escaping () throws -> ByteView
     ) -> Int {
@@ -31,12 +32,12 @@ struct BlobFile {
         return offset
     }
 
-    /// The bytes of the entry at `offset`; nil where there is none.
+    /// Returns the bytes of the entry at `offset`; nil if there is none.
     func content(at offset: Int) throws -> ByteView? {
         try entries.first { $0.offset == offset }?.content()
     }
 
-    /// The digest of each entry's elements, in the order of the file.
+    /// Returns the digest of each entry's elements, in the order of the file.
     func digests() throws -> [(offset: Int, digest: Digest)] {
         try entries.map { ($0.offset, SHA256.digest(of: try $0.content())) }
     }
@@ -74,16 +75,16 @@ struct BlobFile {
 }
 
 extension MILDataType {
-    /// The types that blob files can hold, in the order in which they number them from 1 on.
+    /// The types that blob files support, in the order of their numbers, from 1 on.
     private static let blobTypes: [MILDataType] = [
         .float16, .float32, .uint8, .int8, .bfloat16, .int16, .uint16, .int4, .uint1, .uint2, .uint4, .uint3, .uint6,
         .int32, .uint32,
     ]
 
-    /// The number that blob files use for it; 0 for what they cannot hold.
+    /// The number of the type in blob files; 0 if they do not support it.
     var blobCode: Int { (Self.blobTypes.firstIndex(of: self) ?? -1) + 1 }
 
-    /// The type that blob files number so.
+    /// The type of a number in blob files; nil for an unknown number.
     init?(blobCode: Int) {
         guard Self.blobTypes.indices.contains(blobCode - 1) else { return nil }
         self = Self.blobTypes[blobCode - 1]

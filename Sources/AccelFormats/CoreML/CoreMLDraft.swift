@@ -1,4 +1,4 @@
-/// A Core ML package before it is written: the model, and the blob file that it points into.
+/// A Core ML package before it is written: the model, and the blob file that it refers to.
 public struct CoreMLDraft {
     let model: CoreMLModel
     let weights: WeightLowering

@@ -1,7 +1,7 @@
 import AccelByteIO
 
 extension CoreMLExporter {
-    /// The metadata entry that says which choices of which version of the exporter made a package.
+    /// The metadata entry with the exporter's version and options.
     static let metadataKey = "accelc.exporter"
 
     /// The entry's text, e.g. `coreml 5 target=iOS18 precision=float16 layout=plain shapes-as=functions allow-fallback=no`.
@@ -16,9 +16,9 @@ extension CoreMLExporter {
         return words.joined(separator: " ")
     }
 
-    /// The exporter that made a package.
-    /// - Throws: `Unknown` for a package of an earlier accelc or another tool, and for one of another version of the
-    ///   exporter, which may write other bytes.
+    /// Restores the exporter that made a package, from its metadata.
+    /// - Throws: `Unknown` for a package of an earlier accelc or another tool, and for another version of the exporter,
+    ///   which may write other bytes.
     public init(of package: CoreMLPackage) throws {
         guard let text = package.model.metadata.other.first(where: { $0.name == Self.metadataKey })?.content else {
             throw Unknown(reason: "it does not say by which choices of accelc it was made")
@@ -43,10 +43,12 @@ extension CoreMLExporter {
         guard self.text == text else { throw Unknown(reason: "\(Self.metadataKey) is \(quoted(text))") }
     }
 
-    /// Why a package cannot be made again.
+    /// The error for a package that cannot be reproduced.
     public struct Unknown: Error {
+        /// The reason, as the rest of a sentence about the package.
         public let reason: String
 
+        /// An error with its reason.
         public init(reason: String) { self.reason = reason }
     }
 }

@@ -51,7 +51,7 @@ extension CoreMLExporter {
             ])
     }
 
-    /// What is known to keep operations off the Neural Engine.
+    /// Lines on the operations that are known not to run on the Neural Engine.
     private static func neuralEngine(_ function: MILFunction) -> [String] {
         let (count, obstacles) = NeuralEngineObstacle.all(in: function)
         let off = obstacles.reduce(0) { $0 + $1.names.count }
@@ -84,7 +84,7 @@ extension CoreMLExporter {
 }
 
 extension FrozenProgram {
-    /// Tables computed as far as they can be, equal nodes merged. Activations stay apart: Core ML fuses them itself.
+    /// Folds constant tables and merges equal nodes. Activations are not fused: Core ML does that itself.
     func foldingTables() throws -> FrozenProgram {
         try applying(FoldConstants.run).applying(MergeEqualNodes.run)
     }

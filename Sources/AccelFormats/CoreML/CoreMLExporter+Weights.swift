@@ -3,10 +3,10 @@ import AccelPrograms
 public import AccelTensors
 import AccelWeightCompression
 
-/// What an export says of its weights besides their elements.
+/// The metadata of an export about its weights.
 extension CoreMLExporter {
-    /// The metadata entry with the checkpoint's names and shapes of weights: Core ML's names have letters, digits and
-    /// underscores only.
+    /// The metadata entry with the checkpoint's names and shapes of weights. Core ML's own names are restricted to letters,
+    /// digits and underscores.
     static let weightsKey = "accelc.weights"
     /// The metadata entry with the exponents of two by which the rows and columns of weights were multiplied.
     static let scalingsKey = "accelc.scalings"
@@ -34,9 +34,8 @@ extension CoreMLPackage {
         return JSONField(try JSON.parse(ByteView(Array(text.utf8)), file: file), file: file)
     }
 
-    /// The checkpoint's names and shapes of weights, by the names that the program has for them; empty where accelc has not
-    /// written them down.
-    /// - Throws: `FormatError` for an entry that is not accelc's.
+    /// The checkpoint's names and shapes of weights, by their names in the program; empty if the package does not record them.
+    /// - Throws: `FormatError` if the metadata entry is corrupt.
     public var checkpointWeights: [String: (name: String, shape: Shape)] {
         get throws {
             guard let members = try note(CoreMLExporter.weightsKey)?.members() else { return [:] }
@@ -48,8 +47,8 @@ extension CoreMLPackage {
         }
     }
 
-    /// By the checkpoint's names, what weights were multiplied by before they were stored.
-    /// - Throws: `FormatError` for an entry that is not accelc's.
+    /// The factors by which rows and columns of weights were multiplied before encoding, by the checkpoint's names.
+    /// - Throws: `FormatError` if the metadata entry is corrupt.
     public var scalings: [String: ChannelScaling] {
         get throws {
             guard let members = try note(CoreMLExporter.scalingsKey)?.members() else { return [:] }
@@ -64,6 +63,6 @@ extension CoreMLPackage {
 }
 
 extension CoreMLExporter {
-    /// The metadata entries that are for programs to read.
+    /// The keys of metadata entries for programs, which listings for people leave out.
     public static let machineKeys = [interfaceKey, weightsKey, scalingsKey]
 }

@@ -1,7 +1,7 @@
 public import AccelByteIO
 public import AccelPrograms
 
-/// Writes a Core ML package (`.mlpackage`, an ML Program), with no tool of Apple's.
+/// Writes a Core ML package (`.mlpackage`, an ML Program) without Apple's tools.
 public struct CoreMLExporter: Exporter {
     public static let name = "coreml"
     public static let summary = "a Core ML package (.mlpackage, ML Program)"
@@ -52,7 +52,8 @@ public struct CoreMLExporter: Exporter {
         return report(encoded.count + draft.weights.blobs.byteCount, draft.model, draft.weights, draft.counts)
     }
 
-    /// What `export` writes.
+    /// Lowers a model to the package that `export` writes.
+    /// - Throws: `RequestError` with the unsupported operator or tensor, and advice.
     public func draft(of model: ExportedModel) throws -> CoreMLDraft {
         let functions = model.program.functions
         let all = try lowered(functions, WeightLowering(model.program.weights, plain: model.plain, options: choices))
@@ -68,12 +69,12 @@ public struct CoreMLExporter: Exporter {
         return CoreMLDraft(model: written, weights: all.weights, counts: all.counts)
     }
 
-    /// Functions in MIL, over one set of weights.
+    /// Functions lowered to MIL, with shared weights.
     private struct Lowered {
         var functions: [MILFunction] = []
         var interfaces: [CoreMLModel.Interface] = []
         var counts = LoweringCounts()
-        /// Metadata of outputs and weights that are in parts.
+        /// Metadata of outputs and weights that are split into parts.
         var notes: [MILNamed<String>] = []
         var weights: WeightLowering
     }
@@ -99,7 +100,7 @@ public struct CoreMLExporter: Exporter {
             result.weights = lowered.weights
             result.functions.append(lowered.function)
             result.interfaces.append(lowered.interface)
-            // Functions that are to become one have the names of the first.
+            // Functions that are merged into one have the names of the first.
             defer { result.weights.held = [:] }
             if isOne, index > 0 { continue }
             result.counts.merge(lowered.counts)
@@ -121,7 +122,7 @@ public struct CoreMLExporter: Exporter {
         return result
     }
 
-    /// A name that Core ML takes, unique among the functions.
+    /// Returns a valid Core ML name, unique among the functions.
     private static func name(of function: FrozenProgram, index: Int, among functions: [FrozenProgram]) -> String {
         let name = MILBuilder.identifier(function.functionName.replacing("]", with: ""))
         let same = functions[..<index].contains {

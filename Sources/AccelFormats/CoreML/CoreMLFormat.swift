@@ -1,6 +1,6 @@
 import AccelByteIO
 
-/// Core ML's packages with an ML Program, as accelc, coremltools or Xcode write them.
+/// Core ML packages with an ML Program, written by accelc, coremltools or Xcode.
 public enum CoreMLFormat: ModelFormat {
     public static let name = "coreml"
     public static let title = "a Core ML package (.mlpackage)"

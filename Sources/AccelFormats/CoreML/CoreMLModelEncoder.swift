@@ -77,7 +77,7 @@ extension ProtobufWriter {
 }
 
 extension MILDataType {
-    /// `ArrayFeatureType.ArrayDataType`: what applications can pass in and out.
+    /// The number in `ArrayFeatureType.ArrayDataType` (FeatureTypes.proto): the types that applications pass in and out.
     var arrayType: Int64 {
         switch self {
         case .float16: 65552

@@ -1,28 +1,28 @@
 import AccelPrograms
 
-/// What a Core ML package is to be.
+/// The resolved options of a Core ML export.
 struct CoreMLOptions: Sendable {
     enum Layout: String, CaseIterable, Sendable { case plain, ane }
 
     let target: CoreMLTarget
-    /// What the model computes in: float16 or float32.
+    /// The type of activations: float16 or float32.
     let floatType: MILDataType
     let layout: Layout
-    /// Several shapes of a part are one function.
+    /// Whether several shapes of a part become one function with enumerated input shapes.
     var enumeratesShapes = false
-    /// A weight in a form that the target cannot express is written as plain numbers.
+    /// Whether a weight with an unsupported scheme is written as plain numbers.
     let allowsFallback: Bool
-    /// The most elements that an axis of a tensor of the Neural Engine's has.
+    /// The Neural Engine's limit of elements along an axis of a tensor.
     static let longestAxis = 16384
-    /// The same for this package.
+    /// The limit for this package.
     var longestAxis = CoreMLOptions.longestAxis
 
-    /// What sums and norms want is computed in float16 all the same: the Neural Engine has nothing else.
+    /// Whether sums and norms are computed in float16 too, because the Neural Engine supports nothing else.
     var keepsHalves: Bool { layout == .ane && floatType == .float16 }
 
-    /// The operator with what it cannot say in float16 replaced by the nearest that it can: an epsilon that would be 0.
-    /// Apple's models for the Neural Engine (ml-ane-transformers) have 1e-7 there. A larger one shows: the rows of
-    /// MiniLM's embeddings vary by 0.002, so that 2^-14 makes them smaller by 1.4 %.
+    /// Returns the operator with an epsilon that float16 can hold, where a smaller one would round to 0. Apple's models for
+    /// the Neural Engine (ml-ane-transformers) use 1e-7 as well. A larger epsilon changes results: rows of MiniLM's
+    /// embeddings vary by 0.002, so that 2^-14 makes them smaller by 1.4 %.
     func adapted(_ operation: any Operator) -> any Operator {
         let least = 1e-7
         guard keepsHalves else { return operation }

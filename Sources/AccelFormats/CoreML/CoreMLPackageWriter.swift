@@ -1,6 +1,6 @@
 import AccelByteIO
 
-/// The folder `X.mlpackage`: a manifest, the model, and its weights.
+/// Writes the folder `X.mlpackage`: a manifest, the model, and its weights.
 enum CoreMLPackageWriter {
     private static let data = "Data/com.apple.CoreML"
     private static let manifestName = "Manifest.json"
@@ -15,7 +15,7 @@ enum CoreMLPackageWriter {
         try write(ByteView(Array(manifest(for: view).utf8)), to: "\(path)/\(manifestName)")
     }
 
-    /// Where the model lies in the folder.
+    /// The path of the model in the folder.
     static let modelName = "Data/com.apple.CoreML/model.mlmodel"
 
     private static func write(_ view: ByteView, to path: String) throws {
@@ -24,8 +24,8 @@ enum CoreMLPackageWriter {
         try file.commit()
     }
 
-    /// Why the folder at `path` is not one that `write` has made; nil when it is. Other tools draw a manifest's identifiers, and one
-    /// that changes the model leaves them.
+    /// Returns the reason why the folder at `path` is not an unchanged output of `write`; nil if it is. The manifest's identifiers
+    /// follow from the model, while other tools use random ones, and do not update them when they change the model.
     static func objection(to path: String) throws -> String? {
         for name in try members(of: path) {
             let isFolder = Files.kindWithoutFollowing("\(path)/\(name)") == .folder
@@ -44,7 +44,7 @@ enum CoreMLPackageWriter {
         return nil
     }
 
-    /// Files and folders below a folder.
+    /// Returns all files and folders below a folder.
     private static func members(of path: String, in prefix: String = "") throws -> [String] {
         try Files.list("\(path)/\(prefix)").flatMap { part -> [String] in
             let name = prefix + part
@@ -53,7 +53,7 @@ enum CoreMLPackageWriter {
         }
     }
 
-    /// The identifiers follow from the model, so that the same model makes the same bytes.
+    /// Returns the manifest. Its identifiers follow from the model, so that equal models give equal bytes.
     private static func manifest(for model: ByteView) -> String {
         let (modelID, weightsID) = (modelIdentifier(model), identifier(SHA256.digest(of: model).bytes[16...]))
         func item(_ name: String, _ path: String, _ description: String) -> JSON {
@@ -74,16 +74,16 @@ enum CoreMLPackageWriter {
         return manifest.text(pretty: true)
     }
 
-    /// What a manifest calls the model.
+    /// Returns the identifier of the model in the manifest.
     static func modelIdentifier(_ model: ByteView) -> String { identifier(SHA256.digest(of: model).bytes[..<16]) }
 
-    /// Whether an identifier is made of content, as accelc makes them; other tools draw them.
+    /// Returns whether an identifier is derived from content (UUID version 8), as accelc does; other tools use random ones.
     static func isMade(_ identifier: String) -> Bool {
         let parts = identifier.split(separator: "-")
         return parts.count == 5 && parts[2].first == "8"
     }
 
-    /// 16 bytes as a UUID of version 8 (RFC 9562): made from content.
+    /// Returns 16 bytes as a UUID of version 8 (RFC 9562), the version for custom content.
     private static func identifier(_ bytes: ArraySlice<UInt8>) -> String {
         var bytes = Array(bytes)
         bytes[6] = bytes[6] & 0x0F | 0x80

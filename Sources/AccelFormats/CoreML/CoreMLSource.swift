@@ -4,13 +4,18 @@ import AccelPrograms
 public import AccelTensors
 import AccelWeightCompression
 
-/// A Core ML package as a source: its functions by the import rules, its weights decompressed.
+/// A Core ML package as a source: functions by the import rules, with decompressed weights.
 public struct CoreMLSource: ModelSource {
+    /// The open package.
     public let package: CoreMLPackage
+    /// The files of the package.
     public let files: ModelFiles
     private let interfaces: InterfaceFile?
 
-    /// - Parameter interfaces: roles of ports, where the package has none.
+    /// A source of an open package.
+    /// - Parameters:
+    ///   - package: the open package.
+    ///   - interfaces: roles for the functions and ports; nil for those that the package records.
     public init(_ package: CoreMLPackage, interfaces: InterfaceFile? = nil) {
         (self.package, self.interfaces) = (package, interfaces)
         files = ModelFiles(in: package.path, holding: package.sources)
@@ -36,8 +41,8 @@ public struct CoreMLSource: ModelSource {
             remarks: try recompression.map { [$0] } ?? [])
     }
 
-    /// Each function, for each of the shapes that its inputs enumerate.
-    /// - Throws: `RequestError` for an operation that no operator of accelc computes; `FormatError`.
+    /// Returns each function, once for each enumerated shape of its inputs.
+    /// - Throws: `RequestError` for an unsupported operation; `FormatError` if the package is corrupt.
     private func functions() throws -> [FrozenProgram] {
         let names = try package.checkpointWeights
         var taken: [String: StoredTensor] = [:]
@@ -61,7 +66,7 @@ public struct CoreMLSource: ModelSource {
         return try programs.map { try FrozenProgram(try linked($0, among: programs), bindings: ShapeBindings()) }
     }
 
-    /// Links lead to parts of the model that was exported; here they lead to the functions that these have become.
+    /// Returns a program with its links renamed. Recorded links name parts of the exported model; the importer has functions.
     private func linked(_ program: Program, among programs: [Program]) throws -> Program {
         var interface = program.interface
         interface.links = try interface.links.compactMap { link in
@@ -74,7 +79,7 @@ public struct CoreMLSource: ModelSource {
         return program.with(interface: interface)
     }
 
-    /// That weights were compressed before; nil where all are plain.
+    /// A remark that weights are compressed for the second time; nil if all are plain numbers.
     private var recompression: String? {
         get throws {
             let forms = try package.weights.filter(\.isCompressed).map(\.kind)
@@ -117,14 +122,14 @@ public struct CoreMLSource: ModelSource {
 }
 
 extension SourceWeight {
-    /// Weights that are rows of one tensor, put together; nil where rows are missing.
+    /// Joins weights that are rows of one tensor; nil if rows are missing.
     fileprivate init?(
         joining parts: [CoreMLWeight], of package: CoreMLPackage, as name: String, _ shape: Shape?,
         _ scaling: ChannelScaling?
     ) {
         var pieces: [CoreMLWeight] = []
         var end = 0
-        // Several looks at the same rows are one piece.
+        // Weights with the same rows count once.
         for part in parts.sorted(by: { ($0.holds?.rows.lowerBound ?? 0) < ($1.holds?.rows.lowerBound ?? 0) }) {
             guard let rows = part.holds?.rows, rows.lowerBound == end else { continue }
             pieces.append(part)
@@ -152,20 +157,20 @@ extension SourceWeight {
 }
 
 extension ChannelScaling {
-    /// Whether it has an exponent for each row, and for each column, of a tensor; or none.
+    /// Whether the numbers of exponents equal the tensor's rows and columns; an empty list fits any.
     fileprivate func fits(_ shape: Shape) -> Bool {
         (rows.isEmpty || rows.count == shape.rows) && (columns.isEmpty || columns.count == shape.columns)
     }
 }
 
 extension CoreMLWeight {
-    /// Its form without what differs from weight to weight, e.g. `palette, 4 bits`.
+    /// The storage scheme without per-weight details, e.g. `palette, 4 bits`.
     fileprivate var kind: String { form.split(separator: ",").prefix(2).joined(separator: ",") }
 }
 
 extension CoreMLModel.Interface {
-    /// The extents of the inputs for each of the shapes that they enumerate, with what tells a function of them from the
-    /// first; one without extents where they do not.
+    /// The input shapes of each enumerated choice, with the suffix of its function's name; one choice without shapes if the
+    /// inputs do not enumerate any.
     fileprivate var enumeratedShapes: [(suffix: String, shapes: [String: [Int]])] {
         let enumerating = inputs.filter { !$0.enumeratedShapes.isEmpty }
         guard let first = enumerating.first,
@@ -186,7 +191,7 @@ extension StoredTensor {
 }
 
 extension Program {
-    /// The same program with other names for its weights.
+    /// Returns the program with renamed weights.
     fileprivate func renamingWeights(_ name: (StoredTensor) -> String) -> Program {
         with(
             constants: constants.map { constant in

@@ -1,7 +1,7 @@
 public import AccelByteIO
 
 extension OutputKind {
-    /// A Core ML package that accelc has written, not one of coremltools or Xcode.
+    /// An unchanged Core ML package of accelc. Packages of coremltools or Xcode are not replaced.
     public static let coreMLPackage = OutputKind.folder("a Core ML package") { path in
         try CoreMLPackageWriter.objection(to: path) ?? CoreMLPackage(at: path).changeOfWeights()
     }

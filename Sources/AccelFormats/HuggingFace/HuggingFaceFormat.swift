@@ -3,7 +3,7 @@ public import AccelModelFamilies
 public import AccelPackages
 public import AccelTensors
 
-/// A model as Hugging Face ships it: config.json with weights in safetensors files, read by a family.
+/// A Hugging Face checkpoint: config.json with weights in safetensors files. A model family builds the programs.
 public enum HuggingFaceFormat: ModelFormat {
     public static let name = "huggingface"
     public static let title = "a model"
@@ -18,7 +18,7 @@ public enum HuggingFaceFormat: ModelFormat {
             let names = (try? Files.list(path)) ?? []
             return names.contains { $0 == "config.json" || $0.hasSuffix(indexSuffix) }
         case .file?:
-            // The file that says which shard holds which tensor.
+            // The index of a sharded checkpoint: it maps tensors to files.
             guard let index = try? JSON.read(path) else { return false }
             return JSONField(index, file: path)["weight_map"].exists
         default: return false
@@ -35,15 +35,19 @@ public enum HuggingFaceFormat: ModelFormat {
     }
 }
 
-/// A checkpoint as a source.
+/// A Hugging Face checkpoint as a source.
 public struct HuggingFaceModel: ModelSource {
+    /// The open checkpoint.
     public let checkpoint: Checkpoint
+    /// The path or hub name of the request.
     public let path: String
-    /// Its config.json was named.
+    /// Whether the request names a config.json.
     public let isConfigured: Bool
 
+    /// The format that opened the checkpoint.
     public let format: any ModelFormat.Type
 
+    /// A source of an open checkpoint.
     public init(
         _ checkpoint: Checkpoint, path: String, isConfigured: Bool = false,
         format: any ModelFormat.Type = HuggingFaceFormat.self
@@ -52,7 +56,7 @@ public struct HuggingFaceModel: ModelSource {
         self.format = format
     }
 
-    /// Whether nothing says what its tensors mean: a file of tensors is all there is.
+    /// Whether the source is a file of tensors without a configuration, so that it has no functions.
     public var isTensorsOnly: Bool {
         let isOneFile = Files.kind(of: path) == .file && !path.hasSuffix(".json")
         return !isConfigured && (isOneFile || !checkpoint.configuration.exists && checkpoint.files.count == 1)
@@ -62,14 +66,15 @@ public struct HuggingFaceModel: ModelSource {
     public var files: ModelFiles { checkpoint.reader }
     public var assets: [Asset] { checkpoint.assets.map { Asset(name: $0.name, content: $0.content) } }
     public var weights: [SourceWeight] { checkpoint.tensors.map { SourceWeight($0) } }
-    /// - Throws: `FormatError` and `RequestError` for a configuration that no family reads.
+    /// The model family of the configuration.
+    /// - Throws: `FormatError` and `RequestError` if no family supports the configuration.
     public var family: any ModelFamily { get throws { try Families.matching(checkpoint.configuration) } }
 
     public func model(
         parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool
     ) throws -> SourceModel {
         let family = try family
-        // What one package asks for another may not have: a difference, and no error.
+        // In a comparison the other model may lack parts: that is a difference, not an error.
         let asked = allowsIdlePatterns ? parts.filter(family.parts.contains) : parts
         return SourceModel(
             try family.model(

@@ -4,14 +4,15 @@ import AccelPrograms
 import AccelTensors
 
 extension BackendID {
-    /// This processor.
+    /// The CPU.
     public static let cpu = BackendID(rawValue: "cpu")
 }
 
-/// Runs models on this processor. It takes every package whose execution plan fits into memory.
+/// Runs models on the CPU. It supports every package whose execution plan fits into memory.
 public struct CPUBackend: Backend {
     public let id = BackendID.cpu
 
+    /// The backend has no settings.
     public init() {}
 
     public func assess(_ request: BackendRequest) async -> Assessment {
@@ -41,7 +42,7 @@ public struct CPUBackend: Backend {
         }
     }
 
-    /// The execution plans, and the bytes that a session needs; when they keep to the limit of memory.
+    /// Returns the execution plans and the bytes of a session. Fails if these exceed the memory limit.
     private func planned(_ request: BackendRequest) throws -> (program: CompiledProgram, byteCount: Int) {
         let program = try request.package.graph.planned()
         let states = try StateMemory(program).states.map { TensorType($0.elementType, shape: $0.shape).hostBytes }

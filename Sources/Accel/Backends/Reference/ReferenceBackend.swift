@@ -5,17 +5,18 @@ import AccelTensors
 import AccelWeightCompression
 
 extension BackendID {
-    /// The reference meaning of the operators.
+    /// The reference implementation of the operators.
     public static let reference = BackendID(rawValue: "reference")
 }
 
-/// Runs models by the reference meaning of their operators, in plain Swift: to compare other backends with. It is slow, so
-/// it runs on request only, and takes small models only.
+/// Runs models with the reference implementation of the operators in plain Swift, for comparison with other backends. It is
+/// slow, so it runs on request only, and supports small models only.
 public struct ReferenceBackend: Backend {
     public let id = BackendID.reference
-    /// Multiply-adds of one run of a function, and bytes of all weights as float32, at most.
+    /// Limits: multiply-adds of one run of a function, and bytes of all weights as float32.
     public static let (mostMultiplyAdds, mostWeightBytes) = (1 << 30, 1 << 28)
 
+    /// The backend has no settings.
     public init() {}
 
     public func assess(_ request: BackendRequest) async -> Assessment {
@@ -70,7 +71,7 @@ private struct ReferenceModel: LoadedModel {
 
     func makeSession() throws(AccelError) -> any ModelSession { ReferenceSession(self) }
 
-    /// A weight as a runtime sees it; a table of integers or booleans as it is.
+    /// Returns a weight decoded to float32; tables of integers or booleans stay unchanged.
     func tensor(_ constant: Program.Constant) throws -> HostTensor {
         guard let weight = weights[constant.name], let bytes = weight.sections.first else {
             throw AccelError(.corrupt, "there is no such tensor", at: "tensor \"\(constant.name)\"")
@@ -83,7 +84,7 @@ private struct ReferenceModel: LoadedModel {
 
 private final class ReferenceSession: ModelSession {
     private let model: ReferenceModel
-    /// Those that are not at their initial values.
+    /// The states that are not at their initial values.
     private var states: [FrozenProgram.Port: HostTensor] = [:]
 
     init(_ model: ReferenceModel) { self.model = model }

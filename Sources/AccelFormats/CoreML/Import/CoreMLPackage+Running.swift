@@ -3,13 +3,13 @@ public import AccelPrograms
 import AccelTensors
 
 extension CoreMLPackage {
-    /// What a function computes, in accelc's operators. Its ports have roles where accelc has exported it, else they are opaque.
+    /// Imports a function as a program of accelc's operators. Ports of accelc's exports have their roles, others are opaque.
     /// - Parameters:
-    ///   - function: nil for the default one.
-    ///   - shapes: extents of inputs that may have several, by name; else an input's default.
-    ///   - purpose: what it is read for.
-    /// - Throws: `FormatError` naming the operation for what accelc does not know or what does not fit;
-    ///   `RequestError` for a function that is not there, and for an operation that a graph cannot have.
+    ///   - function: the function's name; nil for the default one.
+    ///   - shapes: shapes of inputs that allow several, by name; the others have their default shape.
+    ///   - purpose: the exact computation of Core ML, or a graph to convert.
+    /// - Throws: `FormatError` with the operation that is unknown or inconsistent; `RequestError` for an unknown function, and
+    ///   for an operation that a graph does not support.
     public func program(
         function: String? = nil, shapes: [String: [Int]] = [:], for purpose: ImportPurpose = .meaning
     ) throws -> FrozenProgram {
@@ -30,8 +30,8 @@ extension CoreMLPackage {
         }
     }
 
-    /// Operators refuse operands that cannot be theirs as a mistake of the request. Where they and their operands come
-    /// from the package, it is the package's.
+    /// Runs `body` and reports the errors of operators as corruption of the package. Operators report bad operands as errors of
+    /// the request, but here operators and operands come from the package.
     /// - Throws: `FormatError` in place of `ShapeError` and `OperatorError`.
     public func blaming<Result>(_ place: String, _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as ShapeError {
@@ -41,10 +41,13 @@ extension CoreMLPackage {
         }
     }
 
-    /// Runs a function by the reference meaning of its operations.
-    /// - Parameter inputs: by name; their extents choose among the shapes that inputs may have.
-    /// - Parameter states: by name; what is missing starts as zeros. They hold what the next run starts with afterwards.
-    /// - Returns: the outputs by name; those that are given in parts as a whole too.
+    /// Runs a function with the reference implementation of its operations.
+    /// - Parameters:
+    ///   - function: the function's name; nil for the default one.
+    ///   - inputs: the inputs by name; their shapes choose among the allowed ones.
+    ///   - states: the states by name, updated by the run; missing ones start as zeros.
+    /// - Returns: the outputs by name; outputs that are split into parts also as a whole.
+    /// - Throws: as `program(function:shapes:for:)`.
     public func run(
         function: String? = nil, inputs: [String: HostTensor], states: inout [String: HostTensor]
     ) throws -> [String: HostTensor] {
@@ -67,7 +70,7 @@ extension CoreMLPackage {
         return try joiningParts(of: named, in: program.program.name)
     }
 
-    /// Outputs of a function, and besides, as a whole, those that it gives in parts.
+    /// Returns the outputs of a function, with those added that it returns in parts, joined along the last axis.
     public func joiningParts(
         of outputs: [String: HostTensor], in function: String
     ) throws -> [String: HostTensor] {

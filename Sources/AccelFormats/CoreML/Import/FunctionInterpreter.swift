@@ -2,9 +2,9 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// Reads a function of an ML Program as a program of accelc's operators, with every extent a number.
+/// Imports a function of an ML Program as a program of accelc's operators, with fixed shapes.
 ///
-/// What Core ML keeps as fp16 is rounded to it after each operation; within an operation it is computed in float32, as
+/// Results of type fp16 are rounded to it after each operation; within an operation the computation is in float32, as
 /// fp16 hardware accumulates at least as exactly.
 struct FunctionInterpreter {
     private let package: CoreMLPackage
@@ -12,7 +12,7 @@ struct FunctionInterpreter {
     private let constants: FunctionConstants
     private var call: MILCall
     private var values: [String: MILArgument] = [:]
-    /// By the types of operations, the names of the operators that their rules have made so far.
+    /// The names of the operators that rules have made so far, by the operation's type.
     private(set) var made: [String: Set<String>] = [:]
 
     init(_ function: MILFunction, of package: CoreMLPackage, for purpose: ImportPurpose) throws {
@@ -22,7 +22,7 @@ struct FunctionInterpreter {
         call.purpose = purpose
     }
 
-    /// - Parameter shapes: extents of inputs that have several, by name.
+    /// - Parameter shapes: the shapes of inputs that allow several, by name.
     mutating func program(shapes: [String: [Int]]) throws -> Program {
         for input in function.inputs { try read(input, shapes) }
         for operation in function.operations { try read(operation) }
@@ -139,13 +139,13 @@ struct FunctionInterpreter {
             return try argument(value, output.name)
         }
         guard output.content.tensor.dataType.isFloatingPoint, let tensor = try constants.tensor(output.name) else {
-            // Codes and masks, which only other constants read.
+            // Codes and masks; only other constants read them.
             return MILArgument(type: output.content.tensor.dataType, content: .words([]))
         }
         return MILArgument(type: output.content.tensor.dataType, content: .weight(tensor))
     }
 
-    /// Few numbers, and integers, are known while the function is read; many are a weight.
+    /// Returns the argument for a constant: known at import if small or of integers, else a weight.
     private func argument(_ value: MILValue, _ name: String) throws -> MILArgument {
         if case .words(let words) = value.content { return MILArgument(type: .string, content: .words(words)) }
         let stored = try constants.stored(value, name)
@@ -156,7 +156,7 @@ struct FunctionInterpreter {
 }
 
 extension MILDataType {
-    /// What accelc's programs compute such elements in; nil for text.
+    /// The element type in accelc's programs; nil for strings.
     var hostType: ElementType? {
         switch self {
         case .string: nil

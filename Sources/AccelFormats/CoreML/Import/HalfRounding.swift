@@ -2,7 +2,7 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// The nearest binary16 numbers: what is left of a result that Core ML keeps as fp16. Elementwise.
+/// Rounds each element to the nearest binary16 number, like results that Core ML stores as fp16.
 struct HalfRounding: Operator {
     static let name = "half"
     static let inputs: [OperatorInput] = [.x]

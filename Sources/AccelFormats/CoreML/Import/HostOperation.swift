@@ -1,16 +1,16 @@
 import AccelPrograms
 import AccelTensors
 
-/// A computation that Core ML has and accelc's registry of operators has not: only its reference meaning, for checking.
+/// A Core ML operation without an operator in accelc's registry. It has a reference implementation only, for verification.
 struct HostOperation: Operator {
     static let name = "mil"
-    /// `type` checks them: they differ from operation to operation.
+    /// Any inputs; `type` checks them for each operation.
     static let inputs = [OperatorInput("x", .any, .repeated)]
-    /// What it is, parameters included: equal ones mean the same.
+    /// The operation with its parameters as text; equal texts mean equal operations.
     let meaning: String
     private let type: @Sendable ([TensorType]) throws -> TensorType
     private let body: @Sendable ([HostTensor]) throws -> HostTensor
-    /// The same in registered operators; nil where there are none for it.
+    /// The operation in registered operators; nil if not supported.
     private(set) var graph: GraphForm?
 
     init(
@@ -20,10 +20,10 @@ struct HostOperation: Operator {
         (self.meaning, self.type, self.body) = (meaning, type, body)
     }
 
-    /// Adds what it becomes in a graph that is converted.
+    /// Adds the registered operators to the graph.
     typealias GraphForm = @Sendable (inout MILCall, [MILArgument]) throws -> MILArgument
 
-    /// The same, which becomes `graph` where a graph of registered operators is made.
+    /// Returns the operation with its form in registered operators.
     func becoming(_ graph: @escaping GraphForm) -> HostOperation {
         var operation = self
         operation.graph = graph
@@ -47,14 +47,14 @@ struct HostOperation: Operator {
 }
 
 extension HostOperation {
-    /// A function of each element, in float64.
+    /// An elementwise function, computed in float64.
     static func mapping(_ name: String, _ function: @escaping @Sendable (Double) -> Double) -> HostOperation {
         HostOperation(name, type: { $0[0] }) { inputs in
             HostTensor(inputs[0].floats.map { Float(function(Double($0))) }, inputs[0].shape)
         }
     }
 
-    /// A function of each pair of integers, broadcasting; of booleans as 0 and 1.
+    /// A broadcasting function of pairs of integers, or of booleans as 0 and 1.
     static func zipping(
         _ name: String, to result: ElementType = .int64,
         _ function: @escaping @Sendable (Int64, Int64) throws -> Int64
@@ -62,7 +62,7 @@ extension HostOperation {
         HostOperation(
             name,
             type: { inputs in
-                // Adding has the shape rule of every broadcast.
+                // `Add` has the shape rule of all broadcasting operators.
                 let floats = inputs.map { TensorType(.float32, $0.dimensions) }
                 return TensorType(result, try Add().outputTypes(floats)[0].dimensions)
             },
@@ -76,7 +76,7 @@ extension HostOperation {
             })
     }
 
-    /// Elements of the input in another arrangement: for each element of the output, the index of its source.
+    /// A rearrangement: for each element of the output, the index of its source in the input.
     static func picking(
         _ name: String, to extents: [Int], _ sources: @escaping @Sendable (Shape) throws -> [Int]
     ) -> HostOperation {
@@ -86,7 +86,7 @@ extension HostOperation {
     }
 }
 
-/// The shape that tensors broadcast to.
+/// Returns the shape that tensors broadcast to.
 func broadcastShape(_ tensors: [HostTensor]) throws -> Shape {
     var types = tensors.map { TensorType(.float32, shape: $0.shape) }
     var result = types.removeFirst()
@@ -99,7 +99,7 @@ extension HostTensor {
         self.shape == shape ? self : try Expand(to: shape.dimensions.map(Dimension.fixed)).evaluate([self])[0]
     }
 
-    /// The elements at `sources`, in that order.
+    /// Returns the elements at `sources`, in that order.
     func picking(_ sources: [Int], _ shape: Shape) -> HostTensor {
         switch elements {
         case .float32(let floats): HostTensor(sources.map { floats[$0] }, shape)
@@ -108,7 +108,7 @@ extension HostTensor {
         }
     }
 
-    /// With the elements at `places` replaced by those of `values`.
+    /// Returns the tensor with the elements at the indices `places` replaced by those of `values`.
     func replacing(_ places: [Int], by values: HostTensor) -> HostTensor {
         func replaced<Element>(_ old: [Element], _ new: [Element]) -> [Element] {
             var result = old

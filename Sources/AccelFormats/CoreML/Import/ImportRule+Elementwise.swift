@@ -86,7 +86,7 @@ extension ImportRule {
         }
     }
 
-    /// Functions that programs of our own have not.
+    /// Elementwise functions without a registered operator.
     private static let functions: [ImportRule] = [
         function("abs", [Maximum.self, Negate.self], { abs($0) }) { try $0.magnitude($1) },
         function("square", [Multiply.self], { $0 * $0 }) { try $0.apply(Multiply(), [$1, $1]) },
@@ -100,7 +100,7 @@ extension ImportRule {
             "round", [Add.self, Compare.self, Floor.self, Modulo.self, Select.self, Subtract.self],
             { $0.rounded(.toNearestOrEven) }
         ) { call, x in
-            // Half way to the next the nearest above is taken, unless it is odd.
+            // Rounds half up, then corrects to the even neighbour if the number is half-way and the result odd.
             let above = try call.apply(Floor(), [try call.apply(Add(), [x, call.scalar(0.5)])])
             let half = try call.apply(Subtract(), [above, x])
             let isHalf = try call.apply(Compare(.equal), [half, call.scalar(0.5)])
@@ -152,13 +152,13 @@ extension ImportRule {
         _ name: String, _ operation: any Operator, whole: (any Operator)? = nil,
         _ integers: @escaping @Sendable (Int64, Int64) throws -> Int64
     ) -> ImportRule {
-        // Whole numbers are divided, and rounded down.
+        // Integers are divided as floats, and rounded down.
         let parts: [any Operator.Type] = whole == nil ? [type(of: operation)] : [Divide.self, Floor.self]
         return ImportRule(name, reads: ["x", "y"], makes: parts + [Cast.self]) { call in
             let operands = [try call.one("x"), try call.one("y")]
             if try call.isFloat(operands[0]) { return try call.apply(operation, operands) }
             let inFloats = whole ?? operation
-            // Exact up to 2^24: positions and extents.
+            // Exact up to 2^24, which covers positions and sizes.
             return try call.apply(
                 HostOperation.zipping(name, integers).becoming { call, operands in
                     try call.inFloats(operands) { try $0.apply(inFloats, $1) }
@@ -180,7 +180,7 @@ extension ImportRule {
         },
     ]
 
-    /// Rounded down.
+    /// Divides and rounds down.
     @Sendable private static func divided(_ x: Int64, _ y: Int64) throws -> Int64 {
         guard y != 0, y != -1 || x != .min else { throw OperatorError("\(x) cannot be divided by \(y)") }
         let quotient = x / y
@@ -210,7 +210,7 @@ extension ImportRule {
         }
     }
 
-    /// - Parameter numbers: the same of ones and zeros; a result that is not zero is true.
+    /// - Parameter numbers: the operator for numbers 0 and 1; a result other than zero is true.
     private static func connective(
         _ name: String, _ numbers: any Operator, _ function: @escaping @Sendable (Int64, Int64) -> Int64
     ) -> ImportRule {
@@ -254,7 +254,7 @@ extension MILCall {
         try apply(Maximum(), [x, try apply(Negate(), [x])])
     }
 
-    /// `e^x` and `e^-x`, put together.
+    /// Applies an operation to `e^x` and `e^-x`.
     fileprivate mutating func exponentials(_ x: MILArgument, _ operation: any Operator) throws -> MILArgument {
         let (up, down) = (try apply(Exp(), [x]), try apply(Exp(), [try apply(Negate(), [x])]))
         return try apply(operation, [up, down])

@@ -60,7 +60,7 @@ extension ImportRule {
                 }
                 return inputs[0].picking(sources, Shape(places))
             }.becoming { call, operands in
-                // The place of each element, but for what the index adds to it.
+                // The position of each element without the contribution of the index.
                 let starts = (0..<places.reduce(1, *)).map { position in
                     position / inner / max(places[axis], 1) * extents[axis] * inner + position % inner
                 }
@@ -104,7 +104,7 @@ extension ImportRule {
         },
     ]
 
-    /// An index that may count from the end.
+    /// Resolves an index; a negative one counts from the end.
     @Sendable private static func place(_ index: Int64, in extent: Int) throws -> Int {
         let own = index < 0 ? index + Int64(extent) : index
         guard own >= 0, own < Int64(extent) else { throw OperatorError("index \(index) is outside of \(extent)") }

@@ -45,7 +45,7 @@ extension ImportRule {
         },
     ]
 
-    /// Over any axes: they are brought to the end and made one.
+    /// Layer norm over any axes: they are transposed to the end and flattened into one.
     @Sendable private static func layerNorm(_ call: inout MILCall) throws -> MILArgument {
         let x = try call.one("x")
         let extents = try call.extents(of: x)
@@ -130,7 +130,7 @@ extension ImportRule {
 }
 
 extension MILCall {
-    /// - Throws: `Problem` for more than any model has.
+    /// - Throws: `Problem` for an implausible number of channels.
     func constants(_ number: Float, count: Int) throws -> MILArgument {
         guard count <= 1 << 24 else { throw Problem(reason: "\(count) channels") }
         return known(HostTensor([Float](repeating: number, count: count), [count]))
@@ -149,7 +149,7 @@ extension MILCall {
 }
 
 extension Shape {
-    /// The indices, in row-major order, of the elements at every combination of the places along each axis.
+    /// Returns the row-major indices of the elements at all combinations of positions along the axes.
     func places(_ places: [[Int]]) -> [Int] {
         zip(places, strides).reduce([0]) { starts, axis in
             starts.flatMap { start in axis.0.map { start + $0 * axis.1 } }

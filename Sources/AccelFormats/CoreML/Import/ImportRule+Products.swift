@@ -63,7 +63,7 @@ extension ImportRule {
             makes: [Attention.self, Expand.self, Reshape.self, Select.self], since: .iOS18, attention),
     ]
 
-    /// Strides, dilations and padding of a convolution.
+    /// Returns strides, dilations and padding of a convolution.
     private static func window(
         _ call: MILCall, _ x: MILArgument, kernel: [Int], isTransposed: Bool
     ) throws -> Window {

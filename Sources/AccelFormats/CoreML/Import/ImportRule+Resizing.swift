@@ -64,7 +64,7 @@ extension ImportRule {
 }
 
 extension MILCall {
-    /// The last axes of `x`, made `sizes` long, one after the other.
+    /// Resizes the last axes of `x` to `sizes`, one after the other.
     fileprivate mutating func resized(_ sizes: [Int], nearest: Bool, sampling: String?) throws -> MILArgument {
         var x = try one("x")
         let rank = try extents(of: x).count
@@ -121,7 +121,7 @@ extension MILCall {
         return x
     }
 
-    /// Where element `index` of `size` is read, as the sampling modes of Core ML say.
+    /// Returns the source position of element `index` of `size`, by Core ML's sampling modes.
     private static func place(_ index: Int, of size: Int, in extent: Int, _ mode: String) throws -> Double {
         let (i, length, room) = (Double(index), Double(size), Double(extent))
         let place: Double

@@ -99,7 +99,7 @@ extension ImportRule {
             guard let own = ["constant": Pad.Mode.constant, "reflect": .reflect, "replicate": .edge][mode] else {
                 throw MILCall.Problem(reason: "unknown mode \(mode)")
             }
-            // The amounts are those of the last axes.
+            // The amounts are for the last axes.
             let all = [Int](repeating: 0, count: 2 * rank - amounts.count) + amounts
             let pad = Pad(
                 own, before: (0..<rank).map { .fixed(all[2 * $0]) }, after: (0..<rank).map { .fixed(all[2 * $0 + 1]) },
@@ -200,7 +200,7 @@ extension ImportRule {
 }
 
 extension MILCall {
-    /// The state that a parameter names, and what it holds here.
+    /// Returns the state that a parameter names, with its current value.
     func state(_ parameter: String) throws -> (name: String, value: Value) {
         guard case .state(let name) = try one(parameter).content, let value = states[name] else {
             throw Problem(reason: "\(parameter) is no state")

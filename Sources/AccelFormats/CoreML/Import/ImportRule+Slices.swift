@@ -14,7 +14,7 @@ extension ImportRule {
                 zip(sizes, slice.squeezes).compactMap { $1 ? nil : $0 }
             }
             guard let begin = try? call.integers("begin"), let end = try? call.integers("end") else {
-                // Only where it starts depends on the inputs: the extents are declared.
+                // Only the begin depends on the inputs; the shape is declared.
                 guard let declared = call.declared[0] else { throw MILCall.Problem(reason: "has no known shape") }
                 let operation = HostOperation(
                     "slice \(slice)", type: { TensorType($0[0].elementType, shape: Shape(declared)) }
@@ -123,7 +123,7 @@ extension ImportRule {
     ]
 }
 
-/// Places along an axis, not yet listed: an extent that a file claims may be of any size.
+/// Positions along an axis as a range: a list could be huge, because the file claims the size.
 private struct Steps {
     let start: Int
     let end: Int
@@ -136,7 +136,7 @@ private struct Steps {
     }
 }
 
-/// A slice as numpy writes it, `begin:end:stride` on each axis; a mask leaves `begin` or `end` off.
+/// A slice like in NumPy, `begin:end:stride` on each axis; masks leave out `begin` or `end`.
 private struct StridedSlice: CustomStringConvertible, Sendable {
     let strides: [Int]
     let beginMask: [Bool]
@@ -156,7 +156,7 @@ private struct StridedSlice: CustomStringConvertible, Sendable {
 
     var description: String { "\(strides) \(beginMask) \(endMask) \(squeezes)" }
 
-    /// The places along each axis.
+    /// Returns the positions along each axis.
     func places(_ begin: [Int64], _ end: [Int64], in shape: Shape) throws -> [Steps] {
         guard begin.count == strides.count, end.count == strides.count, shape.rank == strides.count else {
             throw OperatorError("begin \(begin) and end \(end) do not fit \(shape)")

@@ -1,27 +1,27 @@
 public import AccelPrograms
 
-/// What a function of a Core ML package is read for.
+/// The purpose of importing a function of a Core ML package.
 public enum ImportPurpose: Sendable {
-    /// What Core ML computes: results of type fp16 are rounded to it, and every operation has its reference meaning.
+    /// The computation of Core ML: results of type fp16 are rounded to it, and all operations have a reference implementation.
     case meaning
-    /// A graph of registered operators, which a package can hold; in float32, without the rounding to fp16 in between.
+    /// A graph of registered operators for a package, in float32 without intermediate rounding to fp16.
     case graph
 }
 
-/// How an operation of the Model Intermediate Language is read: an import rule. The table is separate from the one that
-/// exporting uses, so that the one checks the other.
+/// An import rule: one operation of the Model Intermediate Language to operators. The import rules are independent of the
+/// lowering rules of the exporter, so that each table checks the other.
 public struct ImportRule: Sendable {
     typealias Body = @Sendable (inout MILCall) throws -> [MILArgument]
     /// The operation's type, e.g. `layer_norm`.
     public let name: String
-    /// The inputs that it reads, those that an operation may leave out included.
+    /// The inputs that the rule reads, including optional ones.
     public let inputs: [String]
-    /// The operators that a graph has in its place, sorted by name; not all of them each time, and none where its result is known
-    /// while the function is read.
+    /// The operators that a graph may have instead, sorted by name. An operation uses some of them, or none if its result is
+    /// known at import.
     public let operators: [any Operator.Type]
-    /// The oldest target whose operation sets have it.
+    /// The oldest target whose operation set has the operation.
     public let since: CoreMLTarget
-    /// The result has elements of the inputs only, so it needs no rounding.
+    /// Whether the result consists of input elements only, so that it needs no rounding.
     let movesOnly: Bool
     let body: Body
 
@@ -32,7 +32,7 @@ public struct ImportRule: Sendable {
         self.init(names: name, reads: inputs, makes: operators, since: since, movesOnly: movesOnly) { [try body(&$0)] }
     }
 
-    /// An operation of several results, or none.
+    /// A rule for an operation with several results, or none.
     init(
         names name: String, reads inputs: [String], makes operators: [any Operator.Type],
         since: CoreMLTarget = .iOS16, movesOnly: Bool, _ body: @escaping Body

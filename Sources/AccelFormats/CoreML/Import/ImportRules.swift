@@ -1,5 +1,6 @@
-/// The table from the Model Intermediate Language to operators. A new rule: a line in one of these lists.
+/// The registry of import rules. A new rule is a line in one of these lists.
 public enum ImportRules {
+    /// All rules, one for each operation type.
     public static let all: [ImportRule] = [
         ImportRule.unary, ImportRule.binary, ImportRule.logic, ImportRule.products, ImportRule.norms,
         ImportRule.reductions, ImportRule.shapes, ImportRule.slices, ImportRule.indexing, ImportRule.resizing,
@@ -8,11 +9,11 @@ public enum ImportRules {
 
     static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// Goes up when a rule makes another graph of some operation.
+    /// A number that increases when a rule changes the graph of some operation; part of cache keys.
     public static let version = 1
 }
 
 extension ImportRules {
-    /// The rule for an operation of this type; nil where there is none.
+    /// Returns the rule for an operation type; nil if there is none.
     public static func rule(for operation: String) -> ImportRule? { byName[operation] }
 }

@@ -1,57 +1,57 @@
 import AccelPrograms
 import AccelTensors
 
-/// A value of a function while it is read.
+/// A value of a function during the import.
 struct MILArgument {
     enum Content {
-        /// What a model computes.
+        /// A computed value.
         case computed(Value)
-        /// A number or a few that are known: shapes, axes, and what operations make of such.
+        /// A small tensor that is known at import: shapes, axes, and results computed from these.
         case known(HostTensor)
         /// A constant of the package.
         case weight(StoredTensor)
         case words([String])
-        /// A state, by its name.
+        /// The name of a state.
         case state(String)
     }
     var type: MILDataType
     var content: Content
-    /// Of a list of integers that was put together: its elements, each known or computed.
+    /// The elements of a concatenated list of integers, each known or computed.
     var parts: [MILArgument]?
 }
 
-/// An operation of a function while it is read: its parameters, and the program that it adds to. (One value serves all
-/// operations of a function, so that the program is not copied.)
+/// An operation during the import: its parameters, and the program to extend. (One value serves all operations of a
+/// function, so that the program is not copied.)
 struct MILCall {
     var operation: MILOperation
     var arguments: [String: [MILArgument]] = [:]
     var builder: ProgramBuilder
     var purpose = ImportPurpose.meaning
-    /// The names of the operators that the operation has made so far.
+    /// The names of the operators that the operation added so far.
     private var operators: Set<String> = []
 
     init(operation: MILOperation, builder: ProgramBuilder) {
         (self.operation, self.builder) = (operation, builder)
     }
 
-    /// What the operation has made; the next one has made nothing yet.
+    /// Returns the operators of the operation, and clears them for the next one.
     mutating func takeOperators() -> Set<String> {
         defer { operators = [] }
         return operators
     }
-    /// What each state holds at this place.
+    /// The current value of each state.
     var states: [String: Value] = [:]
 
     struct Problem: Error {
         let reason: String
     }
 
-    /// What a graph of registered operators cannot have: the package is sound all the same.
+    /// The error for an operation that a graph of registered operators does not support, in an intact package.
     struct Gap: Error {
         let reason: String
     }
 
-    /// The extents that the function declares for each output; nil while they are not known.
+    /// The declared shape of each output; nil if a size is unknown.
     var declared: [[Int]?] { operation.outputs.map(\.content.tensor.extents) }
 
     var resultType: MILDataType { operation.outputs.first?.content.tensor.dataType ?? .float32 }
@@ -71,7 +71,7 @@ struct MILCall {
         return values[0]
     }
 
-    /// A parameter that is known while the model is read; `fallback` when it is left off.
+    /// Returns a parameter that is known at import; `fallback` if it is left out.
     func known(_ name: String, _ fallback: HostTensor? = nil) throws -> HostTensor {
         guard has(name) else {
             guard let fallback else { throw Problem(reason: "has no \(name)") }
@@ -131,7 +131,7 @@ struct MILCall {
         return words[0]
     }
 
-    /// An axis as a number from 0 on.
+    /// Resolves an axis; a negative one counts from the end.
     func axis(_ axis: Int, rank: Int) throws -> Int {
         let own = axis < 0 ? axis + rank : axis
         guard (0..<rank).contains(own) else { throw Problem(reason: "there is no axis \(axis) of \(rank)") }
@@ -164,7 +164,7 @@ struct MILCall {
         }
     }
 
-    /// Applies an operator, or computes its result here when all is known.
+    /// Applies an operator, or computes its result if all arguments are known.
     mutating func apply(_ operation: any Operator, _ arguments: [MILArgument]) throws -> MILArgument {
         let known = arguments.compactMap { if case .known(let tensor) = $0.content { tensor } else { nil } }
         if known.count == arguments.count {
@@ -175,7 +175,7 @@ struct MILCall {
             return MILArgument(type: resultType, content: .known(try operation.evaluate(known)[0]))
         }
         if purpose == .graph {
-            // Where Core ML keeps halves, a graph keeps the numbers before they are rounded.
+            // A graph keeps float32 results, without Core ML's rounding to float16.
             if operation is HalfRounding { return arguments[0] }
             if let host = operation as? HostOperation {
                 guard let graph = host.graph else {
@@ -203,7 +203,7 @@ struct MILCall {
         permutation == Array(permutation.indices) ? argument : try apply(Transpose(permutation), [argument])
     }
 
-    /// As float32, computed on by `body`, and integers again where it was of integers.
+    /// Converts the arguments to float32 for `body`, and the result back if they were integers.
     mutating func inFloats(
         _ arguments: [MILArgument], _ body: (inout MILCall, [MILArgument]) throws -> MILArgument
     ) throws -> MILArgument {

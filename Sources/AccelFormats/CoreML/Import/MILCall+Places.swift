@@ -1,9 +1,9 @@
 import AccelPrograms
 import AccelTensors
 
-/// Where slices begin, and rows by their indices, in registered operators.
+/// Slices with computed begins, and gathering, in registered operators.
 extension MILCall {
-    /// The elements of a list of integers that is put together of `values`; nil where one of them is a list that is computed.
+    /// Returns the elements of a list of integers concatenated from `values`; nil if one of these is a computed list.
     func elements(of values: [MILArgument]) throws -> [MILArgument]? {
         var elements: [MILArgument] = []
         for value in values {
@@ -20,8 +20,8 @@ extension MILCall {
         return elements
     }
 
-    /// Where a slice begins on each axis.
-    /// - Parameter masks: the axes on which it begins at the first element, whatever `list` says.
+    /// Returns the begin of a slice on each axis.
+    /// - Parameter masks: the axes on which the slice begins at 0, independent of `list`.
     /// - Throws: `Gap` for a list that is computed as a whole.
     func begins(_ list: MILArgument, leaving masks: [Bool]) throws -> [MILArgument] {
         guard let parts = try elements(of: [list]), parts.count == masks.count else {
@@ -32,7 +32,7 @@ extension MILCall {
 
     private static var first: MILArgument { MILArgument(type: .int32, content: .known(HostTensor([0 as Int64], [1]))) }
 
-    /// A place that is known, counted from the first element on.
+    /// Returns a known position, counted from the first element; nil for a computed one.
     private func known(_ place: MILArgument, of extent: Int) throws -> Int? {
         guard case .known(let tensor) = place.content, let number = tensor.integers.first else { return nil }
         guard number >= -Int64(extent), number <= Int64(extent) else {
@@ -41,7 +41,7 @@ extension MILCall {
         return Int(number < 0 ? number + Int64(extent) : number)
     }
 
-    /// A box of `sizes`, which may begin where the inputs say.
+    /// Slices a block of `sizes`; its begins may be computed.
     mutating func sliced(_ x: MILArgument, from begins: [MILArgument], sizes: [Int]) throws -> MILArgument {
         var result = x
         for (axis, size) in sizes.enumerated() {
@@ -60,7 +60,7 @@ extension MILCall {
         return result
     }
 
-    /// `x` with a block of it replaced, which may begin where the inputs say on one axis.
+    /// Replaces a block of `x`; its begin may be computed on one axis.
     mutating func updated(_ x: MILArgument, _ block: MILArgument, from begins: [MILArgument]) throws -> MILArgument {
         let (extents, box) = (try extents(of: x), try self.extents(of: block))
         let cut = extents.indices.filter { extents[$0] != box[$0] }
@@ -69,7 +69,7 @@ extension MILCall {
             let place = try reshaped(begins[last], [1])
             return try apply(UpdateSlice(axis: last), [x, block, place])
         }
-        // A block of a block: the outer one begins where it is known.
+        // Nested blocks: the outer one has the known begins.
         for axis in cut {
             guard let begin = try known(begins[axis], of: extents[axis]) else { continue }
             var (first, outer) = (extents.map { _ in 0 }, extents)
@@ -81,12 +81,12 @@ extension MILCall {
         throw Gap(reason: "a block is replaced that begins where the inputs say on several axes")
     }
 
-    /// The elements at known places of an axis, in this order.
+    /// Gathers the elements at known positions of an axis.
     mutating func gathered(_ x: MILArgument, _ axis: Int, _ places: [Int]) throws -> MILArgument {
         try gathered(x, axis, known(HostTensor(places.map(Int64.init), [places.count])))
     }
 
-    /// The elements at `indices` of an axis, whose axes take its place. Known indices may count from the end.
+    /// Gathers the elements at `indices` of an axis; the axes of the indices replace it. Known indices may count from the end.
     mutating func gathered(_ x: MILArgument, _ axis: Int, _ indices: MILArgument) throws -> MILArgument {
         let extents = try self.extents(of: x)
         var indices = indices
@@ -103,16 +103,16 @@ extension MILCall {
         let rank = try self.extents(of: indices).count
         let others = extents.indices.filter { $0 != axis }
         let rows = try apply(Gather(), [transposed(x, [axis] + others), indices])
-        // The axes of the indices stand first, and go where the axis was.
+        // The axes of the indices come first, and are transposed to the position of the axis.
         let before = (0..<axis).map { rank + $0 }
         let after = (axis..<extents.count - 1).map { rank + $0 }
         return try transposed(rows, before + Array(0..<rank) + after)
     }
 
-    /// Places that were computed as numbers, as indices.
+    /// Converts computed positions to indices.
     mutating func index(_ places: MILArgument) throws -> MILArgument { try apply(Cast(to: .int64), [places]) }
 
-    /// The same where the first axes of `x` and of the indices are batches, each with indices of its own.
+    /// Gathers with batches: the first axes of `x` and of the indices are batches, each with its own indices.
     mutating func gathered(
         _ x: MILArgument, _ axis: Int, _ indices: MILArgument, batches: Int
     ) throws -> MILArgument {
@@ -122,7 +122,7 @@ extension MILCall {
         let others = extents.indices.filter { $0 >= batches && $0 != axis }
         let order = Array(0..<batches) + [axis] + others
         let rows = try reshaped(transposed(x, order), [batch * extents[axis]] + others.map { extents[$0] })
-        // Rows of a batch follow those of the batches before.
+        // The rows of all batches are consecutive, so each batch adds its offset.
         let count = places[batches...].reduce(1, *)
         let own = try apply(Cast(to: .float32), [reshaped(indices, [batch, count])])
         let starts = known(HostTensor((0..<batch).map { Float($0 * extents[axis]) }, [batch, 1]))
@@ -134,7 +134,7 @@ extension MILCall {
             apart, Array(0..<batches) + Array(rank..<rank + outer) + Array(batches..<rank) + Array(inner))
     }
 
-    /// Each axis repeated as often as `reps` says.
+    /// Repeats each axis by the number in `reps`.
     mutating func tiled(_ x: MILArgument, _ reps: [Int]) throws -> MILArgument {
         var result = x
         for (axis, count) in reps.enumerated() where count != 1 {

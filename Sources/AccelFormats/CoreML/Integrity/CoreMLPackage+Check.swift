@@ -1,10 +1,10 @@
 import AccelByteIO
 
 extension CoreMLPackage {
-    /// Reads every byte of the blob file: what is no element has to be as the format has it, zeros between entries too. A
-    /// package that accelc wrote is compared with the digests that it carries.
-    /// - Returns: whether it carries digests.
-    /// - Throws: `FormatError` (exit status 4) naming what is not as it was written.
+    /// Checks every byte of the blob file: headers, and the zeros between entries. The contents of accelc's packages are
+    /// compared with the digests in the metadata.
+    /// - Returns: whether the package has digests.
+    /// - Throws: `FormatError` (exit status 4) with the corrupt entry or field.
     @discardableResult
     public func check() throws -> Bool {
         let entries = try blobs?.checkedEntries() ?? []
@@ -35,8 +35,8 @@ extension CoreMLPackage {
         return true
     }
 
-    /// Why weight.bin is not the one that accelc wrote, as far as its size and its list of entries tell, and of a small one its bytes;
-    /// nil when it is. (The manifest tells of the model.)
+    /// Returns the reason why weight.bin is not an unchanged file of accelc; nil if it seems to be. Compares the size and the list
+    /// of entries, and the bytes of a small file. (The manifest covers the model.)
     func changeOfWeights() throws -> String? {
         guard let seal = try CoreMLSeal(of: model, file: path) else { return "its model has no digests of accelc's" }
         let entries = try blobs?.checkedEntries() ?? []
@@ -47,7 +47,7 @@ extension CoreMLPackage {
         return isSame ? nil : WrittenFile.change(of: "weight.bin")
     }
 
-    /// The value of the program that reads an entry of the blob file.
+    /// Returns the name of the program's value that reads an entry of the blob file.
     func name(ofEntry offset: Int) -> String {
         for function in model.program.functions {
             for operation in function.operations {

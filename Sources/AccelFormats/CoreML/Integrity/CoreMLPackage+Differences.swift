@@ -1,23 +1,27 @@
 import AccelByteIO
 
-/// Something in a Core ML package that an export of the same model would have made otherwise.
+/// A difference between a Core ML package and an export of the same model.
 public struct CoreMLDifference: Equatable, Sendable {
-    /// Where it is: a function, a value of one, or `metadata`.
+    /// The location: a function, a value of a function, or `metadata`.
     public let name: String
-    /// What is there, and what should be.
+    /// The found and the expected content, as the rest of a sentence.
     public let reason: String
 
     init(_ name: String, _ reason: String) { (self.name, self.reason) = (name, reason) }
 }
 
 extension CoreMLPackage {
-    /// What differs from an export of the same model; empty when nothing does. An export is deterministic, so
-    /// everything has to be equal: what applications see, each operation with its attributes and inputs, each element.
-    /// - Parameter open: names of weights whose elements the model does not determine; these are not compared.
+    /// Compares the package with an export of the same model. Exports are deterministic, so everything must be equal: the
+    /// interface, each operation with its attributes and inputs, and each element.
+    /// - Parameters:
+    ///   - draft: the export made again.
+    ///   - open: names of weights whose elements are not compared, because the model does not determine them.
+    /// - Returns: the differences; empty if there are none.
+    /// - Throws: `FormatError` if the package is corrupt.
     public func differences(
         from draft: CoreMLDraft, exceptElementsOf open: [String] = []
     ) throws -> [CoreMLDifference] {
-        // As it reads back: not all that a draft says of its types is written.
+        // Encoded and read back, because the encoding does not keep all details of a draft's types.
         let wanted = try CoreMLModel(ByteView(draft.model.encoded), file: "the export made again")
         guard model.specificationVersion == wanted.specificationVersion else {
             let reason = "is \(model.specificationVersion), expected \(wanted.specificationVersion)"
@@ -132,7 +136,7 @@ extension MILOperation {
         values.compactMap { if case .blob(let offset) = $0.content { offset } else { nil } }
     }
 
-    /// All of it but the elements of its values.
+    /// The operation without the elements of its values.
     fileprivate var shape: MILOperation {
         func bare(_ value: MILValue) -> MILValue {
             if case .blob = value.content { value } else { MILValue(value.type, .bytes([])) }

@@ -1,8 +1,8 @@
 import AccelByteIO
 
-/// The digests that accelc writes into a Core ML package's metadata: of every entry of the blob file, and of the model with
-/// all that says what it computes. They hold for a package that another tool has loaded and saved without a change, also
-/// with another description, author or license.
+/// The digests in the metadata of accelc's Core ML packages: of every entry of the blob file, and of the model's functions
+/// and interface. They stay valid when another tool loads and saves the package without a change, also with another
+/// description, author or license.
 struct CoreMLSeal: Equatable, Sendable {
     /// The metadata entry with the digests of the blob file: `OFFSET:DIGEST` for each entry, in the order of the file.
     static let weightsKey = "accelc.sha256.weights"
@@ -10,11 +10,11 @@ struct CoreMLSeal: Equatable, Sendable {
     static let modelKey = "accelc.sha256.model"
 
     let model: String
-    /// By where the entry's description lies in the blob file.
+    /// The digest of each entry, by the offset of its description in the blob file.
     let entries: [Int: Digest]
 
-    /// What a package carries; nil when it carries nothing.
-    /// - Throws: `FormatError` for a part of a seal.
+    /// The digests of a package; nil if it has none.
+    /// - Throws: `FormatError` if the seal is incomplete.
     init?(of model: CoreMLModel, file: String) throws {
         func text(_ key: String) -> String? { model.metadata.other.first { $0.name == key }?.content }
         func error(_ reason: String) -> FormatError {
@@ -38,8 +38,8 @@ struct CoreMLSeal: Equatable, Sendable {
 }
 
 extension CoreMLModel {
-    /// Puts the digests of what a package holds into its metadata.
-    /// - Parameter entries: of the blob file, in its order.
+    /// Adds the digests of a package to its metadata.
+    /// - Parameter entries: the entries of the blob file, in order.
     mutating func seal(_ entries: [(offset: Int, digest: Digest)]) {
         let digests = entries.map { "\($0.offset):\($0.digest)" }.joined(separator: " ")
         metadata.other.removeAll { [CoreMLSeal.weightsKey, CoreMLSeal.modelKey].contains($0.name) }
@@ -48,8 +48,8 @@ extension CoreMLModel {
         metadata.other.sort { $0.name < $1.name }
     }
 
-    /// SHA-256 of all that accelc wrote into it but this digest: the version, the interfaces, the program, and the entries
-    /// `accelc.*` of the metadata. Maps count in the order of their keys, whatever the file has them in.
+    /// The SHA-256 of the version, the interfaces, the program, and the metadata entries `accelc.*` except this digest. Maps are
+    /// sorted by key first, so that their order in the file does not matter.
     var digest: Digest {
         var canonical = self
         canonical.metadata = Metadata(
@@ -62,7 +62,7 @@ extension CoreMLModel {
 }
 
 extension MILProgram {
-    /// The same with its maps sorted by key.
+    /// The program with its maps sorted by key.
     var canonical: MILProgram {
         MILProgram(
             functions: functions.sorted { $0.name < $1.name }.map { function in

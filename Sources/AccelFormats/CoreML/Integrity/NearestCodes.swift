@@ -1,16 +1,18 @@
 import AccelTensors
 
-/// Codes of a weight that are not the nearest to the numbers that they stand for.
+/// The codes of a weight that are not the nearest ones to the original numbers.
 ///
-/// Converters choose codes in float16, for numbers and tables that they have rounded to it: a code passes when it is as near
-/// as the nearest but for half a unit in the last place of each of these.
+/// Some converters choose codes in float16, after rounding numbers and tables to it. The comparison therefore tolerates half
+/// a unit in the last place of float16 for each of them.
 public struct NearestCodes: Equatable, Sendable {
+    /// The number of compared codes.
     public private(set) var count = 0
-    /// Elements in row-major order.
+    /// The row-major index of the first code that is not the nearest; nil if all are.
     public private(set) var first: Int?
+    /// The number of codes that are not the nearest.
     public private(set) var far = 0
 
-    /// What is wrong, in words; nil when nothing is.
+    /// A description of the codes that are not the nearest; nil if all are.
     public var objection: String? {
         first.map {
             "\(far) of \(count) codes are not the nearest to the model's elements, the first that of element \($0)"
@@ -24,10 +26,10 @@ public struct NearestCodes: Equatable, Sendable {
         first = min(first ?? index, index)
     }
 
-    /// Half a unit in the last place of float16, relative and at zero.
+    /// Half a unit in the last place of float16: relative to a normal number, and absolute near zero.
     private static let (halfUnit, leastHalf): (Float, Float) = (0x1p-11, 0x1p-24)
 
-    /// Tables of single entries.
+    /// Compares indices into tables of scalar entries.
     mutating func look(_ indices: Decompression.Elements, tables: Decompression.Elements, for numbers: [Float]) {
         let rank = indices.extents.count
         guard tables.extents.count == rank + 2,
@@ -54,7 +56,7 @@ public struct NearestCodes: Equatable, Sendable {
         }
     }
 
-    /// Integers with scales, and offsets in codes.
+    /// Compares integers with scales and offsets; the offsets are in units of codes.
     mutating func look(
         _ data: Decompression.Elements, scale: Decompression.Elements, offset: Decompression.Elements?,
         for numbers: [Float]
@@ -66,14 +68,14 @@ public struct NearestCodes: Equatable, Sendable {
         blocks.forEachRun { run, _, block in
             let (scale, offset) = (scale.numbers[block], offset?.numbers[block] ?? 0)
             for index in run {
-                // Only of numbers as small as this float16 rounds a scale to zero.
+                // A scale rounds to zero in float16 only if the numbers are this small.
                 guard scale != 0 else {
                     record(index, isNear: abs(numbers[index]) <= 2 * Self.leastHalf * Float(1 << bits))
                     continue
                 }
                 let code = data.numbers[index]
                 let exact = numbers[index] / scale + offset
-                // The symmetric range leaves the lowest code out.
+                // A symmetric range does not use the lowest code.
                 let isEnd = exact < code ? code <= lowest + (isSigned ? 1 : 0) : code >= highest
                 let rounding = 2 * Self.halfUnit * (abs(code - offset) + 1) + 2 * Self.leastHalf / abs(scale)
                 record(index, isNear: abs(exact - code) <= 0.5 + rounding || isEnd)
@@ -83,10 +85,12 @@ public struct NearestCodes: Equatable, Sendable {
 }
 
 extension CoreMLPackage {
-    /// Compares the codes of a compressed weight with what would be nearest.
-    /// - Parameter numbers: the model's elements, as many as the weight has, in its order.
-    /// - Returns: nil for a form that does not tell: zeros left out, vectors, scales over tables.
-    /// - Throws: `FormatError` for a weight that is corrupt.
+    /// Compares the codes of a compressed weight with the nearest codes.
+    /// - Parameters:
+    ///   - weight: a weight of this package.
+    ///   - numbers: the original elements in the weight's order.
+    /// - Returns: nil for schemes that are not supported: sparse ones, vector palettes, scales over tables.
+    /// - Throws: `FormatError` if the weight is corrupt.
     public func nearestCodes(of weight: CoreMLWeight, for numbers: [Float]) throws -> NearestCodes? {
         guard numbers.count == weight.shape.count,
             let function = model.program.functions.first(where: { $0.name == weight.function }),

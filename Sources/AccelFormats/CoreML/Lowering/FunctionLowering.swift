@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// Turns one frozen function into MIL.
+/// Lowers one frozen function to MIL.
 struct FunctionLowering {
     struct Converted: Hashable {
         let name: String
@@ -14,10 +14,10 @@ struct FunctionLowering {
     let options: CoreMLOptions
     var weights: WeightLowering
     var builder: MILBuilder
-    /// What has been converted to another type or layout, or decompressed.
+    /// Operands that were converted to another type or layout, or decompressed.
     var converted: [Converted: MILOperand] = [:]
     private var counts = LoweringCounts()
-    /// The labels of the nodes that compute with places.
+    /// The labels of the nodes that compute with positions.
     private let places: Set<String>
 
     init(_ function: FrozenProgram, weights: WeightLowering, options: CoreMLOptions) {
@@ -28,7 +28,7 @@ struct FunctionLowering {
         places = options.floatType == .float16 ? PlaceArithmetic.nodes(of: function.program) : []
     }
 
-    /// - Throws: `RequestError` naming the operator or tensor that the target cannot express.
+    /// - Throws: `RequestError` with the operator or tensor that the target does not support.
     consuming func lowered(named name: String) throws -> (
         function: MILFunction, interface: CoreMLModel.Interface, weights: WeightLowering, counts: LoweringCounts
     ) {
@@ -37,9 +37,9 @@ struct FunctionLowering {
         for constant in program.constants { sources[constant.value] = .constant(constant) }
         var inputs: [MILNamed<MILType>] = []
         var interface = CoreMLModel.Interface(function: name, inputs: [], outputs: [])
-        // Functions share the states of one name, so that a state is called the same in each.
+        // Functions share states by name, so a state needs the same name in each function.
         let stateNames = program.states.map { builder.unique($0.name) }
-        // What applications see of a port, as Xcode shows it.
+        // The description of a port, which Xcode shows.
         func feature(_ name: String, _ type: MILTensorType, _ role: Role?) -> CoreMLModel.Feature {
             CoreMLModel.Feature(name, type, description: role.map { "\($0)" } ?? "")
         }
@@ -100,7 +100,7 @@ struct FunctionLowering {
         return (lowered, interface, weights, counts)
     }
 
-    /// The operation that gives an output its name.
+    /// Appends the operation that gives an output its name.
     private mutating func result(_ inner: MILOperand, _ type: MILDataType, named name: String) -> MILTensorType {
         builder.label = name
         let operand =
@@ -114,7 +114,7 @@ struct FunctionLowering {
         program.type(of: value).shape?.dimensions ?? []
     }
 
-    /// What applications pass in and out: numbers as float32, everything else as int32.
+    /// The type of inputs and outputs for applications: float32 for numbers, int32 for all others.
     private func outside(_ type: ElementType) -> MILDataType { type == .float32 ? .float32 : .int32 }
 
     private func inside(_ type: ElementType, _ float: MILDataType) -> MILDataType {
@@ -125,7 +125,7 @@ struct FunctionLowering {
         }
     }
 
-    /// Lowers the nodes of `program` in order; those that the table has nothing for by their decomposition.
+    /// Lowers the nodes of `program` in order. Operators without a lowering rule are decomposed.
     private mutating func lower(
         _ program: Program, _ sources: inout [Value: LoweredValue], precisely: Bool,
         after: (Value, [Value: LoweredValue], inout FunctionLowering) throws -> Void = { _, _, _ in }
@@ -200,8 +200,8 @@ struct FunctionLowering {
         try operand(sources[value], as: type, "value")
     }
 
-    /// The operand of a type, with the axes of the program: converted, or made of a constant. No type: that of floating
-    /// point, or its own.
+    /// Returns the operand of a value with the axes of the program, converted to a type. Without a type, floating-point values
+    /// have the model's type, and others keep theirs.
     mutating func operand(_ source: LoweredValue?, as type: MILDataType?, _ label: String) throws -> MILOperand {
         switch source {
         case .channels(let value):
@@ -237,15 +237,15 @@ struct FunctionLowering {
     }
 }
 
-/// What became of a function's operators and outputs.
+/// Statistics of a lowered function: operators and outputs.
 public struct LoweringCounts: Equatable, Sendable {
-    /// By the operator's name: said by Core ML's own operations.
+    /// Numbers of operators that Core ML's own operations compute, by name.
     public internal(set) var native: [String: Int] = [:]
-    /// Said by other operators.
+    /// Numbers of operators that were decomposed into others, by name.
     public internal(set) var decomposed: [String: Int] = [:]
-    /// Of these, computed in float32 in a float16 model.
+    /// Numbers of operators that are computed in float32 in a float16 model, by name.
     public internal(set) var precise: [String: Int] = [:]
-    /// Outputs that are given in parts of their last axis: the names of the parts by the output's.
+    /// The names of the parts of outputs that are split along their last axis, by the output's name.
     public internal(set) var joined: [String: [String]] = [:]
 
     mutating func merge(_ other: LoweringCounts) {

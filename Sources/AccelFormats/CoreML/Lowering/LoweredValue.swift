@@ -1,13 +1,13 @@
 import AccelPrograms
 
-/// Where a value of a program is while its function is lowered.
+/// A value of a program while its function is lowered.
 enum LoweredValue {
     case constant(Program.Constant)
-    /// With the axes that the program says.
+    /// An operand with the axes of the program.
     case operand(MILOperand)
-    /// With its axes laid out for the Neural Engine.
+    /// An operand in the Neural Engine's layout.
     case channels(ChannelsValue)
-    /// Parts of its last axis, one after the other, each laid out for the Neural Engine.
+    /// Consecutive parts of the last axis, each in the Neural Engine's layout.
     case pieces([ChannelsValue])
 
     var channels: ChannelsValue? {

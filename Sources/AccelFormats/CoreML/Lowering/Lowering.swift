@@ -1,13 +1,14 @@
 import AccelPrograms
 
-/// How one operator becomes MIL operations.
+/// A lowering rule: one operator to MIL operations.
 struct Lowering: Sendable {
     let name: String
-    /// The oldest target whose operations can say it.
+    /// The oldest target that supports the operations.
     let since: CoreMLTarget
-    /// Computed in float32 even in a float16 model: sums that overflow, angles, small differences of large numbers.
+    /// Whether the operator is computed in float32 even in a float16 model: sums that overflow, angles, small differences of
+    /// large numbers.
     let isPrecise: @Sendable (any Operator) -> Bool
-    /// Whether these inputs can be lowered so; else the operator is decomposed.
+    /// Whether the rule supports these inputs; else the operator is decomposed.
     let fits: @Sendable (any Operator, [MILOperand]) -> Bool
     let emit: @Sendable (any Operator, [MILOperand], inout MILBuilder) throws -> MILOperand
 
@@ -29,7 +30,7 @@ struct Lowering: Sendable {
         }
     }
 
-    /// A MIL operation that takes the operator's inputs under the names `parameters`, and nothing else.
+    /// A rule for a MIL operation whose only parameters are the operator's inputs, named `parameters`.
     init<Operation: Operator>(
         _ type: Operation.Type, as operation: String, _ parameters: [String] = ["x"], isPrecise: Bool = false
     ) {
@@ -49,13 +50,13 @@ struct Lowering: Sendable {
     }
 }
 
-/// The table from operators to MIL. What is not here is decomposed into what is.
+/// The lowering rules by operator. Operators without a rule are decomposed into others.
 enum Lowerings {
     static let all: [Lowering] = elementwise + reductions + shapes + products + memory
 
     static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// Operators that are computed in float32 also where they are decomposed.
+    /// Operators that are computed in float32 even if they are decomposed.
     static let preciseDecompositions: Set<String> = [
         RMSNorm.name, GroupNorm.name, InstanceNorm.name, L2Norm.name, LayerNorm.name,
     ]

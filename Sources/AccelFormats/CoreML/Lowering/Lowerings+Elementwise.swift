@@ -22,7 +22,7 @@ extension Lowerings {
         Lowering(Silu.self, as: "silu"),
         Lowering(Copy.self, as: "identity"),
         Lowering(Select.self, selected),
-        // Their epsilons are not 0 unless said so.
+        // The default epsilon of these operations is not 0.
         Lowering(Log.self, isPrecise: { _ in true }) { _, x, builder in
             builder.result("log", ["x": .operand(x[0]), "epsilon": builder.number(0)])
         },
@@ -66,7 +66,7 @@ extension Lowerings {
         Lowering(Atan2.self, isPrecise: { _ in true }, angle),
     ]
 
-    /// coremltools takes the extents of the result from those of `a` and `b`: one of them has to have them.
+    /// coremltools derives the result's shape from `a` and `b` alone, so one of them must have it.
     @Sendable private static func selected(
         _: Select, _ inputs: [MILOperand], _ builder: inout MILBuilder
     ) -> MILOperand {
@@ -80,13 +80,13 @@ extension Lowerings {
         return builder.result("select", ["cond": .operand(inputs[0]), "a": .operand(a), "b": .operand(inputs[2])])
     }
 
-    /// The angle of (y, x) by its half, whose tangent is `y / (r + x)`, or `(r - x) / y` where x is negative; 0 at the
+    /// Computes the angle of (y, x) from its half, whose tangent is `y / (r + x)`, or `(r - x) / y` for negative x; 0 at the
     /// origin.
     @Sendable private static func angle(
         _: Atan2, _ inputs: [MILOperand], _ builder: inout MILBuilder
     ) -> MILOperand {
         let extents = builder.resultExtents
-        // Both of the extents of the result, so that each step has them.
+        // Both operands get the result's shape, so that each step has it.
         let zeros = builder.step(
             "mul",
             [

@@ -11,7 +11,7 @@ extension Lowerings {
         Lowering(
             Attention.self, since: .iOS18,
             fits: { attention, x in
-                // Core ML's attention divides by the root of the width, and shares no heads.
+                // Core ML's attention always scales by 1/sqrt(width), and has no grouped heads.
                 x[0].extents[1] == x[1].extents[1]
                     && abs(attention.scale * Double(x[0].extents[3]).squareRoot() - 1) < 1e-6
             }
@@ -30,7 +30,7 @@ extension Lowerings {
         Lowering(
             ConvTranspose.self,
             fits: { conv, x in
-                // More output at the end is less cut off there.
+                // Output padding is less cropping at the end, so it cannot exceed the padding there.
                 x.dropFirst().allSatisfy(\.isConstant)
                     && zip(conv.window.after, conv.outputPadding).allSatisfy { $0 >= $1 }
             }
@@ -41,7 +41,7 @@ extension Lowerings {
         },
     ]
 
-    /// A kernel that slides over the spatial axes.
+    /// Appends an operation with a kernel that slides over the spatial axes.
     private static func sliding(
         _ operation: String, _ x: [MILOperand], _ window: Window, pad: [Int], groups: Int,
         _ builder: inout MILBuilder
@@ -55,7 +55,7 @@ extension Lowerings {
             ])
     }
 
-    /// Core ML's `linear` wants a constant weight and at most three axes.
+    /// Core ML's `linear` needs a constant weight and at most three axes.
     @Sendable private static func linear(
         _: Linear, _ inputs: [MILOperand], _ builder: inout MILBuilder
     ) -> MILOperand {
@@ -81,7 +81,7 @@ extension Lowerings {
         Lowering(UpdateSlice.self, since: .iOS18, updated)
     ]
 
-    /// A block put into a tensor at a place known when it runs; one after the other where each row has its own place.
+    /// Writes a block into a tensor at a position known at run time; row by row if each row has its own position.
     @Sendable private static func updated(
         _ update: UpdateSlice, _ inputs: [MILOperand], _ builder: inout MILBuilder
     ) -> MILOperand {

@@ -43,7 +43,7 @@ extension Lowerings {
         },
     ]
 
-    /// The least positive number of binary16: a smaller epsilon would be 0.
+    /// The smallest positive binary16 number: a smaller epsilon would round to 0.
     private static let leastHalf = 0x1p-24
 
     static let shapes: [Lowering] = [
@@ -74,7 +74,7 @@ extension Lowerings {
             return builder.result("tile", ["x": .operand(whole), "reps": .value(MILValue(repetitions))])
         },
         Lowering(Pad.self, fits: { pad, _ in pad.mode == .constant || pad.paddedAxes <= 2 }) { pad, x, builder in
-            // Reflection and repetition are for the last two axes at most, so the untouched ones before are left out.
+            // Reflection and replication support the last two axes at most, so leading axes without padding are left out.
             let first = pad.mode == .constant ? 0 : pad.before.count - pad.paddedAxes
             let amounts = zip(pad.before, pad.after).dropFirst(first).flatMap { [$0.value ?? 0, $1.value ?? 0] }
             let mode =
@@ -96,14 +96,14 @@ extension Lowerings {
         },
     ]
 
-    /// Element by element of one axis after the other: Core ML's own resizing is for two axes, and for some factors only.
+    /// Resizes one axis after the other by gathering. Core ML's own resizing supports two axes and some factors only.
     @Sendable private static func resized(
         _ resize: Resize, _ inputs: [MILOperand], _ builder: inout MILBuilder
     ) throws -> MILOperand {
         var x = inputs[0]
         for (axis, size) in zip(2..., resize.sizes.compactMap(\.value)) where size != x.extents[axis] {
             var extents = x.extents
-            // Both neighbours and the weight of each element, as numbers and as the package holds them.
+            // Memory for both neighbours and the weight of each element, as numbers and as bytes of the package.
             try MachineMemory.require(64 * size, for: "the indices that resize axis \(axis) to \(size)")
             let sources = (0..<size).map { resize.source(of: $0, of: size, in: x.extents[axis]) }
             extents[axis] = size
@@ -129,7 +129,7 @@ extension Lowerings {
 }
 
 extension Pad {
-    /// How many axes there are from the first padded one on.
+    /// The number of axes from the first padded one on.
     fileprivate var paddedAxes: Int {
         let first = before.indices.first { before[$0].value != 0 || after[$0].value != 0 }
         return before.count - (first ?? before.count - 1)

@@ -5,16 +5,16 @@ import AccelTensors
 struct MILOperand: Hashable, Sendable {
     let name: String
     let type: MILTensorType
-    /// Known when the model is compiled: Core ML wants weights to be so.
+    /// Whether the value is known when the model is compiled, as Core ML requires of weights.
     let isConstant: Bool
 
     var extents: [Int] { type.extents ?? [] }
 }
 
-/// What a parameter of an operation can be given.
+/// An argument of an operation.
 enum MILParameter {
     case operand(MILOperand)
-    /// One that may be left out.
+    /// An optional argument; nil leaves it out.
     case optional(MILOperand?)
     case operands([MILOperand])
     case value(MILValue)
@@ -25,11 +25,11 @@ struct MILBuilder {
     private(set) var operations: [MILOperation] = []
     private var names: Set<String> = []
     private var constants: [MILValue: MILOperand] = [:]
-    /// What the operations that follow are called.
+    /// The base name of the following operations.
     var label = ""
-    /// What floating-point results are computed in.
+    /// The type of floating-point results.
     var floatType: MILDataType
-    /// The extents of the result of the node that is lowered.
+    /// The shape of the result of the current node.
     var resultExtents: [Int] = []
     var resultType: MILDataType
 
@@ -38,7 +38,7 @@ struct MILBuilder {
         resultType = floatType
     }
 
-    /// Letters, digits and underscores of `text`, not in use so far.
+    /// Returns a valid name made of `text` that is not in use yet.
     mutating func unique(_ text: String) -> String {
         let base = Self.identifier(text)
         var (name, number) = (base, 1)
@@ -49,13 +49,13 @@ struct MILBuilder {
         return name
     }
 
-    /// What Core ML allows as a name: another character becomes an underscore, as does a digit at the front.
+    /// Returns a valid Core ML name: other characters than letters and digits, and a leading digit, become underscores.
     static func identifier(_ text: String) -> String {
         let name = String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
         return name.first.map { $0.isNumber } ?? true ? "_\(name)" : name
     }
 
-    /// A small constant; equal ones once.
+    /// Returns the operand of a small constant; equal constants share one.
     mutating func constant(_ value: MILValue, _ name: String) -> MILOperand {
         if let known = constants[value] { return known }
         let operand = declare(name, value)
@@ -63,7 +63,7 @@ struct MILBuilder {
         return operand
     }
 
-    /// A `const` operation.
+    /// Appends a `const` operation.
     mutating func declare(_ name: String, _ value: MILValue) -> MILOperand {
         let name = unique(name)
         operations.append(
@@ -73,7 +73,7 @@ struct MILBuilder {
         return MILOperand(name: name, type: value.type, isConstant: true)
     }
 
-    /// An operation whose operands are written into it: decompression of a weight.
+    /// Appends an operation that decompresses a weight; its operands are immediate values.
     mutating func decompress(
         _ type: String, _ name: String, _ result: MILTensorType, inputs: [MILNamed<[MILBinding]>] = [],
         attributes: [MILNamed<MILValue>] = []
@@ -81,7 +81,7 @@ struct MILBuilder {
         decompress(type, [(name, result)], inputs: inputs, attributes: attributes)[0]
     }
 
-    /// The same with several results.
+    /// Appends a decompression with several results.
     mutating func decompress(
         _ type: String, _ results: [(name: String, type: MILTensorType)], inputs: [MILNamed<[MILBinding]>] = [],
         attributes: [MILNamed<MILValue>] = []
@@ -107,7 +107,7 @@ struct MILBuilder {
         return MILOperand(name: name, type: result, isConstant: false)
     }
 
-    /// An operation with several results.
+    /// Appends an operation with several results.
     mutating func apply(
         _ type: String, _ parameters: KeyValuePairs<String, MILParameter>, _ results: [MILTensorType]
     ) -> [MILOperand] {
@@ -120,7 +120,7 @@ struct MILBuilder {
         return zip(names, results).map { MILOperand(name: $0, type: $1, isConstant: false) }
     }
 
-    /// An operation with no result.
+    /// Appends an operation without a result.
     mutating func perform(_ type: String, _ parameters: KeyValuePairs<String, MILParameter>) {
         let inputs = bindings(parameters)
         let name = MILNamed("name", MILValue(unique("\(label)_\(type)")))
@@ -138,12 +138,12 @@ struct MILBuilder {
         }
     }
 
-    /// The operation that makes the node's result.
+    /// Appends the operation that makes the node's result.
     mutating func result(_ type: String, _ parameters: KeyValuePairs<String, MILParameter>) -> MILOperand {
         apply(type, parameters, MILTensorType(resultType, resultExtents))
     }
 
-    /// A step on the way to the node's result.
+    /// Appends an intermediate operation.
     mutating func step(
         _ type: String, _ parameters: KeyValuePairs<String, MILParameter>, _ extents: [Int],
         _ dataType: MILDataType? = nil
@@ -151,7 +151,7 @@ struct MILBuilder {
         apply(type, parameters, MILTensorType(dataType ?? floatType, extents))
     }
 
-    /// A floating-point scalar of the type that the node computes in.
+    /// Returns a floating-point scalar of the node's type.
     func number(_ number: Double) -> MILParameter { .value(numberValue(number)) }
 
     func numberValue(_ number: Double) -> MILValue { MILValue(floats: [Float(number)], floatType, []) }
@@ -171,7 +171,7 @@ struct MILBuilder {
 }
 
 extension MILValue {
-    /// Floats, rounded to nearest where the type is fp16.
+    /// A constant of floats, rounded to nearest for fp16.
     init(floats: [Float], _ dataType: MILDataType, _ extents: [Int]) {
         let type = MILTensorType(dataType, extents)
         self = dataType == .float16 ? MILValue(type, .bytes(floats.halfBytes)) : MILValue(type, .floats(floats))

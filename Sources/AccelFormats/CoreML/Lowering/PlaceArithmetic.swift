@@ -1,8 +1,8 @@
 import AccelPrograms
 import AccelTensors
 
-/// Which nodes compute with places: numbers made of integers and tables alone, which a sine, a comparison or an index
-/// reads. In float16 the places of a long sequence are not apart, so these compute in float32 whatever the model does.
+/// Finds the nodes that compute with positions: numbers made of integers and tables alone, which a sine, a comparison or an
+/// index reads. Float16 cannot distinguish the positions of a long sequence, so these nodes always compute in float32.
 enum PlaceArithmetic {
     /// - Returns: the labels of the nodes.
     static func nodes(of program: Program) -> Set<String> {
@@ -24,7 +24,7 @@ enum PlaceArithmetic {
         return labels
     }
 
-    /// Whether small differences of its inputs show in its outputs.
+    /// Returns whether small differences of a node's inputs matter for its outputs.
     private static func reads(_ node: Program.Node, _ program: Program) -> Bool {
         if node.operation is Cast { return node.outputs.contains { program.type(of: $0).elementType == .int64 } }
         return sensitive.contains(node.operation.name)

@@ -1,7 +1,7 @@
 import AccelByteIO
 import AccelWeightCompression
 
-/// Integers with scales as Core ML's `constexpr` operations.
+/// Lowers integers with scales to Core ML's `constexpr` operations.
 extension WeightLowering {
     mutating func affine(
         _ form: AffineForm, _ place: inout WeightPlace, in builder: inout MILBuilder
@@ -10,7 +10,7 @@ extension WeightLowering {
             ? try blockwise(form, &place, in: &builder) : try perChannel(form, &place, in: &builder)
     }
 
-    /// iOS 16 and 17: eight bits, a scale for the tensor or for each row.
+    /// For iOS 16 and 17: eight bits, with a scale for the tensor or for each row.
     private mutating func perChannel(
         _ form: AffineForm, _ place: inout WeightPlace, in builder: inout MILBuilder
     ) throws -> MILOperand {
@@ -35,7 +35,7 @@ extension WeightLowering {
             ])
     }
 
-    /// iOS 18: blocks along the columns.
+    /// For iOS 18: blocks along the columns.
     private mutating func blockwise(
         _ form: AffineForm, _ place: inout WeightPlace, in builder: inout MILBuilder
     ) throws -> MILOperand {
@@ -63,7 +63,7 @@ extension WeightLowering {
         return builder.decompress(place.form, place.name, MILTensorType(place.type, place.extents), inputs: inputs)
     }
 
-    /// The integer type for codes, and the codes in it: there are those of 4 and of 8 bits.
+    /// Returns the integer type for codes, which has 4 or 8 bits, and the codes in it.
     private static func integers(_ form: AffineForm) -> (MILDataType, PackedCodes) {
         switch (form.isSigned, form.codes.bits) {
         case (true, 4): (.int4, form.codes)

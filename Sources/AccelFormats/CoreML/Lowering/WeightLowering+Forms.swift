@@ -2,9 +2,9 @@ import AccelByteIO
 import AccelTensors
 import AccelWeightCompression
 
-/// Parts of stored forms as values of a program.
+/// Writes parts of storage schemes as constants of a program.
 extension WeightLowering {
-    /// Codes in the order of the elements.
+    /// Writes codes in the order of the elements.
     mutating func stream(
         _ codes: PackedCodes, _ key: String, _ type: MILDataType, _ extents: [Int]
     ) throws -> MILValue {
@@ -21,7 +21,7 @@ extension WeightLowering {
         return try value(key, type, extents) { type == .float16 ? ByteView(floats.halfBytes) : ByteView(floats) }()
     }
 
-    /// Integers of four or eight bits.
+    /// Writes integers of four or eight bits.
     mutating func codes(
         _ key: String, _ type: MILDataType, _ integers: [Int], _ extents: [Int]
     ) throws -> MILValue {
@@ -35,7 +35,7 @@ extension WeightLowering {
         }()
     }
 
-    /// Of the elements of values, in a file.
+    /// Returns the bytes of the values' elements in a file.
     static func byteCount(_ values: [MILValue]) -> Int {
         values.reduce(0) { sum, value in
             sum + ((value.type.extents ?? []).reduce(1, *) * (value.type.dataType.bits ?? 8) + 7) / 8
@@ -43,7 +43,7 @@ extension WeightLowering {
     }
 }
 
-/// Scales as Core ML has them: a grid of blocks of one size, where forms have runs of the columns of a row.
+/// Converts scales for runs of the columns of a row to Core ML's scales for a grid of equal blocks.
 struct ScaleGrid {
     let extents: [Int]
     private let rows: Int
@@ -55,8 +55,8 @@ struct ScaleGrid {
     init(_ place: WeightPlace, rows: Int, block: Int) throws {
         let own = Array(place.extents.dropFirst())
         var counts = own.map { _ in 1 }
-        // From the last axis on, a run covers whole axes, then a part of one. Where it ends within an axis, or a last one
-        // is smaller, it is cut, so that all blocks are of one size.
+        // From the last axis on, a run covers whole axes, then a part of one. A run that ends within an axis, and a
+        // smaller last run, are cut so that all blocks have one size.
         var run = min(block, max(place.columns, 1))
         var axis = own.count - 1
         while axis >= 0, run % max(own[axis], 1) == 0 {

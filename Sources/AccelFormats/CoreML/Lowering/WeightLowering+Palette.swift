@@ -1,7 +1,7 @@
 import AccelByteIO
 import AccelWeightCompression
 
-/// Tables of values as Core ML's `constexpr` operations.
+/// Lowers palettes to Core ML's `constexpr` operations.
 extension WeightLowering {
     mutating func palette(
         _ form: PaletteForm, _ place: inout WeightPlace, in builder: inout MILBuilder
@@ -14,7 +14,7 @@ extension WeightLowering {
             ? try grouped(form, type, &place, in: &builder) : try oneTable(form, &place, in: &builder)
     }
 
-    /// iOS 16 and 17: one table for the tensor.
+    /// For iOS 16 and 17: one table for the tensor.
     private mutating func oneTable(
         _ form: PaletteForm, _ place: inout WeightPlace, in builder: inout MILBuilder
     ) throws -> MILOperand {
@@ -39,7 +39,7 @@ extension WeightLowering {
             ])
     }
 
-    /// iOS 18: tables for groups of rows, and scales of rows in a second operation.
+    /// For iOS 18: tables for groups of rows, and scales of rows in a second operation.
     private mutating func grouped(
         _ form: PaletteForm, _ type: MILDataType, _ place: inout WeightPlace, in builder: inout MILBuilder
     ) throws -> MILOperand {
@@ -61,8 +61,8 @@ extension WeightLowering {
             inputs: [MILNamed("data", [.name(dense.name)]), MILNamed("scale", [.value(factors)])])
     }
 
-    /// The tables of groups of rows, [groups, 1, ..., entries, 1]; integers with a scale for each table are decompressed
-    /// first.
+    /// Appends the lookup in tables of groups of rows, [groups, 1, ..., entries, 1]. Tables of integers with a scale are
+    /// decompressed first.
     mutating func lookUp(
         _ groups: [Int], _ form: PaletteForm, _ place: inout WeightPlace, in builder: inout MILBuilder
     ) throws -> MILBinding {
@@ -84,7 +84,7 @@ extension WeightLowering {
         return .name(table.name)
     }
 
-    /// iOS 18: a code for neighbours, along the last axis that has any.
+    /// For iOS 18: vector codes for neighbours along the last axis of more than one element.
     mutating func vectors(
         _ form: VectorForm, _ place: inout WeightPlace, in builder: inout MILBuilder
     ) throws -> MILOperand {
@@ -116,7 +116,7 @@ extension WeightLowering {
 }
 
 extension PaletteForm {
-    /// The tables of groups of rows that are all of one size, where the last group of the form may be smaller.
+    /// Returns the tables for groups of equal size; the last group of a scheme may be smaller.
     func groups(of rows: Int) -> [Int] {
         Self.groups(of: rows, tables: tables.count, rowsPerTable: rowsPerTable)
     }

@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelTensors
 import AccelWeightCompression
 
-/// Masks and the weights that they keep as Core ML's `constexpr` operations.
+/// Lowers sparse weights, masks with the kept values, to Core ML's `constexpr` operations.
 extension WeightLowering {
     mutating func sparse(
         _ form: SparseForm, _ place: inout WeightPlace, in builder: inout MILBuilder
@@ -54,7 +54,7 @@ extension WeightLowering {
             alternative: "use sparse with float16, int8:axis=tensor or a palette without groups and scales")
     }
 
-    /// iOS 16 and 17: kept weights as plain numbers.
+    /// For iOS 16 and 17: the kept values are plain numbers.
     private mutating func oldSparse(
         _ form: SparseForm, _ place: inout WeightPlace, in builder: inout MILBuilder
     ) throws -> MILOperand {
@@ -87,7 +87,7 @@ extension WeightLowering {
 }
 
 extension MILBuilder {
-    /// A mask and what it keeps, made of others.
+    /// Appends an operation whose results are a mask and the kept values.
     fileprivate mutating func decompressSparse(
         _ type: String, _ place: WeightPlace, _ inputs: [(String, MILBinding)], _ count: Int
     ) -> (mask: MILBinding, kept: MILBinding) {

@@ -3,22 +3,22 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// Writes weights and tables: small ones into the program, the others into the blob file, each once for all functions.
+/// Lowers weights and tables: small ones into the program, large ones into the blob file, where all functions share them.
 struct WeightLowering {
     let tensors: [String: CompressedTensor]
-    /// Weights that are not compressed yet, where only it is asked whether they can be written.
+    /// Weights that are not compressed yet, for a check of whether the target supports them.
     private let planned: [String: PlannedWeight]
-    /// Of these, what cannot be written as it is planned, and why.
+    /// The planned weights with an unsupported scheme, with the reason.
     private(set) var gaps: [String: String] = [:]
-    /// Weights that were left plain numbers before they were compressed, and why.
+    /// Weights that the check left uncompressed, with the reason.
     private let plain: [String: String]
     private var probes: [String: WeightForm?] = [:]
     let options: CoreMLOptions
     var blobs = BlobFile()
-    /// What became of the parts of each weight, by its name and their first row; all of it is one part at row 0.
+    /// The outcome of each part of a weight, by the weight's name and the part's first row; a whole weight is one part at row 0.
     private var written: [String: [Int: WeightOutcome]] = [:]
     private(set) var clamped: Set<String> = []
-    /// What the weights of the function hold whose names do not say so: parts, and further looks at a tensor.
+    /// The rows of weights that have other names than their tensor: parts of it, and further views.
     var held: [String: TensorRows] = [:]
 
     init(_ weights: [CompressedWeight], plain: [String: String] = [:], options: CoreMLOptions) {
@@ -28,7 +28,7 @@ struct WeightLowering {
         self.options = options
     }
 
-    /// To ask whether weights can be written before they are compressed; nothing can be written with it.
+    /// Makes a lowering that only checks planned weights; it cannot write anything.
     init(asking plan: [PlannedWeight], options: CoreMLOptions) {
         tensors = [:]
         plain = [:]
@@ -36,10 +36,10 @@ struct WeightLowering {
         self.options = options
     }
 
-    /// The operand for a constant of the program.
-    /// - Throws: `RequestError` naming the tensor whose form the target has no words for; `FormatError` for a weight that
+    /// Returns the operand for a constant of the program.
+    /// - Parameter view: some rows under another shape; nil for the whole constant in its own shape.
+    /// - Throws: `RequestError` with the tensor whose scheme the target does not support; `FormatError` for a weight that
     ///   does not fit float16.
-    /// - Parameter view: nil for all of it, with its own extents.
     mutating func lowered(
         _ constant: Program.Constant, as type: MILDataType, _ view: ConstantView? = nil, in builder: inout MILBuilder
     ) throws -> MILOperand {
@@ -86,7 +86,7 @@ struct WeightLowering {
                 + "\(options.target.rawValue): \(gap.reason); \(gap.alternative), or add --allow-fallback")
     }
 
-    /// What would become of a weight that is not compressed yet, by that of a few rows of zeros.
+    /// Checks a weight that is not compressed yet, by lowering a few rows of zeros with its scheme.
     private mutating func asked(
         _ plan: PlannedWeight, _ type: MILDataType, _ view: ConstantView?, in builder: inout MILBuilder
     ) throws -> MILOperand {
@@ -116,7 +116,7 @@ struct WeightLowering {
         return result
     }
 
-    /// What became of the weights, by name.
+    /// The outcomes of the weights by name.
     var outcomes: [String: WeightOutcome] {
         written.mapValues { parts in
             let first = parts[0] ?? parts.values.first
@@ -126,7 +126,7 @@ struct WeightLowering {
         }
     }
 
-    /// Rows of a constant, in as few parts as there are with `longest` rows at most, each of whole groups of its tables.
+    /// Splits the rows of a constant into the fewest parts of at most `longest` rows. A part has whole groups of the tables.
     func parts(of constant: Program.Constant, rows: Int, atMost longest: Int) -> [Range<Int>] {
         var unit = 1
         if constant.isWeight, case .palette(let palette)? = tensors[constant.name]?.form,
@@ -158,7 +158,7 @@ struct WeightLowering {
         }
     }
 
-    /// All elements, as a constant of `place.type`.
+    /// Writes all elements as plain numbers of `place.type`.
     private mutating func dense(
         _ weight: CompressedTensor, _ view: ConstantView?, _ place: WeightPlace, in builder: inout MILBuilder
     ) throws -> MILOperand {
@@ -181,7 +181,7 @@ struct WeightLowering {
         return builder.declare(place.name, try value())
     }
 
-    /// A table that the tool made, or a weight of integers.
+    /// Lowers a table that accelc computed, or a weight of integers.
     private mutating func table(
         _ tensor: StoredTensor, as type: MILDataType, _ view: ConstantView?, in builder: inout MILBuilder
     ) throws -> MILOperand {
@@ -194,10 +194,10 @@ struct WeightLowering {
         }
         var floats = host.floats
         if type == .float16 {
-            // Masks: "minus infinity" as float32 has it. Half of float16's range hides as well, and does not overflow
-            // when a score is added.
+            // Attention masks have the lowest float32 for hidden positions. Half of float16's range hides a position as
+            // well, and does not overflow when a score is added.
             for index in floats.indices where abs(floats[index]) > Self.largestHalf && floats[index].isFinite {
-                // The largest float32 is nobody's value: it says that a position is hidden.
+                // The largest float32 is a marker of masks, so replacing it needs no warning.
                 if abs(floats[index]) < .greatestFiniteMagnitude { clamped.insert(tensor.name) }
                 floats[index] = floats[index] < 0 ? -30000 : 30000
             }
@@ -214,7 +214,7 @@ struct WeightLowering {
 
     private static let largestHalf: Float = 65504
 
-    /// A constant: an entry of the blob file from 10 elements on, as coremltools has it, else in the program.
+    /// Writes a constant: into the blob file from 10 elements on, like coremltools, else into the program.
     mutating func value(
         _ key: String, _ type: MILDataType, _ extents: [Int], _ content: @escaping () throws -> ByteView
     ) -> () throws -> MILValue {
@@ -234,13 +234,13 @@ struct WeightLowering {
     }
 }
 
-/// Another look at a constant: some of its rows, under other extents.
+/// A view of a constant: some of its rows, with another shape.
 struct ConstantView: Hashable {
     let extents: [Int]
-    /// nil: all of them.
+    /// The rows; nil for all.
     let rows: Range<Int>?
 
-    /// The bytes of the rows.
+    /// Returns the bytes of the rows.
     func part(of all: ByteView, rows count: Int) throws -> ByteView {
         guard let rows else { return all }
         guard count > 0, rows.upperBound <= count else {
@@ -251,13 +251,13 @@ struct ConstantView: Hashable {
     }
 }
 
-/// A weight on its way into the program.
+/// A weight that is being lowered.
 struct WeightPlace {
     let name: String
     let extents: [Int]
-    /// What it is when it is decompressed.
+    /// The type after decompression.
     let type: MILDataType
-    /// What it became, e.g. `constexpr_lut_to_dense`.
+    /// The operation that makes the weight, e.g. `constexpr_lut_to_dense`.
     var form = "const"
     var byteCount = 0
     /// Why it is not stored as the recipe says; nil when it is.
@@ -266,7 +266,7 @@ struct WeightPlace {
     var rows: Int { extents.first ?? 1 }
     var columns: Int { extents.dropFirst().reduce(1, *) }
 
-    /// The extents as the operations of iOS 16 want them.
+    /// The shape as an argument of the iOS 16 operations.
     var shapeValue: MILValue {
         let bytes = extents.flatMap { extent in
             (0..<4).map { UInt8(truncatingIfNeeded: UInt32(truncatingIfNeeded: extent) >> UInt32($0 * 8)) }
@@ -275,27 +275,30 @@ struct WeightPlace {
     }
 }
 
-/// A stored form that a target has no words for.
+/// The error for a storage scheme that a target does not support.
 struct FormGap: Error {
     let reason: String
     let alternative: String
 }
 
-/// What a weight became in the written file.
+/// The storage of a weight in the written file.
 public struct WeightOutcome: Equatable, Sendable {
-    /// `const`, or the operation that decompresses it.
+    /// The operation: `const` for plain numbers, else the one that decompresses the weight.
     public let form: String
+    /// Bytes in the file: codes, tables, scales, masks.
     public let byteCount: Int
+    /// The number of elements.
     public let count: Int
     /// Why it is not stored as the recipe says; nil when it is.
     public let fallback: String?
 
+    /// Bits in the file for each element; 0 for an empty weight.
     public var bitsPerWeight: Double { count == 0 ? 0 : Double(byteCount * 8) / Double(count) }
 }
 
 extension StoredTensor {
-    /// Its elements as float16 or float32.
-    /// - Throws: `FormatError` naming the element that is too large.
+    /// Returns the elements as float16 or float32.
+    /// - Throws: `FormatError` with the element that is too large.
     func bytes(as type: ElementType) throws -> ByteView {
         let codec = try Codecs.codec(type == .float16 ? "float16" : "float32")
         return try CompressedTensor.compressing(self, with: codec, threads: 1).tensor.sections[0]
@@ -303,7 +306,7 @@ extension StoredTensor {
 }
 
 extension [Float] {
-    /// Rounded to binary16, little-endian; what is too large becomes infinite.
+    /// The numbers rounded to binary16, little-endian; too large ones become infinite.
     var halfBytes: [UInt8] {
         flatMap { value in
             let bits = Half.bits(value)

@@ -11,7 +11,7 @@ extension ProtobufWriter {
         }
     }
 
-    /// An entry of a map from strings; `content` writes field 2.
+    /// Writes an entry of a map from strings; `content` writes field 2.
     mutating func entry(_ field: Int, _ key: String, _ content: (inout ProtobufWriter) -> Void) {
         message(field) { entry in
             entry.string(1, key)
@@ -94,7 +94,7 @@ extension ProtobufWriter {
         message(3) { $0.message(1) { $0.content(value.content) } }
     }
 
-    /// A `TensorValue`: its kind, and in that the elements.
+    /// Writes a `TensorValue`: the elements inside of a field for their kind.
     private mutating func content(_ content: MILValue.Content) {
         switch content {
         case .floats(let floats):
@@ -118,6 +118,6 @@ extension ProtobufWriter {
 }
 
 extension MILProgram {
-    /// How programs name the blob file beside them.
+    /// The name of the blob file in programs.
     static let blobFileName = "@model_path/weights/weight.bin"
 }

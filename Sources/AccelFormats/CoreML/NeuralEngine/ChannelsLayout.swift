@@ -1,6 +1,6 @@
-/// How the axes of a value lie in a tensor (B, C, 1, S), which is how the Neural Engine wants them: each of its three
-/// axes is a sequence of the value's, the first the outermost. Axes of one element are in none. Splitting channels into
-/// heads and turning heads and positions about is then only another look at the same tensor.
+/// The mapping of a value's axes to a tensor (B, C, 1, S), the layout of the Neural Engine. Each of B, C and S is a sequence
+/// of the value's axes, the first the outermost; axes of size 1 are in none. Splitting channels into heads, and transposing
+/// heads and positions, then only changes the mapping, not the tensor.
 struct ChannelsLayout: Hashable, Sendable {
     var batch: [Int]
     var channels: [Int]
@@ -10,7 +10,7 @@ struct ChannelsLayout: Hashable, Sendable {
         (self.batch, self.channels, self.positions) = (batch, channels, positions)
     }
 
-    /// The last axis as channels, the first as batch, all between as positions.
+    /// The default layout: the last axis as channels, the first as batch, all others as positions.
     init(of extents: [Int]) {
         let last = extents.count - 1
         let others = (0..<max(last, 0)).filter { extents[$0] != 1 }
@@ -21,7 +21,7 @@ struct ChannelsLayout: Hashable, Sendable {
 
     var axes: [Int] { batch + channels + positions }
 
-    /// Of the tensor that holds a value of the extents `own`.
+    /// Returns the shape (B, C, 1, S) of the tensor for a value of the shape `own`.
     func extents(_ own: [Int]) -> [Int] {
         func product(_ axes: [Int]) -> Int { axes.reduce(1) { $0 * own[$1] } }
         return [product(batch), product(channels), 1, product(positions)]
@@ -31,23 +31,24 @@ struct ChannelsLayout: Hashable, Sendable {
         ChannelsLayout(batch: batch.map(change), channels: channels.map(change), positions: positions.map(change))
     }
 
-    /// Of a value with `count` more axes in front.
+    /// Returns the layout of a value with `count` more leading axes.
     func shifted(by count: Int) -> ChannelsLayout { mapping { $0 + count } }
 
-    /// Of the value whose axis i is this one's axis `permutation[i]`.
+    /// Returns the layout of the transposed value, whose axis i is this one's axis `permutation[i]`.
     func transposed(_ permutation: [Int]) -> ChannelsLayout {
         var places = permutation
         for (new, old) in permutation.enumerated() { places[old] = new }
         return mapping { places[$0] }
     }
 
-    /// Without the axes on which `extents` has one element.
+    /// Returns the layout without the axes whose size in `extents` is 1.
     func reduced(to extents: [Int]) -> ChannelsLayout {
         func kept(_ axes: [Int]) -> [Int] { axes.filter { extents[$0] != 1 } }
         return ChannelsLayout(batch: kept(batch), channels: kept(channels), positions: kept(positions))
     }
 
-    /// Of a value of `extents` that broadcasts to this one's; nil where it has some axes of a sequence and not others.
+    /// Returns the layout of a value of the shape `extents` that broadcasts to this one; nil if the value has only some of the
+    /// axes of a sequence.
     func broadcasting(_ extents: [Int]) -> ChannelsLayout? {
         let own = reduced(to: extents)
         for (all, kept) in [(batch, own.batch), (channels, own.channels), (positions, own.positions)] {
@@ -56,7 +57,7 @@ struct ChannelsLayout: Hashable, Sendable {
         return own
     }
 
-    /// Of the same elements under other extents; nil where they are not in order in this tensor.
+    /// Returns the layout after a reshape; nil if the new axes are not in order in this tensor.
     func reshaped(from old: [Int], to new: [Int]) -> ChannelsLayout? {
         guard let groups = Self.groups(old, new) else { return nil }
         func changed(_ axes: [Int]) -> [Int]? {
@@ -76,7 +77,7 @@ struct ChannelsLayout: Hashable, Sendable {
         return ChannelsLayout(batch: batch, channels: channels, positions: positions)
     }
 
-    /// Runs of axes of more than one element, with as many elements before and after a reshape.
+    /// Groups the axes of size above 1 into runs with equal numbers of elements before and after a reshape.
     private static func groups(_ old: [Int], _ new: [Int]) -> [(old: [Int], new: [Int])]? {
         guard !old.contains(0), !new.contains(0) else { return nil }
         var sources = old.indices.filter { old[$0] != 1 }[...]
@@ -102,17 +103,17 @@ struct ChannelsLayout: Hashable, Sendable {
     }
 }
 
-/// A value laid out for the Neural Engine.
+/// A value in the layout of the Neural Engine.
 struct ChannelsValue {
-    /// (B, C, 1, S)
+    /// The tensor (B, C, 1, S).
     let operand: MILOperand
     let layout: ChannelsLayout
-    /// As the program has them.
+    /// The shape of the value in the program.
     let extents: [Int]
 }
 
 extension MILBuilder {
-    /// The axes in another order: axis i of the result is axis `permutation[i]`.
+    /// Transposes: axis i of the result is axis `permutation[i]`.
     mutating func turned(_ operand: MILOperand, _ permutation: [Int]) -> MILOperand {
         if permutation == Array(permutation.indices) { return operand }
         return apply(
@@ -120,7 +121,7 @@ extension MILBuilder {
             MILTensorType(operand.type.dataType, permutation.map { operand.extents[$0] }))
     }
 
-    /// A tensor of the extents `own`, laid out.
+    /// Converts an operand of the shape `own` to a layout.
     mutating func laidOut(_ operand: MILOperand, _ own: [Int], _ layout: ChannelsLayout) -> MILOperand {
         let target = layout.extents(own)
         if let channel = layout.only, let position = layout.onlyPosition, channel > position {
@@ -132,7 +133,7 @@ extension MILBuilder {
         return reshaped(turned(apart, order), target)
     }
 
-    /// The value as the program has it.
+    /// Converts a value to the axes of the program.
     mutating func plain(_ value: ChannelsValue) -> MILOperand {
         let (layout, own) = (value.layout, value.extents)
         if let channel = layout.only, let position = layout.onlyPosition, channel > position {
@@ -143,7 +144,7 @@ extension MILBuilder {
         return reshaped(turned(apart, order), own)
     }
 
-    /// Equal parts of an axis.
+    /// Splits an axis into equal parts.
     mutating func split(_ operand: MILOperand, into count: Int, axis: Int) -> [MILOperand] {
         if count == 1 { return [operand] }
         var extents = operand.extents
@@ -165,7 +166,7 @@ extension MILBuilder {
 }
 
 extension ChannelsLayout {
-    /// The one axis of channels, where the batch is the first axis or none and there is no other.
+    /// The axis of the channels, if there is only one and the batch is the first axis or none; else nil.
     fileprivate var only: Int? {
         guard channels.count == 1, batch.isEmpty || batch == [0] else { return nil }
         return channels[0]

@@ -1,7 +1,7 @@
 import AccelPrograms
 
 extension ChannelsRule {
-    /// Attention head by head: scores (B, keys, 1, queries), of which each column is normalized over its keys.
+    /// Attention head by head, with scores (B, keys, 1, queries) that are normalised over the keys.
     @Sendable static func attention(
         _ call: ChannelsCall, _ lowering: inout FunctionLowering
     ) throws -> LoweredValue? {
@@ -49,7 +49,7 @@ extension ChannelsRule {
             "einsum", ["values": .operands([left, right]), "equation": .value(MILValue(equation))], extents)
     }
 
-    /// Keys [batch, heads, length, width] as (B, length, 1, heads * width).
+    /// Converts keys [batch, heads, length, width] to (B, length, 1, heads * width).
     private static func columns(
         of input: LoweredValue, _ own: [Int], _ byHeads: ChannelsLayout, _ lowering: inout FunctionLowering
     ) throws -> MILOperand {
@@ -65,7 +65,7 @@ extension ChannelsRule {
             lowering.builder.turned(plain, [0, 2, 1, 3]), [own[0], own[2], 1, own[1] * own[3]])
     }
 
-    /// A mask that broadcasts to [batch, heads, queries, keys], as (B, keys, heads, queries).
+    /// Converts a mask that broadcasts to [batch, heads, queries, keys] to (B, keys, heads, queries).
     private static func mask(
         _ input: LoweredValue, _ own: [Int], _ lowering: inout FunctionLowering
     ) throws -> MILOperand {

@@ -1,7 +1,7 @@
 import AccelPrograms
 
 extension ChannelsRule {
-    /// Operators that compute each element from those at the same place; said as they are elsewhere.
+    /// Elementwise operators; they have the same operations as in the plain layout.
     static let elementwise: [ChannelsRule] = [
         ChannelsRule(
             [
@@ -41,7 +41,7 @@ extension ChannelsRule {
         return plain.type.rank == 0 ? plain : lowering.builder.reshaped(plain, [1, 1, 1, 1])
     }
 
-    /// On parts of the last axis, where all other inputs are single numbers.
+    /// Applies an operator to parts of the last axis, if all other inputs are scalars.
     private static func piecewise(
         _ call: ChannelsCall, _ lowering: inout FunctionLowering,
         _ emit: (any Operator, [MILOperand], inout MILBuilder) throws -> MILOperand

@@ -20,7 +20,8 @@ extension ChannelsRule {
                     ], x.extents)
             }
         },
-        // Of x and -x the mean is zero and the variance the mean of squares: a layer norm, whose sums do not overflow.
+        // The mean of x and -x together is zero, and their variance is the mean of squares. So RMSNorm is a layer norm over
+        // both, whose sums do not overflow.
         ChannelsRule([RMSNorm.name]) { call, lowering in
             guard let norm = call.operation as? RMSNorm, let width = call.result.last,
                 2 * width <= lowering.options.longestAxis
@@ -71,7 +72,7 @@ extension ChannelsRule {
         },
     ]
 
-    /// Normalizes over the last axis: over the channels, or over those of each head in a tensor (B, heads, C, S).
+    /// Normalises over the last axis: over all channels, or over the channels of each head in a tensor (B, heads, C, S).
     private static func normalized(
         _ call: ChannelsCall, _ lowering: inout FunctionLowering,
         _ body: (MILOperand, Int, inout FunctionLowering) throws -> MILOperand
@@ -88,7 +89,7 @@ extension ChannelsRule {
                 operand: lowering.builder.reshaped(apart, x.operand.extents), layout: x.layout, extents: call.result))
     }
 
-    /// `x` (B, heads, C, S) with its pairs turned by the angles of `turns` (B, 1, pairs, S).
+    /// Applies the rotary embedding to `x` (B, heads, C, S): rotates its pairs by the angles `turns` (B, 1, pairs, S).
     private static func rotated(
         _ x: MILOperand, _ turns: [MILOperand], _ half: Int, _ builder: inout MILBuilder
     ) -> MILOperand {
@@ -114,8 +115,8 @@ extension ChannelsRule {
 }
 
 extension ChannelsValue {
-    /// Extents (B, heads, C, S) of the tensor with the value's last axis on its own; nil where that is not the
-    /// innermost of the channels.
+    /// The shape (B, heads, C, S) of the tensor with the value's last axis as C; nil if that axis is not the innermost of the
+    /// channels.
     fileprivate var heads: [Int]? {
         let last = extents.count - 1
         guard last >= 0, extents[last] == 1 || layout.channels.last == last else { return nil }

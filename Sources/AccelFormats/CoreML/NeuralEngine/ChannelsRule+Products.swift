@@ -9,7 +9,7 @@ extension ChannelsRule {
         ChannelsRule([Gather.name], rows),
     ]
 
-    /// A 1x1 convolution; several where the result has more channels than an axis takes.
+    /// A linear operator as a 1x1 convolution; several if the result has more channels than the limit of an axis.
     @Sendable private static func linear(
         _ call: ChannelsCall, _ lowering: inout FunctionLowering
     ) throws -> LoweredValue? {
@@ -57,7 +57,7 @@ extension ChannelsRule {
             ], extents)
     }
 
-    /// A convolution along one axis, as one of two axes of which the first has one element.
+    /// A convolution along one axis, as a convolution of two axes whose first has size 1.
     @Sendable private static func convolution(
         _ call: ChannelsCall, _ lowering: inout FunctionLowering
     ) throws -> LoweredValue? {
@@ -85,7 +85,7 @@ extension ChannelsRule {
             ChannelsValue(operand: operand, layout: layout.reduced(to: call.result), extents: call.result))
     }
 
-    /// Rows of a table; one that is too long is read in parts.
+    /// Gathers rows of a table. A table above the limit of an axis is read in parts.
     @Sendable private static func rows(
         _ call: ChannelsCall, _ lowering: inout FunctionLowering
     ) throws -> LoweredValue? {

@@ -13,7 +13,7 @@ extension ChannelsRule {
                 guard let layout = x.layout.reshaped(from: call.extents[0], to: call.result) else { return nil }
                 return .channels(ChannelsValue(operand: x.operand, layout: layout, extents: call.result))
             }
-            // The places of a feature map in a row, as a transformer has its patches.
+            // Flattens a feature map [batch, channels, height, width] into a sequence, like the patches of a vision transformer.
             let own = call.extents[0]
             guard own.count == 4, own[2] * own[3] > 1, call.result == [own[0], own[1], own[2] * own[3]],
                 case .operand(let x) = call.inputs[0], x.type.dataType == lowering.builder.floatType
@@ -55,8 +55,8 @@ extension ChannelsRule {
 }
 
 extension ChannelsValue {
-    /// Which of the four axes `axis` is the outermost of, and how many elements of that one step is; nil where another
-    /// axis is outside of it.
+    /// Returns the tensor axis whose outermost part is `axis`, and the stride of `axis` along it; nil if another axis is
+    /// further outside.
     fileprivate func place(of axis: Int) -> (place: Int, inner: Int)? {
         let axes = [layout.batch, layout.channels, [], layout.positions]
         guard let place = axes.firstIndex(where: { $0.first == axis }) else { return nil }

@@ -1,16 +1,16 @@
 import AccelPrograms
 
-/// An operator, with what its inputs have become, that may be laid out for the Neural Engine.
+/// An operator with its lowered inputs, to be computed in the Neural Engine's layout.
 struct ChannelsCall {
     let operation: any Operator
     let inputs: [LoweredValue]
-    /// Of the inputs, as the program has them.
+    /// The shapes of the inputs in the program.
     let extents: [[Int]]
-    /// The extents of the result.
+    /// The shape of the result in the program.
     let result: [Int]
     let resultType: MILDataType
 
-    /// The layout of the first input that is laid out and has all axes of the result.
+    /// The layout of the first input that is in the Neural Engine's layout and has all axes of the result.
     var leading: ChannelsLayout? {
         for (input, own) in zip(inputs, extents) {
             guard let value = input.channels, own.reduce(1, *) == result.reduce(1, *) else { continue }
@@ -19,16 +19,16 @@ struct ChannelsCall {
         return nil
     }
 
-    /// Of an input, with axes of one element in front until there are as many as the result has.
+    /// Returns the shape of an input, padded with leading axes of size 1 to the rank of the result.
     func aligned(_ index: Int) -> [Int] {
         [Int](repeating: 1, count: max(result.count - extents[index].count, 0)) + extents[index]
     }
 }
 
-/// How an operator is said in tensors (B, C, 1, S), after Apple's "Deploying Transformers on the Apple Neural Engine".
+/// A lowering rule for tensors (B, C, 1, S), after Apple's "Deploying Transformers on the Apple Neural Engine".
 struct ChannelsRule: Sendable {
     let names: [String]
-    /// nil: the operator is said with the axes of the program.
+    /// Lowers an operator; returns nil if it has to be lowered with the axes of the program.
     let apply: @Sendable (ChannelsCall, inout FunctionLowering) throws -> LoweredValue?
 
     init(_ names: [String], _ apply: @escaping @Sendable (ChannelsCall, inout FunctionLowering) throws -> LoweredValue?)
@@ -43,8 +43,8 @@ struct ChannelsRule: Sendable {
 }
 
 extension FunctionLowering {
-    /// An input of the extents `own`, laid out.
-    /// - Parameter layout: of a value of as many axes as the result has; `own` are aligned to it.
+    /// Converts an input of the shape `own` to a layout.
+    /// - Parameter layout: a layout for the rank of the result; `own` is aligned to it.
     mutating func laidOut(
         _ input: LoweredValue, _ own: [Int], _ layout: ChannelsLayout, as type: MILDataType
     ) throws -> MILOperand {
@@ -64,7 +64,7 @@ extension FunctionLowering {
         return result
     }
 
-    /// An input laid out with its last axis, and nothing else, as channels.
+    /// Converts an input to the layout with only its last axis as channels.
     mutating func channelsLast(_ call: ChannelsCall, _ index: Int) throws -> ChannelsValue {
         let own = call.extents[index]
         let standard = ChannelsLayout(of: own)
@@ -73,7 +73,7 @@ extension FunctionLowering {
         return ChannelsValue(operand: operand, layout: standard, extents: own)
     }
 
-    /// Parameters of the last axis, so that they broadcast along axis `axis` of four.
+    /// Converts parameters of the last axis, so that they broadcast along axis `axis` of four.
     mutating func parameters(_ input: LoweredValue, axis: Int) throws -> MILOperand {
         let label = builder.label
         let plain = try operand(input, as: builder.floatType, label)

@@ -1,12 +1,12 @@
-/// Why Core ML runs an operation elsewhere than on the Neural Engine, as far as the operation tells. Sources: Apple,
+/// A reason, visible in the operation itself, why Core ML does not run it on the Neural Engine. Sources: Apple,
 /// "Deploying Transformers on the Apple Neural Engine"; github.com/hollance/neural-engine, docs/unsupported-layers.md;
 /// ane-guide.readthedocs.io, chapters 4 and 17. Only a device can say that an operation does run there.
 struct NeuralEngineObstacle: Hashable, Sendable {
-    /// e.g. `gather`
+    /// The operation's type, e.g. `gather`.
     let operation: String
     let reason: String
 
-    /// - Returns: nil where nothing is known to keep it off.
+    /// - Returns: nil if no reason is known.
     init?(_ operation: MILOperation, types: [String: MILTensorType]) {
         self.operation = operation.type
         let results = operation.outputs.map(\.content.tensor)
@@ -40,7 +40,8 @@ struct NeuralEngineObstacle: Hashable, Sendable {
         "cumsum": "has no such operation", "mod": "has no such operation", "reduce_prod": "has no such operation",
     ]
 
-    /// Of a function's operations that compute, by what keeps them off: the most frequent first.
+    /// Returns the number of a function's computing operations, and the names of those with an obstacle, grouped by obstacle, the
+    /// most frequent first.
     static func all(in function: MILFunction) -> (
         operations: Int, obstacles: [(what: NeuralEngineObstacle, names: [String])]
     ) {

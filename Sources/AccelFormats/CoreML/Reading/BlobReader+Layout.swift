@@ -1,9 +1,9 @@
 import AccelByteIO
 
 extension BlobReader {
-    /// Every entry, with where its description lies, in the order of the file. Entries follow each other on multiples of
-    /// 64, and what lies between them is zero.
-    /// - Throws: `FormatError` for anything else.
+    /// Returns all entries with the offsets of their descriptions, in the order of the file. Checks that entries are
+    /// consecutive, aligned to 64 bytes, and that the padding is zero.
+    /// - Throws: `FormatError` if that is not so.
     func checkedEntries() throws(FormatError) -> [(offset: Int, entry: Entry)] {
         try requireZeros(8..<64)
         var entries: [(offset: Int, entry: Entry)] = []

@@ -1,19 +1,19 @@
 import AccelByteIO
 
-/// Reads `weights/weight.bin` (blob storage version 2): a header of 64 bytes; for each entry a description of 64 bytes
-/// and its elements. Programs point at descriptions by their offset.
+/// Reads `weights/weight.bin` (blob storage version 2): a header of 64 bytes, and for each entry a description of 64 bytes
+/// with its elements. Programs refer to descriptions by their offset.
 struct BlobReader: Sendable {
-    /// The elements of an entry, as they are stored.
+    /// The stored elements of an entry.
     struct Entry: Equatable {
         let dataType: MILDataType
         let elements: Int
-        /// Where they begin in the file.
+        /// The offset of the elements in the file.
         let start: Int
         let bytes: ByteView
     }
     let bytes: ByteView
     let file: String
-    /// How many entries the header promises.
+    /// The number of entries by the header.
     let count: Int
 
     init(_ bytes: ByteView, file: String) throws(FormatError) {
@@ -31,7 +31,7 @@ struct BlobReader: Sendable {
         self.file = file
     }
 
-    /// The entry whose description stands at `offset`.
+    /// Returns the entry whose description is at `offset`.
     func entry(at offset: Int) throws(FormatError) -> Entry {
         guard offset % 64 == 0, offset >= 64, offset <= bytes.count - 64 else {
             throw FormatError(

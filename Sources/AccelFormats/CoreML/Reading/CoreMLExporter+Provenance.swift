@@ -1,7 +1,7 @@
 public import AccelByteIO
 
 extension CoreMLExporter {
-    /// Reads the entries `accelc.*` of the model's metadata, and nothing else of it.
+    /// Reads only the entries `accelc.*` of the model's metadata.
     public static func provenance(ofExport file: (_ name: String) throws -> ByteView?) throws -> [String: String] {
         let name = CoreMLPackageWriter.modelName
         guard let bytes = try file(name) else { throw FormatError(file: name, reason: "the export has no such file") }

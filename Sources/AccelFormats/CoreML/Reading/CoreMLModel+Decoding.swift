@@ -136,7 +136,7 @@ extension MILDecoder {
             enumeratedShapes: array.enumeratedShapes, shapeRanges: array.shapeRanges)
     }
 
-    /// Nil for anything but a multi-array or the state of one.
+    /// Reads a feature type; nil for anything but a multi-array or a state of one.
     private mutating func featureType(_ field: ProtobufReader.Field) throws -> ArrayType? {
         var array: ArrayType?
         try forEach(in: field) { decoder, part in

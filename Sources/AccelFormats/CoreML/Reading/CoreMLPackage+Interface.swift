@@ -2,10 +2,10 @@ import AccelByteIO
 import AccelPrograms
 
 extension CoreMLExporter {
-    /// The metadata entry with the part and the interface of each function of the model, in their order.
+    /// The metadata key for the part and the interface of each function, in the functions' order.
     public static let interfaceKey = "accelc.interface"
 
-    /// The entry; none for functions of which nothing is known.
+    /// Returns the metadata entry; none if no function has a known interface.
     static func interfaceNotes(_ functions: [FrozenProgram]) -> [MILNamed<String>] {
         guard functions.contains(where: { $0.program.interface != Interface() }) else { return [] }
         let rows = functions.map { function -> JSON in
@@ -16,8 +16,8 @@ extension CoreMLExporter {
 }
 
 extension CoreMLPackage {
-    /// What accelc wrote down of a function when it exported it; nil for one of another tool.
-    /// - Throws: `FormatError` for an entry that is not accelc's.
+    /// Returns the recorded part and interface of a function; nil for packages of other tools.
+    /// - Throws: `FormatError` if the metadata entry is corrupt.
     private func declaration(of function: String) throws -> JSONField? {
         let key = CoreMLExporter.interfaceKey
         guard let text = model.metadata.other.first(where: { $0.name == key })?.content,
@@ -25,14 +25,15 @@ extension CoreMLPackage {
         else { return nil }
         let file = "\(path), \(key)"
         let rows = try JSONField(try JSON.parse(ByteView(Array(text.utf8)), file: file), file: file).array()
-        // Several shapes may have become one function.
+        // The export may have merged several shapes into one function.
         return rows.indices.contains(place) ? rows[place] : nil
     }
 
-    /// The part of the model that a function is; nil where accelc has not written it down.
+    /// Returns the name of the exported model's part that a function computes; nil if the package does not record it.
+    /// - Throws: `FormatError` if the metadata entry is corrupt.
     public func part(of function: String) throws -> String? { try declaration(of: function)?["part"].string() }
 
-    /// The program of a function with the roles that accelc wrote down, under Core ML's names.
+    /// Returns the program of a function with the recorded roles, under Core ML's names.
     func declaring(_ program: Program) throws -> Program {
         guard let declaration = try declaration(of: program.name) else { return program }
         var interface = try Interface(parsing: declaration["interface"], isLater: true)

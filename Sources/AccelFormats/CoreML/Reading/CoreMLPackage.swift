@@ -1,23 +1,26 @@
 public import AccelByteIO
 public import AccelTensors
 
-/// A Core ML package (`.mlpackage`) with an ML Program, as accelc, coremltools or Xcode write it, open for reading.
+/// A Core ML package (`.mlpackage`) with an ML Program, open for reading. Supports packages of accelc, coremltools and Xcode.
 public struct CoreMLPackage: Sendable {
+    /// The path of the package, for errors.
     public let path: String
+    /// The decoded model.
     public let model: CoreMLModel
     let blobs: BlobReader?
-    /// The manifest is accelc's, and of another model: damage, or another tool has changed the model.
+    /// Whether the manifest is accelc's but belongs to another model: corruption, or a change by another tool.
     let isOfAnotherManifest: Bool
-    /// The files that it was read from; none for a package in memory.
+    /// The files of the package; empty for a package in memory.
     public let sources: [ModelFiles.Source]
 
-    /// Whether `path` is the folder of a Core ML package, by its manifest.
+    /// Returns whether `path` is a folder with a Core ML package's manifest.
     public static func isPackage(_ path: String) -> Bool {
         Files.kind(of: path) == .folder && Files.kind(of: "\(path)/Manifest.json") == .file
             && Files.kind(of: "\(path)/Data") == .folder
     }
 
-    /// - Throws: `FormatError` for a package that is corrupt or holds something other than an ML Program.
+    /// Opens a package and decodes its model.
+    /// - Throws: `FormatError` if the package is corrupt or is not an ML Program.
     public init(at path: String) throws {
         let folder = try PackageFolder(path)
         let (model, weights) = (try folder.model, try folder.weights)
@@ -30,19 +33,23 @@ public struct CoreMLPackage: Sendable {
     }
 
     /// A package in memory.
-    /// - Parameter weights: the blob file; nil when there is none.
+    /// - Parameters:
+    ///   - model: the bytes of `model.mlmodel`.
+    ///   - weights: the blob file; nil if there is none.
+    ///   - path: the name of the package in errors.
+    /// - Throws: `FormatError` if the model or the blob file is corrupt.
     public init(model: ByteView, weights: ByteView?, path: String) throws {
         try self.init(
             path: path, model: CoreMLModel(model, file: path), blobs: weights.map { try BlobReader($0, file: path) })
     }
 
-    /// The same model with another blob file, in memory.
-    /// - Throws: `FormatError` for a file that is no blob file.
+    /// Returns the model with another blob file, in memory.
+    /// - Throws: `FormatError` if the blob file is corrupt.
     public func replacingWeights(_ weights: ByteView) throws -> CoreMLPackage {
         try CoreMLPackage(path: path, model: model, blobs: BlobReader(weights, file: path))
     }
 
-    /// The bytes of `model.mlmodel`, as accelc writes it.
+    /// The bytes of `model.mlmodel` in accelc's encoding.
     public var encodedModel: [UInt8] { model.encoded }
 
     init(
@@ -53,7 +60,7 @@ public struct CoreMLPackage: Sendable {
         self.isOfAnotherManifest = isOfAnotherManifest
     }
 
-    /// An error about a function's operation or value.
+    /// Returns an error about an operation or value of a function.
     public func error(_ place: String, _ reason: String) -> FormatError {
         FormatError(file: path, place: .field(place), reason: reason)
     }

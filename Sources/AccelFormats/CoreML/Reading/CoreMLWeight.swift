@@ -1,35 +1,39 @@
 public import AccelTensors
 
-/// A weight of a package: a constant of floating-point numbers that is stored plainly or compressed.
+/// A weight of a Core ML package: a floating-point constant, plain or compressed.
 public struct CoreMLWeight: Sendable {
-    /// What the program calls it.
+    /// The name in the program.
     public let name: String
-    /// The first function that has it.
+    /// The name of the first function with this weight.
     public let function: String
+    /// The type of the decompressed weight.
     public let type: MILTensorType
-    /// The operation that makes it, e.g. `const`, `constexpr_lut_to_dense`.
+    /// The operation that makes the weight, e.g. `const`, `constexpr_lut_to_dense`.
     public let operation: String
-    /// e.g. `palette, 4 bits, 24 tables`; `fp16`
+    /// The storage scheme in words, e.g. `palette, 4 bits, 24 tables`; `fp16`.
     public let form: String
-    /// Bits of a code, or of a plain number; of vectors, the part of an element.
+    /// Bits of a code or of a plain number; for vector codes, the share of one element.
     public let codeBits: Double
-    /// Zeros are left out.
+    /// Whether the weight is stored as a mask with the nonzero values.
     public let isSparse: Bool
-    /// Bits of everything that it is stored as: codes, tables, scales, masks.
+    /// Bits of all stored parts: codes, tables, scales, masks.
     public let storedBits: Int
-    /// What it holds, where accelc wrote that down: rows of a tensor that is cut.
+    /// The rows of a larger tensor that the weight holds, if the package records them.
     public let holds: TensorRows?
 
+    /// Whether the weight is stored as something other than plain numbers.
     public var isCompressed: Bool { operation != "const" && operation != "constexpr_cast" }
-    /// A code stands for several neighbours.
+    /// Whether a code stands for a vector of several elements.
     public var isOfVectors: Bool { form.contains(" of vectors of ") }
+    /// The shape of the decompressed weight.
     public var shape: Shape { Shape(type.extents ?? []) }
+    /// Stored bits for each element; 0 for an empty weight.
     public var bitsPerWeight: Double { shape.count == 0 ? 0 : Double(storedBits) / Double(shape.count) }
 }
 
 extension CoreMLPackage {
-    /// Every weight, in the order of the program; one that several functions share, once.
-    /// - Throws: `FormatError` for one whose elements are not in the package.
+    /// All weights in the order of the program. A weight that several functions share is listed once.
+    /// - Throws: `FormatError` for a weight whose elements are missing.
     public var weights: [CoreMLWeight] {
         get throws {
             var weights: [CoreMLWeight] = []
@@ -39,7 +43,7 @@ extension CoreMLPackage {
                 let rows = model.rows(of: function.name)
                 let parts = Set(function.operations.filter(\.isConstant).flatMap(\.readNames))
                 for operation in function.operations where operation.isConstant {
-                    // What only feeds other constants is a part of a weight.
+                    // A constant that feeds only other constants is a part of a weight.
                     guard operation.outputs.count == 1, let output = operation.outputs.first,
                         !parts.contains(output.name), output.content.tensor.dataType.isFloatingPoint,
                         output.content.tensor.rank > 0
@@ -64,7 +68,8 @@ extension CoreMLPackage {
         }
     }
 
-    /// The elements of a weight: float32 where it is compressed, else as they are stored.
+    /// Returns the elements of a weight: float32 for a compressed weight, else the stored type.
+    /// - Throws: `FormatError` if the weight is corrupt.
     public func tensor(of weight: CoreMLWeight) throws -> StoredTensor {
         guard let function = model.program.functions.first(where: { $0.name == weight.function }),
             let tensor = try FunctionConstants(function, of: self).tensor(weight.name)
@@ -74,17 +79,17 @@ extension CoreMLPackage {
 }
 
 extension MILOperation {
-    /// The values that it reads by name.
+    /// The names of the values that the operation reads.
     var readNames: [String] {
         inputs.flatMap(\.content).compactMap { if case .name(let name) = $0 { name } else { nil } }
     }
 }
 
 extension FunctionConstants {
-    /// Bits of all that a constant operation is stored as, those of the operations that feed it included.
+    /// Returns the bits of all stored parts of a constant operation, including operations that feed it.
     fileprivate func storedBits(_ operation: MILOperation) -> Int {
         if operation.type == "const" { return operation["val"].map(Self.bits) ?? 0 }
-        // An operation of two results, a mask and what it keeps, is stored once.
+        // An operation with two results, a mask and the kept values, counts once.
         var feeding: Set<String> = []
         return bindings(operation).reduce(0) { sum, binding in
             switch binding {
@@ -98,7 +103,7 @@ extension FunctionConstants {
         }
     }
 
-    /// Checks that all parts of a constant operation are there, without decompressing them.
+    /// Checks that all parts of a constant operation are present, without decompressing them.
     fileprivate func requireStored(_ operation: MILOperation) throws {
         for binding in bindings(operation) {
             switch binding {
@@ -117,7 +122,7 @@ extension FunctionConstants {
             + operation.attributes.filter { $0.name != "name" && $0.name != "shape" }.map { .value($0.content) }
     }
 
-    /// Bits of what stands for an element.
+    /// Returns the bits of an element's code.
     fileprivate func codeBits(_ operation: MILOperation) -> Double {
         func type(_ parameter: String) -> MILTensorType? { argumentType(parameter, of: operation) }
         let own =
@@ -145,7 +150,7 @@ extension FunctionConstants {
         }
     }
 
-    /// In words, what a constant operation and those that feed it are.
+    /// Returns the storage scheme of a constant operation in words.
     fileprivate func form(_ operation: MILOperation) -> String {
         func type(_ parameter: String) -> MILTensorType? { argumentType(parameter, of: operation) }
         func feeding(_ parameter: String) -> String {

@@ -2,10 +2,10 @@ import AccelByteIO
 import AccelTensors
 import AccelWeightCompression
 
-/// What the constexpr operations make of stored weights. All numbers are float32 here, which holds every code and every
-/// half exactly; results of type fp16 are rounded to it as coremltools rounds them.
+/// The constexpr operations, which decompress weights. All numbers are float32, which holds every code and every float16
+/// exactly; results of type fp16 are rounded like in coremltools.
 enum Decompression {
-    /// Core ML's vector palettes are of a few elements; a bound on what a file can ask for.
+    /// The largest vector of a palette: a limit for corrupt files.
     static let maximumVector = 64
 
     struct Problem: Error {
@@ -20,7 +20,7 @@ enum Decompression {
         var count: Int { numbers.count }
     }
 
-    /// `scale * (data - offset)`, with a scale and an offset for each block.
+    /// Computes `scale * (data - offset)`, with a scale and an offset for each block.
     static func shiftScale(_ data: Elements, scale: Elements, offset: Elements?) throws -> Elements {
         guard let blocks = WeightBlocks(data.extents, counts: scale.extents) else {
             throw Problem(reason: "scales \(scale.extents) do not divide the data \(data.extents)")
@@ -44,14 +44,14 @@ enum Decompression {
         return Elements(type: scale.type, extents: data.extents, numbers: numbers)
     }
 
-    /// The form of iOS 16: one scale and zero point, or one for each place along an axis.
+    /// Computes the affine scheme of iOS 16: one scale and zero point, or one for each index of an axis.
     static func affine(_ data: Elements, scale: Elements, zero: Elements, axis: Int) throws -> Elements {
         try shiftScale(
             data, scale: spread(scale, over: data.extents, axis: axis),
             offset: spread(zero, over: data.extents, axis: axis))
     }
 
-    /// A parameter of each place along an axis, as parameters of blocks.
+    /// Converts a parameter for each index of an axis to a parameter for blocks.
     static func spread(_ parameter: Elements, over shape: [Int], axis: Int) throws -> Elements {
         let axis = axis < 0 ? axis + shape.count : axis
         guard shape.indices.contains(axis) else { throw Problem(reason: "there is no axis \(axis)") }
@@ -66,8 +66,7 @@ enum Decompression {
         return Elements(type: parameter.type, extents: extents, numbers: numbers)
     }
 
-    /// The entries of tables that indices name. A table holds 2^n vectors, each of which fills neighbours along
-    /// `vectorAxis`.
+    /// Looks up the indices in tables. A table has 2^n vectors; each fills neighbours along `vectorAxis`.
     static func lookUp(_ indices: Elements, tables: Elements, vectorAxis: Int?) throws -> Elements {
         let rank = indices.extents.count
         guard tables.extents.count == rank + 2, let vector = tables.extents.last,
@@ -109,7 +108,7 @@ enum Decompression {
         return Elements(type: tables.type, extents: extents, numbers: numbers)
     }
 
-    /// Zeros, but for the places where `mask` is one: there the values, in order.
+    /// Returns zeros, with the values in order at the positions where `mask` is 1.
     static func scatter(_ values: Elements, mask: Elements) throws -> Elements {
         var numbers = [Float](repeating: 0, count: mask.count)
         var next = 0
@@ -124,13 +123,13 @@ enum Decompression {
         return Elements(type: values.type, extents: mask.extents, numbers: numbers)
     }
 
-    /// The values of `dense` where `mask` is one, in order.
+    /// Returns the values of `dense` where `mask` is 1, in order.
     static func collect(_ dense: Elements, mask: Elements) -> Elements {
         let numbers = zip(dense.numbers, mask.numbers).filter { $0.1 != 0 }.map(\.0)
         return Elements(type: dense.type, extents: [numbers.count], numbers: numbers)
     }
 
-    /// The first `count` codes of a stream of bits, as type `type` has them.
+    /// Unpacks the first `count` codes of type `type` from a stream of bits.
     static func codes(_ bytes: UnsafeRawBufferPointer, _ type: MILDataType, count: Int) -> [Float] {
         guard let bits = type.bits, bits <= 8, let start = bytes.baseAddress, count > 0 else { return [] }
         var codes = [UInt8](repeating: 0, count: count)

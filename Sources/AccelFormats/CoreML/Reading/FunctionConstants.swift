@@ -2,17 +2,17 @@ import AccelByteIO
 import AccelTensors
 import AccelWeightCompression
 
-/// The constants of a function: plain ones as they are stored, compressed ones on demand.
+/// The constants of a function; compressed ones are decompressed on demand.
 struct FunctionConstants {
     private let package: CoreMLPackage
     private let function: MILFunction
-    /// Operation and output that make a value.
+    /// The indices of the operation and output that make a value, by its name.
     private var producers: [String: (operation: Int, output: Int)] = [:]
 
-    /// Longest chain of compressed constants that feed each other.
+    /// The longest allowed chain of compressed constants that feed each other.
     private static let maximumDepth = 6
 
-    /// - Throws: `FormatError` when two operations make the same value, or when constants do not feed each other in order.
+    /// - Throws: `FormatError` if two operations make the same value, or if a constant reads a later one.
     init(_ function: MILFunction, of package: CoreMLPackage) throws {
         (self.function, self.package) = (function, package)
         var depths: [String: Int] = [:]
@@ -35,14 +35,14 @@ struct FunctionConstants {
         }
     }
 
-    /// The constant operation that makes a value; nil for what is computed.
+    /// Returns the constant operation that makes a value; nil for a computed value.
     func operation(of name: String) -> MILOperation? {
         guard let place = producers[name] else { return nil }
         let operation = function.operations[place.operation]
         return operation.isConstant ? operation : nil
     }
 
-    /// The value called `name`: float32 numbers for what was compressed, else as it is stored. Nil for what is computed.
+    /// Returns the constant called `name`: float32 if compressed, else the stored type; nil for a computed value.
     func tensor(_ name: String) throws -> StoredTensor? {
         guard let operation = operation(of: name) else { return nil }
         if operation.type == "const", let value = operation["val"] { return try stored(value, name) }
@@ -51,7 +51,7 @@ struct FunctionConstants {
         return StoredTensor(name: name, floats: elements.numbers, shape: Shape(elements.extents))
     }
 
-    /// A constant as it is stored; codes of less than a byte as float32 numbers.
+    /// Returns a constant in its stored type; codes smaller than a byte become float32 numbers.
     func stored(_ value: MILValue, _ name: String) throws -> StoredTensor {
         let shape = Shape(value.type.extents ?? [])
         func tensor(_ type: ElementType, _ bytes: ByteView) -> StoredTensor {
@@ -98,7 +98,7 @@ struct FunctionConstants {
 
     // MARK: Compressed constants
 
-    /// What an operation of those before `limit` makes.
+    /// Returns the result of an operation with an index below `limit`.
     private func elements(_ name: String, before limit: Int) throws -> Decompression.Elements {
         guard let place = producers[name], place.operation < limit else {
             throw package.error("\(function.name).\(name)", "no operation before its use makes this constant")
@@ -108,7 +108,7 @@ struct FunctionConstants {
             throw package.error("\(function.name).\(name)", "is computed, where a constant is expected")
         }
         if operation.type == "const", let value = operation["val"] { return try elements(of: value, name) }
-        // Codes, numbers for them, and the result.
+        // Memory for codes, their numbers, and the result.
         let results = MachineMemory.sum(operation.outputs.map { $0.content.tensor.decompressedBytes })
         try MachineMemory.require(
             MachineMemory.sum([results, results, results]),
@@ -134,7 +134,7 @@ struct FunctionConstants {
             type: value.type.dataType, extents: stored.shape.dimensions, numbers: stored.floats())
     }
 
-    /// What a compressed constant is made of; nil for one that is not compressed.
+    /// Returns the parameters of a compressed constant; nil if it is not compressed.
     func parameters(of name: String) -> Parameters? {
         guard let place = producers[name], let operation = operation(of: name), operation.type != "const" else {
             return nil
@@ -169,7 +169,7 @@ struct FunctionConstants {
             return integer
         }
 
-        /// Of iOS 16: a stream of bits in bytes, and the shape of what it stands for.
+        /// Unpacks a parameter of iOS 16: a stream of bits with the shape in another parameter.
         func unpacked(_ name: String, bits: Int) throws -> Decompression.Elements {
             let extents = try required("shape").numbers.map { Int(exactly: $0) ?? -1 }
             let packed = try required(name)
@@ -223,7 +223,7 @@ struct FunctionConstants {
             }
         }
 
-        /// Indices, and tables for blocks of them; nil for another operation.
+        /// Returns the indices and the tables for blocks of them; nil for another operation.
         func table() throws -> (indices: Decompression.Elements, tables: Decompression.Elements)? {
             guard operation.type == "constexpr_lut_to_dense" else { return nil }
             var tables = try required("lut")
@@ -256,20 +256,20 @@ struct FunctionConstants {
 }
 
 extension MILOperation {
-    /// Its result is known before the model runs, stored in the package.
+    /// Whether the result is a constant of the package.
     var isConstant: Bool { type == "const" || type.hasPrefix("constexpr_") }
 
-    /// An attribute.
+    /// The attribute of a name.
     subscript(name: String) -> MILValue? { attributes.first { $0.name == name }?.content }
 
-    /// What a parameter with one argument is given, as an input or an attribute.
+    /// Returns the argument of a parameter, from the inputs or the attributes.
     func binding(_ name: String) -> MILBinding? {
         inputs.first { $0.name == name }?.content.first ?? self[name].map(MILBinding.value)
     }
 }
 
 extension ElementType {
-    /// The type that stores such elements; nil for those of less than a byte and for text.
+    /// The type that stores these elements; nil for types smaller than a byte and for strings.
     init?(_ type: MILDataType) {
         switch type {
         case .bool: self = .bool
@@ -291,7 +291,7 @@ extension ElementType {
 }
 
 extension MILTensorType {
-    /// Bytes of its elements as float32; the largest number where an extent is not known, or there are too many.
+    /// Bytes of the elements as float32; `Int.max` if a size is unknown or the number overflows.
     var decompressedBytes: Int {
         extents.flatMap { Shape($0 + [MemoryLayout<Float>.stride]).checkedCount } ?? .max
     }

@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelTensors
 
 extension MILDecoder {
-    /// A constant, with as many elements as its type says.
+    /// Reads a constant, and checks the number of elements.
     mutating func value(_ field: ProtobufReader.Field) throws -> MILValue {
         var (type, content): (MILTensorType?, MILValue.Content?) = (nil, nil)
         try forEach(in: field) { decoder, part in
@@ -46,7 +46,7 @@ extension MILDecoder {
         return .blob(offset: offset)
     }
 
-    /// A `TensorValue`: its kind, and in that the elements.
+    /// Reads a `TensorValue`: the elements inside of a field for their kind.
     private mutating func content(_ field: ProtobufReader.Field) throws -> MILValue.Content? {
         var content: MILValue.Content?
         try forEach(in: field) { decoder, kind in
@@ -83,7 +83,7 @@ extension MILDecoder {
         return content
     }
 
-    /// Refuses a constant that has other elements than its type says.
+    /// Fails if the elements of a constant do not match its type.
     private func require(_ value: MILValue, _ field: ProtobufReader.Field) throws {
         guard let extents = value.type.extents, let count = Shape(extents).checkedCount, count < 1 << 48 else {
             throw field.error("a constant cannot be \(value.type)")
@@ -107,6 +107,6 @@ extension MILDecoder {
 }
 
 extension MILDataType {
-    /// The bytes of `count` elements; those of less than a byte are a stream of bits. Nil for strings.
+    /// Returns the bytes of `count` packed elements; nil for strings.
     func byteCount(of count: Int) -> Int? { bits.map { (count * $0 + 7) / 8 } }
 }

@@ -1,16 +1,16 @@
 import AccelByteIO
 import AccelTensors
 
-/// Reads an ML Program from protocol buffers (MIL.proto). What the interpreter has no meaning for, such as lists and
-/// nested blocks, is refused by name.
+/// Reads an ML Program from protocol buffers (MIL.proto). Fails for constructs that the importer does not support, such as
+/// lists and nested blocks.
 struct MILDecoder {
-    /// Messages that may still be read: a file cannot ask for much more memory than it takes itself.
+    /// The number of messages that may still be read, so that memory stays proportional to the size of the file.
     private var budget: Int
     static let maximumRank = 16
 
     init(budget: Int = 8 << 20) { self.budget = budget }
 
-    /// Every message goes through here once.
+    /// Calls `body` for each field of a message. Every message is read by this function, which counts it.
     mutating func forEach(
         in field: ProtobufReader.Field, _ body: (inout MILDecoder, ProtobufReader.Field) throws -> Void
     ) throws {
@@ -34,7 +34,7 @@ struct MILDecoder {
         return MILProgram(functions: functions)
     }
 
-    /// An entry of a map from strings: its key, and the field that holds its value.
+    /// Returns an entry of a map from strings: the key, and the field with the value.
     mutating func entry(_ field: ProtobufReader.Field) throws -> (key: String, content: ProtobufReader.Field) {
         var (key, content): (String, ProtobufReader.Field?) = ("", nil)
         try forEach(in: field) { _, part in

@@ -6,9 +6,9 @@ struct PackageFolder {
     private let path: String
     /// `model.mlmodel`, relative to the package.
     private let modelName: String
-    /// Where the model's weights are, if it has any.
+    /// The path of the blob file in the package, which may be missing.
     private let weightsName: String
-    /// What the manifest calls the model.
+    /// The identifier of the model in the manifest.
     let identifier: String
     private let manifest: MappedFile
 
@@ -48,10 +48,10 @@ struct PackageFolder {
         weightsName = "\(folder)/weights/weight.bin"
     }
 
-    /// What a manifest may cost before it is refused.
+    /// Limits for the size of a manifest.
     private static let limits = JSON.Limits(bytes: 1 << 20, depth: 16, values: 1 << 14)
 
-    /// The files as what a conversion keeps account of; the blob file as one tensor of bytes.
+    /// Returns the files as sources of a conversion, with the blob file as one tensor of bytes.
     func sources(_ model: MappedFile, _ weights: MappedFile?) -> [ModelFiles.Source] {
         let read = [("Manifest.json", manifest), (modelName, model)].map { name, file in
             ModelFiles.Source(
@@ -68,7 +68,7 @@ struct PackageFolder {
     }
 
     var model: MappedFile { get throws { try MappedFile(modelName, inside: path) } }
-    /// nil where there are none.
+    /// The blob file; nil if there is none.
     var weights: MappedFile? {
         get throws {
             Files.kindWithoutFollowing("\(path)/\(weightsName)") == nil

@@ -5,15 +5,15 @@ struct WeightBlocks {
     let extents: [Int]
     let counts: [Int]
 
-    /// Nil when the blocks do not divide the tensor.
+    /// nil if the blocks do not divide the tensor.
     init?(_ extents: [Int], counts: [Int]) {
         guard extents.count == counts.count, !extents.isEmpty else { return nil }
         for (extent, count) in zip(extents, counts) where count < 1 || extent % count != 0 { return nil }
         (self.extents, self.counts) = (extents, counts)
     }
 
-    /// Calls `body` for each run of elements along the last axis that lies in one block: the run's elements in row-major
-    /// order, its place along each axis, and the number of its block in row-major order.
+    /// Calls `body` for each run of elements along the last axis within one block, with the row-major range of the elements, the
+    /// index of the first along each axis, and the row-major index of the block.
     func forEachRun(_ body: (_ elements: Range<Int>, _ place: [Int], _ block: Int) -> Void) {
         guard !extents.contains(0), let width = extents.last, let lastCount = counts.last else { return }
         let run = width / lastCount

@@ -1,12 +1,12 @@
 extension CoreMLModel.Interface {
-    /// How applications see the one function that functions of several shapes became.
-    /// - Parameter interfaces: of the functions, in the order of their inputs and outputs; the first has the defaults.
+    /// The interface of a function that was merged from functions of several shapes.
+    /// - Parameter interfaces: the interfaces of the functions, with equal order of inputs and outputs; the first has the defaults.
     init(enumerating interfaces: [CoreMLModel.Interface], as function: MILFunction, for target: CoreMLTarget) {
         self = interfaces[0]
         let rows = inputs.indices.map { index in interfaces.compactMap { $0.inputs[index].type.extents } }
         var hasEnumerated = false
         for (index, extents) in rows.enumerated() where extents.contains(where: { $0 != extents[0] }) {
-            // The k-th shapes of all inputs belong together. Before iOS 18 only one input can enumerate its shapes.
+            // The k-th shapes of all inputs belong together. Before iOS 18 only one input can have enumerated shapes.
             if target >= .iOS18 || !hasEnumerated {
                 inputs[index].enumeratedShapes =
                     target >= .iOS18
@@ -24,7 +24,7 @@ extension CoreMLModel.Interface {
         for index in outputs.indices { outputs[index].type = types[outputs[index].name] ?? outputs[index].type }
     }
 
-    /// In words, which inputs may have which shapes.
+    /// The allowed shapes of the inputs in words.
     var shapesInWords: [String] {
         func text(_ shape: [Int]) -> String { shape.map(String.init).joined(separator: "x") }
         return inputs.compactMap { input in

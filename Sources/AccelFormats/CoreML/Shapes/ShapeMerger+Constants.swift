@@ -1,9 +1,9 @@
 import AccelByteIO
 import AccelTensors
 
-/// A constant that is another in the functions of other shapes.
+/// A constant that differs between the functions.
 struct DifferingConstant {
-    /// The operation that reads it, in each function.
+    /// An operation that reads the constant, in each function.
     struct Place {
         let row: [MILOperation]
         let parameter: String
@@ -15,21 +15,21 @@ struct DifferingConstant {
         }
     }
     let place: Place
-    /// By function.
+    /// The value in each function.
     let values: [MILValue]
-    /// In the first function.
+    /// The name in the first function.
     let name: String
 }
 
 extension ShapeMerger {
-    /// Parameters that an operation may be told when it runs.
+    /// Parameters that may be computed at run time.
     private static let computable: Set<String> = [
         "reshape.shape", "slice_by_size.begin", "slice_by_size.size", "slice_by_index.begin", "slice_by_index.end",
         "fill.shape",
     ]
 
-    /// What stands for a constant that differs: -1 for the one extent of a reshape, or to the end of a slice; a vector put
-    /// together of extents; or the first part of the longest table.
+    /// Returns the replacement of a constant that differs: -1 for one size of a reshape or for the end of a slice, a vector
+    /// concatenated from sizes, or a slice of the longest table.
     mutating func constant(_ constant: DifferingConstant) throws -> String {
         let place = constant.place
         let vectors = constant.values.map(\.vector)
@@ -49,7 +49,7 @@ extension ShapeMerger {
         throw refusal(place.text, "reads \(constant.values.map(\.type)), of which none is the beginning of another")
     }
 
-    /// The places of `differing` that -1 can stand for; nil where it cannot for all of them.
+    /// Returns the indices of `differing` that -1 can replace; nil if it cannot replace all of them.
     private func free(_ differing: [Int], _ rows: [[Int]], _ place: DifferingConstant.Place) -> [Int]? {
         switch "\(place.row[0].type).\(place.parameter)" {
         case "reshape.shape":
@@ -64,7 +64,7 @@ extension ShapeMerger {
         }
     }
 
-    /// Where a slice begins, if that is the same in all functions.
+    /// Returns the begin of a slice if it is the same in all functions.
     private func begins(_ row: [MILOperation]) -> [Int]? {
         let vectors = row.indices.map { index -> [Int]? in
             guard case .name(let name)? = row[index].binding("begin") else { return nil }
@@ -73,7 +73,7 @@ extension ShapeMerger {
         return vectors.allSatisfy({ $0 == vectors[0] }) ? vectors[0] : nil
     }
 
-    /// A vector whose numbers are `rows[i]` in function i.
+    /// Returns a vector whose numbers are `rows[i]` in function i.
     private mutating func vector(_ rows: [[Int]], _ place: DifferingConstant.Place) throws -> String {
         var parts: [String] = []
         var same: [Int] = []
@@ -106,7 +106,7 @@ extension ShapeMerger {
             ["values": parts, "axis": [axis], "interleave": [interleave]])
     }
 
-    /// A slice of the longest of tables that are its beginning; nil where they are not.
+    /// Returns a slice of the longest table; nil if the other tables are not its beginning.
     private mutating func table(_ constant: DifferingConstant) throws -> String? {
         let types = constant.values.map(\.type)
         let extents = types.compactMap(\.extents)
@@ -143,7 +143,7 @@ extension ShapeMerger {
         }
     }
 
-    /// The first `extents` of each axis of a tensor; nil where it has less.
+    /// Returns the leading block of the shape `extents` of a tensor; nil if the tensor is smaller.
     static func corner(_ extents: [Int], of whole: [UInt8], _ all: [Int], elementBytes: Int) -> [UInt8]? {
         guard extents.count == all.count, zip(extents, all).allSatisfy({ $0 <= $1 }),
             whole.count == all.reduce(elementBytes, *)
@@ -160,7 +160,7 @@ extension ShapeMerger {
 }
 
 extension MILValue {
-    /// Integers in a row.
+    /// The numbers of a vector of integers.
     fileprivate var vector: [Int]? {
         guard type.rank == 1, type.dataType == .int32, case .integers(let integers) = content else { return nil }
         return integers.map { Int($0) }

@@ -1,27 +1,26 @@
 import AccelByteIO
 import AccelPrograms
 
-/// Functions that do the same with tensors of other extents, as one function that learns the extents when it runs.
+/// Merges functions of one model for several shapes into one function, which reads the shapes at run time.
 ///
-/// The functions are of one model, frozen for several shapes, so they have the same operations in the same order. Where
-/// types differ, the merged one has an extent that is not known. Where constants differ, they follow from extents: see
-/// `constant`.
+/// The functions have the same operations in the same order. Where types differ, the merged function has an unknown size.
+/// Constants that differ must follow from sizes: see `constant`.
 struct ShapeMerger {
     let functions: [MILFunction]
-    /// By function, the constants by their names.
+    /// For each function, the constants by name.
     let constants: [[String: MILValue]]
-    /// By function, the types of what inputs and operations make.
+    /// For each function, the types of inputs and results by name.
     private var types: [[String: MILTensorType]] = []
-    /// By function, what the merged one calls a value that is computed.
+    /// For each function, the names of computed values in the merged function.
     private var names: [[String: String]]
     private var taken: Set<String>
     private var declared: [MILValue: String] = [:]
-    /// The first value and axis that has these extents in the functions.
+    /// The first value and axis with these sizes in the functions.
     private var sources: [[Int]: (value: String, axis: Int, rank: Int)] = [:]
-    /// What has these extents in the functions, as a vector of one number.
+    /// The names of vectors of one number, by their number in each function.
     private var known: [[Int]: String] = [:]
     private var operations: [MILOperation] = []
-    /// The bytes of a constant in the blob file.
+    /// Returns the bytes of a constant in the blob file, by its offset.
     let content: (Int) throws -> ByteView?
 
     init(_ functions: [MILFunction], content: @escaping (Int) throws -> ByteView?) {
@@ -39,7 +38,7 @@ struct ShapeMerger {
         taken = Set(functions.first.map { $0.operations.flatMap(\.outputs).map(\.name) + $0.outputs } ?? [])
     }
 
-    /// - Throws: `RequestError` naming the operation that has to know the extents before the model runs.
+    /// - Throws: `RequestError` with the operation that needs fixed sizes.
     consuming func merged() throws -> MILFunction {
         guard let first = functions.first else { throw refusal("no function", "there is none") }
         var inputs: [MILNamed<MILType>] = []
@@ -81,7 +80,7 @@ struct ShapeMerger {
         "\(operation.type) \"\(operation.outputs.first?.name ?? "")\""
     }
 
-    /// The type of a result, with nil for the extents that differ; and its place among the sources of extents.
+    /// Returns the type of a result, with nil for sizes that differ, and registers it as a source of sizes.
     private mutating func result(_ row: [MILNamed<MILType>]) throws -> MILType {
         let tensors = row.map(\.content.tensor)
         guard let first = tensors.first, let name = row.first?.name,
@@ -102,7 +101,7 @@ struct ShapeMerger {
         return .tensor(merged)
     }
 
-    /// What the merged function calls the values `row` of the functions.
+    /// Returns the merged function's name for the values `row` of the functions.
     private func name(_ row: [String], _ place: String) throws -> String {
         let merged = row.indices.map { names[$0][row[$0]] }
         guard let name = merged[0], merged.allSatisfy({ $0 == name }) else {
@@ -148,7 +147,7 @@ struct ShapeMerger {
         return .name(try constant(DifferingConstant(place: place, values: values, name: names[0])))
     }
 
-    // MARK: What is added
+    // MARK: Added operations
 
     mutating func fresh(_ text: String) -> String {
         var (name, number) = (text, 1)
@@ -159,8 +158,8 @@ struct ShapeMerger {
         return name
     }
 
-    /// A constant; equal ones once.
-    /// - Parameter name: its name in the first function; nil for one that is new.
+    /// Returns the name of a constant; equal constants share one.
+    /// - Parameter name: the name in the first function; nil for a new constant.
     mutating func declare(_ value: MILValue, _ name: String? = nil, named text: String = "shape") -> String {
         if let known = declared[value] { return known }
         let name = name ?? fresh(text)
@@ -183,7 +182,7 @@ struct ShapeMerger {
         return name
     }
 
-    /// The type of what an operation reads, by function.
+    /// Returns the type of an operation's argument in each function.
     func types(_ parameter: String, of row: [MILOperation]) -> [MILTensorType]? {
         let found = row.indices.compactMap { index -> MILTensorType? in
             guard case .name(let name)? = row[index].binding(parameter) else { return nil }
@@ -192,7 +191,7 @@ struct ShapeMerger {
         return found.count == row.count ? found : nil
     }
 
-    /// A vector of the one number that is `extents[i]` in function i: an extent of a value. Nil where no value has it.
+    /// Returns a vector with one number, which is `extents[i]` in function i: a size of some value. nil if no value has it.
     mutating func extent(_ extents: [Int]) -> String? {
         if let name = known[extents] { return name }
         guard let source = sources[extents] else { return nil }
