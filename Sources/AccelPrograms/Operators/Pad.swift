@@ -4,7 +4,14 @@ import AccelTensors
 public struct Pad: Operator {
     /// The values of the new elements: a constant, the tensor reflected at its first and last element (which are not
     /// repeated), or the nearest edge element.
-    public enum Mode: String, CaseIterable, Sendable { case constant, reflect, edge }
+    public enum Mode: String, CaseIterable, Sendable {
+        /// A constant value.
+        case constant
+        /// The elements mirrored at the edge, which is not repeated.
+        case reflect
+        /// The nearest element.
+        case edge
+    }
     public static let name = "pad"
     public static let inputs: [OperatorInput] = [.x]
     /// The values of the new elements.

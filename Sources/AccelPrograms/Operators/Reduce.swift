@@ -4,7 +4,14 @@ import AccelTensors
 /// -infinity.
 public struct Reduce: Operator {
     /// The reduction.
-    public enum Kind: String, CaseIterable, Sendable { case sum, mean, max }
+    public enum Kind: String, CaseIterable, Sendable {
+        /// The sum, accumulated in float64.
+        case sum
+        /// The sum divided by the number of elements.
+        case mean
+        /// The largest element; NaN if one is NaN.
+        case max
+    }
     public static let name = "reduce"
     public static let inputs: [OperatorInput] = [.x]
     /// The reduction.

@@ -7,7 +7,12 @@ import AccelTensors
 /// elements around it, which is bilinear over two axes; `nearest` takes element `t * S / T` rounded down.
 public struct Resize: Operator {
     /// The interpolation.
-    public enum Mode: String, CaseIterable, Sendable { case nearest, linear }
+    public enum Mode: String, CaseIterable, Sendable {
+        /// The element at the sampled position rounded down.
+        case nearest
+        /// The two elements around the sampled position, weighted by their distance.
+        case linear
+    }
     public static let name = "resize"
     public static let inputs: [OperatorInput] = [.x]
     /// The interpolation.
