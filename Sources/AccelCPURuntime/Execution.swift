@@ -21,7 +21,7 @@ extension Bool: ExecutionElement {
 /// a run allocates nothing, takes no lock, and wakes the helper threads at most once.
 ///
 ///     let execution = try session.makeExecution(of: step)
-///     try execution.withInput("input_ids", of: Int64.self) { $0[0] = token }
+///     try execution.withInput("input_ids", of: Int64.self) { $0[0] = 101 }
 ///     try execution.run()
 ///     let first = try execution.withOutput("logits", of: Float.self) { $0[0] }
 ///

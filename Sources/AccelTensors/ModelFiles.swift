@@ -31,6 +31,10 @@ public final class ModelFiles: Sendable {
         /// The tensors of a weight file, in the order of their bytes; empty for other files.
         public let tensors: [StoredTensor]
 
+        /// A file that a format has opened.
+        /// - Parameters:
+        ///   - content: the whole file; of weights, only the bytes before the first tensor.
+        ///   - tensors: of weights, in the order of their bytes.
         public init(
             name: String, path: String, role: Role, identity: FileIdentity?, content: ByteView,
             tensors: [StoredTensor] = []

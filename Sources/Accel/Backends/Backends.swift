@@ -3,7 +3,7 @@ import AccelByteIO
 /// A registry of backends. It is a value: each app can have its own.
 ///
 ///     var backends = Backends.standard
-///     backends.register(MyBackend())
+///     backends.register(ReferenceBackend())
 public struct Backends: Sendable {
     /// All backends in the order of registration.
     public private(set) var all: [any Backend]

@@ -90,6 +90,7 @@ public struct NotCompared: Equatable, Sendable {
     public let stage: Stage
     /// The item: an output, a state or an input, with its function's name.
     public let name: String
+    /// Why it was not compared, as a sentence without a full stop.
     public internal(set) var reason: String
     /// The item is an output or state of the model or the package, so that leaving it out is a failure unless the
     /// budget allows it. Items that only a golden file has, or lacks, are not required.

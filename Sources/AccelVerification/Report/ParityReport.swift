@@ -46,18 +46,25 @@ public struct ParityReport: Sendable {
     public internal(set) var containerFiles: Int?
     /// The result of the structure stage; nil if it did not run.
     public internal(set) var structure: StructureFinding?
+    /// The metrics of each weight, in package order; empty if the stage did not run.
     public internal(set) var weights: [WeightFinding] = []
     /// The metrics of all weights together, without tables.
     public internal(set) var weightMetrics = Metrics()
     /// Weights that only one side has, as sentences; each is a failure.
     public internal(set) var misfits: [String] = []
+    /// The metrics of each kernel call, in execution order; empty if the stage did not run.
     public internal(set) var operators: [OperatorFinding] = []
+    /// The metrics of outputs and states: those of the graph stage and of the output stage.
     public internal(set) var outputs: [OutputFinding] = []
+    /// Items that no stage could compare.
     public internal(set) var notCompared: [NotCompared] = []
+    /// The sizes that the budget limits.
     public internal(set) var sizes: [SizeFinding] = []
     /// Entries of the budget that apply to nothing.
     public internal(set) var budgetMistakes: [BudgetMistake] = []
+    /// The scheme of each weight, as the package records it.
     public internal(set) var coverage: [CoverageFinding] = []
+    /// Tensors of the checkpoint that no function reads, as the package records them.
     public internal(set) var unused: [UnusedTensor] = []
     /// The result of a self test; nil if none ran. A failed self test makes the whole report fail.
     public var selfTest: SelfTestReport?

@@ -11,6 +11,7 @@ public struct StructureFinding: Sendable {
     }
     /// The numbers of compared items by kind, e.g. `("calls", 90)`.
     public internal(set) var compared: [(what: String, count: Int)] = []
+    /// Differences that the budget does not allow; each is a failure.
     public internal(set) var differences: [Difference] = []
     /// Differences that the budget allows.
     public internal(set) var allowed: [Difference] = []
