@@ -101,14 +101,13 @@ extension ModelSource {
         guard Set(names).count == names.count else {
             throw RequestError("\(self.path): its functions have different weights of one name", status: .unavailable)
         }
-        var writer = try SafetensorsWriter(
-            replacing: path, as: .weights,
-            entries: weights.map { .init(name: $0.name, elementType: elementType, shape: $0.shape) })
+        var output = try DecompressedFile(
+            replacing: path, of: weights.map { ($0.name, $0.shape) }, as: elementType, from: self.path)
         for weight in weights {
             progress(weight.name)
-            try weight.values().withBytes(as: elementType) { try writer.append($0) }
+            try output.append(weight.values().floats(), of: weight.name)
         }
-        try writer.finish()
+        try output.finish()
         return names
     }
 }

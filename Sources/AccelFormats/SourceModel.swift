@@ -39,22 +39,36 @@ public struct SourceModel: Sendable {
         (origins, remarks) = (model.origins, model.remarks)
     }
 
-    /// Functions with fixed shapes.
+    /// The requested functions of a source with fixed shapes.
     /// - Parameters:
     ///   - family: the name of the importer.
     ///   - version: the version of the importer.
-    ///   - functions: the functions, one for each part.
+    ///   - functions: all functions of the source; a function's part is its program's name.
     ///   - parts: the requested parts; empty for all.
+    ///   - ignoringUnknown: whether parts that the source lacks are left out: in a comparison they are a difference, not an
+    ///     error.
     ///   - used: the names of the tensors in the source's files that the weights are made of.
-    ///   - remarks: remarks for the user, a sentence each.
-    public init(
-        family: String, version: Int, functions: [FrozenProgram], parts: [String], used: Set<String>, remarks: [String]
-    ) {
+    ///   - schemes: the schemes of the weights that were compressed before, one for each.
+    /// - Throws: `RequestError` for an unknown part.
+    init(
+        family: String, version: Int, functions: [FrozenProgram], parts: [String], ignoringUnknown: Bool,
+        used: Set<String> = [], schemes: [String]
+    ) throws {
+        let known = functions.map(\.program.name)
+        let parts = ignoringUnknown ? parts.filter(known.contains) : parts
+        let asked = try functions.asked(parts)
         (self.family, familyVersion) = (family, version)
-        (programs, self.functions) = (functions.map(\.program), functions)
-        recordedParts = parts
+        (programs, self.functions) = (asked.map(\.program), asked)
+        recordedParts = Set(parts).isSuperset(of: known) ? [] : parts
         (unused, ignoredTensors, self.used, isReadInPlace) = ([], [], used, true)
-        (origins, self.remarks) = (TensorOrigins(), remarks)
+        origins = TensorOrigins()
+        remarks =
+            schemes.isEmpty
+            ? []
+            : [
+                "\(Wording.count(schemes.count, "weight")) of the package were compressed before, as "
+                    + "\(Set(schemes).sorted().joined(separator: "; ")): what that lost stays lost"
+            ]
     }
 
     /// Family and version for cache keys, e.g. `bert 1`.

@@ -1,7 +1,6 @@
 import AccelByteIO
 public import AccelTensors
 import AccelWeightCompression
-import CAccelKernels
 
 extension AcceleratorPackage {
     /// Decodes the weights, restores the checkpoint's tensors from them, and writes a safetensors file. Rows are
@@ -14,17 +13,10 @@ extension AcceleratorPackage {
     public func decompress(
         to path: String, as elementType: ElementType, progress: (_ tensor: String) -> Void = { _ in }
     ) throws -> [String] {
-        guard elementType == .float32 || elementType == .float16 else {
-            throw RequestError("weights are decompressed to float32 or float16, not to \(elementType.rawValue)")
-        }
         let map = try sourceMap()
         let originals = map.originals
-        var output = DecompressedFile(
-            writer: try SafetensorsWriter(
-                replacing: path, as: .weights,
-                entries: originals.map {
-                    SafetensorsWriter.Entry(name: $0.name, elementType: elementType, shape: $0.shape)
-                }), elementType: elementType, package: self.path)
+        var output = try DecompressedFile(
+            replacing: path, of: originals.map { ($0.name, $0.shape) }, as: elementType, from: self.path)
         for entry in map.coverage {
             progress(entry.tensor.name)
             if let derivation = entry.derivation, derivation.rule == .weightNorm {
@@ -51,31 +43,6 @@ extension AcceleratorPackage {
         try output.finish()
         return originals.map(\.name)
     }
-}
-
-/// A safetensors file of decompressed tensors.
-private struct DecompressedFile: ~Copyable {
-    var writer: SafetensorsWriter
-    let elementType: ElementType
-    /// The package, for errors.
-    let package: String
-
-    mutating func append(_ floats: [Float], of name: String, from start: Int = 0) throws {
-        if elementType == .float32 {
-            try floats.withUnsafeBytes { try writer.append($0) }
-            return
-        }
-        if let index = floats.firstIndex(where: { !($0.magnitude < 65520) }) {
-            throw FormatError(
-                file: package, place: .tensor(name, index: start + index),
-                reason: "\(floats[index]) is beyond float16's largest number, 65504; decompress to float32")
-        }
-        var halves = [UInt16](repeating: 0, count: floats.count)
-        ck_f32_to_f16(floats, &halves, floats.count)
-        try halves.withUnsafeBytes { try writer.append($0) }
-    }
-
-    consuming func finish() throws { try writer.finish() }
 }
 
 extension CoverageEntry {

@@ -48,7 +48,7 @@ extension [Program] {
                 "\(file) holds no tensor that is an input of the model (\(inputs.joined(separator: ", ")))")
         }
         let own = try fed.flatMap { part in
-            let all = try ShapeBindings(fitting: tensors, to: part, file: file)
+            let all = try ShapeBindings(fitting: named, to: part)
             return part.states.isEmpty ? [all] : [all] + all.stepping(named, in: part)
         }
         let shared = own.reduce(into: [:]) { $0.merge($1.numbers) { first, _ in first } }

@@ -46,7 +46,7 @@ public struct OperatorInput: Hashable, Sendable {
     public let presence: Presence
 
     /// Creates an input; by default a required one of float32.
-    public init(_ name: String, _ elements: Elements = .only(.float32), _ presence: Presence = .required) {
+    public init(_ name: String, _ elements: Elements = .only(.float32), presence: Presence = .required) {
         (self.name, self.elements, self.presence) = (name, elements, presence)
     }
 }
@@ -61,8 +61,6 @@ extension OperatorInput {
     public static let weight = OperatorInput("weight")
     /// A vector that may be left out.
     public static let optionalBias = OperatorInput("bias", presence: .optional)
-
-    init(_ name: String, presence: Presence) { self.init(name, .only(.float32), presence) }
 }
 
 extension Operator {
@@ -81,10 +79,8 @@ extension Operator {
         for (index, input) in inputs.enumerated() {
             let isWanted =
                 switch input.presence {
-                case .required, .repeated: true
-                case .optional: next < given.count
-                case .with(let other):
-                    next < given.count && positions[inputs.firstIndex { $0.name == other } ?? index] != nil
+                case .required, .repeated, .optional: true
+                case .with(let other): positions[inputs.firstIndex { $0.name == other } ?? index] != nil
                 }
             guard isWanted, next < given.count else {
                 positions.append(nil)

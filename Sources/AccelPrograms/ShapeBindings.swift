@@ -25,8 +25,12 @@ public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
     /// Finds the numbers that make the program's inputs fit a file's inputs, and its states the file's final states.
     /// - Throws: `RequestError` if a tensor has another rank than the input, or if tensors disagree on a dimension.
     public init(fitting tensors: [StoredTensor], to program: Program, file: String) throws {
+        try self.init(fitting: NamedTensors(tensors, file: file), to: program)
+    }
+
+    init(fitting named: NamedTensors, to program: Program) throws {
         numbers = [:]
-        let named = NamedTensors(tensors, file: file)
+        let file = named.file
         for input in program.inputs {
             let type = program.type(of: input.value)
             guard let tensor = named.input(input.name) else { continue }

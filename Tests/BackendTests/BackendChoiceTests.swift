@@ -42,6 +42,13 @@ struct BackendChoiceTests {
         return try await backends.load(request, by: choice, fallback: fallback).info
     }
 
+    @Test("a package that is not there is not found, and no lack of memory")
+    func missing() {
+        let error = #expect(throws: AccelError.self) { try BackendRequest(opening: "/no/such.accelpkg") }
+        #expect(error?.code == .notFound)
+        #expect(error?.description == "/no/such.accelpkg: there is no package")
+    }
+
     @Test(
         "automatic: the suitable backend of the highest priority; those that fail, do not suit, or are for request are told"
     )

@@ -1,3 +1,4 @@
+import AccelByteIO
 public import AccelPackages
 
 /// The name of a backend, e.g. `cpu`.
@@ -42,8 +43,10 @@ public struct BackendRequest: Sendable {
     }
 
     /// A request for the package at a path, after a check of every file against its digest.
-    /// - Throws: `AccelError` (corrupt) with the corrupt file; `AccelError` if there is no package.
+    /// - Throws: `AccelError` (not found) if there is no package; (corrupt) with the file that is corrupt.
     public init(opening path: String, threads: Int = 1, memoryLimit: Int? = nil) throws(AccelError) {
+        // The layers below know one status for what is missing and for too little memory.
+        guard Files.kind(of: path) != nil else { throw AccelError(.notFound, "there is no package", at: path) }
         do {
             let package = try AcceleratorPackage(at: path)
             try package.check()

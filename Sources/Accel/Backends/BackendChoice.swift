@@ -61,7 +61,10 @@ public struct SessionInfo: Sendable {
     /// All attempts in order; the last one loaded the model.
     public let attempts: [BackendAttempt]
     /// Whether an earlier backend, suitable or requested by name, did not load the model.
-    public let didFallBack: Bool
+    public var didFallBack: Bool {
+        if case .preferring(let ids) = requested, ids.first != backend { return true }
+        return attempts.contains { if case .failed = $0.outcome { true } else { false } }
+    }
 }
 
 extension Backends {
@@ -77,7 +80,7 @@ extension Backends {
         progress: @escaping @Sendable (LoadingEvent) -> Void = { _ in }
     ) async throws(AccelError) -> (model: any LoadedModel, info: SessionInfo) {
         let clock = ContinuousClock()
-        var (attempts, isBehind) = ([BackendAttempt](), false)
+        var attempts: [BackendAttempt] = []
         func error(_ code: AccelError.Code, _ problem: String) -> AccelError {
             AccelError(code, problem, at: request.package.path, attempts: attempts)
         }
@@ -89,10 +92,9 @@ extension Backends {
                     BackendAttempt(
                         backend: candidate.backend.id, outcome: .loaded(notes: candidate.notes),
                         duration: candidate.assessing + (clock.now - start)))
-                let isNamed = if case .preferring(let ids) = choice { ids.first != candidate.backend.id } else { false }
                 let info = SessionInfo(
                     package: request.package.digest, requested: choice, backend: candidate.backend.id,
-                    attempts: attempts, didFallBack: isBehind || isNamed)
+                    attempts: attempts)
                 return (model, info)
             } catch let failure {
                 attempts.append(
@@ -100,7 +102,6 @@ extension Backends {
                         backend: candidate.backend.id, outcome: .failed(reason: failure.description),
                         duration: candidate.assessing + (clock.now - start)))
                 guard fallback == .atOpening else { throw error(failure.code, "\(candidate.backend.id) failed") }
-                isBehind = true
             }
         }
         throw error(.unsupported, "no backend runs this model")

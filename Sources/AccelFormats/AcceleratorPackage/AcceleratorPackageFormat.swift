@@ -91,25 +91,11 @@ public struct PackagedModel: ModelSource {
         let functions = try package.graph.functions.map { function in
             try function.applying { $0.holding(values) }
         }
-        // In a comparison the other model may lack parts: that is a difference, not an error.
-        let known = functions.map(\.program.name)
-        let asked = allowsIdlePatterns ? parts.filter(known.contains) : parts
-        let provenance = package.manifest.provenance
-        let isAll = Set(asked).isSuperset(of: known)
-        return SourceModel(
-            family: provenance.family, version: provenance.familyVersion, functions: try functions.asked(asked),
-            parts: isAll ? [] : asked, used: [], remarks: [recompression].compactMap(\.self))
-    }
-
-    /// A remark that weights are compressed for the second time; nil if all are plain numbers.
-    private var recompression: String? {
-        let names = package.graph.weightNames
-        let schemes = package.graph.tensors.filter { names.contains($0.name) && !$0.isPlain }.map(\.codec.specification)
-        guard !schemes.isEmpty else { return nil }
-        let listed = Set(schemes).sorted().joined(separator: ", ")
-        return
-            "\(Wording.count(schemes.count, "weight")) of the package were compressed before, as \(listed): what that lost "
-            + "stays lost"
+        let (provenance, names) = (package.manifest.provenance, package.graph.weightNames)
+        return try SourceModel(
+            family: provenance.family, version: provenance.familyVersion, functions: functions, parts: parts,
+            ignoringUnknown: allowsIdlePatterns,
+            schemes: tensors.filter { names.contains($0.name) && !$0.isPlain }.map(\.codec.specification))
     }
 }
 

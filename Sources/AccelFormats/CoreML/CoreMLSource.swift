@@ -31,14 +31,10 @@ public struct CoreMLSource: ModelSource {
         parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool
     ) throws -> SourceModel {
         try package.check()
-        let functions = try functions()
-        let known = functions.map(\.program.name)
-        let asked = allowsIdlePatterns ? parts.filter(known.contains) : parts
-        return SourceModel(
-            family: CoreMLFormat.name, version: ImportRules.version, functions: try functions.asked(asked),
-            parts: Set(asked).isSuperset(of: known) ? [] : asked,
-            used: Set(package.sources.flatMap(\.tensors).map(\.name)),
-            remarks: try recompression.map { [$0] } ?? [])
+        return try SourceModel(
+            family: CoreMLFormat.name, version: ImportRules.version, functions: functions(), parts: parts,
+            ignoringUnknown: allowsIdlePatterns, used: Set(package.sources.flatMap(\.tensors).map(\.name)),
+            schemes: package.weights.filter(\.isCompressed).map(\.kind))
     }
 
     /// Returns each function, once for each enumerated shape of its inputs.
@@ -77,16 +73,6 @@ public struct CoreMLSource: ModelSource {
             return Interface.Link(input: link.input, part: maker.name, output: link.output)
         }
         return program.with(interface: interface)
-    }
-
-    /// A remark that weights are compressed for the second time; nil if all are plain numbers.
-    private var recompression: String? {
-        get throws {
-            let forms = try package.weights.filter(\.isCompressed).map(\.kind)
-            guard !forms.isEmpty else { return nil }
-            return "\(Wording.count(forms.count, "weight")) of the package were compressed before, as "
-                + "\(Set(forms).sorted().joined(separator: "; ")): what that lost stays lost"
-        }
     }
 
     public var weights: [SourceWeight] {

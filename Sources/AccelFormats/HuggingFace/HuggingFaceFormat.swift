@@ -14,7 +14,6 @@ public enum HuggingFaceFormat: ModelFormat {
     public static func recognises(_ path: String) -> Bool {
         switch Files.kind(of: path) {
         case .folder?:
-            guard !CoreMLFormat.recognises(path), !AcceleratorPackageFormat.recognises(path) else { return false }
             let names = (try? Files.list(path)) ?? []
             return names.contains { $0 == "config.json" || $0.hasSuffix(indexSuffix) }
         case .file?:

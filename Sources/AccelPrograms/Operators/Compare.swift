@@ -31,7 +31,6 @@ public struct Compare: Operator {
     public var attributes: Attributes { ["relation": .word(relation.rawValue)] }
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
-        let type: ElementType = inputs.first?.elementType == .int64 ? .int64 : .float32
         try Self.check(inputs)
         return [TensorType(.bool, try broadcast(inputs.map(\.dimensions)))]
     }

@@ -12,7 +12,7 @@ public struct InstanceNorm: Operator {
     public static let name = "instance_norm"
     public static let inputs: [OperatorInput] = [
         .x, OperatorInput("weight", presence: .optional), OperatorInput("bias", presence: .with("weight")),
-        OperatorInput("length", .only(.int64), .optional),
+        OperatorInput("length", .only(.int64), presence: .optional),
     ]
     /// The term that keeps the divisor from 0.
     public var epsilon: Double

@@ -38,7 +38,7 @@ final class ProgressBar {
     /// One more step begins; `item` says on what.
     func step(_ item: String) {
         switch style {
-        case .bar: if lastDrawn.map { $0.duration(to: .now) > .milliseconds(50) } ?? true { draw(item: item) }
+        case .bar: if lastDrawn.map({ $0.duration(to: .now) > .milliseconds(50) }) ?? true { draw(item: item) }
         case .lines: emit("  \(stage): \(item)\n")
         case .json: emit(document(item: item) + "\n")
         case .auto, .none: break

@@ -69,8 +69,7 @@ struct PathKind: Hashable, Sendable {
         let format = ForeignFormat(start)
         if format == .gguf { return .gguf }
         if format == .pickle { return .pickle }
-        // A safetensors header is a JSON object after its length.
-        if start.count > 8, start[8] == UInt8(ascii: "{"), start[6] == 0, start[7] == 0 { return .tensors }
+        if WeightsFormat.recognises(path) { return .tensors }
         if isModel || ModelFormats.named(by: path) != nil { return nil }
         if let kind = suffixes.first(where: { path.hasSuffix($0.0) })?.1 { return kind }
         return format == .zip ? .archive : nil

@@ -5,7 +5,7 @@ import AccelTensors
 struct HostOperation: Operator {
     static let name = "mil"
     /// Any inputs; `type` checks them for each operation.
-    static let inputs = [OperatorInput("x", .any, .repeated)]
+    static let inputs = [OperatorInput("x", .any, presence: .repeated)]
     /// The operation with its parameters as text; equal texts mean equal operations.
     let meaning: String
     private let type: @Sendable ([TensorType]) throws -> TensorType
