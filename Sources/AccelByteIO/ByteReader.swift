@@ -24,7 +24,7 @@ public struct ByteReader: Sendable {
 
     /// Returns an error at `position`, by default that of the next byte.
     public func error(_ reason: String, at position: Int? = nil) -> FormatError {
-        FormatError(file: file, place: .offset(UInt64(origin + (position ?? self.position))), reason: reason)
+        FormatError(file: file, location: .offset(UInt64(origin + (position ?? self.position))), reason: reason)
     }
 
     /// Reads a little-endian integer.

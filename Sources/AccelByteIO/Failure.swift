@@ -10,7 +10,7 @@ public enum ExitStatus: Int32, Sendable {
     case unavailable = 3
     /// A file is corrupt or hostile.
     case corrupt = 4
-    /// A defect of the tool itself.
+    /// An internal error: a bug in accelc.
     case internalFailure = 5
     /// The run was ended by Ctrl-C: 128 plus the number of SIGINT.
     case interrupted = 130
@@ -25,7 +25,7 @@ public protocol ReportedError: Error, CustomStringConvertible {
 /// An error about the content of a file, with its location.
 public struct FormatError: ReportedError, Equatable {
     /// A location in a file.
-    public enum Place: Equatable, Sendable {
+    public enum Location: Equatable, Sendable {
         /// A byte offset from the start of the file.
         case offset(UInt64)
         /// A tensor of the file, and the row-major index of an element.
@@ -37,21 +37,21 @@ public struct FormatError: ReportedError, Equatable {
     /// The path of the file.
     public var file: String
     /// The location in the file; nil for the file as a whole.
-    public var place: Place?
+    public var location: Location?
     /// The problem, in words that follow the location.
     public var reason: String
 
     /// Creates an error.
-    public init(file: String, place: Place? = nil, reason: String) {
+    public init(file: String, location: Location? = nil, reason: String) {
         self.file = file
-        self.place = place
+        self.location = location
         self.reason = reason
     }
 
     public var exitStatus: ExitStatus { .corrupt }
 
     public var description: String {
-        switch place {
+        switch location {
         case nil: "\(file): \(reason)"
         case .offset(let offset): "\(file), byte \(offset): \(reason)"
         case .tensor(let name, nil): "\(file), tensor \"\(name)\": \(reason)"

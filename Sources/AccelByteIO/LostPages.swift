@@ -31,7 +31,7 @@ public enum LostPages {
         guard count == MemoryLayout<UInt>.size, let map else {
             return FormatError(file: "a mapped file", reason: reason)
         }
-        return FormatError(file: map.value.path, place: .offset(UInt64(address - map.key)), reason: reason)
+        return FormatError(file: map.value.path, location: .offset(UInt64(address - map.key)), reason: reason)
     }
 }
 

@@ -57,7 +57,7 @@ public struct FileContent: Sendable {
             }
             guard count > 0 else {
                 throw FormatError(
-                    file: path, place: .offset(UInt64(position)),
+                    file: path, location: .offset(UInt64(position)),
                     reason: "was truncated while it was being read; run again when it is complete")
             }
             position += count

@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-extension CompiledFunction {
+extension FunctionPlan {
     /// Refuses inputs of a wrong name, element type or shape.
     /// - Throws: `RequestError` with the expected and the found value.
     func check(_ inputs: [String: StoredTensor]) throws {

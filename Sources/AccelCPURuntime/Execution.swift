@@ -28,15 +28,15 @@ extension Bool: ExecutionElement {
 /// Only one thread at a time may use the executions of a session: they share an arena and states.
 public final class Execution {
     private let executor: Executor
-    private let outputs: [OutputPlace]
+    private let outputs: [OutputLocation]
     /// Steps that copy strided outputs to contiguous memory.
     private let copies: [PlacedStep]
     private var isSet: [Bool]
     /// The function that the execution runs.
-    public var function: CompiledFunction { executor.function }
+    public var function: FunctionPlan { executor.function }
 
     /// An output as contiguous elements.
-    private struct OutputPlace {
+    private struct OutputLocation {
         let memory: OperandMemory
         /// Steps that copy the elements there; empty if the output is contiguous already.
         let steps: [PlacedStep]
@@ -48,7 +48,7 @@ public final class Execution {
     /// same `states`.
     /// - Throws: the errors of `Executor.init`.
     public convenience init(
-        _ program: CompiledProgram, function index: Int = 0, threads: Int = 1, states: StateMemory? = nil
+        _ program: ModelPlan, function index: Int = 0, threads: Int = 1, states: StateMemory? = nil
     ) throws {
         try self.init(Executor(program, function: index, threads: threads, states: states))
     }
@@ -56,19 +56,19 @@ public final class Execution {
     init(_ executor: Executor) throws {
         self.executor = executor
         isSet = executor.function.inputs.map { _ in false }
-        outputs = try executor.outputMemory.map { try Self.place(of: $0, in: executor) }
+        outputs = try executor.outputMemory.map { try Self.location(of: $0, in: executor) }
         copies = outputs.flatMap(\.steps)
     }
 
-    private static func place(of output: OperandMemory, in executor: Executor) throws -> OutputPlace {
-        if output.isInMemory, output.layout.isContiguous { return OutputPlace(memory: output, steps: [], cell: nil) }
+    private static func location(of output: OperandMemory, in executor: Executor) throws -> OutputLocation {
+        if output.isInMemory, output.layout.isContiguous { return OutputLocation(memory: output, steps: [], cell: nil) }
         let bytes = output.shape.count * output.elementType.byteCount
         let cell = AddressCell(try ByteBuffer(allocating: bytes, for: "an output of \(executor.function.name)"))
         let copy = OperandMemory(
             operand: Operand(
                 storage: .arena(-1), elementType: output.elementType, layout: StridedLayout(shape: output.shape)),
-            place: .memory(cell.place))
-        return OutputPlace(memory: copy, steps: try executor.copying(output, to: copy), cell: cell)
+            location: .memory(cell.location))
+        return OutputLocation(memory: copy, steps: try executor.copying(output, to: copy), cell: cell)
     }
 
     /// Makes runs read an input from a tensor's own bytes, which are retained and not copied. They must not change

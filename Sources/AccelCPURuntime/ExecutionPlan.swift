@@ -13,7 +13,7 @@ public struct ExecutionPlan: Sendable {
     ///   - index: of the function in `program.functions`.
     ///   - threads: that would work on a run; each has scratch memory of its own.
     /// - Throws: `FormatError` when an operand lies outside of its storage.
-    public init(_ program: CompiledProgram, function index: Int, threads: Int = 1) throws {
+    public init(_ program: ModelPlan, function index: Int, threads: Int = 1) throws {
         let (function, arena) = (program.functions[index], SharedArena())
         let memory = try FunctionMemory(
             function, weights: ModelWeights(program.weights), states: StateMemory([function]), arena: arena)

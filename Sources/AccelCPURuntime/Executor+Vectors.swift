@@ -30,12 +30,12 @@ extension Executor {
     /// operator's input, or the windows of a convolution's input in all groups. Visits none if the input is not
     /// contiguous.
     /// - Parameter body: called with the elements of each vector, and the index of its row or window.
-    public func forEachVector(ofCall index: Int, _ body: (UnsafePointer<Float>, _ place: Int) -> Void) {
+    public func forEachVector(ofCall index: Int, _ body: (UnsafePointer<Float>, _ position: Int) -> Void) {
         let prepared = calls[index]
         if prepared.operation is Linear, let floats = prepared.inputs[0].contiguousFloats {
-            let extents = prepared.inputs[0].shape.dimensions
-            let depth = extents.last ?? 1
-            for row in 0..<extents.dropLast().reduce(1, *) { body(floats + row * depth, row) }
+            let sizes = prepared.inputs[0].shape.dimensions
+            let depth = sizes.last ?? 1
+            for row in 0..<sizes.dropLast().reduce(1, *) { body(floats + row * depth, row) }
         } else if let kernel = try? ConvKernel(prepared) {
             prepared.workspace.rewind()
             forEachWindow(of: kernel, body)

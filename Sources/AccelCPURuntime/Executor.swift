@@ -13,7 +13,7 @@ public import AccelWeightCompression
 /// Only one thread at a time may use an executor; create one for each thread.
 public final class Executor {
     /// The function that the executor runs.
-    public let function: CompiledFunction
+    public let function: FunctionPlan
     let team: Team
     let memory: FunctionMemory
     private let workspace: Workspace
@@ -49,7 +49,7 @@ public final class Executor {
     ///     creates states with initial values.
     /// - Throws: `FormatError` if an operand is outside of its storage.
     public convenience init(
-        _ program: CompiledProgram, function index: Int = 0, threads: Int = 1, states: StateMemory? = nil
+        _ program: ModelPlan, function index: Int = 0, threads: Int = 1, states: StateMemory? = nil
     ) throws {
         try self.init(
             PreparedModel(program), function: index, team: Team(threads: threads), states: states, arena: SharedArena())
@@ -179,10 +179,10 @@ public final class Executor {
     /// - Throws: `FormatError` when it has another shape.
     public func replace(weight index: Int, by tensor: CompressedTensor) throws {
         try memory.replace(weight: index, by: tensor)
-        for (place, call) in function.calls.enumerated()
+        for (number, call) in function.calls.enumerated()
         where call.inputs.contains(where: { $0.storage == .weight(index) }) {
-            calls[place] = try PreparedCall(call, in: memory, workspace)
-            kernels[place] = try PreparedKernel(calls[place])
+            calls[number] = try PreparedCall(call, in: memory, workspace)
+            kernels[number] = try PreparedKernel(calls[number])
         }
         try memory.allocate(arenaBytes: workspace.end)
     }

@@ -10,13 +10,13 @@ import AccelPrograms
 /// Each session owns the memory of its values and states, and the addresses of its kernels' operands.
 public final class PreparedModel: Sendable {
     /// The execution plans and weights of the model.
-    public let program: CompiledProgram
+    public let program: ModelPlan
     let weights: ModelWeights
     /// The kernels of each function that has been prepared, by its index.
     private let chosen = Locked<[Int: [ChosenKernel]]>([:])
 
     /// Creates a model without preparing any function yet.
-    public init(_ program: CompiledProgram) {
+    public init(_ program: ModelPlan) {
         self.program = program
         weights = ModelWeights(program.weights)
     }

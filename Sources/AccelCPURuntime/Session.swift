@@ -6,14 +6,14 @@ public import AccelTensors
 ///
 ///     let session = try Session(package.graph.planned())
 ///     _ = try session.run(prefill, ["input_ids": prompt, "position": start])
-///     let logits = try session.run(step, ["input_ids": token, "position": place])[0]
+///     let logits = try session.run(step, ["input_ids": token, "position": position])[0]
 ///
 /// Only one thread at a time may use a session; create one for each sequence.
 public final class Session {
     /// The preparation shared with the model's other sessions.
     public let model: PreparedModel
     /// The execution plans and weights of the model.
-    public var program: CompiledProgram { model.program }
+    public var program: ModelPlan { model.program }
     /// All states of the program. They may be reset, set and restored between runs only.
     public let states: StateMemory
     private let team: Team
@@ -24,7 +24,7 @@ public final class Session {
     /// Creates the only session of a model.
     /// - Parameter threads: at most so many work on a run.
     /// - Throws: as `StateMemory` does.
-    public convenience init(_ program: CompiledProgram, threads: Int = 1) throws {
+    public convenience init(_ program: ModelPlan, threads: Int = 1) throws {
         try self.init(PreparedModel(program), threads: threads)
     }
 

@@ -140,9 +140,9 @@ private struct SampleCutter {
     }
 
     private func chunk(
-        _ order: [Int], _ places: Range<Int>, length kept: Int, batch: String
+        _ order: [Int], _ members: Range<Int>, length kept: Int, batch: String
     ) -> CalibrationSamples.Chunk {
-        let chosen = Array(order[places])
+        let chosen = Array(order[members])
         var numbers = bindings.numbers
         numbers[batch] = chosen.count
         if let length { numbers[length] = kept }
@@ -159,7 +159,7 @@ private struct SampleCutter {
         }
         return CalibrationSamples.Chunk(
             inputs: cut, bindings: ShapeBindings(numbers), counts: counts?.allSatisfy { $0 } ?? true ? nil : counts,
-            samples: places)
+            samples: members)
     }
 }
 
@@ -169,16 +169,16 @@ extension HostTensor {
     fileprivate func samples(_ indices: [Int], keeping kept: Int?) -> HostTensor {
         let size = shape.count / max(shape.dimensions[0], 1)
         let wanted = kept ?? size
-        var extents = shape.dimensions
-        extents[0] = indices.count
-        if let kept { extents[1] = kept }
+        var sizes = shape.dimensions
+        sizes[0] = indices.count
+        if let kept { sizes[1] = kept }
         func cut<Element>(_ elements: [Element]) -> [Element] {
             indices.flatMap { elements[$0 * size..<$0 * size + wanted] }
         }
         switch elements {
-        case .float32(let values): return HostTensor(cut(values), Shape(extents))
-        case .int64(let values): return HostTensor(cut(values), Shape(extents))
-        case .bool(let values): return HostTensor(cut(values), Shape(extents))
+        case .float32(let values): return HostTensor(cut(values), Shape(sizes))
+        case .int64(let values): return HostTensor(cut(values), Shape(sizes))
+        case .bool(let values): return HostTensor(cut(values), Shape(sizes))
         }
     }
 }

@@ -14,8 +14,8 @@ struct IsolatedErrors {
 
     /// Returns the schemes of each weight, in the order of `weights`, with errors measured over some of the samples.
     /// Runs continue from the inputs of the changed weight, which are computed once for all schemes.
-    func candidates(over positions: Int) throws -> [[BudgetCandidate]] {
-        var found: [String: [BudgetCandidate]] = [:]
+    func candidates(over positions: Int) throws -> [[SchemeCandidate]] {
+        var found: [String: [SchemeCandidate]] = [:]
         let byName = Dictionary(weights.map { ($0.source.name, $0.source) }) { first, _ in first }
         for part in samples {
             let run = try SampleRun(part.thinned(to: positions), threads: threads)
@@ -51,8 +51,8 @@ struct IsolatedErrors {
         return try weights.map { weight in
             if let known = found[weight.source.name] { return known }
             // The samples do not reach the weight: it stays unchanged.
-            guard let last = try BudgetSchemes.codecs(for: weight.source).last else { return [] }
-            return [BudgetCandidate(codec: last.codec, bytes: last.bytes, error: 0)]
+            guard let last = try CandidateSchemes.codecs(for: weight.source).last else { return [] }
+            return [SchemeCandidate(codec: last.codec, bytes: last.bytes, error: 0)]
         }
     }
 
@@ -61,8 +61,8 @@ struct IsolatedErrors {
     private func measured(
         _ source: StoredTensor, _ statistics: ActivationStatistics?, in run: SampleRun,
         _ error: (CompressedTensor) throws -> Double
-    ) throws -> [BudgetCandidate] {
-        let codecs = try BudgetSchemes.codecs(for: source).map { codec, bytes in
+    ) throws -> [SchemeCandidate] {
+        let codecs = try CandidateSchemes.codecs(for: source).map { codec, bytes in
             (codec: codec.using(statistics == nil ? .nearest : .weighted), bytes: bytes)
         }
         let original = source.floats()
@@ -71,7 +71,7 @@ struct IsolatedErrors {
             let (codec, bytes) = codecs[index]
             let tensor = try CompressedTensor.compressing(source, with: codec, given: statistics, threads: 1).tensor
             let error = Self.error(of: tensor.floats(), from: original, importance)
-            return (tensor: tensor, candidate: BudgetCandidate(codec: codec, bytes: bytes, error: error))
+            return (tensor: tensor, candidate: SchemeCandidate(codec: codec, bytes: bytes, error: error))
         }
         let worth = Set(made.map(\.candidate).hull.map { $0.codec.specification })
         let tried = made.filter { worth.contains($0.candidate.codec.specification) }

@@ -22,15 +22,15 @@ extension SampleRun {
             // A mask whose length differs from the input's, as after a convolution, does not apply.
             let shape = function.calls[call].inputs[0].shape
             let mask = shape.dimensions.dropLast().reduce(1, *) == counts[chunk]?.count ? counts[chunk] : nil
-            let places = function.calls[call].places
-            let perSample = max(1, places / max(samples[chunk].count, 1))
+            let positionCount = function.calls[call].positionCount
+            let perSample = max(1, positionCount / max(samples[chunk].count, 1))
             let others = original?.vectors(of: weight, chunk: chunk, columns: columns)
             var index = 0
             others.withPointer { others in
-                executor.forEachVector(ofCall: call) { vector, place in
+                executor.forEachVector(ofCall: call) { vector, position in
                     defer { index += 1 }
-                    guard mask?[place] ?? true else { return }
-                    let part = sampleCount < share ? seen : samples[chunk].lowerBound + place / perSample
+                    guard mask?[position] ?? true else { return }
+                    let part = sampleCount < share ? seen : samples[chunk].lowerBound + position / perSample
                     seen += 1
                     let other = others.map { $0 + index * columns }
                     if part % share == share - 1 {
@@ -63,7 +63,8 @@ extension SampleRun {
                 kept = MachineMemory.sum([kept, CalibrationMemory.statistics(columns: columns, hasDrift: hasDrift)])
             }
             let vectors = executors.indices.map { chunk in
-                executors[chunk].function.calls[calls[chunk][index]].places * columns * MemoryLayout<Float>.stride
+                executors[chunk].function.calls[calls[chunk][index]].positionCount * columns
+                    * MemoryLayout<Float>.stride
             }
             let sums = CalibrationMemory.sums(columns: columns, hasDrift: hasDrift)
             let factor = CalibrationMemory.factor(columns: columns, hasDrift: hasDrift)
@@ -76,7 +77,7 @@ extension SampleRun {
     private func vectors(of weight: Int, chunk: Int, columns: Int) -> [Float] {
         var vectors: [Float] = []
         let call = calls[chunk][weight]
-        vectors.reserveCapacity(executors[chunk].function.calls[call].places * columns)
+        vectors.reserveCapacity(executors[chunk].function.calls[call].positionCount * columns)
         executors[chunk].forEachVector(ofCall: call) { vector, _ in
             vectors.append(contentsOf: UnsafeBufferPointer(start: vector, count: columns))
         }
@@ -93,9 +94,9 @@ extension [Float]? {
 
 extension KernelCall {
     /// The number of vectors that a linear operator, or one group of a convolution, multiplies its weight with.
-    fileprivate var places: Int {
-        let extents = (outputs.first ?? inputs[0]).shape.dimensions
+    fileprivate var positionCount: Int {
+        let sizes = (outputs.first ?? inputs[0]).shape.dimensions
         return operation is Linear
-            ? extents.dropLast().reduce(1, *) : extents.count > 1 ? extents[0] * extents[2...].reduce(1, *) : 1
+            ? sizes.dropLast().reduce(1, *) : sizes.count > 1 ? sizes[0] * sizes[2...].reduce(1, *) : 1
     }
 }

@@ -106,11 +106,11 @@ final class SampleRun {
         for (chunk, (found, wanted)) in zip(outputs, reference).enumerated() {
             for (output, exact) in zip(found, wanted) where exact.elementType == .float32 {
                 let (values, targets) = (output.floats(), exact.floats())
-                let extents = exact.shape.dimensions
+                let sizes = exact.shape.dimensions
                 var mask = counts[chunk]
-                let places = extents.count > 2 ? extents[0] * extents[1] : 0
-                if mask?.count != places { mask = nil }
-                let width = max(1, targets.count / max(places, 1))
+                let positionCount = sizes.count > 2 ? sizes[0] * sizes[1] : 0
+                if mask?.count != positionCount { mask = nil }
+                let width = max(1, targets.count / max(positionCount, 1))
                 var (error, energy) = sums[exact.name] ?? (0, 0)
                 for index in targets.indices where mask?[index / width] ?? true {
                     let difference = Double(values[index]) - Double(targets[index])
@@ -139,8 +139,8 @@ extension Operand {
         guard case .arena(let start) = storage, case .arena(let otherStart) = other.storage else {
             return storage == other.storage
         }
-        return start < otherStart + other.extent && otherStart < start + extent
+        return start < otherStart + other.size && otherStart < start + size
     }
 
-    private var extent: Int { ((layout.lastElement ?? 0) + 1) * elementType.byteCount }
+    private var size: Int { ((layout.lastElement ?? 0) + 1) * elementType.byteCount }
 }

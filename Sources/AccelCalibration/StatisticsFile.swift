@@ -65,7 +65,8 @@ public enum StatisticsFile {
         for (key, _) in file.metadata where key.hasPrefix("input of ") {
             let name = String(key.dropFirst(9))
             guard let input = inputs[try reader.number(key, in: 0...Int.max)] else {
-                throw FormatError(file: path, place: .field("__metadata__.\(key)"), reason: "does not name any moments")
+                throw FormatError(
+                    file: path, location: .field("__metadata__.\(key)"), reason: "does not name any moments")
             }
             statistics[name] = input
         }
@@ -94,7 +95,8 @@ private struct Reader {
 
     func number(_ key: String, in range: ClosedRange<Int>) throws -> Int {
         guard let number = metadata[key].flatMap({ Int($0) }), range.contains(number) else {
-            throw FormatError(file: path, place: .field("__metadata__.\(key)"), reason: "is not a number in \(range)")
+            throw FormatError(
+                file: path, location: .field("__metadata__.\(key)"), reason: "is not a number in \(range)")
         }
         return number
     }
@@ -126,9 +128,9 @@ private struct Reader {
     /// Returns the elements of a matrix; empty if the tensor is missing.
     private func lines(_ name: String, columns: Int, count: Int? = nil) throws -> [Float] {
         guard let tensor = file[name] else { return [] }
-        let extents = tensor.shape.dimensions
-        guard tensor.elementType == .float32, extents.count == 2, extents[1] == columns,
-            count == nil || extents[0] == count
+        let sizes = tensor.shape.dimensions
+        guard tensor.elementType == .float32, sizes.count == 2, sizes[1] == columns,
+            count == nil || sizes[0] == count
         else { throw tensor.error("is not a matrix of \(count.map { "\($0) x " } ?? "")\(columns) in F32") }
         return try finite(tensor)
     }

@@ -2,7 +2,7 @@ public import AccelByteIO
 public import AccelWeightCompression
 
 /// The identity of statistics for a given model and samples.
-public struct StatisticsPlace: Hashable, Sendable {
+public struct StatisticsLocation: Hashable, Sendable {
     /// The part of the model.
     public let part: String
     /// The first weight that is multiplied with these vectors.
@@ -15,9 +15,9 @@ public struct StatisticsPlace: Hashable, Sendable {
 /// Storage of statistics between runs, so that known statistics need no run of the model.
 public protocol StatisticsMemory {
     /// Returns stored statistics; nil if there are none.
-    func statistics(at place: StatisticsPlace) -> ActivationStatistics?
+    func statistics(at location: StatisticsLocation) -> ActivationStatistics?
     /// Stores statistics.
-    func keep(_ statistics: ActivationStatistics, at place: StatisticsPlace) throws
+    func keep(_ statistics: ActivationStatistics, at location: StatisticsLocation) throws
 }
 
 /// The digest of all encodings so far.

@@ -49,13 +49,13 @@ final class StatisticsWalk {
         var first = index
         while run.sharesInput(withWeightBefore: first) { first -= 1 }
         if let shared, shared.index == first { return shared.statistics }
-        let place = StatisticsPlace(part: part, weight: weights[first], before: stored?.digest)
-        var found = memory?.statistics(at: place)
+        let location = StatisticsLocation(part: part, weight: weights[first], before: stored?.digest)
+        var found = memory?.statistics(at: location)
         if found == nil {
             try go(to: index)
             try original?.go(to: index)
             found = run.statistics(of: index, besides: original?.run)
-            if let found { try memory?.keep(found, at: place) }
+            if let found { try memory?.keep(found, at: location) }
         }
         shared = (first, found)
         return found

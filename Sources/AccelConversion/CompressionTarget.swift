@@ -7,11 +7,11 @@ package import AccelWeightCompression
 /// A target for the size or the accuracy of a package's weights. The solver chooses a scheme for each weight that no rule
 /// of the recipe matches.
 public struct CompressionTarget: Sendable {
-    let goal: BudgetGoal
+    let goal: CompressionGoal
     /// The target in cache keys, compression plans and messages, e.g. `size 12MB`.
     let text: String
 
-    package init(_ goal: BudgetGoal, text: String) { (self.goal, self.text) = (goal, text) }
+    package init(_ goal: CompressionGoal, text: String) { (self.goal, self.text) = (goal, text) }
 
     /// A limit on the bytes of all stored weights.
     public static func bytes(_ count: Int) -> CompressionTarget {
@@ -64,7 +64,7 @@ public struct CompressionTarget: Sendable {
             try CompressedTensor.compressing(others[$0].source, with: others[$0].choice.codec, threads: 1).tensor
         }
         let givenBytes = stored.reduce(0) { $0 + $1.byteCount } + pinned.reduce(0) { $0 + $1.storedBytes }
-        let goal: BudgetGoal
+        let goal: CompressionGoal
         switch self.goal {
         case .bytes(let bytes):
             guard givenBytes < bytes else {
@@ -76,7 +76,7 @@ public struct CompressionTarget: Sendable {
         case .bits(let bits): goal = .bits(bits)
         case .sqnr(let sqnr): goal = .sqnr(sqnr)
         }
-        let solver = BudgetSolver(
+        let solver = CompressionSolver(
             calibration.samples, weights: free, pinned: pinned, stored: stored, threads: calibration.threads)
         let (plan, front) = try solver.solve(goal)
         let statistics = plan.statistics.filter { plan.codecs[$0.key].map { $0.method == .gptq } ?? true }

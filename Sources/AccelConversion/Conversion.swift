@@ -98,11 +98,11 @@ public struct Conversion: Sendable {
         let kept = plan.filter(\.source.shape.hasOutputChannels).compactMap { weight in
             weight.choice.reason.map { (name: weight.source.name, reason: $0) }
         }
-        let objections =
+        let reasons =
             PackageCoverage.sentences(kept, PackageCoverage.keptAsIs)
             + PackageCoverage.sentences(
                 unused.filter { !$0.isAskedFor }.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
-        guard let sentence = objections.first else { return [] }
+        guard let sentence = reasons.first else { return [] }
         throw RequestError("\(model): \(sentence); --strict refuses that")
     }
 }

@@ -24,17 +24,19 @@ final class KeptStatistics: StatisticsMemory, Sendable {
         self.family = family
     }
 
-    private func build(_ place: StatisticsPlace) -> CachedBuild<StatisticsResult> {
+    private func build(_ location: StatisticsLocation) -> CachedBuild<StatisticsResult> {
         let key = CacheKey(
-            statisticsOf: place.weight, samples: samples, part: place.part, before: place.before, sources: sources,
+            statisticsOf: location.weight, samples: samples, part: location.part, before: location.before,
+            sources: sources,
             family: family)
-        return CachedBuild(StatisticsResult(weight: place.weight, model: model, pending: pending), as: key, in: cache)
+        return CachedBuild(
+            StatisticsResult(weight: location.weight, model: model, pending: pending), as: key, in: cache)
     }
 
-    func statistics(at place: StatisticsPlace) -> ActivationStatistics? { try? build(place).find() }
+    func statistics(at location: StatisticsLocation) -> ActivationStatistics? { try? build(location).find() }
 
-    func keep(_ statistics: ActivationStatistics, at place: StatisticsPlace) throws {
-        try build(place).store(statistics)
+    func keep(_ statistics: ActivationStatistics, at location: StatisticsLocation) throws {
+        try build(location).store(statistics)
     }
 
     /// Publishes the pending statistics. Call it after `ModelDigests.requireUnchanged` has returned.

@@ -8,7 +8,7 @@ package struct NamedPath: Sendable {
     package init(name: String, path: String) { (self.name, self.path) = (name, path) }
 
     /// - Throws: `RequestError` if this output has a relation to `other`: is the same file, contains it, or lies in it.
-    package func require(_ relation: PathPlace.Relation?, to other: NamedPath, which reason: String) throws {
+    package func require(_ relation: PathLocation.Relation?, to other: NamedPath, which reason: String) throws {
         guard let relation else { return }
         throw RequestError(
             "cannot write \(path) (\(name)): it \(relation) \(other.path) (\(other.name)), \(reason); choose another name"
@@ -21,10 +21,10 @@ extension [NamedPath] {
     /// - Throws: `RequestError` if an output is, contains, or lies in a source file.
     func requireApart(fromSources paths: [String]) throws {
         for output in self {
-            let place = PathPlace(output.path)
+            let location = PathLocation(output.path)
             for path in paths {
                 try output.require(
-                    place.relation(to: PathPlace(path)), to: NamedPath(name: "a file of the model", path: path),
+                    location.relation(to: PathLocation(path)), to: NamedPath(name: "a file of the model", path: path),
                     which: "which is read")
             }
         }

@@ -35,7 +35,8 @@ package final class PlanFolder: Sendable {
     /// Writes the candidates, the report and the statistics.
     /// - Returns: the recipe's reference to the file of statistics.
     func write(
-        _ plan: BudgetPlan, _ front: [ParetoPoint], statistics: [String: ActivationStatistics], _ choice: TargetChoice
+        _ plan: CompressionPlan, _ front: [ParetoPoint], statistics: [String: ActivationStatistics],
+        _ choice: TargetChoice
     ) throws -> Recipe.StatisticsReference {
         let name = "statistics.safetensors"
         try StatisticsFile.write(statistics, to: "\(folder)/\(name)")

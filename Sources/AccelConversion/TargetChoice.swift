@@ -11,7 +11,7 @@ struct TargetChoice {
     let chosen: [(name: String, scheme: String)]
     let pinned: [(name: String, scheme: String)]
 
-    init(target: String, plan: BudgetPlan, rules: [PlannedWeight]) {
+    init(target: String, plan: CompressionPlan, rules: [PlannedWeight]) {
         self.target = target
         chosen = plan.codecs.sorted { $0.key < $1.key }.map { ($0.key, $0.value.specification) }
         pinned = rules.map { ($0.source.name, $0.choice.codec.specification) }

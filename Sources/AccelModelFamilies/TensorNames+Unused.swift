@@ -115,7 +115,7 @@ extension TensorNames {
     /// quantized.
     /// - Parameter error: the original error about the weight.
     func refusal(insteadOf error: FormatError) -> RequestError? {
-        guard case .tensor(let weight, _)? = error.place else { return nil }
+        guard case .tensor(let weight, _)? = error.location else { return nil }
         func module(of name: String) -> String {
             name.hasSuffix(".weight") ? String(name.dropLast(".weight".count)) : name
         }

@@ -104,7 +104,7 @@ public struct TensorNames: Sendable {
             .sorted { ($1.common, $0.name) < ($0.common, $1.name) }.prefix(3).map { "\"\($0.name)\"" }
         let hint = near.isEmpty ? "" : "; the nearest names are \(near.joined(separator: ", "))"
         return FormatError(
-            file: checkpoint.folder, place: .tensor(name, index: nil),
+            file: checkpoint.folder, location: .tensor(name, index: nil),
             reason: "the checkpoint has no such tensor (expected shape \(shape))\(hint)")
     }
 

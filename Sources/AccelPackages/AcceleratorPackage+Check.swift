@@ -34,9 +34,9 @@ extension AcceleratorPackage {
         let contents = sections.map { blob[$0.offset..<$0.offset + $0.byteCount] }
         let digests = try TreeDigest.digests(of: contents, threads: Parallel.processorCount)
         for (content, (section, found)) in zip(contents, zip(sections, digests)) where found != section.digest {
-            let weight = graph.tensors.first { $0.sections.contains { Place($0) == Place(content) } }
+            let weight = graph.tensors.first { $0.sections.contains { MemoryRange($0) == MemoryRange(content) } }
             throw FormatError(
-                file: file, place: weight.map { .tensor($0.name, index: nil) } ?? .offset(UInt64(section.offset)),
+                file: file, location: weight.map { .tensor($0.name, index: nil) } ?? .offset(UInt64(section.offset)),
                 reason: "expected the digest \(section.digest), found \(found): its bytes were changed")
         }
         let ends = sections.map { $0.offset + $0.byteCount }
@@ -44,7 +44,7 @@ extension AcceleratorPackage {
             let padding = blob[end..<next].withBytes { $0.firstIndex { $0 != 0 } }
             guard let padding else { continue }
             throw FormatError(
-                file: file, place: .offset(UInt64(end + padding)), reason: "expected a zero between two sections")
+                file: file, location: .offset(UInt64(end + padding)), reason: "expected a zero between two sections")
         }
     }
 }

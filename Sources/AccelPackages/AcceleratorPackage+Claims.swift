@@ -9,7 +9,7 @@ extension AcceleratorPackage {
     func checkClaims() throws {
         let (contents, name) = (try contents, PackageFormat.manifestName)
         func fail(_ field: String, _ reason: String) -> FormatError {
-            FormatError(file: files.describe(name), place: .field(field), reason: reason)
+            FormatError(file: files.describe(name), location: .field(field), reason: reason)
         }
         guard manifest.coverage == CoverageSummary(contents.coverage, unused: contents.unusedTensors.count) else {
             throw fail("coverage", "does not count what \(PackageFormat.sourceMapName) lists")
@@ -34,7 +34,7 @@ extension AcceleratorPackage {
             let known = try JSON.parse(ByteView(Array(text.utf8)), file: name, limits: SourceMap.limits)
             guard let member = found.member(missingIn: known) else { continue }
             throw FormatError(
-                file: files.describe(name), place: .field(member),
+                file: files.describe(name), location: .field(member),
                 reason: "is not a member of this format \(manifest.major).\(manifest.minor)")
         }
     }

@@ -20,11 +20,12 @@ extension AcceleratorPackage {
     /// if `contents` has this package's own tensors.
     public func files(differingFrom contents: PackageContents) throws -> [String] {
         let own = Dictionary(
-            sections.map { (Place(blobs[$0.blob][$0.offset..<$0.offset + $0.byteCount]), $0.digest) }
+            sections.map { (MemoryRange(blobs[$0.blob][$0.offset..<$0.offset + $0.byteCount]), $0.digest) }
         ) { first, _ in first }
         var layout = BlobLayout()
         let indices = contents.storedSections.map { content in
-            layout.place(byteCount: content.count, digest: own[Place(content)] ?? TreeDigest.digest(of: content)).index
+            layout.place(byteCount: content.count, digest: own[MemoryRange(content)] ?? TreeDigest.digest(of: content))
+                .index
         }
         let documents = try PackageDocuments(contents, layout: layout, indices: indices)
         func file(_ name: String, _ content: ByteView) -> Manifest.File {

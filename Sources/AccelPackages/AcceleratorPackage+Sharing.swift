@@ -5,8 +5,8 @@ extension AcceleratorPackage {
     /// Returns whether a file of an open package has another hard link that may be written.
     public func isShared(in opened: OpenedPath) -> Bool {
         let names = [PackageFormat.manifestName] + manifest.files.map(\.name)
-        let place = opened.lastingPath
-        let paths = opened.kind == .folder ? names.map { "\(place)/\($0)" } : [place]
+        let location = opened.lastingPath
+        let paths = opened.kind == .folder ? names.map { "\(location)/\($0)" } : [location]
         return paths.contains { Files.writableNames(of: $0) > 1 }
     }
 

@@ -59,7 +59,7 @@ public struct AcceleratorPackage: Sendable {
         sections = index.sections
         for (index, blob) in manifest.blobs.enumerated() where blob.digest != sections.digest(ofBlob: index) {
             throw FormatError(
-                file: files.describe(PackageFormat.manifestName), place: .field("files"),
+                file: files.describe(PackageFormat.manifestName), location: .field("files"),
                 reason: "the digest of \(blob.name) is not that of the sections in \(PackageFormat.weightsName)")
         }
         let graphFile = files.describe(PackageFormat.graphName)
@@ -73,7 +73,7 @@ public struct AcceleratorPackage: Sendable {
         let described = functions.with(interfaces)
         guard manifest.functions == described.map(Manifest.Function.init) else {
             throw FormatError(
-                file: files.describe(PackageFormat.manifestName), place: .field("functions"),
+                file: files.describe(PackageFormat.manifestName), location: .field("functions"),
                 reason: "does not say what \(PackageFormat.graphName) holds")
         }
         graph = ModelGraph(functions: functions.with(interfaces.map(\.known)), tensors: tensors)

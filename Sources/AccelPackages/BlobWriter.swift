@@ -10,7 +10,7 @@ struct BlobWriter: ~Copyable {
     private var current: AtomicFile?
     private var blobCount = 0
     /// Sections that are mapped from the blobs, by their address. The views keep the addresses from being reused.
-    private var mapped: [Place: (index: Int, view: ByteView)] = [:]
+    private var mapped: [MemoryRange: (index: Int, view: ByteView)] = [:]
 
     init(folder: String, maximumBytes: Int = PackageFormat.maximumBlobBytes) {
         self.folder = folder
@@ -19,7 +19,7 @@ struct BlobWriter: ~Copyable {
 
     /// Returns the index of the section of each content; sections that do not exist yet are written.
     mutating func indices(of contents: [ByteView]) throws -> [Int] {
-        let known = contents.map { mapped[Place($0)]?.index }
+        let known = contents.map { mapped[MemoryRange($0)]?.index }
         let groups = Self.groups(zip(contents, known).filter { $1 == nil }.map(\.0))
         let threads = Parallel.processorCount
         var written: [Int] = []
@@ -39,14 +39,14 @@ struct BlobWriter: ~Copyable {
     /// Groups contents that are hashed together, which is faster than one by one.
     private static func groups(_ contents: [ByteView]) -> [[ByteView]] {
         var groups: [[ByteView]] = []
-        var room = 0
+        var remaining = 0
         for content in contents {
-            if room <= 0 {
+            if remaining <= 0 {
                 groups.append([])
-                room = groupBytes
+                remaining = groupBytes
             }
             groups[groups.count - 1].append(content)
-            room -= content.count
+            remaining -= content.count
         }
         return groups
     }
@@ -77,7 +77,7 @@ struct BlobWriter: ~Copyable {
                 let map = try maps[section.blob] ?? content(ofBlob: section.blob)
                 maps[section.blob] = map
                 let view = map[section.offset..<section.offset + section.byteCount]
-                mapped[Place(view)] = (index, view)
+                mapped[MemoryRange(view)] = (index, view)
                 return view
             }
             indices = indices.dropFirst(tensor.sections.count)
@@ -100,7 +100,7 @@ struct BlobWriter: ~Copyable {
 }
 
 /// An address range in memory.
-struct Place: Hashable {
+struct MemoryRange: Hashable {
     let start: UInt
     let count: Int
     init(_ bytes: ByteView) {

@@ -49,7 +49,7 @@ struct PackageFolder: PackageFiles {
         do {
             return try MappedFile(name, inside: folder).bytes
         } catch let error as FormatError {
-            throw FormatError(file: describe(name), place: error.place, reason: error.reason)
+            throw FormatError(file: describe(name), location: error.location, reason: error.reason)
         } catch let error as RequestError {
             throw RequestError(
                 error.description.replacing(folder, with: path, maxReplacements: 1), status: error.exitStatus)

@@ -10,9 +10,9 @@ extension PackageFormat {
     static func fits(_ shape: Shape) -> Bool {
         guard shape.rank <= maximumRank else { return false }
         var product = 1
-        for extent in shape.dimensions {
-            let (next, overflow) = product.multipliedReportingOverflow(by: max(extent, 1))
-            guard extent >= 0, !overflow, next <= maximumElements else { return false }
+        for size in shape.dimensions {
+            let (next, overflow) = product.multipliedReportingOverflow(by: max(size, 1))
+            guard size >= 0, !overflow, next <= maximumElements else { return false }
             product = next
         }
         return true

@@ -24,7 +24,7 @@ enum SealedDocument {
         }
         guard let claimed else {
             throw FormatError(
-                file: file, place: .offset(0), reason: "expected the member \"digest\" of 64 digits to stand first")
+                file: file, location: .offset(0), reason: "expected the member \"digest\" of 64 digits to stand first")
         }
         var hash = SHA256()
         Array("{".utf8).withUnsafeBytes { hash.update($0) }
@@ -32,7 +32,7 @@ enum SealedDocument {
         let found = hash.finalize()
         guard found == claimed else {
             throw FormatError(
-                file: file, place: .field("digest"),
+                file: file, location: .field("digest"),
                 reason: "the document says \(claimed), but its bytes have \(found): it was changed after it was written"
             )
         }

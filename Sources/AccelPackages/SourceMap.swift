@@ -74,17 +74,17 @@ public struct SourceMap: Sendable {
     ///   - content: returns the bytes of a section.
     init(_ bytes: ByteView, file: String, known: [Section], content: (Section) -> ByteView) throws {
         let document = JSONField(try JSON.parse(bytes, file: file, limits: Self.limits), file: file)
-        let byPlace = Dictionary(known.map { ([$0.blob, $0.offset, $0.byteCount], $0) }) { first, _ in first }
+        let byRange = Dictionary(known.map { ([$0.blob, $0.offset, $0.byteCount], $0) }) { first, _ in first }
         coverage = try document["tensors"].array().map { field in
             let name = try field["name"].string()
             let shape = Shape(try field["shape"].array().map { try $0.int(in: 0...PackageFormat.maximumElements) })
-            let sections = try field["sections"].array().map { place in
-                guard let section = byPlace[try place.array().map { try $0.int() }] else {
-                    throw place.error("weights.bin has no section [blob, offset, bytes] like this")
+            let sections = try field["sections"].array().map { part in
+                guard let section = byRange[try part.array().map { try $0.int() }] else {
+                    throw part.error("weights.bin has no section [blob, offset, bytes] like this")
                 }
                 return section
             }
-            let tensor = try StoredForm(
+            let tensor = try StoredEncoding(
                 name: name, elementType: try field["type"].elementType(), shape: shape,
                 codec: try field["codec"].string()
             ).tensor(sections: sections.map(content), file: file)
@@ -117,7 +117,7 @@ public struct SourceMap: Sendable {
 }
 
 /// The description of an encoded tensor in a file, before it is checked.
-struct StoredForm {
+struct StoredEncoding {
     var name: String
     var elementType: ElementType
     var shape: Shape
@@ -146,6 +146,6 @@ struct StoredForm {
     }
 
     private func error(_ reason: String, _ file: String) -> FormatError {
-        FormatError(file: file, place: .tensor(name, index: nil), reason: reason)
+        FormatError(file: file, location: .tensor(name, index: nil), reason: reason)
     }
 }

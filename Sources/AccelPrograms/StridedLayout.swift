@@ -27,9 +27,9 @@ public struct StridedLayout: Hashable, Sendable {
     public var lastElement: Int? {
         if shape.dimensions.contains(0) { return -1 }
         var last = offset
-        for (extent, stride) in zip(shape.dimensions, strides) {
-            guard stride >= 0, extent > 0 else { return nil }
-            let (distance, overflow) = (extent - 1).multipliedReportingOverflow(by: stride)
+        for (size, stride) in zip(shape.dimensions, strides) {
+            guard stride >= 0, size > 0 else { return nil }
+            let (distance, overflow) = (size - 1).multipliedReportingOverflow(by: stride)
             let (sum, overflow2) = last.addingReportingOverflow(distance)
             guard !overflow, !overflow2 else { return nil }
             last = sum

@@ -118,7 +118,7 @@ public final class ModelFiles: Sendable {
             file = try SafetensorsFile(path)
         } catch let error as FormatError where isPickleName(path) {
             throw FormatError(
-                file: path, place: error.place,
+                file: path, location: error.location,
                 reason: foreignFormat(try MappedFile(path).bytes) != nil
                     ? error.reason : "files of this name are Python pickles, which are never read; \(conversionAdvice)")
         }

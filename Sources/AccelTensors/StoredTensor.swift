@@ -41,6 +41,6 @@ public struct StoredTensor: Sendable {
 
     /// Returns an error about this tensor: file, name, and the index of an element in row-major order.
     public func error(_ reason: String, index: Int? = nil) -> FormatError {
-        FormatError(file: file, place: .tensor(name, index: index), reason: reason)
+        FormatError(file: file, location: .tensor(name, index: index), reason: reason)
     }
 }

@@ -10,7 +10,7 @@ final class ParallelJob: @unchecked Sendable {
     /// Set to nil when the job is done, because the closure must not outlive the call.
     private var body: (@Sendable (Int) throws -> Void)?
     /// Protected by the pool's lock: the number of helpers that may still join, and of those at work.
-    var openPlaces = 0
+    var openSlots = 0
     var helpersAtWork = 0
 
     init(count: Int, body: @escaping @Sendable (Int) throws -> Void) {
@@ -63,9 +63,9 @@ final class WorkerPool: @unchecked Sendable {
     /// - Parameter first: runs on this thread before it joins.
     func run(_ job: ParallelJob, helpers: Int, after first: () -> Void = {}) {
         pthread_mutex_lock(lock)
-        job.openPlaces = helpers
+        job.openSlots = helpers
         jobs.append(job)
-        let missing = jobs.reduce(0) { $0 + $1.openPlaces } - idleThreads
+        let missing = jobs.reduce(0) { $0 + $1.openSlots } - idleThreads
         pthread_cond_broadcast(jobArrived)
         pthread_mutex_unlock(lock)
         for _ in 0..<max(0, min(missing, helpers)) { startThread() }
@@ -86,13 +86,13 @@ final class WorkerPool: @unchecked Sendable {
     private func help() -> Never {
         pthread_mutex_lock(lock)
         while true {
-            guard let job = jobs.first(where: { $0.openPlaces > 0 }) else {
+            guard let job = jobs.first(where: { $0.openSlots > 0 }) else {
                 idleThreads += 1
                 pthread_cond_wait(jobArrived, lock)
                 idleThreads -= 1
                 continue
             }
-            job.openPlaces -= 1
+            job.openSlots -= 1
             job.helpersAtWork += 1
             pthread_mutex_unlock(lock)
             job.work()

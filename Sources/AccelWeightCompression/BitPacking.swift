@@ -13,18 +13,18 @@ public enum BitPacking {
             if codes.count % 2 == 1 { target[codes.count / 2] = codes[codes.count - 1] }
             return
         }
-        var (word, filled, place) = (UInt32(0), 0, 0)
+        var (word, filled, slot) = (UInt32(0), 0, 0)
         for code in codes {
             word |= UInt32(code) << UInt32(filled)
             filled += bits
             while filled >= 8 {
-                target[place] = UInt8(truncatingIfNeeded: word)
+                target[slot] = UInt8(truncatingIfNeeded: word)
                 word >>= 8
                 filled -= 8
-                place += 1
+                slot += 1
             }
         }
-        if filled > 0 { target[place] = UInt8(truncatingIfNeeded: word) }
+        if filled > 0 { target[slot] = UInt8(truncatingIfNeeded: word) }
     }
 
     /// Reads as many codes as `codes` has elements.

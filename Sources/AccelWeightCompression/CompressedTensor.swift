@@ -27,14 +27,14 @@ public struct CompressedTensor: Sendable {
         guard layout.map(\.byteCount) == sections.map(\.count) else {
             let wanted = layout.map { "\($0.name) of \($0.byteCount)" }.joined(separator: ", ")
             throw FormatError(
-                file: file, place: .tensor(name, index: nil),
+                file: file, location: .tensor(name, index: nil),
                 reason:
                     "\(codec.specification) of \(shape): expected sections \(wanted) bytes, found \(sections.map(\.count)) bytes"
             )
         }
         if let corruption = codec.corruption(in: sections, shape: shape) {
             throw FormatError(
-                file: file, place: .tensor(name, index: nil), reason: "\(codec.specification): \(corruption)")
+                file: file, location: .tensor(name, index: nil), reason: "\(codec.specification): \(corruption)")
         }
         self.init(name: name, elementType: elementType, shape: shape, codec: codec, checked: sections)
     }
@@ -95,7 +95,7 @@ extension WeightCodec {
     ) throws -> [SectionLayout] {
         if let reason = unsupportedReason(elementType: elementType, shape: shape) {
             throw FormatError(
-                file: file, place: .tensor(name, index: nil),
+                file: file, location: .tensor(name, index: nil),
                 reason: "cannot be stored as \(specification): \(reason)")
         }
         return sections(elementType: elementType, shape: shape)

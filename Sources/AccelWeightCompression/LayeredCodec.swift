@@ -90,10 +90,10 @@ func largestMagnitudes(_ count: Int, of floats: [Float]) -> [Bool] {
         }
     }
     let limit = magnitudes[floats.count - count]
-    var room = count - floats.reduce(0) { $0 + (abs($1) > limit ? 1 : 0) }
+    var remaining = count - floats.reduce(0) { $0 + (abs($1) > limit ? 1 : 0) }
     return floats.map { value in
         guard abs(value) == limit else { return abs(value) > limit }
-        room -= 1
-        return room >= 0
+        remaining -= 1
+        return remaining >= 0
     }
 }

@@ -52,6 +52,6 @@ enum ScaleType: String, Sendable {
             let halves = start.assumingMemoryBound(to: UInt16.self) + indices.lowerBound
             return ck_f16_to_f32(halves, target, indices.count)
         }
-        for place in 0..<indices.count { target[place] = load(section, at: indices.lowerBound + place) }
+        for slot in 0..<indices.count { target[slot] = load(section, at: indices.lowerBound + slot) }
     }
 }

@@ -61,7 +61,7 @@ public protocol WeightCodec: Sendable {
         index: Int, reason: String
     )?
     /// Returns the parts of an encoded weight, for exporters; nil if no other format can hold it.
-    func form(of weight: CompressedTensor) -> WeightForm?
+    func encoding(of weight: CompressedTensor) -> WeightEncoding?
 }
 
 /// The name and size of one byte section of an encoding.

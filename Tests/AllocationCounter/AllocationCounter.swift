@@ -41,7 +41,7 @@ enum AllocationCounter {
         "int4:block=32", "palette:bits=4,group=16", "float32", "int8", "nf4", "affine", "float16", "sparse",
     ]
 
-    private static func family(_ fixture: String, codec: String) throws -> CompiledProgram {
+    private static func family(_ fixture: String, codec: String) throws -> ModelPlan {
         let checkpoint = try Checkpoint(model: Fixtures.path(fixture))
         let programs = try Families.matching(checkpoint.configuration).model(for: checkpoint).programs
         return try Recipe(default: Codecs.codec(codec))
@@ -60,7 +60,7 @@ enum AllocationCounter {
     }
 
     private static func measure(
-        _ program: CompiledProgram, _ name: String, _ threads: Int, inputs: [String: HostTensor] = [:]
+        _ program: ModelPlan, _ name: String, _ threads: Int, inputs: [String: HostTensor] = [:]
     ) throws {
         let session = try Session(program, threads: threads)
         let executions = try program.functions.indices.map { try session.makeExecution(of: $0) }

@@ -7,7 +7,7 @@ import TestSupport
 /// Small programs that use operators and codecs one by one.
 enum CounterPrograms {
     /// An operator's sample on inputs x0, x1, ...; one of them may be a weight instead.
-    static func applying(_ sample: OperatorSample, weight: Int?) throws -> CompiledProgram {
+    static func applying(_ sample: OperatorSample, weight: Int?) throws -> ModelPlan {
         var builder = ProgramBuilder(name: "model")
         let values = try sample.inputs().enumerated().map { index, tensor in
             index == weight
@@ -21,7 +21,7 @@ enum CounterPrograms {
     }
 
     /// Products of few and of many rows, rows by index, a convolution, and an elementwise use of stored weights.
-    static func reading(_ codec: any WeightCodec) throws -> CompiledProgram {
+    static func reading(_ codec: any WeightCodec) throws -> ModelPlan {
         var builder = ProgramBuilder(name: "model")
         var generator = SeededGenerator(seed: 1)
         func weight(_ shape: Shape, _ builder: inout ProgramBuilder) -> Value {
@@ -44,7 +44,7 @@ enum CounterPrograms {
         return try compiled(builder, codec)
     }
 
-    private static func compiled(_ builder: ProgramBuilder, _ codec: any WeightCodec) throws -> CompiledProgram {
+    private static func compiled(_ builder: ProgramBuilder, _ codec: any WeightCodec) throws -> ModelPlan {
         let frozen = try builder.finish().freezing(ShapeBindings())
         return try Recipe(default: codec).compressing([frozen], threads: 1).compiled()
     }

@@ -63,9 +63,11 @@ struct DurabilityTests {
         OutputKind.internal, .file("a test's file") { _ in nil }, .folder("a test's folder") { _ in nil },
     ]
 
-    private func lawful(_ body: () throws -> Void, _ location: SourceLocation = #_sourceLocation) throws {
+    private func lawful(
+        _ folder: String, _ body: () throws -> Void, _ location: SourceLocation = #_sourceLocation
+    ) throws {
         let law = PowerCutLaw()
-        try Disk.$observer.withValue({ law.note($0) }, operation: body)
+        try Disk.observing(folder, { law.note($0) }, during: body)
         let (broken, published) = law.result
         #expect(broken == [], sourceLocation: location)
         #expect(published == 2, sourceLocation: location)
@@ -77,7 +79,7 @@ struct DurabilityTests {
         [nil, 10_000])
     func files(_ kind: Int, cachedBytes: Int?) throws {
         try withTemporaryFolder { folder in
-            try lawful {
+            try lawful(folder) {
                 for _ in 0..<2 {
                     var file = try AtomicFile(replacing: "\(folder)/a", as: Self.kinds[kind], cachedBytes: cachedBytes)
                     try file.write(ByteView([UInt8](repeating: 1, count: 400_000)))
@@ -93,7 +95,7 @@ struct DurabilityTests {
         arguments: [kinds[0], kinds[2]].indices)
     func folders(_ kind: Int) throws {
         try withTemporaryFolder { root in
-            try lawful {
+            try lawful(root) {
                 for text in ["1", "2"] {
                     let folder = try AtomicFolder(replacing: "\(root)/a", as: [Self.kinds[0], Self.kinds[2]][kind])
                     try Files.makeFolder("\(folder.path)/deep/er")

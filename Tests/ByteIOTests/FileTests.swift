@@ -269,7 +269,7 @@ struct DigestTests {
         #expect(try reader.text(2) == "é")
         #expect(try reader.bytes(4) == ByteView([UInt8](repeating: 0, count: 4)))
         let large = #expect(throws: FormatError.self) { try reader.natural("the count", in: 0...9) }
-        #expect(large?.place == .offset(26) && large?.reason == "the count is 18446744073709551615, expected 0...9")
+        #expect(large?.location == .offset(26) && large?.reason == "the count is 18446744073709551615, expected 0...9")
         #expect(reader.isAtEnd)
         #expect(throws: FormatError.self) { try reader.integer(UInt8.self) }
         #expect(throws: FormatError.self) { try reader.bytes(-1) }

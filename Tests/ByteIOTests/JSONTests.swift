@@ -47,7 +47,7 @@ struct JSONTests {
     func refused(text: String, offset: Int, words: String) {
         let error = #expect(throws: FormatError.self) { try parse(text) }
         #expect(
-            error?.file == "x.json" && error?.place == .offset(UInt64(100 + offset)), "\(String(describing: error))")
+            error?.file == "x.json" && error?.location == .offset(UInt64(100 + offset)), "\(String(describing: error))")
         #expect(error?.reason.contains(words) == true, "\(String(describing: error))")
     }
 
@@ -156,7 +156,7 @@ struct JSONTests {
             ),
         ]
         for (error, path, words) in errors {
-            #expect(error?.place == .field(path) && error?.reason.contains(words) == true)
+            #expect(error?.location == .field(path) && error?.reason.contains(words) == true)
         }
     }
 }

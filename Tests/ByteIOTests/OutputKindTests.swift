@@ -122,13 +122,16 @@ struct OutputKindTests {
                         before.withLock { $0 = found }
                     }
                     let error = #expect(throws: RequestError.self) {
-                        try Disk.$observer.withValue({ event in
-                            switch event {
-                            case .deciding where moment == .before: appear()
-                            case .publishing where moment == .after: appear()
-                            default: break
+                        try Disk.observing(
+                            root,
+                            { event in
+                                switch event {
+                                case .deciding where moment == .before: appear()
+                                case .publishing where moment == .after: appear()
+                                default: break
+                                }
                             }
-                        }) { try put(form, path, "new") }
+                        ) { try put(form, path, "new") }
                     }
                     #expect(
                         error?.description.hasPrefix("\(path) exists, and is not a test's ") == true, "\(error as Any)")

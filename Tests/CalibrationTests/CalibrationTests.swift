@@ -73,15 +73,15 @@ struct Digits {
 
 /// Statistics that were asked for and kept.
 private final class CountingMemory: StatisticsMemory {
-    var kept: [StatisticsPlace: ActivationStatistics] = [:]
+    var kept: [StatisticsLocation: ActivationStatistics] = [:]
     private(set) var hits = 0
     private(set) var misses = 0
 
-    func statistics(at place: StatisticsPlace) -> ActivationStatistics? {
+    func statistics(at place: StatisticsLocation) -> ActivationStatistics? {
         if kept[place] == nil { misses += 1 } else { hits += 1 }
         return kept[place]
     }
-    func keep(_ statistics: ActivationStatistics, at place: StatisticsPlace) throws { kept[place] = statistics }
+    func keep(_ statistics: ActivationStatistics, at place: StatisticsLocation) throws { kept[place] = statistics }
     func forgetCounts() { (hits, misses) = (0, 0) }
 }
 

@@ -35,7 +35,7 @@ struct OptionTableTests {
             case .integer(let range): #expect(Int(value).map(range.contains) == true, "\(option.name)")
             case .seconds: #expect((Double(value) ?? 0) > 0, "\(option.name)")
             case .words(let words): #expect(words.contains(value), "\(option.name)")
-            case .text, .input, .output, .place: #expect(!value.isEmpty, "\(option.name)")
+            case .text, .input, .output, .location: #expect(!value.isEmpty, "\(option.name)")
             }
         }
     }

@@ -17,7 +17,7 @@ struct OutputLawTests {
                 case .output:
                     let isThere = OutputSamples.all.contains { $0.command == command.name && $0.option == option.name }
                     #expect(isThere || command.name == "sign", "\(command.name) --\(option.name)")
-                case .text, .input, .place:
+                case .text, .input, .location:
                     // What is written is no input.
                     #expect(
                         !option.help.contains(/\b(to write|write the|written)\b/), "\(command.name) --\(option.name)")
@@ -244,10 +244,13 @@ struct OutputLawTests {
             let console = Console()
             try console.configure(arguments)
             let published = Locked<[String]>([])
-            let status = try Disk.$observer.withValue({ event in
-                guard case .published(let path) = event, path.hasPrefix(folder) else { return }
-                published.withLock { $0.append(path) }
-            }) { try ConvertCommand.run(arguments, console) }
+            let status = try Disk.observing(
+                folder,
+                { event in
+                    guard case .published(let path) = event, path.hasPrefix(folder) else { return }
+                    published.withLock { $0.append(path) }
+                }
+            ) { try ConvertCommand.run(arguments, console) }
             #expect(status == .success)
             // Only front.json of the plan's draft lies between.
             let names = published.withLock { $0 }.filter { $0.hasSuffix("/new.accelpkg") || $0.hasSuffix("/out") }
@@ -280,13 +283,16 @@ struct OutputLawTests {
                     try? Data("mine".utf8).write(to: URL(filePath: "\(output)/notes.txt"))
                 }
                 let error = #expect(throws: RequestError.self) {
-                    try Disk.$observer.withValue({ event in
-                        switch event {
-                        case .deciding(output) where !isLate: appear()
-                        case .publishing(_, output) where isLate: appear()
-                        default: break
+                    try Disk.observing(
+                        folder,
+                        { event in
+                            switch event {
+                            case .deciding(output) where !isLate: appear()
+                            case .publishing(_, output) where isLate: appear()
+                            default: break
+                            }
                         }
-                    }) { _ = try command.run(arguments, console) }
+                    ) { _ = try command.run(arguments, console) }
                 }
                 #expect(error?.exitStatus == .usage)
                 #expect(try contents(of: output) == ["notes.txt": Data("mine".utf8)], "\(error as Any)")

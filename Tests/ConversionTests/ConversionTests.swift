@@ -60,13 +60,13 @@ struct ConversionTests {
             #expect(first.cache == .miss && second.cache == .hit)
             #expect(first.report.byteCount == second.report.byteCount)
 
-            var settled = export
-            settled.conversion.model = "\(folder)/p"
+            var resolved = export
+            resolved.conversion.model = "\(folder)/p"
             _ = try export.conversion.convert(to: .folder("\(folder)/p"), settings)
-            let error = #expect(throws: RequestError.self) { try settled.export(to: "\(folder)/c.mlpackage") }
+            let error = #expect(throws: RequestError.self) { try resolved.export(to: "\(folder)/c.mlpackage") }
             #expect(error?.description.contains("which settles shapes") == true)
-            settled.conversion.shapes = []
-            #expect(try settled.export(to: "\(folder)/c.mlpackage").cache == .off)
+            resolved.conversion.shapes = []
+            #expect(try resolved.export(to: "\(folder)/c.mlpackage").cache == .off)
         }
     }
 }

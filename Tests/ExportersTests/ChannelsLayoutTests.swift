@@ -13,12 +13,12 @@ struct ChannelsLayoutTests {
     func heads() throws {
         let whole = ChannelsLayout(of: [2, 5, 12])
         #expect(whole == ChannelsLayout(batch: [0], channels: [2], positions: [1]))
-        #expect(whole.extents([2, 5, 12]) == [2, 12, 1, 5])
+        #expect(whole.sizes([2, 5, 12]) == [2, 12, 1, 5])
         let apart = try #require(whole.reshaped(from: [2, 5, 12], to: [2, 5, 3, 4]))
         #expect(apart == ChannelsLayout(batch: [0], channels: [2, 3], positions: [1]))
         let turned = apart.transposed([0, 2, 1, 3])
         #expect(turned == ChannelsLayout(batch: [0], channels: [1, 3], positions: [2]))
-        #expect(turned.extents([2, 3, 5, 4]) == [2, 12, 1, 5])
+        #expect(turned.sizes([2, 3, 5, 4]) == [2, 12, 1, 5])
         #expect(turned.transposed([0, 2, 1, 3]).reshaped(from: [2, 5, 3, 4], to: [2, 5, 12]) == whole)
         // Positions and channels mixed.
         #expect(whole.reshaped(from: [2, 5, 12], to: [2, 60]) == nil)
@@ -37,9 +37,9 @@ struct ChannelsLayoutTests {
             let own = [2, 3, 5, 4].enumerated().map { layout.axes.contains($0.offset) ? $0.element : 1 }
             let x = MILOperand(name: "x", type: MILTensorType(.float32, own), isConstant: false)
             let inside = builder.laidOut(x, own, layout)
-            #expect(inside.extents == layout.extents(own))
-            let back = builder.plain(ChannelsValue(operand: inside, layout: layout, extents: own))
-            #expect(back.extents == own)
+            #expect(inside.sizes == layout.sizes(own))
+            let back = builder.plain(ChannelsValue(operand: inside, layout: layout, sizes: own))
+            #expect(back.sizes == own)
             let function = MILFunction(
                 name: "main", inputs: [MILNamed("x", .tensor(x.type))], opset: "CoreML8",
                 operations: builder.operations, outputs: [back.name])
@@ -91,10 +91,10 @@ struct ChannelsLayoutTests {
             let report = try exporter.export(model, to: path)
             #expect(report.lines.contains { $0.hasPrefix("in parts: logits as logits_0, logits_1, ") })
             let package = try CoreMLPackage(at: path)
-            let extents = package.model.program.functions[0].operations.flatMap { operation in
-                operation.outputs.flatMap { $0.content.tensor.extents ?? [] }
+            let sizes = package.model.program.functions[0].operations.flatMap { operation in
+                operation.outputs.flatMap { $0.content.tensor.sizes ?? [] }
             }
-            #expect(extents.max() ?? 0 <= 16)
+            #expect(sizes.max() ?? 0 <= 16)
             var states: [String: HostTensor] = [:]
             let ids = HostTensor([0, 49, 16, 15, 33, 7] as [Int64], [1, 6])
             let found = try #require(try package.run(inputs: ["ids": ids], states: &states)["logits"])
@@ -110,7 +110,7 @@ struct ChannelsLayoutTests {
 
     @Test("What keeps an operation off the Neural Engine is told")
     func obstacles() throws {
-        func tensor(_ type: MILDataType, _ extents: [Int]) -> MILType { .tensor(MILTensorType(type, extents)) }
+        func tensor(_ type: MILDataType, _ sizes: [Int]) -> MILType { .tensor(MILTensorType(type, sizes)) }
         func operation(_ type: String, _ result: MILType) -> MILOperation {
             MILOperation(type, inputs: [MILNamed("x", [.name("x")])], outputs: [MILNamed("y", result)])
         }

@@ -111,7 +111,7 @@ struct CoreMLReadingTests {
                 return
             }
             let error = #expect(throws: FormatError.self) { try CoreMLPackage(at: folder) }
-            #expect(error?.place == place && error?.reason.contains(words) == true, "\(String(describing: error))")
+            #expect(error?.location == place && error?.reason.contains(words) == true, "\(String(describing: error))")
         }
     }
 

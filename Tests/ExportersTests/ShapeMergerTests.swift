@@ -68,7 +68,7 @@ struct ShapeMergerTests {
         #expect(package.model.interfaces.count == 1)
         let interface = package.model.interfaces[0]
         let all = lengths.map { [1, $0] }
-        #expect(interface.inputs[0].enumeratedShapes == all && interface.inputs[0].type.extents == [1, 6])
+        #expect(interface.inputs[0].enumeratedShapes == all && interface.inputs[0].type.sizes == [1, 6])
         #expect(interface.inputs[1].enumeratedShapes == (target >= .iOS18 ? all : []))
         #expect(interface.inputs[1].shapeRanges == (target >= .iOS18 ? [] : [1...1, 6...16]))
         #expect(interface.outputs[0].type.dimensions.isEmpty)
@@ -92,7 +92,7 @@ struct ShapeMergerTests {
         let function = package.model.program.functions[0]
         let shapes = function.operations.filter { $0.type == "shape" }
         #expect(shapes.count == 1)
-        let constants = function.operations.filter { $0.type == "const" }.compactMap { $0["val"]?.type.extents }
+        let constants = function.operations.filter { $0.type == "const" }.compactMap { $0["val"]?.type.sizes }
         #expect(constants.contains([16, 8]) && !constants.contains([6, 8]))
         #expect(!constants.contains([1, 6, 2, 4]))
         let corner = ShapeMerger.corner([2, 2], of: Array(0..<24), [3, 4], elementBytes: 2)
@@ -101,7 +101,7 @@ struct ShapeMergerTests {
         #expect(ShapeMerger.corner([2, 2], of: Array(0..<23), [3, 4], elementBytes: 2) == nil)
     }
 
-    @Test("An operation that has to know the extents before the model runs is named")
+    @Test("An operation that has to know the sizes before the model runs is named")
     func refused() throws {
         var builder = ProgramBuilder(name: "wide", dimensions: [Program.FreeDimension("sequence", usual: [8])])
         let x = builder.input("x", TensorType(.float32, ["sequence", 4]))

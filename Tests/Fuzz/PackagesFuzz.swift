@@ -59,7 +59,7 @@ extension FuzzTarget {
         _ = try tables.graph(ByteView(linear.graph), file: "fuzz")
     }
 
-    private static func isSmall(_ function: CompiledFunction) -> Bool {
+    private static func isSmall(_ function: FunctionPlan) -> Bool {
         let operands = function.calls.flatMap { $0.inputs + $0.outputs } + function.outputs.map(\.operand)
         let shapes = function.inputs.map(\.shape) + operands.map(\.shape)
         return function.arenaBytes <= 1 << 20 && function.calls.count <= 32

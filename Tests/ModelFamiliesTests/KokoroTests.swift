@@ -50,13 +50,13 @@ struct KokoroTests {
         let har = try #require(golden["in.har"])
         func stretched(_ name: String, by count: Int) throws -> HostTensor {
             let tensor = HostTensor(try #require(golden["in.\(name)"]))
-            let (extents, floats) = (tensor.shape.dimensions, tensor.floats)
+            let (sizes, floats) = (tensor.shape.dimensions, tensor.floats)
             let rubbish = (0..<count).map { Float($0 % 7) * 3 - 8 }
             var longer: [Float] = []
-            for row in 0..<extents[0] * extents[1] {
-                longer += floats[row * extents[2]..<(row + 1) * extents[2]] + rubbish
+            for row in 0..<sizes[0] * sizes[1] {
+                longer += floats[row * sizes[2]..<(row + 1) * sizes[2]] + rubbish
             }
-            return HostTensor(longer, [extents[0], extents[1], extents[2] + count])
+            return HostTensor(longer, [sizes[0], sizes[1], sizes[2] + count])
         }
         let inputs = [
             "x_pre": try stretched("x_pre", by: extra),

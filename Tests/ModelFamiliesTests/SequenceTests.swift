@@ -9,7 +9,7 @@ import Testing
 
 /// A model with one part's functions frozen for blocks of several lengths over one cache.
 private struct BlockModel {
-    let program: CompiledProgram
+    let program: ModelPlan
     let frozen: [FrozenProgram]
 
     init(_ programs: [Program], _ numbers: [String: Int], blocks: [Int], cache: Int) throws {
@@ -27,7 +27,7 @@ private struct BlockModel {
     func logits(_ tensors: [StoredTensor], blocks: [Int]) throws -> HostTensor {
         let plan = try RunPlan(
             program, FunctionInputs(tensors, file: "tokens"), function: blocks.first.flatMap(function))
-        #expect(plan.steps.compactMap { $0.places?.count } == blocks)
+        #expect(plan.steps.compactMap { $0.positions?.count } == blocks)
         let outputs = try plan.run(in: Session(program, threads: 2)).outputs
         return HostTensor(try #require(outputs.first { $0.name == "logits" }))
     }
@@ -144,7 +144,7 @@ struct SequenceTests {
         let prompt = tokens(2, 7, below: 47)
         let plan = try RunPlan(model.program, FunctionInputs([prompt], file: "tokens"), generating: 5)
         // The longest block that fits, and steps.
-        #expect(plan.steps.map { $0.places } == [0..<6, 6..<7])
+        #expect(plan.steps.map { $0.positions } == [0..<6, 6..<7])
         let result = try plan.run(in: Session(model.program))
         let generated = try #require(result.generated)
         #expect(generated.shape == [2, 5] && result.outputs[0].shape == [2, 11, 47])
@@ -207,7 +207,7 @@ struct SequenceRefusalTests {
         #expect(short.contains("the 9 tokens") && short.contains("blocks of 4 or 1 into a cache of 8"), "\(short)")
         let generated = try Self.refusal(
             "qwen3_small", ["batch": 1], blocks: [4, 1], cache: 12, [ids], generating: 5)
-        #expect(generated.contains("need 13 places"), "\(generated)")
+        #expect(generated.contains("need 13 positions"), "\(generated)")
         let odd = try Self.refusal("qwen3_small", ["batch": 1], blocks: [4], cache: 16, [ids])
         #expect(odd.contains("blocks of 4 into a cache of 16"), "\(odd)")
         let unsteady = try Self.refusal("qwen3_small", ["batch": 1], blocks: [9], cache: 16, [ids], generating: 2)

@@ -36,7 +36,7 @@ struct CacheForeignTests {
             try cache.folder.makeParent(of: lock)
             try write([], to: lock)
             cache.tidy()
-            for place in CacheFolder.Place.allCases {
+            for place in CacheFolder.Subfolder.allCases {
                 #expect(!cache.folder.survey(place).entries.isEmpty, "\(place) is empty")
             }
             try body(root, key)
@@ -191,7 +191,7 @@ struct CacheForeignTests {
                         }
                         let remark = "\(order[0]), \(count), \(state)"
                         let place = CacheFolder(root: root)
-                        #expect(place.objection() == nil, "\(remark)")
+                        #expect(place.unusableReason() == nil, "\(remark)")
                         try place.prepare()
                         #expect(place.standing == .cache, "\(remark)")
                         for (name, content) in made { #expect(try MappedFile("\(root)/\(name)").bytes == content) }

@@ -64,12 +64,12 @@ struct ChangingSourcesTests {
                 for tensor in checkpoint.tensors {
                     #expect(!digests.isConfirmed(tensor))
                     let copy = try digests.copy(of: tensor, threads: 2)
-                    #expect(copy.bytes == tensor.bytes && Place(copy.bytes) != Place(tensor.bytes))
+                    #expect(copy.bytes == tensor.bytes && MemoryRange(copy.bytes) != MemoryRange(tensor.bytes))
                     #expect(digests.digest(of: tensor) == TreeDigest.digest(of: tensor.bytes))
                     #expect(digests.isConfirmed(tensor))
                 }
                 let made = StoredTensor(name: "made", floats: [1, 2], shape: [2])
-                #expect(try Place(digests.copy(of: made, threads: 1).bytes) == Place(made.bytes))
+                #expect(try MemoryRange(digests.copy(of: made, threads: 1).bytes) == MemoryRange(made.bytes))
                 #expect(digests.isConfirmed(made))
             }
         }

@@ -16,7 +16,7 @@ struct GraphEncodingTests {
         return try PackageTables(weights: none, blobs: [], file: "weights.bin").graph(bytes, file: "graph.bin")
     }
 
-    private static func planText(_ program: CompiledProgram) -> [String] {
+    private static func planText(_ program: ModelPlan) -> [String] {
         program.functions.map { function in
             let calls = function.calls.map { "\($0.operation) \($0.label) \($0.inputs) \($0.outputs)" }
             return "\(function.name) \(function.arenaBytes) \(calls) \(function.outputs)"

@@ -56,15 +56,15 @@ struct HostilePackageTests {
                 let error = try #require(throws: FormatError.self) { try package.check() }
                 let isPadding = !sections.contains { ($0.offset..<$0.offset + $0.byteCount).contains(index) }
                 if isPadding {
-                    #expect(error.place == .offset(UInt64(index)))
+                    #expect(error.location == .offset(UInt64(index)))
                     #expect(error.reason == "expected a zero between two sections")
                     continue
                 }
-                let named = try #require(package.graph.tensors.first { error.place == .tensor($0.name, index: nil) })
-                let start = Place(package.blobs[0]).start
+                let named = try #require(package.graph.tensors.first { error.location == .tensor($0.name, index: nil) })
+                let start = MemoryRange(package.blobs[0]).start
                 #expect(
                     named.sections.contains { section in
-                        let offset = Int(Place(section).start - start)
+                        let offset = Int(MemoryRange(section).start - start)
                         return (offset..<offset + section.count).contains(index)
                     })
             }
@@ -258,14 +258,14 @@ struct HostilePackageTests {
             #expect(package.manifest.ignoredFeatures == ["sparkles"])
             // A later minor version may have more of them; this one has not.
             let claim = try #require(throws: FormatError.self) { try package.check() }
-            #expect(claim.place == .field("features.optional"))
+            #expect(claim.location == .field("features.optional"))
             try changeManifest(of: path, #""minor":0}"#, #""minor":7}"#)
             try AcceleratorPackage(at: path).check()
 
             try changeManifest(of: path, #""required":["#, #""required":["time-travel","#)
             let missing = try #require(throws: FormatError.self) { try AcceleratorPackage(at: path) }
             #expect(missing.reason.contains(#"needs the feature "time-travel""#))
-            #expect(missing.place == .field("features.required"))
+            #expect(missing.location == .field("features.required"))
         }
         try withPackage { path in
             try changeManifest(of: path, #""major":3"#, #""major":4,"novelty":[]"#)
@@ -311,7 +311,7 @@ struct HostilePackageTests {
                 try AcceleratorPackage(at: path).check()
                 try changeManifest(of: path, old, new)
                 let error = try #require(throws: FormatError.self) { try AcceleratorPackage(at: path).check() }
-                #expect(error.place == .field(field), "\(error)")
+                #expect(error.location == .field(field), "\(error)")
             }
         }
     }

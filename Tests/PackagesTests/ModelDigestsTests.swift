@@ -10,7 +10,7 @@ import Testing
 let temporaryFilesSettle: Bool = {
     let path = FileManager.default.temporaryDirectory.appending(path: "accelc-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: path) }
-    return FileManager.default.createFile(atPath: path, contents: Data([1])) && SettledFile(path) != nil
+    return FileManager.default.createFile(atPath: path, contents: Data([1])) && SyncedFile(path) != nil
 }()
 
 @Suite("Sources that have not changed are not read again")

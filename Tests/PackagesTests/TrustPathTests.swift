@@ -132,6 +132,6 @@ struct TrustPathTests {
         let error = #expect(throws: FormatError.self) {
             try TrustPolicy(ByteView(Array(text.utf8)), file: "trust.json")
         }
-        #expect(error?.place == .field("rules[0].origin"))
+        #expect(error?.location == .field("rules[0].origin"))
     }
 }

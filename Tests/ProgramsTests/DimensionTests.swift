@@ -53,7 +53,7 @@ struct DimensionTests {
         #expect(Dimension.fixed(3).name == nil)
     }
 
-    @Test("Huge extents saturate instead of trapping")
+    @Test("Huge sizes saturate instead of trapping")
     func saturation() {
         let huge = Dimension.fixed(Int.max)
         #expect((huge * huge).value != nil)

@@ -21,7 +21,7 @@ struct OperatorRefusalTests {
             changing { $0.dimensions = [] }
             for axis in types[index].dimensions.indices {
                 changing { $0.dimensions.remove(at: axis) }
-                for extent in [0, 1, 2, 3] { changing { $0.dimensions[axis] = .fixed(extent) } }
+                for size in [0, 1, 2, 3] { changing { $0.dimensions[axis] = .fixed(size) } }
                 changing { $0.dimensions[axis] = $0.dimensions[axis] + 1 }
                 changing { $0.dimensions[axis] = "other" }
             }

@@ -99,7 +99,7 @@ extension Execution {
 
 enum StateSamples {
     /// Two functions of the same meaning, for 100 and for 1000 elements.
-    static func twoSizes() throws -> CompiledProgram {
+    static func twoSizes() throws -> ModelPlan {
         let functions = try [100, 1000].map { count in
             var builder = ProgramBuilder(name: "model\(count)")
             let x = builder.input("x", TensorType(.float32, shape: [count]))

@@ -54,7 +54,7 @@ struct ExecutorTests {
         #expect(error?.reason == "index \(index) (element 1 of the indices) is outside of the table's 4 rows")
     }
 
-    @Test("what has no elements takes no time, whatever its other extents are")
+    @Test("what has no elements takes no time, whatever its other sizes are")
     func noElements() throws {
         let program = try SmallProgram { maker in
             let x = maker.input(HostTensor([] as [Float], [3, 1 << 44, 0]))
@@ -122,7 +122,7 @@ struct ExecutorTests {
     @Test("a plan whose operands lie outside of their storage is refused")
     func brokenPlans() throws {
         let program = try Self.sample().program
-        func refused(_ change: (inout CompiledFunction) -> Void) {
+        func refused(_ change: (inout FunctionPlan) -> Void) {
             var broken = program
             change(&broken.functions[0])
             #expect(throws: FormatError.self) { try Executor(broken) }

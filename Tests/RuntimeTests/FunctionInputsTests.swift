@@ -6,8 +6,8 @@ import Testing
 
 @Suite("Function inputs")
 struct FunctionInputsTests {
-    static func function(_ name: String, _ shape: Shape) -> CompiledFunction {
-        CompiledFunction(
+    static func function(_ name: String, _ shape: Shape) -> FunctionPlan {
+        FunctionPlan(
             name: name, part: "model", bindings: ShapeBindings(),
             inputs: [.init(name: "ids", elementType: .int64, shape: shape)], outputs: [], arenaBytes: 0, calls: [])
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Execution plans")
 struct PlanningTests {
     /// Splits heads, attends, joins heads: the shape of every encoder layer.
-    static func attention() throws -> CompiledFunction {
+    static func attention() throws -> FunctionPlan {
         var builder = ProgramBuilder(name: "attention")
         let x = builder.input("x", TensorType(.float32, [1, 5, 8]))
         let heads = try builder.apply(

@@ -8,7 +8,7 @@ import TestSupport
 /// A compiled program with values for its inputs.
 struct SmallProgram {
     let frozen: FrozenProgram
-    let program: CompiledProgram
+    let program: ModelPlan
     let inputs: [String: HostTensor]
 
     /// - Parameter build: applies operators to the values that `input` and `weight` of the maker make.

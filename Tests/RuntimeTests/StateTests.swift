@@ -17,7 +17,7 @@ struct StateTests {
         return try builder.finish().freezing(ShapeBindings())
     }
 
-    static func compiled(_ programs: [FrozenProgram]) throws -> CompiledProgram {
+    static func compiled(_ programs: [FrozenProgram]) throws -> ModelPlan {
         try CompressedProgram(functions: programs, weights: []).compiled()
     }
 
@@ -164,7 +164,7 @@ struct CacheStateTests {
     }
 
     /// Two caches of one block at two places, so that the second can fail after the first is written, and a count.
-    private static func twoCaches() throws -> CompiledProgram {
+    private static func twoCaches() throws -> ModelPlan {
         var builder = ProgramBuilder(name: "caches")
         let block = builder.input("block", TensorType(.float32, [2, 1, 3]))
         for name in ["a", "b"] {

@@ -125,7 +125,7 @@ struct CheckpointTests {
             try Data(attack.bytes).write(to: URL(filePath: "\(folder)/model.safetensors.index.json"))
             let error: FormatError = try failure { _ = try Checkpoint(model: folder) }
             guard case .refused(let place, let words) = attack.verdict else { return }
-            #expect(error.place == place, "\(error)")
+            #expect(error.location == place, "\(error)")
             #expect(error.reason.contains(words), "\(error)")
         }
     }

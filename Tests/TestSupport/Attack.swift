@@ -6,7 +6,7 @@ public struct Attack: Sendable, CustomStringConvertible {
     public enum Verdict: Sendable {
         case accepted
         /// Where the error has to point, and words that its reason has to have.
-        case refused(FormatError.Place?, String)
+        case refused(FormatError.Location?, String)
     }
 
     public let name: String
@@ -29,8 +29,8 @@ public struct Attack: Sendable, CustomStringConvertible {
             return "accepted"
         } catch let error as FormatError {
             guard case .refused(let place, let words) = verdict else { return "refused: \(error)" }
-            guard error.file == "attack.bin", error.place == place, error.reason.contains(words) else {
-                return "refused otherwise: \(error) (\(String(describing: error.place)))"
+            guard error.file == "attack.bin", error.location == place, error.reason.contains(words) else {
+                return "refused otherwise: \(error) (\(String(describing: error.location)))"
             }
             return nil
         } catch {

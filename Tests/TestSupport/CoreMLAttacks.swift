@@ -11,7 +11,7 @@ extension Attack {
         }
         func path(
             _ name: String, _ path: String, _ words: String,
-            at place: FormatError.Place? = .field("itemInfoEntries.A.path")
+            at place: FormatError.Location? = .field("itemInfoEntries.A.path")
         )
             -> Attack
         { Attack(name, manifest("\"\(path)\""), .refused(place, words)) }

@@ -4,13 +4,15 @@ extension Attack {
     /// Files `model.safetensors.index.json` beside `1.safetensors`, which holds the tensors a and b of 8 bytes each, and
     /// `2.safetensors`, which holds b and c. Errors about a tensor name its shard.
     public static let shardIndexes: [Attack] = {
-        func map(_ name: String, _ members: String, _ place: FormatError.Place?, _ words: String, total: String? = nil)
+        func map(
+            _ name: String, _ members: String, _ place: FormatError.Location?, _ words: String, total: String? = nil
+        )
             -> Attack
         {
             let metadata = total.map { #""metadata": {"total_size": \#($0)}, "# } ?? ""
             return Attack(name, Array(#"{\#(metadata)"weight_map": {\#(members)}}"#.utf8), .refused(place, words))
         }
-        let (a, first) = (FormatError.Place.field("weight_map.a"), #""a": "1.safetensors", "b": "1.safetensors""#)
+        let (a, first) = (FormatError.Location.field("weight_map.a"), #""a": "1.safetensors", "b": "1.safetensors""#)
         return [
             map("a path that leaves the folder", #""a": "../1.safetensors""#, a, "plain name"),
             map("a path by way of another folder", #""a": "x/../1.safetensors""#, a, "plain name"),

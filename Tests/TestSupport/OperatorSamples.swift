@@ -7,15 +7,15 @@ public struct OperatorSample: Sendable, CustomTestStringConvertible {
     public let name: String
     /// As a program with free dimensions has it.
     public let operation: any Operator
-    /// The inputs' extents with free dimensions; empty: all are numbers.
-    public let extents: [[Dimension]]
+    /// The inputs' sizes with free dimensions; empty: all are numbers.
+    public let sizes: [[Dimension]]
     public static let bindings = ["batch": 2, "sequence": 3]
     public var testDescription: String { name }
 
-    init(_ name: String, _ operation: any Operator, _ extents: [Dimension]...) {
+    init(_ name: String, _ operation: any Operator, _ sizes: [Dimension]...) {
         self.name = name
         self.operation = operation
-        self.extents = extents
+        self.sizes = sizes
     }
 
     /// As a frozen program has it.
@@ -37,7 +37,7 @@ public struct OperatorSample: Sendable, CustomTestStringConvertible {
     /// The types of the inputs, with free dimensions.
     public func types() throws -> [TensorType] {
         try inputs().enumerated().map { index, tensor in
-            extents.isEmpty ? tensor.type : TensorType(tensor.elementType, extents[index])
+            sizes.isEmpty ? tensor.type : TensorType(tensor.elementType, sizes[index])
         }
     }
 

@@ -14,18 +14,18 @@ public struct PlanCheck {
     }
 
     /// - Throws: `Violation` naming function and call.
-    public static func check(_ program: CompiledProgram) throws {
+    public static func check(_ program: ModelPlan) throws {
         let check = PlanCheck(weights: program.weights)
         for function in program.functions { try check.check(function) }
     }
 
     /// What is wrong with a plan, in words; nil: nothing.
-    public static func violation(of program: CompiledProgram) -> String? {
+    public static func violation(of program: ModelPlan) -> String? {
         do { try check(program) } catch { return "\(error)" }
         return nil
     }
 
-    private func check(_ function: CompiledFunction) throws {
+    private func check(_ function: FunctionPlan) throws {
         func fail(_ reason: String) -> Violation { Violation(description: "function \"\(function.name)\": \(reason)") }
         for call in function.calls {
             do {
@@ -38,7 +38,7 @@ public struct PlanCheck {
         }
         for output in function.outputs {
             do {
-                _ = try extent(of: output.operand, in: function)
+                _ = try byteRange(of: output.operand, in: function)
             } catch let problem as Problem {
                 throw fail("output \"\(output.name)\": \(problem.reason)")
             }
@@ -49,14 +49,14 @@ public struct PlanCheck {
         var reason: String
     }
 
-    private func check(_ call: KernelCall, in function: CompiledFunction) throws {
+    private func check(_ call: KernelCall, in function: FunctionPlan) throws {
         let facts = KernelFacts(call.operation)
         var read: [(storage: Operand.Storage, bytes: Range<Int>)] = []
         for (index, input) in call.inputs.enumerated() {
             do {
-                let extent = try extent(of: input, in: function)
+                let byteRange = try byteRange(of: input, in: function)
                 let isUpdated = facts.updatesInPlace && index == 0 && input == call.outputs.first
-                if input.storage.isWritable, !isUpdated { read.append((input.storage.memory, extent)) }
+                if input.storage.isWritable, !isUpdated { read.append((input.storage.memory, byteRange)) }
             } catch let problem as Problem {
                 throw Problem(reason: "input \(index): \(problem.reason)")
             }
@@ -66,9 +66,9 @@ public struct PlanCheck {
         }
         var written: [(storage: Operand.Storage, bytes: Range<Int>)] = []
         for (index, output) in call.outputs.enumerated() {
-            let extent: Range<Int>
+            let byteRange: Range<Int>
             do {
-                extent = try self.extent(of: output, in: function)
+                byteRange = try self.byteRange(of: output, in: function)
             } catch let problem as Problem {
                 throw Problem(reason: "output \(index): \(problem.reason)")
             }
@@ -79,10 +79,10 @@ public struct PlanCheck {
                 throw Problem(reason: "output \(index) has a layout that \(call.operation.name) cannot write")
             }
             let memory = output.storage.memory
-            guard !(read + written).contains(where: { $0.storage == memory && $0.bytes.overlaps(extent) }) else {
+            guard !(read + written).contains(where: { $0.storage == memory && $0.bytes.overlaps(byteRange) }) else {
                 throw Problem(reason: "output \(index) overlaps an input or another output")
             }
-            written.append((memory, extent))
+            written.append((memory, byteRange))
         }
         let expected = try call.operation.outputTypes(call.inputs.map(Self.type))
         let found = call.outputs.map(Self.type)
@@ -96,7 +96,7 @@ public struct PlanCheck {
     }
 
     /// What an operand touches of its storage: bytes from the arena's start, elements elsewhere.
-    private func extent(of operand: Operand, in function: CompiledFunction) throws -> Range<Int> {
+    private func byteRange(of operand: Operand, in function: FunctionPlan) throws -> Range<Int> {
         let layout = operand.layout
         guard [.float32, .int64, .bool].contains(operand.elementType) else {
             throw Problem(reason: "is \(operand.elementType.rawValue); values are F32, I64 or BOOL")
@@ -169,9 +169,9 @@ extension StridedLayout {
     fileprivate var isInjective: Bool {
         if shape.dimensions.contains(0) { return true }
         var covered = 0
-        for (stride, extent) in zip(strides, shape.dimensions).filter({ $0.1 > 1 }).sorted(by: { $0.0 < $1.0 }) {
+        for (stride, byteRange) in zip(strides, shape.dimensions).filter({ $0.1 > 1 }).sorted(by: { $0.0 < $1.0 }) {
             guard stride > covered else { return false }
-            covered += stride * (extent - 1)
+            covered += stride * (byteRange - 1)
         }
         return true
     }

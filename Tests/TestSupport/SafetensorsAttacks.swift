@@ -4,7 +4,7 @@ extension Attack {
     /// Safetensors files with the verdict of a reader that accepts no file which the reference refuses.
     public static let safetensors: [Attack] = lengths + documents + layouts + tensors + names
 
-    private static func tensor(_ name: String) -> FormatError.Place { .tensor(name, index: nil) }
+    private static func tensor(_ name: String) -> FormatError.Location { .tensor(name, index: nil) }
 
     private static func file(_ header: [UInt8], data: Int, length: UInt64? = nil) -> [UInt8] {
         let length = length ?? UInt64(header.count)

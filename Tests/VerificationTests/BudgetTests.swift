@@ -64,7 +64,7 @@ struct BudgetTests {
         ])
     func mistakes(text: String, field: String) throws {
         let error = #expect(throws: FormatError.self) { try budget(text) }
-        #expect(error?.place == .field(field))
+        #expect(error?.location == .field(field))
         let document = try JSON.parse(ByteView(Array(text.utf8)), file: "budget.json")
         #expect(try !JSONSchema(named: "budget.schema.json").violations(of: document).isEmpty)
     }
@@ -101,7 +101,8 @@ struct BudgetTests {
         ])
     func unused(text: String, place: String, reason: String) throws {
         let report = try check(try budget(text))
-        #expect(report.budgetMistakes.map(\.place) == ["budget.json, field \(place).match"], "\(report.budgetMistakes)")
+        #expect(
+            report.budgetMistakes.map(\.location) == ["budget.json, field \(place).match"], "\(report.budgetMistakes)")
         #expect(report.budgetMistakes.first?.reason.contains(reason) == true, "\(report.budgetMistakes)")
         #expect(report.exitStatus == .usage, "\(report.terminal())")
         #expect(report.headline.contains("1 rule of the budget has no effect"))

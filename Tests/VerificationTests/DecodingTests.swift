@@ -25,11 +25,11 @@ struct DecodingTests {
             golden = try Golden(path)
         }
 
-        func compiled(_ codec: String, _ functions: [FrozenProgram]? = nil) throws -> CompiledProgram {
+        func compiled(_ codec: String, _ functions: [FrozenProgram]? = nil) throws -> ModelPlan {
             try Recipe(default: Codecs.codec(codec)).compressing(functions ?? frozen, threads: 1).compiled()
         }
 
-        func check(_ program: CompiledProgram, stages: Set<Stage> = Set(Stage.allCases)) throws -> ParityReport {
+        func check(_ program: ModelPlan, stages: Set<Stage> = Set(Stage.allCases)) throws -> ParityReport {
             try Parity(of: .compiled(program), against: .reference(programs))
                 .check(.init(stages: stages, inputs: .golden(golden)))
         }

@@ -39,7 +39,7 @@ struct GraphLawTests {
         }
     }
 
-    private static func text(_ program: CompiledProgram) -> [String] {
+    private static func text(_ program: ModelPlan) -> [String] {
         program.functions.flatMap { function in
             ["\(function.name) \(function.arenaBytes) \(function.states)"]
                 + function.calls.map { "\($0.operation) \($0.label) \($0.inputs) \($0.outputs)" }
@@ -87,7 +87,7 @@ struct GraphLawTests {
         let path = Fixtures.path("packages/format_2.0")
         #expect(AcceleratorPackage.looksLikePackage(at: path))
         let error = try #require(throws: FormatError.self) { try AcceleratorPackage(at: path) }
-        #expect(error.place == .field("format.major"))
+        #expect(error.location == .field("format.major"))
         #expect(
             error.reason
                 == "this package has format 2.0, which accelc \(Tool.version) no longer reads: convert the model again"

@@ -44,7 +44,7 @@ struct MetricsTests {
     func nonFinite(value: Float, reference: Float) {
         let metrics = Metrics([value, 1], against: [reference, 1])
         #expect(metrics.nonFiniteMismatches == 1 && !metrics.isExact && metrics.sqnr == -.infinity)
-        #expect(Tolerance(origin: "").objection(to: metrics) != nil)
+        #expect(Tolerance(origin: "").failureReason(for: metrics) != nil)
     }
 
     @Test("The same infinity or NaN on both sides agrees")

@@ -13,7 +13,7 @@ struct NotComparedTests {
     private static let numbers = Set(Stage.allCases).subtracting([.structure])
 
     private func report(
-        budget: Budget? = nil, _ change: (inout CompiledFunction) -> Void
+        budget: Budget? = nil, _ change: (inout FunctionPlan) -> Void
     ) throws -> ParityReport {
         let model = try TinyModel()
         var program = try model.compiled("float32")

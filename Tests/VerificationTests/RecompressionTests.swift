@@ -18,7 +18,7 @@ struct RecompressionTests {
             let again = try Recompression(of: source, as: weight.codec, threads: 2)
             let isCalibrated = weight.codec.method == .gptq || weight.codec.method == .weighted
             #expect((again == nil) == isCalibrated)
-            #expect(again?.objection(to: weight) == nil)
+            #expect(again?.failureReason(for: weight) == nil)
         }
     }
 
@@ -34,8 +34,9 @@ struct RecompressionTests {
                 var bytes = StoredBytes(weight)
                 bytes.sections[section][place] ^= 1
                 guard let changed = try? bytes.tensor() else { continue }
-                let objection = try #require(again.objection(to: changed))
-                #expect(objection.contains("byte \(place) of \(weight.sections[section].count)"), "\(objection)")
+                let failureReason = try #require(again.failureReason(for: changed))
+                #expect(
+                    failureReason.contains("byte \(place) of \(weight.sections[section].count)"), "\(failureReason)")
             }
         }
     }

@@ -45,7 +45,7 @@ struct RowBoundTests {
     func version(codec: String) throws {
         let model = try TinyModel()
         let program = try model.compiled(codec)
-        func finding(_ program: CompiledProgram) throws -> WeightFinding? {
+        func finding(_ program: ModelPlan) throws -> WeightFinding? {
             var stage = WeightStage(
                 program: program, model: try ReferenceModel([model.program], for: program), budget: nil, threads: 1)
             stage.otherCodecs = Set(Codecs.numericsVersions.keys)
@@ -65,7 +65,7 @@ struct RowBoundTests {
             of: try #require(model.weights.first { $0.name == Self.name }), as: other[index].codec, threads: 1)
         let source = try #require(model.weights.first { $0.name == Self.name }).floats()
         let sums = bound.sums(0..<64, stored: other[index].floats(), source: source)
-        #expect(bound.verdict([sums], because: .version).objection == nil)
+        #expect(bound.verdict([sums], because: .version).failureReason == nil)
     }
 
     @Test("channels may be scaled for the checkpoint's sake only")
@@ -87,25 +87,25 @@ struct RowBoundTests {
         let source = StoredTensor(name: "w", floats: floats, shape: [64, 48])
         let bound = try RowBound(of: source, as: try Codecs.codec("int4"), threads: 1)
         var stored = bound.plain.floats()
-        func objection() -> String? {
-            bound.verdict([bound.sums(0..<64, stored: stored, source: floats)], because: .scaling).objection
+        func failureReason() -> String? {
+            bound.verdict([bound.sums(0..<64, stored: stored, source: floats)], because: .scaling).failureReason
         }
-        #expect(objection() == nil)
+        #expect(failureReason() == nil)
         for row in 0..<64 { stored[row * 48 + 7] = 0 }
-        #expect(objection()?.hasPrefix("column 7: ") == true)
+        #expect(failureReason()?.hasPrefix("column 7: ") == true)
         stored = bound.plain.floats().map { $0 * 0.7 }
-        #expect(objection()?.hasPrefix("in all: ") == true, "\(objection() ?? "")")
+        #expect(failureReason()?.hasPrefix("in all: ") == true, "\(failureReason() ?? "")")
         stored = bound.plain.floats()
         stored[0] = .nan
-        #expect(objection()?.hasPrefix("row 0: ") == true)
+        #expect(failureReason()?.hasPrefix("row 0: ") == true)
     }
 
-    private static func report(_ program: CompiledProgram, _ model: TinyModel) throws -> ParityReport {
+    private static func report(_ program: ModelPlan, _ model: TinyModel) throws -> ParityReport {
         try Parity(of: .compiled(program), against: .reference([model.program])).check(.init(stages: [.weights]))
     }
 
     /// All codes of some rows zero, and their scales 50.
-    private static func losing(_ rows: Range<Int>, of program: CompiledProgram) throws -> CompiledProgram {
+    private static func losing(_ rows: Range<Int>, of program: ModelPlan) throws -> ModelPlan {
         var program = program
         let index = try #require(program.weights.firstIndex { $0.name == name })
         var bytes = StoredBytes(program.weights[index])

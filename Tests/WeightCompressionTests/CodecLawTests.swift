@@ -73,7 +73,7 @@ struct CodecLawTests {
         }
     }
 
-    @Test("a tensor without elements is stored, or refused, at once, whatever its other extents are", arguments: names)
+    @Test("a tensor without elements is stored, or refused, at once, whatever its other sizes are", arguments: names)
     func empty(name: String) throws {
         for shape in [[1 << 48, 0], [0, 1 << 48], [3, 1 << 40, 0]] as [Shape] {
             let source = StoredTensor(name: "w", floats: [], shape: shape)
@@ -98,7 +98,7 @@ struct CodecLawTests {
                 } catch let error as FormatError {
                     #expect(EveryCodec.hasHalves(codec) || codec is BFloat16Codec, comment)
                     #expect(error.reason.contains("float32"), comment)
-                    guard case .tensor(source.name, _) = error.place else {
+                    guard case .tensor(source.name, _) = error.location else {
                         Issue.record("\(error) names no tensor")
                         continue
                     }
@@ -115,7 +115,7 @@ struct CodecLawTests {
                 let error = #expect(throws: FormatError.self, "\(codec.specification) of \(odd.tensor.name)") {
                     try CompressedTensor.compressing(odd.tensor, with: codec, threads: 1)
                 }
-                #expect(error?.place == .tensor(odd.tensor.name, index: index), "\(codec.specification)")
+                #expect(error?.location == .tensor(odd.tensor.name, index: index), "\(codec.specification)")
             }
         }
     }
@@ -220,7 +220,7 @@ struct CodecLawTests {
             try CompressedTensor.compressing(
                 OddTensor("odd", .float16, [271, 251], odd).tensor, with: codec, threads: 1)
         }
-        #expect(error?.place == .tensor("odd", index: 70))
+        #expect(error?.location == .tensor("odd", index: 70))
     }
 
     @Test("objections are sentences, and they are kept", arguments: names)

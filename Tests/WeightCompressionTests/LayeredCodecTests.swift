@@ -126,7 +126,7 @@ struct LayeredCodecTests {
         let layout = weight.codec.sections(elementType: .float32, shape: weight.shape)
         let index = try #require(layout.firstIndex { $0.name == section })
         let error = #expect(throws: FormatError.self) { try weight.changing(section: index, byte: byte, by: bits) }
-        #expect(error?.place == .tensor("w", index: nil))
+        #expect(error?.location == .tensor("w", index: nil))
     }
 
     @Test("what is pruned or kept against the rule is found")

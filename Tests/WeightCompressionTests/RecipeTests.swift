@@ -39,7 +39,7 @@ struct RecipeTests {
     }
 
     @Test("what a codec objects to is stored as it is, with the reason")
-    func objection() throws {
+    func refusalReason() throws {
         let recipe = try recipe(#"{"default": "palette"}"#)
         let choice = recipe.choice(for: tensor("bias", [7]), readBy: ["add"])
         #expect(choice.codec.specification == "stored")
@@ -81,7 +81,7 @@ struct RecipeTests {
         ])
     func refusals(text: String, field: String) {
         let error = #expect(throws: FormatError.self) { try recipe(text) }
-        guard case .field(let place) = error?.place else {
+        guard case .field(let place) = error?.location else {
             Issue.record("no field is named: \(String(describing: error))")
             return
         }

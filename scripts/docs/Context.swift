@@ -19,7 +19,7 @@ var name: String { given() }
 var n: Int { given() }
 // A package, its functions and their inputs.
 var package: AcceleratorPackage { given() }
-var program: CompiledProgram { given() }
+var program: ModelPlan { given() }
 var programs: [Program] { given() }
 var session: Session { given() }
 var prefill: Int { given() }

@@ -80,14 +80,14 @@ public struct FunctionDescription: Equatable, Sendable {
             throw unknown("input", name, among: inputs)
         }
         for port in inputs {
-            let place = "\(name), input \"\(port.name)\""
+            let path = "\(name), input \"\(port.name)\""
             guard let tensor = given[port.name] else {
-                throw AccelError(.invalid, "is missing; expected \(port.typeText)", at: place)
+                throw AccelError(.invalid, "is missing; expected \(port.typeText)", at: path)
             }
             guard tensor.elementType == port.elementType, tensor.shape == port.shape else {
                 throw AccelError(
                     .invalid, "expected \(port.typeText), found \(tensor.elementType.rawValue)\(tensor.shape)",
-                    at: place)
+                    at: path)
             }
         }
         for name in (asked ?? []).sorted() where !outputs.contains(where: { $0.name == name }) {

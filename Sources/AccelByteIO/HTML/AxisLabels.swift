@@ -32,16 +32,16 @@ package enum AxisLabels {
     package static func decades(
         _ exponents: [Int?], center: (Int) -> Double, width: Double, text: (Int?) -> String
     ) -> [Int] {
-        func box(_ place: Int) -> ClosedRange<Double> { range(of: text(exponents[place]), at: center(place)) }
+        func box(_ index: Int) -> ClosedRange<Double> { range(of: text(exponents[index]), at: center(index)) }
         let zero = exponents.indices.filter { exponents[$0] == nil }
         let start = zero.last.map { box($0).upperBound + gap } ?? 0
         for step in [1, 2, 5, 10, 20] {
-            let places = exponents.indices.filter { place in
-                guard let exponent = exponents[place], exponent % step == 0 else { return false }
-                return box(place).lowerBound >= start && box(place).upperBound <= width
+            let shown = exponents.indices.filter { index in
+                guard let exponent = exponents[index], exponent % step == 0 else { return false }
+                return box(index).lowerBound >= start && box(index).upperBound <= width
             }
-            let fits = zip(places, places.dropFirst()).allSatisfy { box($0).upperBound + gap <= box($1).lowerBound }
-            if fits { return zero + places }
+            let fits = zip(shown, shown.dropFirst()).allSatisfy { box($0).upperBound + gap <= box($1).lowerBound }
+            if fits { return zero + shown }
         }
         return zero
     }

@@ -35,7 +35,7 @@ public struct JSONField: Sendable {
 
     /// Returns an error at this field.
     public func error(_ reason: String) -> FormatError {
-        FormatError(file: file, place: .field(path), reason: reason)
+        FormatError(file: file, location: .field(path), reason: reason)
     }
 
     /// Returns the value as a string.

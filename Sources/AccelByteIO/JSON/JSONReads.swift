@@ -81,9 +81,9 @@ extension JSONField {
         Self.removing(path, from: value, at: self.path, in: self).map { JSONField($0, file: file, path: self.path) }
     }
 
-    private static func removing(_ path: String, from value: JSON?, at place: String, in root: JSONField) -> JSON? {
+    private static func removing(_ path: String, from value: JSON?, at location: String, in root: JSONField) -> JSON? {
         guard case .object(var members)? = value else { return nil }
-        let parent = JSONField(value, file: root.file, path: place)
+        let parent = JSONField(value, file: root.file, path: location)
         for index in members.indices {
             let name = parent.memberPath(members[index].key)
             if name == path {

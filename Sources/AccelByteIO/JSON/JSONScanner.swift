@@ -27,7 +27,7 @@ package struct JSONScanner {
     }
 
     package func error(_ reason: String, at position: Int? = nil) -> FormatError {
-        FormatError(file: file, place: .offset(UInt64(origin + (position ?? self.position))), reason: reason)
+        FormatError(file: file, location: .offset(UInt64(origin + (position ?? self.position))), reason: reason)
     }
 
     /// Skips white space, and returns the next byte without consuming it.

@@ -82,7 +82,7 @@ final class TemporaryFile {
     private(set) var count = 0
 
     init(replacing path: String, as kind: OutputKind, mode: UInt16, isSynced: Bool, cachedBytes: Int?) throws {
-        if let reason = kind.objection(to: path, form: .file) { throw kind.refusal(of: path, reason) }
+        if let reason = kind.refusalReason(for: path, form: .file) { throw kind.refusal(of: path, reason) }
         self.path = path
         self.kind = kind
         self.isSynced = isSynced
@@ -120,7 +120,7 @@ final class TemporaryFile {
         guard let direct = direct ?? nil else { return try writeCached(bytes) }
         count += bytes.count
         guard direct.write(bytes) else { throw failure() }
-        Disk.observer?(.written(temporary))
+        Disk.note(.written(temporary))
     }
 
     private func writeCached(_ bytes: UnsafeRawBufferPointer) throws {
@@ -145,7 +145,7 @@ final class TemporaryFile {
 
     private func writeNow(_ bytes: UnsafeRawBufferPointer) throws {
         guard descriptor.writeAll(bytes) else { throw failure() }
-        Disk.observer?(.written(temporary))
+        Disk.note(.written(temporary))
         if cachedBytes != nil, bytes.count >= Self.bufferBytes { descriptor.startWriting() }
     }
 
@@ -159,7 +159,7 @@ final class TemporaryFile {
         try flush()
         if let direct = direct ?? nil {
             guard direct.finish() else { throw failure() }
-            Disk.observer?(.written(temporary))
+            Disk.note(.written(temporary))
         }
         guard !isSynced || Disk.sync(descriptor, temporary), descriptor.close() else { throw failure() }
         try TemporaryPaths.publish(temporary, as: path, kind: kind, form: .file)

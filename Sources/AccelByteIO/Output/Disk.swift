@@ -12,16 +12,43 @@ enum Disk {
         /// The decision is positive; the rename is next.
         case publishing(temporary: String, path: String)
         case published(path: String)
+
+        /// The path of the file or folder; of a rename, the new one.
+        var path: String {
+            switch self {
+            case .written(let path), .synced(let path), .deciding(let path), .publishing(_, let path),
+                .published(let path):
+                path
+            }
+        }
     }
 
-    /// Receives every event of this task, in tests.
-    @TaskLocal static var observer: (@Sendable (Event) -> Void)?
+    /// The observers by the folder whose events they receive; empty outside of tests.
+    private static let observers = Locked<[String: @Sendable (Event) -> Void]>([:])
+
+    /// Calls `observer` with every event in a folder, from any thread, while `body` runs.
+    static func observing<Result>(
+        _ folder: String, _ observer: @escaping @Sendable (Event) -> Void, during body: () throws -> Result
+    ) rethrows -> Result {
+        observers.withLock { $0[folder] = observer }
+        defer { observers.withLock { $0[folder] = nil } }
+        return try body()
+    }
+
+    static func note(_ event: @autoclosure () -> Event) {
+        let observers = observers.withLock { $0 }
+        guard !observers.isEmpty else { return }
+        let event = event()
+        for (folder, observer) in observers where event.path == folder || event.path.hasPrefix("\(folder)/") {
+            observer(event)
+        }
+    }
 
     /// Writes a file or folder to the disk.
     /// - Returns: False on a system error, which is in `errno`.
     static func sync(_ descriptor: FileDescriptor, _ path: String) -> Bool {
         guard fsync(descriptor.number) == 0 else { return false }
-        observer?(.synced(path))
+        note(.synced(path))
         return true
     }
 

@@ -11,21 +11,21 @@ public struct OutputKind: Sendable {
     private let recognize: @Sendable (_ path: String) throws -> String?
 
     /// Returns a kind of file.
-    /// - Parameter objection: returns, or throws, why the regular file at a path is not an output of accelc; nil if it
+    /// - Parameter refusalReason: returns, or throws, why the regular file at a path is not an output of accelc; nil if it
     ///   is.
-    public static func file(_ name: String, objection: @escaping @Sendable (_ path: String) throws -> String?)
+    public static func file(_ name: String, refusalReason: @escaping @Sendable (_ path: String) throws -> String?)
         -> OutputKind
     {
-        OutputKind(name: name, form: .file, recognize: objection)
+        OutputKind(name: name, form: .file, recognize: refusalReason)
     }
 
     /// Returns a kind of folder.
-    /// - Parameter objection: as for files. Any other content of the folder is a reason, too, because it would be
+    /// - Parameter refusalReason: as for files. Any other content of the folder is a reason, too, because it would be
     ///   removed with the folder.
     public static func folder(
-        _ name: String, objection: @escaping @Sendable (_ path: String) throws -> String?
+        _ name: String, refusalReason: @escaping @Sendable (_ path: String) throws -> String?
     ) -> OutputKind {
-        OutputKind(name: name, form: .folder, recognize: objection)
+        OutputKind(name: name, form: .folder, recognize: refusalReason)
     }
 
     /// The kind of files within drafts and the cache, where no other program writes. Existing entries are not tested.
@@ -45,24 +45,24 @@ public struct OutputKind: Sendable {
     /// Checks that `path` may be written: it does not exist, or is an earlier output of this kind.
     /// - Throws: `RequestError` (usage) with the reason and a solution.
     public func requireReplaceable(_ path: String) throws(RequestError) {
-        if let reason = objection(to: path, form: form) { throw refusal(of: path, reason) }
+        if let reason = refusalReason(for: path, form: form) { throw refusal(of: path, reason) }
     }
 
     /// Returns why the entry at `path` may not be replaced; nil if it may, or if there is none.
     /// - Parameter written: the kind of the new entry.
-    func objection(to path: String, form written: Files.Kind?) -> String? {
+    func refusalReason(for path: String, form written: Files.Kind?) -> String? {
         if let form, let written, form != written { return "\(name) cannot be written as \(written)" }
         // A link refers to something that another program named, or to nothing: neither is replaced.
         let path = Files.trimmingSlashes(path)
         while true {
             guard let node = Files.node(ofEntry: path) else { return nil }
-            let reason = objection(toEntry: path, form: written)
+            let reason = refusalReason(forEntry: path, form: written)
             // Another process may have replaced the entry during the test.
             if reason == nil || Files.node(ofEntry: path) == node { return reason }
         }
     }
 
-    private func objection(toEntry path: String, form written: Files.Kind?) -> String? {
+    private func refusalReason(forEntry path: String, form written: Files.Kind?) -> String? {
         guard let found = Files.kindWithoutFollowing(path) else { return nil }
         if let written, found != written { return "it is \(found)" }
         do {

@@ -22,9 +22,9 @@ extension TemporaryPaths {
         var replaced: [String] = []
         defer { replaced.forEach { discard($0) } }
         while true {
-            Disk.observer?(.deciding(path: path))
-            if let reason = kind.objection(to: path, form: form) { throw kind.refusal(of: path, reason) }
-            Disk.observer?(.publishing(temporary: temporary, path: path))
+            Disk.note(.deciding(path: path))
+            if let reason = kind.refusalReason(for: path, form: form) { throw kind.refusal(of: path, reason) }
+            Disk.note(.publishing(temporary: temporary, path: path))
             let step = paths.withLock { paths in
                 // In drafts and the cache, a plain rename is enough.
                 if !kind.isAsked, form == .file { return renamed(temporary, path, &paths) }
@@ -33,7 +33,7 @@ extension TemporaryPaths {
             }
             switch step {
             case .published:
-                Disk.observer?(.published(path: path))
+                Disk.note(.published(path: path))
                 return
             case .again: continue
             case .refused(let reason): throw kind.refusal(of: path, reason)
@@ -65,27 +65,27 @@ extension TemporaryPaths {
             if errno == ENOENT { return .again }
             // The file system cannot exchange two entries.
             return form == .file
-                ? renamed(temporary, path, &paths) : putAside(temporary, path, kind, form, &paths, &replaced)
+                ? renamed(temporary, path, &paths) : movingAside(temporary, path, kind, form, &paths, &replaced)
         }
-        if let reason = kind.objection(to: temporary, form: form) {
+        if let reason = kind.refusalReason(for: temporary, form: form) {
             let isBack = cp_exchange(temporary, path) == 0
             // An entry that could not be moved back must not be removed.
             if !isBack { paths.remove(temporary) }
-            return .refused(told(reason, of: temporary, as: path, isBack))
+            return .refused(Self.reason(reason, of: temporary, as: path, isBack))
         }
         replaced.append(temporary)
         return .published
     }
 
     /// Replaces a folder on file systems that cannot exchange two; for a moment, nothing has the name.
-    private static func putAside(
+    private static func movingAside(
         _ temporary: String, _ path: String, _ kind: OutputKind, _ form: Files.Kind, _ paths: inout Set<String>,
         _ replaced: inout [String]
     ) -> Step {
         guard let aside = try? sibling(of: path) else { return .failed(EINVAL) }
         guard rename(path, aside) == 0 else { return errno == ENOENT ? .again : .failed(errno) }
-        if let reason = kind.objection(to: aside, form: form) {
-            return .refused(told(reason, of: aside, as: path, Disk.renameExclusively(aside, path)))
+        if let reason = kind.refusalReason(for: aside, form: form) {
+            return .refused(Self.reason(reason, of: aside, as: path, Disk.renameExclusively(aside, path)))
         }
         paths.insert(aside)
         let step = named(temporary, path, &paths)
@@ -97,7 +97,7 @@ extension TemporaryPaths {
         return step
     }
 
-    private static func told(_ reason: String, of place: String, as path: String, _ isBack: Bool) -> String {
-        reason.replacing(place, with: path) + (isBack ? "" : "; it is now at \(place)")
+    private static func reason(_ reason: String, of location: String, as path: String, _ isBack: Bool) -> String {
+        reason.replacing(location, with: path) + (isBack ? "" : "; it is now at \(location)")
     }
 }

@@ -59,11 +59,11 @@ enum Deflate {
         let output = ByteBuffer(count: size + 1)
         let status = view.withBytes { bytes in
             var input = bytes[...]
-            var room = output.bytes[...]
+            var remaining = output.bytes[...]
             var status = Z_OK
             while status == Z_OK {
                 let part = UnsafeRawBufferPointer(rebasing: input.prefix(partBytes))
-                let target = UnsafeMutableRawBufferPointer(rebasing: room.prefix(partBytes))
+                let target = UnsafeMutableRawBufferPointer(rebasing: remaining.prefix(partBytes))
                 guard !part.isEmpty, !target.isEmpty else { return Z_BUF_ERROR }
                 stream.next_in = part.assumingMemoryBound(to: UInt8.self).baseAddress
                 stream.avail_in = UInt32(part.count)
@@ -71,9 +71,9 @@ enum Deflate {
                 stream.avail_out = UInt32(target.count)
                 status = inflate(&stream, Z_NO_FLUSH)
                 input = input.dropFirst(part.count - Int(stream.avail_in))
-                room = room.dropFirst(target.count - Int(stream.avail_out))
+                remaining = remaining.dropFirst(target.count - Int(stream.avail_out))
             }
-            return status == Z_STREAM_END && input.isEmpty && room.count == 1 ? Z_STREAM_END : Z_BUF_ERROR
+            return status == Z_STREAM_END && input.isEmpty && remaining.count == 1 ? Z_STREAM_END : Z_BUF_ERROR
         }
         return status == Z_STREAM_END ? ByteView(output)[0..<size] : nil
     }

@@ -65,7 +65,8 @@ public struct ZipArchive: Sendable {
         let packed = bytes[entry.range]
         func damaged(_ reason: String) -> FormatError {
             FormatError(
-                file: file, place: .offset(UInt64(entry.range.lowerBound)), reason: "entry \(quoted(name)) \(reason)")
+                file: file, location: .offset(UInt64(entry.range.lowerBound)), reason: "entry \(quoted(name)) \(reason)"
+            )
         }
         let content = entry.isCompressed ? Deflate.decompress(packed, size: entry.size) : packed
         guard let content else { throw damaged("is not a deflate stream of \(entry.size) bytes") }

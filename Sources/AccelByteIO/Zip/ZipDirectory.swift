@@ -38,7 +38,7 @@ struct ZipDirectory {
     }
 
     private func error(_ reason: String, at position: Int) -> FormatError {
-        FormatError(file: file, place: .offset(UInt64(position)), reason: reason)
+        FormatError(file: file, location: .offset(UInt64(position)), reason: reason)
     }
 
     private func checkSizes(_ headers: [ZipCentralHeader]) throws(FormatError) {
@@ -90,7 +90,7 @@ private struct ZipEnd {
 
     init(_ bytes: ByteView, file: String) throws(FormatError) {
         func refused(_ reason: String, at position: Int) -> FormatError {
-            FormatError(file: file, place: .offset(UInt64(max(position, 0))), reason: reason)
+            FormatError(file: file, location: .offset(UInt64(max(position, 0))), reason: reason)
         }
         // A comment after the end record is refused, because it can hide another archive.
         let endStart = bytes.count - ZipFormat.endBytes

@@ -17,12 +17,13 @@ struct ConcatKernel: Kernel {
     }
 
     var steps: [KernelStep] {
-        let size = target.elementType.byteCount
-        let (outer, extent, inner) = target.shape.sections(of: axis)
+        let elementBytes = target.elementType.byteCount
+        let (outer, size, inner) = target.shape.sections(of: axis)
         var (steps, first): ([KernelStep], Int) = ([], 0)
         for source in sources {
             let (bytes, stride, start) = (
-                source.shape.dimensions[axis] * inner * size, extent * inner * size, first * inner * size
+                source.shape.dimensions[axis] * inner * elementBytes, size * inner * elementBytes,
+                first * inner * elementBytes
             )
             first += source.shape.dimensions[axis]
             guard bytes > 0 else { continue }

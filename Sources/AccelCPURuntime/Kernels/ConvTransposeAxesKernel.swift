@@ -20,7 +20,7 @@ struct ConvTransposeAxesKernel: Kernel {
     /// For three axes, of which the first may have one element: which elements reach each index, by which taps.
     private let taps: [[[Tap]]]
     /// Input [batch and group][position][channel], weight [output channel][tap][channel].
-    private let (turnedInput, turnedWeight): (MemoryPlace, MemoryPlace)
+    private let (turnedInput, turnedWeight): (MemoryLocation, MemoryLocation)
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         guard let operation = call.operation as? ConvTranspose else { throw Unsuitable("is for conv_transpose only") }
@@ -43,9 +43,11 @@ struct ConvTransposeAxesKernel: Kernel {
             lists.append(
                 (0..<outputs[axis]).map { output in
                     (0..<taps[axis]).compactMap { number in
-                        let place = output + window.before[axis] - number * window.dilations[axis]
-                        let index = place / window.strides[axis]
-                        guard place >= 0, place % window.strides[axis] == 0, index < inputs[axis] else { return nil }
+                        let distance = output + window.before[axis] - number * window.dilations[axis]
+                        let index = distance / window.strides[axis]
+                        guard distance >= 0, distance % window.strides[axis] == 0, index < inputs[axis] else {
+                            return nil
+                        }
                         return Tap(position: index * position, tap: number * tap)
                     }
                 })
@@ -116,7 +118,7 @@ struct ConvTransposeAxesKernel: Kernel {
         return sum
     }
 
-    private func floats(_ place: MemoryPlace) -> UnsafeMutablePointer<Float> {
-        place.start.assumingMemoryBound(to: Float.self)
+    private func floats(_ location: MemoryLocation) -> UnsafeMutablePointer<Float> {
+        location.start.assumingMemoryBound(to: Float.self)
     }
 }

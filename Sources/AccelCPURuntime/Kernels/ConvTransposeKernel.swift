@@ -33,7 +33,7 @@ struct ConvTransposeKernel: Kernel {
     private let taps: Int
     private let (length, positions): (Int, Int)
     /// The taps of each phase together: [group][phase][row][tap and channel].
-    private let matrices: MemoryPlace
+    private let matrices: MemoryLocation
     /// The first panel of each phase, and their number.
     private let panelStarts: [Int]
 
@@ -100,8 +100,8 @@ struct ConvTransposeKernel: Kernel {
             let phase = phases[number]
             let depth = phase.taps.count * channels
             var target = matrix + row * depth
-            for place in 0..<phase.taps.count {
-                let tap = phase.taps[place].tap
+            for index in 0..<phase.taps.count {
+                let tap = phase.taps[index].tap
                 for channel in 0..<channels {
                     target[channel] = weight[((group * channels + channel) * rows + row) * taps + tap]
                 }

@@ -79,11 +79,11 @@ struct ConvWindows: Sendable {
     private func row(_ row: Int, tap: Int) -> Int? {
         var (row, tap, start, scale) = (row, tap, 0, input[last])
         for axis in stride(from: last - 1, through: 0, by: -1) {
-            let place =
+            let coordinate =
                 row % output[axis] * window.strides[axis] + tap % kernel[axis] * window.dilations[axis]
                 - window.before[axis]
-            guard place >= 0, place < input[axis] else { return nil }
-            start += place * scale
+            guard coordinate >= 0, coordinate < input[axis] else { return nil }
+            start += coordinate * scale
             scale *= input[axis]
             row /= output[axis]
             tap /= kernel[axis]

@@ -6,23 +6,23 @@ struct CumulativeSumKernel: Kernel {
     static let operators: [any Operator.Type] = [CumulativeSum.self]
     private let source: OperandMemory
     private let target: OperandMemory
-    private let (outer, extent, inner): (Int, Int, Int)
+    private let (outer, size, inner): (Int, Int, Int)
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         guard let operation = call.operation as? CumulativeSum else { throw Unsuitable("is for cumsum only") }
         try call.requireContiguousFloats(call.inputs + call.outputs)
         (source, target) = (call.inputs[0], call.outputs[0])
-        (outer, extent, inner) = source.shape.sections(of: operation.axis)
+        (outer, size, inner) = source.shape.sections(of: operation.axis)
     }
 
     var steps: [KernelStep] {
         [
-            .rows(outer * inner, width: extent) { [extent, inner] rows in
+            .rows(outer * inner, width: size) { [size, inner] rows in
                 guard let source = source.contiguousFloats, let target = target.contiguousFloats else { return }
                 for row in rows {
-                    let start = row / inner * extent * inner + row % inner
+                    let start = row / inner * size * inner + row % inner
                     var sum = 0.0
-                    for index in 0..<extent {
+                    for index in 0..<size {
                         sum += Double(source[start + index * inner])
                         target[start + index * inner] = Float(sum)
                     }

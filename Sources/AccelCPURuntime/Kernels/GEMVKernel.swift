@@ -16,10 +16,10 @@ struct GEMVKernel: Kernel {
     private let rows: Int
     private let (depth, width): (Int, Int)
     /// The rows of x in the order in which codes of four bits are read.
-    private let pairs: MemoryPlace
+    private let pairs: MemoryLocation
 
     init(_ call: PreparedCall) throws(Unsuitable) {
-        guard let operation = call.operation as? Linear, case .weight(let weight) = call.inputs[1].place else {
+        guard let operation = call.operation as? Linear, case .weight(let weight) = call.inputs[1].location else {
             throw Unsuitable("takes stored weights only")
         }
         bias = call.input("bias")
@@ -52,14 +52,14 @@ struct GEMVKernel: Kernel {
             guard let source = source.contiguousFloats, let target = target.contiguousFloats else { return }
             let columns = piece * columnsAtOnce..<min((piece + 1) * columnsAtOnce, width)
             for row in 0..<rows {
-                let place = target + row * width + columns.lowerBound
+                let location = target + row * width + columns.lowerBound
                 product.multiply(
-                    columns, with: DotVector(floats: source + row * depth, pairs: pairs(ofRow: row)), into: place,
+                    columns, with: DotVector(floats: source + row * depth, pairs: pairs(ofRow: row)), into: location,
                     scratch: scratch)
                 if let bias = bias?.contiguousFloats {
-                    for index in 0..<columns.count { place[index] += bias[columns.lowerBound + index] }
+                    for index in 0..<columns.count { location[index] += bias[columns.lowerBound + index] }
                 }
-                activation.apply(to: place, count: columns.count)
+                activation.apply(to: location, count: columns.count)
             }
         }
         return [split, multiply]

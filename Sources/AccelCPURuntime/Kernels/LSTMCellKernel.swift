@@ -20,18 +20,18 @@ struct LSTMCellKernel: Kernel {
     var steps: [KernelStep] {
         let (batch, columns, width) = (batch, columns, width)
         return [
-            .rows(batch * width, width: 4 * (columns + width)) { places in
+            .rows(batch * width, width: 4 * (columns + width)) { elements in
                 guard let x = inputs[0].contiguousFloats, let state = inputs[1].contiguousFloats,
                     let target = target.contiguousFloats
                 else { return }
-                for place in places {
-                    let (row, unit) = (place / width, place % width)
-                    let kept = Sigmoid().apply(gate(1, row, unit, x, state)) * Double(state[batch * width + place])
+                for element in elements {
+                    let (row, unit) = (element / width, element % width)
+                    let kept = Sigmoid().apply(gate(1, row, unit, x, state)) * Double(state[batch * width + element])
                     let cell =
                         kept + Sigmoid().apply(gate(0, row, unit, x, state))
                         * Tanh().apply(gate(2, row, unit, x, state))
-                    target[batch * width + place] = Float(cell)
-                    target[place] = Float(Sigmoid().apply(gate(3, row, unit, x, state)) * Tanh().apply(cell))
+                    target[batch * width + element] = Float(cell)
+                    target[element] = Float(Sigmoid().apply(gate(3, row, unit, x, state)) * Tanh().apply(cell))
                 }
             }
         ]
@@ -43,7 +43,7 @@ struct LSTMCellKernel: Kernel {
     ) -> Double {
         let index = number * width + unit
         var sum = 0.0
-        for place in 4..<max(inputs.count, 4) { sum += Double(inputs[place].contiguousFloats?[index] ?? 0) }
+        for element in 4..<max(inputs.count, 4) { sum += Double(inputs[element].contiguousFloats?[index] ?? 0) }
         sum += dot(x + row * columns, inputs[2], row: index, columns)
         return sum + dot(state + row * width, inputs[3], row: index, width)
     }

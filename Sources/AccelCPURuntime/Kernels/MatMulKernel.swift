@@ -16,9 +16,9 @@ struct MatMulKernel: Kernel {
     init(_ call: PreparedCall) throws(Unsuitable) {
         try call.requireContiguousFloats(call.inputs + call.outputs)
         (left, right, target) = (call.inputs[0], call.inputs[1], call.outputs[0])
-        let extents = target.shape.dimensions
-        let batch = extents.dropLast(2)
-        (rows, columns) = (extents[extents.count - 2], extents[extents.count - 1])
+        let sizes = target.shape.dimensions
+        let batch = sizes.dropLast(2)
+        (rows, columns) = (sizes[sizes.count - 2], sizes[sizes.count - 1])
         depth = left.shape.dimensions[left.shape.rank - 1]
         func batches(_ operand: OperandMemory) -> StridedRows {
             var layout = StridedLayout(shape: operand.shape)

@@ -14,9 +14,9 @@ struct PadKernel: Kernel {
         guard let operation = call.operation as? Pad else { throw Unsuitable("is for pad only") }
         try call.requireContiguousFloats(call.inputs + call.outputs)
         (source, target, value) = (call.inputs[0], call.outputs[0], Float(operation.value))
-        sources = source.shape.dimensions.enumerated().map { axis, extent in
+        sources = source.shape.dimensions.enumerated().map { axis, size in
             let (first, last) = (operation.before[axis].value ?? 0, operation.after[axis].value ?? 0)
-            return (-first..<extent + last).map { operation.source(of: $0, in: extent) ?? -1 }
+            return (-first..<size + last).map { operation.source(of: $0, in: size) ?? -1 }
         }
     }
 

@@ -70,8 +70,8 @@ struct PositionNormKernel: Kernel {
                     let scale = Double(weights?[channel] ?? 1) * factor
                     let shift = Double(biases?[channel] ?? 0) - mean * scale
                     let (from, to) = (x + index * positions, y + index * positions)
-                    for place in 0..<count { to[place] = Float(Double(from[place]) * scale + shift) }
-                    for place in count..<positions { to[place] = 0 }
+                    for position in 0..<count { to[position] = Float(Double(from[position]) * scale + shift) }
+                    for position in count..<positions { to[position] = 0 }
                 }
             }
         ]

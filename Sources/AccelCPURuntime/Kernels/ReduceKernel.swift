@@ -14,13 +14,13 @@ struct ReduceKernel: Kernel {
         guard let operation = call.operation as? Reduce else { throw Unsuitable("is for reduce only") }
         try call.requireContiguousFloats(call.inputs + call.outputs)
         (source, target, kind) = (call.inputs[0], call.outputs[0], operation.kind)
-        let (extents, strides) = (source.shape.dimensions, source.shape.strides)
-        let kept = extents.indices.filter { !operation.axes.contains($0) }
+        let (sizes, strides) = (source.shape.dimensions, source.shape.strides)
+        let kept = sizes.indices.filter { !operation.axes.contains($0) }
         starts = StridedRows(
-            StridedLayout(shape: Shape(kept.map { extents[$0] } + [1]), strides: kept.map { strides[$0] } + [1]))
+            StridedLayout(shape: Shape(kept.map { sizes[$0] } + [1]), strides: kept.map { strides[$0] } + [1]))
         elements = StridedRows(
             StridedLayout(
-                shape: Shape(operation.axes.map { extents[$0] }), strides: operation.axes.map { strides[$0] }))
+                shape: Shape(operation.axes.map { sizes[$0] }), strides: operation.axes.map { strides[$0] }))
     }
 
     var reason: String { "\(kind.rawValue) in float64" }

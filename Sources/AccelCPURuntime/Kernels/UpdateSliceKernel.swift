@@ -9,7 +9,7 @@ struct UpdateSliceKernel: Kernel {
     static let updatesInPlace = true
     private let axis: Int
     private let block: OperandMemory
-    private let place: OperandMemory
+    private let position: OperandMemory
     private let target: OperandMemory
     private let isInPlace: Bool
 
@@ -20,9 +20,9 @@ struct UpdateSliceKernel: Kernel {
         guard let operation = call.operation as? UpdateSlice else { throw Unsuitable("is for update_slice only") }
         try call.require(call.outputs[0].layout.isContiguous, "writes contiguous memory only")
         try call.require(call.inputs[1].isInMemory, "reads no stored block")
-        try call.require(call.inputs[2].layout.isContiguous, "reads contiguous places only")
+        try call.require(call.inputs[2].layout.isContiguous, "reads contiguous positions only")
         axis = operation.axis
-        (block, place, target) = (call.inputs[1], call.inputs[2], call.outputs[0])
+        (block, position, target) = (call.inputs[1], call.inputs[2], call.outputs[0])
         isInPlace = call.inputs[0].operand == call.outputs[0].operand
         if isInPlace {
             copying = []
@@ -35,21 +35,21 @@ struct UpdateSliceKernel: Kernel {
     var reason: String { isInPlace ? "written in place" : "written to a copy" }
 
     var check: (@Sendable () throws -> Void)? {
-        let room = target.shape.dimensions[axis]
-        let extent = block.shape.dimensions[axis]
-        let count = place.shape.count
+        let capacity = target.shape.dimensions[axis]
+        let size = block.shape.dimensions[axis]
+        let count = position.shape.count
         return {
-            guard let places = place.start(as: Int64.self) else { return }
-            for index in 0..<count where places[index] < 0 || places[index] > Int64(room - extent) {
+            guard let positions = position.start(as: Int64.self) else { return }
+            for index in 0..<count where positions[index] < 0 || positions[index] > Int64(capacity - size) {
                 throw OperatorError(
-                    "a block of \(extent) elements at position \(places[index]) exceeds axis \(axis), which has \(room)"
+                    "a block of \(size) elements at position \(positions[index]) exceeds axis \(axis), which has \(capacity)"
                 )
             }
         }
     }
 
     var steps: [KernelStep] {
-        guard place.shape.count > 0, block.shape.count > 0 else { return copying }
+        guard position.shape.count > 0, block.shape.count > 0 else { return copying }
         switch target.elementType.byteCount {
         case 8: return copying + [writing(UInt64.self)]
         case 4: return copying + [writing(UInt32.self)]
@@ -61,17 +61,17 @@ struct UpdateSliceKernel: Kernel {
         let blockRows = block.rows(broadcastTo: block.shape)
         // The block's box of the target at position 0; the positions are added row by row.
         let targetRows = StridedRows(StridedLayout(shape: block.shape, strides: target.layout.strides))
-        let count = place.shape.count
-        let rowsAPlace = blockRows.count / count
+        let count = position.shape.count
+        let rowsPerPosition = blockRows.count / count
         let stride = target.layout.strides[axis]
         return KernelStep(1) { _, _ in
             guard let source = block.start(as: Element.self), let target = target.start(as: Element.self),
-                let places = place.start(as: Int64.self)
+                let positions = position.start(as: Int64.self)
             else { return }
             for row in 0..<blockRows.count {
-                let index = count == 1 ? 0 : row / rowsAPlace
+                let index = count == 1 ? 0 : row / rowsPerPosition
                 let from = source + blockRows.start(of: row)
-                let to = target + targetRows.start(of: row) + Int(places[index]) * stride
+                let to = target + targetRows.start(of: row) + Int(positions[index]) * stride
                 for column in 0..<blockRows.width { to[column * targetRows.step] = from[column * blockRows.step] }
             }
         }

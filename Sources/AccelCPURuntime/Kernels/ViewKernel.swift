@@ -14,7 +14,7 @@ struct ViewKernel: Kernel {
         }
         var operand = call.inputs[0].operand
         operand.layout = layout
-        source = OperandMemory(operand: operand, place: call.inputs[0].place)
+        source = OperandMemory(operand: operand, location: call.inputs[0].location)
         target = call.outputs[0]
     }
 

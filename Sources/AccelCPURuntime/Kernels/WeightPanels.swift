@@ -18,7 +18,7 @@ struct WeightPanels: Sendable {
         }
         self.weight = weight
         (rows, columns) = (weight.shape.dimensions[0], weight.shape.dimensions[1])
-        switch weight.place {
+        switch weight.location {
         case .weight(let stored):
             // Decoded rows, and the scratch memory of decoding.
             scratchFloats = Self.width * columns + stored.scratchFloats(rows: Self.width)
@@ -30,7 +30,7 @@ struct WeightPanels: Sendable {
     var panelFloats: Int { Self.width * columns }
     /// How the weight becomes panels.
     var reason: String {
-        guard case .weight(let stored) = weight.place else { return "float32 in memory packed to panels" }
+        guard case .weight(let stored) = weight.location else { return "float32 in memory packed to panels" }
         return "\(stored.encoding) decoded to panels"
     }
 
@@ -38,7 +38,7 @@ struct WeightPanels: Sendable {
 
     func pack(_ panel: Int, into target: UnsafeMutablePointer<Float>, scratch: UnsafeMutablePointer<Float>) {
         let range = rows(of: panel)
-        switch weight.place {
+        switch weight.location {
         case .memory:
             guard let floats = weight.contiguousFloats else { return }
             ck_pack_panel(floats + range.lowerBound * columns, columns, range.count, columns, target)

@@ -6,11 +6,12 @@ import AccelTensors
 struct WeightViewKernel: Kernel {
     static let operators: [any Operator.Type] = [Copy.self, Reshape.self, Slice.self]
     private let weight: StoredWeight
-    private let target: MemoryPlace
+    private let target: MemoryLocation
     private let rows: Range<Int>
 
     init(_ call: PreparedCall) throws(Unsuitable) {
-        guard case .weight(let weight) = call.inputs[0].place, case .memory(let place) = call.outputs[0].place else {
+        guard case .weight(let weight) = call.inputs[0].location, case .memory(let location) = call.outputs[0].location
+        else {
             throw Unsuitable("takes stored weights only")
         }
         try call.requireContiguousFloats(call.outputs)
@@ -24,8 +25,8 @@ struct WeightViewKernel: Kernel {
         }
         rows = view.offset / columns..<(view.offset + view.shape.count) / columns
         self.weight = weight
-        target = MemoryPlace(
-            cell: place.cell, offset: place.offset + call.outputs[0].layout.offset * MemoryLayout<Float>.stride)
+        target = MemoryLocation(
+            cell: location.cell, offset: location.offset + call.outputs[0].layout.offset * MemoryLayout<Float>.stride)
     }
 
     var reason: String { "\(rows.count) rows of \(weight.encoding) decoded" }

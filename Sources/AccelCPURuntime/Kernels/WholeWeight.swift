@@ -4,7 +4,7 @@ import AccelTensors
 /// A float32 operand whose elements a kernel wants all at once: in memory, or a stored weight that is decoded to scratch
 /// memory in a step of its own.
 struct WholeWeight: Sendable {
-    private let place: MemoryPlace
+    private let location: MemoryLocation
     private let offset: Int
     /// Come before the kernel's own.
     let steps: [KernelStep]
@@ -15,17 +15,17 @@ struct WholeWeight: Sendable {
         guard operand.elementType == .float32, operand.layout.isContiguous else {
             throw Unsuitable("reads no strided weight")
         }
-        switch operand.place {
-        case .memory(let place):
-            (self.place, offset, steps, reason) = (place, operand.layout.offset, [], "weight in memory")
+        switch operand.location {
+        case .memory(let location):
+            (self.location, offset, steps, reason) = (location, operand.layout.offset, [], "weight in memory")
         case .weight(let weight):
             offset = 0
             if let floats = weight.floatsInPlace {
-                place = workspace.address(of: floats, keptBy: weight)
+                location = workspace.address(of: floats, keptBy: weight)
                 (steps, reason) = ([], "float32 weight read where it is stored")
             } else {
-                place = workspace.reserve(floats: weight.rows * weight.columns)
-                steps = [weight.decoding(0..<weight.rows, to: place)]
+                location = workspace.reserve(floats: weight.rows * weight.columns)
+                steps = [weight.decoding(0..<weight.rows, to: location)]
                 reason = "\(weight.encoding) weight decoded"
             }
         }
@@ -33,7 +33,7 @@ struct WholeWeight: Sendable {
 
     /// The elements, row-major, once the steps are done.
     var floats: UnsafePointer<Float>? {
-        UnsafePointer(place.start.assumingMemoryBound(to: Float.self) + offset)
+        UnsafePointer(location.start.assumingMemoryBound(to: Float.self) + offset)
     }
 }
 

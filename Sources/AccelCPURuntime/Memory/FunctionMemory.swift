@@ -8,7 +8,7 @@ import AccelWeightCompression
 /// Operands refer to cells that hold addresses. So calls are prepared before there is any memory, and an input may be
 /// memory of the caller's.
 final class FunctionMemory {
-    private let function: CompiledFunction
+    private let function: FunctionPlan
     private let weights: ModelWeights
     /// Replacements of weights, by index, for this function only.
     private var replaced: [Int: ModelWeights] = [:]
@@ -29,7 +29,7 @@ final class FunctionMemory {
     private(set) var decoding: Duration = .zero
 
     /// - Throws: `FormatError` for sizes that overflow.
-    init(_ function: CompiledFunction, weights: ModelWeights, states: StateMemory, arena: SharedArena) throws {
+    init(_ function: FunctionPlan, weights: ModelWeights, states: StateMemory, arena: SharedArena) throws {
         self.function = function
         self.weights = weights
         self.states = states
@@ -112,28 +112,29 @@ final class FunctionMemory {
     /// Where an operand lies.
     /// - Throws: `FormatError` when that is outside of its storage.
     func operand(_ operand: Operand) throws -> OperandMemory {
-        func memory(_ place: MemoryPlace, _ byteCount: Int, at offset: Int = 0) throws -> OperandMemory {
+        func memory(_ location: MemoryLocation, _ byteCount: Int, at offset: Int = 0) throws -> OperandMemory {
             guard let last = operand.layout.lastElement, offset >= 0, offset <= byteCount,
                 last < (byteCount - offset) / operand.elementType.byteCount
             else { throw outside(operand) }
-            return OperandMemory(operand: operand, place: .memory(MemoryPlace(cell: place.cell, offset: offset)))
+            return OperandMemory(
+                operand: operand, location: .memory(MemoryLocation(cell: location.cell, offset: offset)))
         }
         switch operand.storage {
-        case .arena(let offset): return try memory(MemoryPlace(cell: arena.cell), function.arenaBytes, at: offset)
+        case .arena(let offset): return try memory(MemoryLocation(cell: arena.cell), function.arenaBytes, at: offset)
         case .input(let index):
             guard inputs.indices.contains(index) else { throw outside(operand) }
-            return try memory(inputs[index].place, inputSizes[index])
+            return try memory(inputs[index].location, inputSizes[index])
         case .state(let index):
             guard stateCells.indices.contains(index) else { throw outside(operand) }
-            return try memory(stateCells[index].place, stateSizes[index])
+            return try memory(stateCells[index].location, stateSizes[index])
         case .weight(let index):
             guard self.weights.tensors.indices.contains(index) else { throw outside(operand) }
-            let (weights, place) = replaced[index].map { ($0, 0) } ?? (self.weights, index)
-            if let weight = try weights.resident(place) { return try memory(weight.cell.place, weight.byteCount) }
-            guard weights.tensors[place].shape == operand.shape, operand.layout.isContiguous,
+            let (weights, location) = replaced[index].map { ($0, 0) } ?? (self.weights, index)
+            if let weight = try weights.resident(location) { return try memory(weight.cell.location, weight.byteCount) }
+            guard weights.tensors[location].shape == operand.shape, operand.layout.isContiguous,
                 operand.layout.offset == 0, operand.elementType == .float32
             else { throw outside(operand) }
-            return OperandMemory(operand: operand, place: .weight(weights.stored(place)))
+            return OperandMemory(operand: operand, location: .weight(weights.stored(location)))
         }
     }
 

@@ -5,19 +5,19 @@ import AccelTensors
 /// An operand and where it lies while its function runs.
 struct OperandMemory: @unchecked Sendable {
     // Pieces of work on other threads read inputs, and each writes its own part of an output; no output overlaps an input.
-    enum Place {
+    enum Location {
         /// Element 0 of the layout's storage. The executor that made it keeps it.
-        case memory(MemoryPlace)
+        case memory(MemoryLocation)
         /// A compressed weight, decoded while it is read.
         case weight(StoredWeight)
     }
     let operand: Operand
-    let place: Place
+    let location: Location
     /// Whether the elements follow each other without gaps.
     let isContiguous: Bool
 
-    init(operand: Operand, place: Place) {
-        (self.operand, self.place) = (operand, place)
+    init(operand: Operand, location: Location) {
+        (self.operand, self.location) = (operand, location)
         isContiguous = operand.layout.isContiguous
     }
 
@@ -28,8 +28,8 @@ struct OperandMemory: @unchecked Sendable {
 
     /// The first element of an operand in memory; nil for a weight that is not.
     func start<Element>(as type: Element.Type) -> UnsafeMutablePointer<Element>? {
-        guard case .memory(let place) = place else { return nil }
-        return place.start.assumingMemoryBound(to: Element.self) + layout.offset
+        guard case .memory(let location) = location else { return nil }
+        return location.start.assumingMemoryBound(to: Element.self) + layout.offset
     }
 
     /// The first element of a float32 operand in memory; nil for a weight that is not.
@@ -39,8 +39,8 @@ struct OperandMemory: @unchecked Sendable {
 
     /// The first byte of an operand in memory.
     var bytes: UnsafeMutableRawPointer? {
-        guard case .memory(let place) = place else { return nil }
-        return place.start + layout.offset * elementType.byteCount
+        guard case .memory(let location) = location else { return nil }
+        return location.start + layout.offset * elementType.byteCount
     }
 
     /// The operand broadcast to a shape, as rows that count from its first element.
@@ -51,7 +51,7 @@ struct OperandMemory: @unchecked Sendable {
     }
 
     var isInMemory: Bool {
-        if case .memory = place { true } else { false }
+        if case .memory = location { true } else { false }
     }
 
     /// The same when the elements follow each other without gaps.
@@ -63,13 +63,13 @@ struct OperandMemory: @unchecked Sendable {
 extension OperandMemory {
     /// A copy of the elements, row-major.
     func tensor() -> HostTensor {
-        switch place {
+        switch location {
         case .weight(let weight): HostTensor(weight.floats(), shape)
-        case .memory(let place):
+        case .memory(let location):
             switch operand.elementType {
-            case .float32: HostTensor(elements(from: place.start, as: Float.self), shape)
-            case .int64: HostTensor(elements(from: place.start, as: Int64.self), shape)
-            default: HostTensor(elements(from: place.start, as: UInt8.self).map { $0 != 0 }, shape)
+            case .float32: HostTensor(elements(from: location.start, as: Float.self), shape)
+            case .int64: HostTensor(elements(from: location.start, as: Int64.self), shape)
+            default: HostTensor(elements(from: location.start, as: UInt8.self).map { $0 != 0 }, shape)
             }
         }
     }
@@ -79,8 +79,8 @@ extension OperandMemory {
 
     /// Writes elements of the operand's own type and shape; a weight is not written.
     func write(_ tensor: HostTensor) {
-        guard case .memory(let place) = place else { return }
-        let start = place.start
+        guard case .memory(let location) = location else { return }
+        let start = location.start
         switch tensor.elements {
         case .float32(let floats): scatter(floats, to: start)
         case .int64(let integers): scatter(integers, to: start)
@@ -97,9 +97,9 @@ extension OperandMemory {
             count = shape.count
             var next = 0
             for row in 0..<rows.count {
-                let place = rows.start(of: row)
+                let location = rows.start(of: row)
                 for column in 0..<rows.width {
-                    target.initializeElement(at: next, to: source[place + column * rows.step])
+                    target.initializeElement(at: next, to: source[location + column * rows.step])
                     next += 1
                 }
             }
@@ -110,8 +110,8 @@ extension OperandMemory {
         let target = start.assumingMemoryBound(to: Element.self)
         let rows = StridedRows(layout)
         for row in 0..<rows.count {
-            let place = rows.start(of: row)
-            for column in 0..<rows.width { target[place + column * rows.step] = values[row * rows.width + column] }
+            let location = rows.start(of: row)
+            for column in 0..<rows.width { target[location + column * rows.step] = values[row * rows.width + column] }
         }
     }
 }
@@ -125,16 +125,16 @@ struct StridedRows: Sendable {
     let step: Int
     private let offset: Int
     /// The size and stride of the outer axes, the innermost first.
-    private let axes: [(extent: Int, stride: Int)]
+    private let axes: [(size: Int, stride: Int)]
 
     init(_ layout: StridedLayout) {
-        let extents = layout.shape.dimensions
-        width = extents.last ?? 1
+        let sizes = layout.shape.dimensions
+        width = sizes.last ?? 1
         step = layout.strides.last ?? 1
         offset = layout.offset
-        axes = zip(extents.dropLast(), layout.strides.dropLast()).filter { $0.0 > 1 }.map { ($0, $1) }.reversed()
+        axes = zip(sizes.dropLast(), layout.strides.dropLast()).filter { $0.0 > 1 }.map { ($0, $1) }.reversed()
         // Rows without elements could be any number.
-        count = width == 0 ? 0 : extents.dropLast().reduce(1, *)
+        count = width == 0 ? 0 : sizes.dropLast().reduce(1, *)
     }
 
     /// The element at which a row starts.
@@ -142,9 +142,9 @@ struct StridedRows: Sendable {
         var (rest, start) = (row, offset)
         var axis = 0
         while axis < axes.count {
-            let (extent, stride) = axes[axis]
-            start += rest % extent * stride
-            rest /= extent
+            let (size, stride) = axes[axis]
+            start += rest % size * stride
+            rest /= size
             axis += 1
         }
         return start

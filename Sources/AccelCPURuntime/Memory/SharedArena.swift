@@ -1,7 +1,7 @@
 import AccelByteIO
 
 /// The address of memory that may be replaced by other memory between runs.
-struct MemoryPlace: @unchecked Sendable {
+struct MemoryLocation: @unchecked Sendable {
     // The owner of the cell replaces the address between runs only.
     let cell: UnsafePointer<UnsafeMutableRawPointer>
     /// Bytes from the address in the cell.
@@ -32,7 +32,7 @@ final class AddressCell: @unchecked Sendable {
 
     deinit { pointer.deallocate() }
 
-    var place: MemoryPlace { MemoryPlace(cell: UnsafePointer(pointer)) }
+    var location: MemoryLocation { MemoryLocation(cell: UnsafePointer(pointer)) }
 
     func set(_ address: UnsafeMutableRawPointer, keptBy owner: AnyObject?) {
         pointer.pointee = address

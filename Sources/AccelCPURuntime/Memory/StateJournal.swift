@@ -14,7 +14,7 @@ final class StateJournal {
         let rows: StridedRows
         /// For an update in place: the operand with the block's position, the elements between two positions, and the
         /// number of valid positions.
-        let block: (place: OperandMemory, stride: Int, places: Int)?
+        let block: (position: OperandMemory, stride: Int, positions: Int)?
         /// Bytes from the start of the journal's memory.
         let start: Int
     }
@@ -52,11 +52,11 @@ final class StateJournal {
                 call: number, target: output, rows: output.rows(broadcastTo: output.shape), block: nil, start: start)
         }
         let block = call.inputs[1].shape
-        let places = output.shape.dimensions[update.axis] - block.dimensions[update.axis] + 1
+        let positions = output.shape.dimensions[update.axis] - block.dimensions[update.axis] + 1
         return Entry(
             call: number, target: output,
             rows: StridedRows(StridedLayout(shape: block, strides: output.layout.strides)),
-            block: (call.inputs[2], output.layout.strides[update.axis], places), start: start)
+            block: (call.inputs[2], output.layout.strides[update.axis], positions), start: start)
     }
 
     /// Saves the elements that a call is about to overwrite.
@@ -66,9 +66,9 @@ final class StateJournal {
             var offset = 0
             if let block = entry.block {
                 // At an invalid position the call writes nothing and throws.
-                guard let place = block.place.start(as: Int64.self)?.pointee, place >= 0, place < Int64(block.places)
+                guard let slot = block.position.start(as: Int64.self)?.pointee, slot >= 0, slot < Int64(block.positions)
                 else { continue }
-                offset = Int(place) * block.stride
+                offset = Int(slot) * block.stride
             }
             kept[index] = offset
             copy(entry, offset, isUndone: false)
@@ -92,16 +92,16 @@ final class StateJournal {
         let (size, rows) = (entry.target.elementType.byteCount, entry.rows)
         guard let target = entry.target.bytes, let start = memory.bytes.baseAddress else { return }
         for row in 0..<rows.count {
-            let place = target + (offset + rows.start(of: row)) * size
+            let slot = target + (offset + rows.start(of: row)) * size
             let copy = start + entry.start + row * rows.width * size
             if rows.step == 1 {
-                let (from, to) = isUndone ? (copy, place) : (place, copy)
+                let (from, to) = isUndone ? (copy, slot) : (slot, copy)
                 to.copyMemory(from: from, byteCount: rows.width * size)
                 continue
             }
             for column in 0..<rows.width {
-                let (place, copy) = (place + column * rows.step * size, copy + column * size)
-                let (from, to) = isUndone ? (copy, place) : (place, copy)
+                let (slot, copy) = (slot + column * rows.step * size, copy + column * size)
+                let (from, to) = isUndone ? (copy, slot) : (slot, copy)
                 to.copyMemory(from: from, byteCount: size)
             }
         }

@@ -21,11 +21,11 @@ public final class StateMemory: Sendable {
 
     /// - Throws: `FormatError` when functions that share a state do not agree on its initial value, or when one is too
     ///   large.
-    public convenience init(_ program: CompiledProgram) throws {
+    public convenience init(_ program: ModelPlan) throws {
         try self.init(program.functions)
     }
 
-    init(_ functions: [CompiledFunction]) throws {
+    init(_ functions: [FunctionPlan]) throws {
         var known: [FrozenProgram.Port: FrozenProgram.State] = [:]
         for function in functions {
             for state in function.states {
@@ -96,11 +96,11 @@ public final class StateMemory: Sendable {
 
     private func set(_ values: [StoredTensor], resetsOthers: Bool) throws {
         try slots.withLock { slots in
-            let places = try values.map { value in
-                guard let place = slots.firstIndex(where: { $0.isLike(value) }) else { throw unknown(value) }
-                return place
+            let indices = try values.map { value in
+                guard let index = slots.firstIndex(where: { $0.isLike(value) }) else { throw unknown(value) }
+                return index
             }
-            let buffers = try places.map { try slots[$0].memory() }
+            let buffers = try indices.map { try slots[$0].memory() }
             if resetsOthers {
                 for slot in slots { slot.reset() }
             }

@@ -51,7 +51,7 @@ final class StoredWeight: @unchecked Sendable {
     }
 
     /// Decodes some rows into memory of their own, in pieces.
-    func decoding(_ rows: Range<Int>, to target: MemoryPlace, elements: Int = 1 << 14) -> KernelStep {
+    func decoding(_ rows: Range<Int>, to target: MemoryLocation, elements: Int = 1 << 14) -> KernelStep {
         let step = max(1, elements / max(columns, 1))
         return KernelStep((rows.count + step - 1) / step, scratchFloats: scratchFloats(rows: step)) {
             [self] piece, scratch in

@@ -40,7 +40,7 @@ struct FunctionCompiler {
     }
 
     /// - Parameter weights: the indices of all tensors by name; every constant is one of them.
-    mutating func compiled(with weights: [String: Int]) throws -> CompiledFunction {
+    mutating func compiled(with weights: [String: Int]) throws -> FunctionPlan {
         let program = function.program
         for (index, input) in program.inputs.enumerated() {
             placements[input.value] = placement(.input(index), of: input.value)
@@ -61,7 +61,7 @@ struct FunctionCompiler {
         updateStates()
         for (_, placement) in outputs { extendLifetime(of: placement, to: calls.count) }
         let plan = try MemoryPlan(buffers, of: function.functionName)
-        return CompiledFunction(
+        return FunctionPlan(
             name: function.functionName, part: program.name, bindings: function.bindings,
             inputs: function.inputs, outputs: outputs.map { .init(name: $0, operand: operand($1, plan)) },
             states: function.states,

@@ -5,20 +5,20 @@ extension ModelGraph {
     /// Decides for each function where its values lie, and orders its kernel calls. Takes time linear in the nodes, and in the
     /// pairs of values that are needed at the same time.
     /// - Throws: `RequestError` (unavailable) for a function whose values need more memory than a plan may have.
-    public func planned() throws -> CompiledProgram {
+    public func planned() throws -> ModelPlan {
         let indices = Dictionary(tensors.enumerated().map { ($1.name, $0) }) { first, _ in first }
         let functions = try functions.map { function in
             var compiler = FunctionCompiler(function)
             return try compiler.compiled(with: indices)
         }
-        return CompiledProgram(of: self, functions: functions)
+        return ModelPlan(of: self, functions: functions)
     }
 
     /// The graph that a program was planned of.
-    public init(of program: CompiledProgram) { self.init(functions: program.graph, tensors: program.weights) }
+    public init(of program: ModelPlan) { self.init(functions: program.graph, tensors: program.weights) }
 }
 
 extension CompressedProgram {
     /// The graph with execution plans.
-    public func compiled() throws -> CompiledProgram { try graph().planned() }
+    public func compiled() throws -> ModelPlan { try graph().planned() }
 }

@@ -64,17 +64,17 @@ final class Workspace: @unchecked Sendable {
     var byteCount: Int { sharedBytes + workers * bytesPerWorker }
 
     /// Memory of a call that is being prepared, of any content when the call begins.
-    func reserve(floats: Int) -> MemoryPlace {
-        let place = MemoryPlace(cell: arena.cell, offset: start + inUse)
+    func reserve(floats: Int) -> MemoryLocation {
+        let location = MemoryLocation(cell: arena.cell, offset: start + inUse)
         inUse += Self.aligned(max(floats, 1) * MemoryLayout<Float>.stride)
-        return place
+        return location
     }
 
     /// Returns read-only memory that `owner` retains.
-    func address(of floats: UnsafePointer<Float>, keptBy owner: AnyObject) -> MemoryPlace {
+    func address(of floats: UnsafePointer<Float>, keptBy owner: AnyObject) -> MemoryLocation {
         let cell = AddressCell(UnsafeMutableRawPointer(mutating: floats), keptBy: owner)
         cells.append(cell)
-        return cell.place
+        return cell.location
     }
 
     /// Discards all reservations after the first `bytes`.

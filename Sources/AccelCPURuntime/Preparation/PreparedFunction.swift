@@ -27,7 +27,7 @@ struct PreparedFunction {
     ///   - known: the kernel of each call, if another session has chosen them.
     ///   - explains: keeps the candidates of each call with their reasons.
     init(
-        _ function: CompiledFunction, _ memory: FunctionMemory, _ workspace: Workspace, known: [ChosenKernel]? = nil,
+        _ function: FunctionPlan, _ memory: FunctionMemory, _ workspace: Workspace, known: [ChosenKernel]? = nil,
         explains: Bool = false
     ) throws {
         calls = try function.calls.map { try PreparedCall($0, in: memory, workspace) }

@@ -14,14 +14,14 @@ struct StagedCall {
     init(_ original: PreparedCall) {
         var inputs = original.inputs
         for (index, input) in inputs.enumerated() {
-            if case .weight(let weight) = input.place {
+            if case .weight(let weight) = input.location {
                 if let floats = weight.floatsInPlace {
                     inputs[index] = Self.contiguous(
                         input, at: original.workspace.address(of: floats, keptBy: weight), named: -1 - index)
                     remarks.append("input \(index) read where it is stored")
                 } else {
                     let copy = Self.contiguous(input, in: original.workspace, named: -1 - index)
-                    before.append(weight.decoding(0..<weight.rows, to: copy.place))
+                    before.append(weight.decoding(0..<weight.rows, to: copy.location))
                     inputs[index] = copy.operand
                     remarks.append("input \(index) decoded")
                 }
@@ -47,19 +47,19 @@ struct StagedCall {
 
     private static func contiguous(
         _ operand: OperandMemory, in workspace: Workspace, named name: Int
-    ) -> (operand: OperandMemory, place: MemoryPlace) {
+    ) -> (operand: OperandMemory, location: MemoryLocation) {
         let bytes = operand.shape.count * operand.elementType.byteCount
-        let place = workspace.reserve(floats: (bytes + 3) / 4)
-        return (contiguous(operand, at: place, named: name), place)
+        let location = workspace.reserve(floats: (bytes + 3) / 4)
+        return (contiguous(operand, at: location, named: name), location)
     }
 
     /// - Parameter name: below zero, so that no two operands of a call have the same storage by mistake.
     private static func contiguous(
-        _ operand: OperandMemory, at place: MemoryPlace, named name: Int
+        _ operand: OperandMemory, at location: MemoryLocation, named name: Int
     ) -> OperandMemory {
         OperandMemory(
             operand: Operand(
                 storage: .arena(name), elementType: operand.elementType, layout: StridedLayout(shape: operand.shape)),
-            place: .memory(place))
+            location: .memory(location))
     }
 }

@@ -15,7 +15,7 @@ public struct DecodingPlan: Sendable {
     /// The position of the first token.
     public let start: Int
     let tokens: StoredTensor
-    private let program: CompiledProgram
+    private let program: ModelPlan
     private let caches: [Cache]
     /// The steps before the decoder.
     private let before: [RunStep]
@@ -24,7 +24,7 @@ public struct DecodingPlan: Sendable {
     /// Functions that share a cache, the one with the longest blocks first.
     private struct Cache {
         let feeds: [TokenFeed]
-        let room: Int
+        let capacity: Int
         let states: Set<FrozenProgram.State>
         /// The initial values of states.
         let seeds: [StoredTensor]
@@ -34,20 +34,20 @@ public struct DecodingPlan: Sendable {
 
     /// - Parameter tensors: by name.
     /// - Returns: nil when no function takes blocks of tokens that are among the tensors.
-    public init?(_ program: CompiledProgram, _ tensors: [String: StoredTensor]) {
+    public init?(_ program: ModelPlan, _ tensors: [String: StoredTensor]) {
         let feeds = program.functions.indices.compactMap { TokenFeed($0, program.functions[$0], tensors) }
         guard let first = feeds.first, let tokens = tensors[first.tokens] else { return nil }
         self.program = program
         self.tokens = tokens
         count = tokens.shape.dimensions[1]
-        let place = tensors[first.position].flatMap { $0.elementType == .int64 ? $0.integers().first : nil }
-        start = place.map { Int(max(-1, min($0, 1 << 40))) } ?? 0
+        let cursor = tensors[first.position].flatMap { $0.elementType == .int64 ? $0.integers().first : nil }
+        start = cursor.map { Int(max(-1, min($0, 1 << 40))) } ?? 0
         var caches: [Cache] = []
         for feed in feeds where feed.tokens == first.tokens && !caches.contains(where: { $0.states == feed.states }) {
             let sharing = feeds.filter { $0.states == feed.states && $0.tokens == first.tokens }
             caches.append(
                 Cache(
-                    feeds: sharing.sorted { $0.length > $1.length }, room: sharing.map(\.room).min() ?? 0,
+                    feeds: sharing.sorted { $0.length > $1.length }, capacity: sharing.map(\.capacity).min() ?? 0,
                     states: feed.states,
                     seeds: feed.states.compactMap { state in
                         tensors[state.name].flatMap {
@@ -63,7 +63,7 @@ public struct DecodingPlan: Sendable {
 
     /// Returns the steps before a decoder that reads states of an encoder: the encoder, which the tensors feed, and the
     /// function that makes the states from its outputs.
-    private static func encoding(_ program: CompiledProgram, _ tensors: [String: StoredTensor]) -> [RunStep] {
+    private static func encoding(_ program: ModelPlan, _ tensors: [String: StoredTensor]) -> [RunStep] {
         func fits(_ port: FrozenProgram.Port) -> Bool {
             tensors[port.name].map { $0.elementType == port.elementType && $0.shape == port.shape } ?? false
         }
@@ -87,7 +87,7 @@ public struct DecodingPlan: Sendable {
     /// All tokens in blocks of these lengths; nil when no cache has functions for them.
     public func steps(inBlocksOf lengths: [Int]) -> [RunStep]? {
         let cache = caches.first { cache in
-            start >= 0 && cache.room >= start + count && lengths.allSatisfy { cache.feed($0) != nil }
+            start >= 0 && cache.capacity >= start + count && lengths.allSatisfy { cache.feed($0) != nil }
         }
         return cache.flatMap { steps(lengths, in: $0) }
     }
@@ -103,16 +103,16 @@ public struct DecodingPlan: Sendable {
     func longestSteps(first: Int?, generating more: Int, file: String) throws -> ([RunStep], TokenFeed?) {
         try refuseUnread(file)
         guard start >= 0 else {
-            throw RequestError("\(file): the place of the first token is negative")
+            throw RequestError("\(file): the position of the first token is negative")
         }
         let needed = start + count + max(more - 1, 0)
         let fitting = caches.filter { cache in
-            cache.room >= needed && (first == nil || cache.feeds.contains { $0.function == first })
+            cache.capacity >= needed && (first == nil || cache.feeds.contains { $0.function == first })
                 && (more == 0 || cache.feed(1) != nil) && lengths(in: cache, first: first) != nil
         }
         let best = fitting.max { left, right in
             let (steps, others) = (left.feed(1) != nil, right.feed(1) != nil)
-            return steps == others ? left.room < right.room : others
+            return steps == others ? left.capacity < right.capacity : others
         }
         guard let best, let lengths = lengths(in: best, first: first), let steps = steps(lengths, in: best) else {
             throw doesNotFit(file, needed: needed, generating: more)
@@ -138,15 +138,15 @@ public struct DecodingPlan: Sendable {
 
     private func steps(_ lengths: [Int], in cache: Cache) -> [RunStep]? {
         let (all, rows) = (tokens.integers(), tokens.shape.dimensions[0])
-        var (steps, place) = (before, 0)
+        var (steps, cursor) = (before, 0)
         for length in lengths {
-            guard let feed = cache.feed(length), place + length <= count else { return nil }
-            let block = (0..<rows).flatMap { all[$0 * count + place..<$0 * count + place + length] }
-            steps.append(feed.step(block, at: start + place))
-            place += length
+            guard let feed = cache.feed(length), cursor + length <= count else { return nil }
+            let block = (0..<rows).flatMap { all[$0 * count + cursor..<$0 * count + cursor + length] }
+            steps.append(feed.step(block, at: start + cursor))
+            cursor += length
         }
         if !steps.isEmpty { steps[0].states = cache.seeds }
-        return place == count ? steps : nil
+        return cursor == count ? steps : nil
     }
 }
 
@@ -155,12 +155,12 @@ public struct DecodingPlan: Sendable {
 extension DecodingPlan {
     private func doesNotFit(_ file: String, needed: Int, generating more: Int) -> RequestError {
         let offered = caches.map { cache in
-            "blocks of \(cache.feeds.map { "\($0.length)" }.joined(separator: " or ")) into a cache of \(cache.room)"
+            "blocks of \(cache.feeds.map { "\($0.length)" }.joined(separator: " or ")) into a cache of \(cache.capacity)"
         }
         let generated = more == 0 ? "" : " and \(more) to generate, one by one"
         return RequestError(
-            "\(file): the \(count) tokens of \"\(tokens.name)\"\(start == 0 ? "" : " from place \(start)")\(generated) need "
-                + "\(needed) places and blocks that add up; the package takes \(offered.joined(separator: "; ")); "
+            "\(file): the \(count) tokens of \"\(tokens.name)\"\(start == 0 ? "" : " from position \(start)")\(generated) need "
+                + "\(needed) positions and blocks that add up; the package takes \(offered.joined(separator: "; ")); "
                 + "convert with --shape ...,tokens=1,cache=\(needed) too")
     }
 

@@ -24,7 +24,7 @@ public struct FunctionInputs: Sendable {
     /// - Throws: `RequestError` for a missing or unknown name, or for another element type or shape, with the expected
     ///   and the found one.
     public func checked(
-        for function: CompiledFunction
+        for function: FunctionPlan
     ) throws -> (inputs: [String: StoredTensor], states: [StoredTensor]) {
         let states = function.states.map(\.port)
         let expected = (function.inputs + states).map(\.name)
@@ -70,7 +70,7 @@ public struct FunctionInputs: Sendable {
 
     /// Returns the index of the function with a name.
     /// - Throws: `RequestError` listing the functions' names.
-    public static func index(of name: String, in functions: [CompiledFunction]) throws -> Int {
+    public static func index(of name: String, in functions: [FunctionPlan]) throws -> Int {
         if let index = functions.firstIndex(where: { $0.name == name }) { return index }
         let names = functions.map(\.name)
         let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
@@ -81,7 +81,7 @@ public struct FunctionInputs: Sendable {
     /// fit.
     /// - Throws: `RequestError` if the inputs fit no function; it names the first mismatch if there is only one
     ///   function.
-    public func choosing(from functions: [CompiledFunction], named name: String? = nil) throws -> Int {
+    public func choosing(from functions: [FunctionPlan], named name: String? = nil) throws -> Int {
         if let name {
             let index = try Self.index(of: name, in: functions)
             _ = try checked(for: functions[index])

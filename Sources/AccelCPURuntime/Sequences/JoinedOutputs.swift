@@ -14,7 +14,7 @@ struct JoinedOutputs {
             let name = output.name + step.suffix
             if parts[name] == nil { names.append(name) }
             let rule = RoleRule.rule(for: interface.role(of: output.name, .output).kind)
-            let isByToken = step.places != nil && rule?.positionAxis == 1
+            let isByToken = step.positions != nil && rule?.positionAxis == 1
             parts[name] = (isByToken ? parts[name] ?? [] : []) + [output]
         }
     }

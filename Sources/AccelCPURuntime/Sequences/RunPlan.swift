@@ -28,7 +28,7 @@ public struct RunPlan: Sendable {
     /// - Throws: `RequestError` if the tensors fit no function and no sequence of runs, with the expected and the found
     ///   ones.
     public init(
-        _ program: CompiledProgram, _ inputs: FunctionInputs, function: String? = nil, generating generated: Int = 0
+        _ program: ModelPlan, _ inputs: FunctionInputs, function: String? = nil, generating generated: Int = 0
     ) throws {
         let index = try function.map { try FunctionInputs.index(of: $0, in: program.functions) }
         self.generated = generated
@@ -42,13 +42,12 @@ public struct RunPlan: Sendable {
             if generated == 0 { _ = try inputs.choosing(from: program.functions, named: function) }
             throw RequestError(
                 "\(inputs.file): no function of the package takes blocks of tokens that are in the file, "
-                    + "together with their place in a cache")
+                    + "together with their position in a cache")
         }
     }
 
     /// Returns one run of the function that the tensors fit, or one for each number at the end of their names.
-    private static func calls(_ program: CompiledProgram, _ inputs: FunctionInputs, _ index: Int?) throws -> [RunStep]?
-    {
+    private static func calls(_ program: ModelPlan, _ inputs: FunctionInputs, _ index: Int?) throws -> [RunStep]? {
         let candidates = index.map { [$0] } ?? Array(program.functions.indices)
         func first(fitting inputs: [FunctionInputs]) -> Int? {
             candidates.first { index in
@@ -65,7 +64,7 @@ public struct RunPlan: Sendable {
         }
     }
 
-    private static func step(_ index: Int, _ program: CompiledProgram, _ inputs: FunctionInputs) throws -> RunStep {
+    private static func step(_ index: Int, _ program: ModelPlan, _ inputs: FunctionInputs) throws -> RunStep {
         let (given, states) = try inputs.checked(for: program.functions[index])
         var step = RunStep(function: index, inputs: given)
         step.states = states
@@ -80,7 +79,7 @@ public struct RunPlan: Sendable {
         /// The generated tokens, I64[batch, generated]; nil if there are none.
         public var generated: StoredTensor?
         /// The functions that ran, in order, with their durations.
-        public var runs: [(function: Int, places: Range<Int>?, duration: Duration)] = []
+        public var runs: [(function: Int, positions: Range<Int>?, duration: Duration)] = []
         /// Creates an empty result.
         public init() {}
     }
@@ -109,7 +108,7 @@ public struct RunPlan: Sendable {
         func run(_ step: RunStep) throws {
             let start = clock.now
             let outputs = try make(step, made)
-            result.runs.append((step.function, step.places, clock.now - start))
+            result.runs.append((step.function, step.positions, clock.now - start))
             for output in outputs { made[output.name] = output }
             if keepsOutputs { joined.add(outputs, of: step, interfaces[step.function]) }
             progress(result.runs.count)
@@ -117,10 +116,10 @@ public struct RunPlan: Sendable {
         for step in steps { try run(step) }
         var chosen: [[Int64]] = []
         for number in 0..<generated {
-            guard let feed, let place = result.runs.last?.places?.upperBound else { break }
+            guard let feed, let end = result.runs.last?.positions?.upperBound else { break }
             let next = try likeliest(feed.logits.flatMap { made[$0] })
             chosen.append(next)
-            if number < generated - 1 { try run(feed.step(next, at: place)) }
+            if number < generated - 1 { try run(feed.step(next, at: end)) }
         }
         result.outputs = joined.tensors
         if let rows = chosen.first?.count {

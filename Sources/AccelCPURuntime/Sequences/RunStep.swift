@@ -12,7 +12,7 @@ public struct RunStep: Sendable {
     /// Values that states are set to before the step.
     public var states: [StoredTensor] = []
     /// The positions of its tokens; nil if it takes none.
-    public var places: Range<Int>?
+    public var positions: Range<Int>?
     /// A suffix of its outputs' names that tells them from those of other steps, e.g. `.0`.
     public var suffix = ""
 
@@ -40,7 +40,7 @@ extension Session {
     }
 }
 
-extension CompiledFunction {
+extension FunctionPlan {
     /// The states that it writes to.
     public var changedStates: [FrozenProgram.State] {
         let written = Set(calls.flatMap(\.outputs).map(\.storage))

@@ -8,7 +8,7 @@ struct TokenFeed: Sendable {
     /// Tokens in a block.
     let length: Int
     /// The cache length, in positions.
-    let room: Int
+    let capacity: Int
     let states: Set<FrozenProgram.State>
     /// The input that takes the tokens: I64[batch, length].
     let tokens: String
@@ -21,42 +21,42 @@ struct TokenFeed: Sendable {
     let held: [String: StoredTensor]
 
     /// Nil when the function takes no blocks of tokens, or has an input that `tensors` do not hold.
-    init?(_ index: Int, _ function: CompiledFunction, _ tensors: [String: StoredTensor]) {
-        guard let tokens = function.input(.tokens), let place = function.input(.position), place.shape.count == 1,
-            let room = function.cacheLength, let given = tensors[tokens.name], given.elementType == .int64,
+    init?(_ index: Int, _ function: FunctionPlan, _ tensors: [String: StoredTensor]) {
+        guard let tokens = function.input(.tokens), let start = function.input(.position), start.shape.count == 1,
+            let capacity = function.cacheLength, let given = tensors[tokens.name], given.elementType == .int64,
             given.shape.rank == 2, given.shape.dimensions[0] == tokens.shape.dimensions[0]
         else { return nil }
         var held: [String: StoredTensor] = [:]
-        for port in function.inputs where port.name != tokens.name && port.name != place.name {
+        for port in function.inputs where port.name != tokens.name && port.name != start.name {
             guard let given = tensors[port.name], given.elementType == port.elementType, given.shape == port.shape
             else { return nil }
             held[port.name] = given
         }
         self.function = index
         length = tokens.shape.dimensions[1]
-        self.room = room
+        self.capacity = capacity
         states = Set(function.states)
         self.tokens = tokens.name
-        (position, positionShape) = (place.name, place.shape)
+        (position, positionShape) = (start.name, start.shape)
         self.held = held
         logits = function.output(.logits)?.name
     }
 
     /// - Parameters:
     ///   - block: the tokens of the block, row by row.
-    ///   - place: the position of its first token.
-    func step(_ block: [Int64], at place: Int) -> RunStep {
+    ///   - start: the position of its first token.
+    func step(_ block: [Int64], at start: Int) -> RunStep {
         var inputs = held
         let rows = block.count / max(length, 1)
         inputs[tokens] = StoredTensor(name: tokens, integers: block, shape: [rows, length])
-        inputs[position] = StoredTensor(name: position, integers: [Int64(place)], shape: positionShape)
+        inputs[position] = StoredTensor(name: position, integers: [Int64(start)], shape: positionShape)
         var step = RunStep(function: function, inputs: inputs)
-        step.places = place..<place + length
+        step.positions = start..<start + length
         return step
     }
 }
 
-extension CompiledFunction {
+extension FunctionPlan {
     /// How many positions its caches hold, the least of all; nil where it has none.
     fileprivate var cacheLength: Int? {
         states.compactMap { state in

@@ -65,7 +65,7 @@ struct BlobFile {
             let content = try entry.content()
             guard content.count == entry.byteCount else {
                 throw FormatError(
-                    file: path, place: .offset(UInt64(entry.offset)),
+                    file: path, location: .offset(UInt64(entry.offset)),
                     reason: "expected \(entry.byteCount) bytes of \(entry.dataType.word), found \(content.count)")
             }
             try file.write(content)

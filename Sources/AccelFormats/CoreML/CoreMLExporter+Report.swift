@@ -9,7 +9,7 @@ extension CoreMLExporter {
         let (bytes, count) = outcomes.reduce((0, 0)) { ($0.0 + $1.value.byteCount, $0.1 + $1.value.count) }
         let bits = count == 0 ? 0 : Double(bytes * 8) / Double(count)
         var forms: [String: Int] = [:]
-        for outcome in outcomes { forms[outcome.value.form, default: 0] += 1 }
+        for outcome in outcomes { forms[outcome.value.operation, default: 0] += 1 }
         let fallbacks = outcomes.compactMap { name, outcome in outcome.fallback.map { (name, $0) } }
         var lines = [
             "functions: \(model.interfaces.map(\.function).joined(separator: ", "))",
@@ -43,7 +43,7 @@ extension CoreMLExporter {
                     outcomes.map { name, outcome in
                         .object(
                             [
-                                .init("name", .string(name)), .init("form", .string(outcome.form)),
+                                .init("name", .string(name)), .init("form", .string(outcome.operation)),
                                 .init("bytes", .integer(Int64(outcome.byteCount))),
                                 .init("bits_per_weight", .number(outcome.bitsPerWeight)),
                             ] + (outcome.fallback.map { [.init("fallback", .string($0))] } ?? []))

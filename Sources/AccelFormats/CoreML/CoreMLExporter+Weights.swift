@@ -40,8 +40,8 @@ extension CoreMLPackage {
         get throws {
             guard let members = try note(CoreMLExporter.weightsKey)?.members() else { return [:] }
             let named = try members.map { name, shape in
-                let extents = try shape.array().map { try $0.int(in: 0...1 << 48) }
-                return (MILBuilder.identifier(name), (name: name, shape: Shape(extents)))
+                let sizes = try shape.array().map { try $0.int(in: 0...1 << 48) }
+                return (MILBuilder.identifier(name), (name: name, shape: Shape(sizes)))
             }
             return Dictionary(named) { first, _ in first }
         }

@@ -53,7 +53,7 @@ extension ProtobufWriter {
 
     /// An `ArrayFeatureType`.
     private mutating func arrayType(_ feature: CoreMLModel.Feature) {
-        let shape = feature.type.extents ?? feature.enumeratedShapes.first
+        let shape = feature.type.sizes ?? feature.enumeratedShapes.first
         if let shape { packed(1, variable: shape.map(UInt64.init)) }
         integer(2, feature.type.dataType.arrayType)
         if !feature.enumeratedShapes.isEmpty {

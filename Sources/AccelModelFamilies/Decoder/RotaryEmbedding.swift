@@ -105,12 +105,12 @@ struct RotaryEmbedding: Equatable {
         case .none: return []
         case .switching(_, let original):
             return [
-                .init(1...original, "rotary embeddings by the short factors, which are for up to \(original) places")
+                .init(1...original, "rotary embeddings by the short factors, which are for up to \(original) positions")
             ]
-                + beyond(original, "rotary embeddings by the long factors, for more than \(original) places")
+                + beyond(original, "rotary embeddings by the long factors, for more than \(original) positions")
         case .stretching(_, let original):
             return beyond(
-                original, "rotary embeddings of a base stretched for this length, beyond \(original) places")
+                original, "rotary embeddings of a base stretched for this length, beyond \(original) positions")
         }
     }
 

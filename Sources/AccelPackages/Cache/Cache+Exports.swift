@@ -19,13 +19,13 @@ extension Cache {
         exported key: CacheKey, at path: String, as kind: OutputKind, provenance: ExportProvenance
     ) throws -> Result<JSON, CacheMiss> {
         lease(key.digest)
-        if let remote, readingObjection == nil, (try? folder.record(key.digest)) == nil {
+        if let remote, readingMiss == nil, (try? folder.record(key.digest)) == nil {
             remote.fetch([key.digest], into: self)
         }
         let files: [CacheRecord.File]
         let report: JSON
         do throws(CacheMiss) {
-            if let objection = readingObjection { throw objection }
+            if let miss = readingMiss { throw miss }
             let record = try folder.record(key.digest)
             files = record.files
             var said: ByteView?

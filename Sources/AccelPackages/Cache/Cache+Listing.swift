@@ -13,7 +13,7 @@ public struct CacheEntry: Equatable, Sendable {
 extension Cache {
     /// All valid records, the most recently used first.
     public var entries: [CacheEntry] {
-        guard readingObjection == nil else { return [] }
+        guard readingMiss == nil else { return [] }
         return folder.survey(.records).digests.compactMap { key in
             guard let record = try? folder.record(key), let identity = Files.identity(of: folder.recordPath(key)) else {
                 return nil
@@ -90,7 +90,7 @@ extension Cache {
 
     private func contentMiss(for key: CacheKey) -> CacheMiss? {
         do throws(CacheMiss) {
-            if let objection = readingObjection { throw objection }
+            if let miss = readingMiss { throw miss }
             for file in try folder.record(key.digest).files { _ = try folder.verifiedBlob(file) }
             return nil
         } catch {
@@ -111,15 +111,15 @@ extension CacheKey {
                 text.flatMap { $0.hasPrefix("{") ? try? JSON.parse(ByteView(Array($0.utf8)), file: name) : nil }
             }
             if let old = document(old[name]), let new = document(new[name]),
-                let place = Self.firstDifference(old, new, at: name)
+                let location = Self.firstDifference(old, new, at: name)
             {
-                return place
+                return location
             }
             return CacheExplanation.Difference(field: name, earlier: old[name] ?? "", now: new[name] ?? "")
         }
     }
 
-    private static func firstDifference(_ old: JSON, _ new: JSON, at place: String) -> CacheExplanation.Difference? {
+    private static func firstDifference(_ old: JSON, _ new: JSON, at location: String) -> CacheExplanation.Difference? {
         if old == new { return nil }
         switch (old, new) {
         case (.object(let left), .object(let right)):
@@ -127,22 +127,22 @@ extension CacheKey {
                 let (a, b) = (left.first { $0.key == name }?.value, right.first { $0.key == name }?.value)
                 if a == b { continue }
                 guard let a, let b else {
-                    return .init(field: "\(place).\(name)", earlier: a?.text() ?? "", now: b?.text() ?? "")
+                    return .init(field: "\(location).\(name)", earlier: a?.text() ?? "", now: b?.text() ?? "")
                 }
-                return firstDifference(a, b, at: "\(place).\(name)")
+                return firstDifference(a, b, at: "\(location).\(name)")
             }
         case (.array(let left), .array(let right)):
             for index in 0..<max(left.count, right.count) {
                 let (a, b) = (left.dropFirst(index).first, right.dropFirst(index).first)
                 if a == b { continue }
                 guard let a, let b else {
-                    return .init(field: "\(place)[\(index)]", earlier: a?.text() ?? "", now: b?.text() ?? "")
+                    return .init(field: "\(location)[\(index)]", earlier: a?.text() ?? "", now: b?.text() ?? "")
                 }
-                return firstDifference(a, b, at: "\(place)[\(index)]")
+                return firstDifference(a, b, at: "\(location)[\(index)]")
             }
         default: break
         }
-        return .init(field: place, earlier: old.text(), now: new.text())
+        return .init(field: location, earlier: old.text(), now: new.text())
     }
 }
 

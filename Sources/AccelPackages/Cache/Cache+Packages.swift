@@ -12,14 +12,14 @@ extension Cache {
     func obtained(_ key: Digest) -> Result<CacheRecord, CacheMiss> {
         lease(key)
         let found = package(for: key)
-        guard let remote, found.failure != nil, readingObjection == nil else { return found }
+        guard let remote, found.failure != nil, readingMiss == nil else { return found }
         remote.fetch([key], into: self)
         return package(for: key)
     }
 
     func package(for key: Digest) -> Result<CacheRecord, CacheMiss> {
         do throws(CacheMiss) {
-            if let objection = readingObjection { throw objection }
+            if let miss = readingMiss { throw miss }
             let record = try folder.record(key)
             guard record.package != nil, record.files.contains(where: { $0.path == PackageFormat.manifestName }) else {
                 throw CacheMiss(.malformedRecord("it is not that of a package"))

@@ -31,7 +31,7 @@ extension Cache {
     /// - Parameter pending: a record that is not published yet.
     public func statistics(for key: CacheKey, pending: CacheRecord? = nil) -> Result<ByteView, CacheMiss> {
         do throws(CacheMiss) {
-            if let objection = readingObjection { throw objection }
+            if let miss = readingMiss { throw miss }
             lease(key.digest)
             let record: CacheRecord
             if let pending { record = pending } else { record = try folder.record(key.digest) }

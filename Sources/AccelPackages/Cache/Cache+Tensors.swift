@@ -9,7 +9,7 @@ extension Cache {
         for key: CacheKey, source: StoredTensor, codec: any WeightCodec
     ) -> Result<(tensor: CompressedTensor, distortion: Distortion), CacheMiss> {
         do throws(CacheMiss) {
-            if let objection = readingObjection { throw objection }
+            if let miss = readingMiss { throw miss }
             lease(key.digest)
             let record = try folder.record(key.digest)
             guard let distortion = record.distortion, let file = record.files.first else {

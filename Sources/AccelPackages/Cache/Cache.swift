@@ -73,9 +73,9 @@ public final class Cache: Sendable {
     }
 
     /// The cause for which nothing can be read from the cache; nil if it can be read.
-    var readingObjection: CacheMiss? {
+    var readingMiss: CacheMiss? {
         if state.withLock({ $0.isPrepared }) { return nil }
-        if let objection = folder.objection() { return CacheMiss(.unusable(objection)) }
+        if let reason = folder.unusableReason() { return CacheMiss(.unusable(reason)) }
         if folder.standing == .cache {
             folder.close()
             state.withLock { $0.isPrepared = true }
@@ -86,14 +86,14 @@ public final class Cache: Sendable {
     /// Turns the folder into a cache if it is not one; nothing is written to folders of other kinds.
     private func prepare() throws {
         if state.withLock({ $0.isPrepared }) { return }
-        if let objection = folder.objection() { throw RequestError(objection, status: .unavailable) }
+        if let reason = folder.unusableReason() { throw RequestError(reason, status: .unavailable) }
         try folder.prepare()
         folder.close()
         state.withLock { $0.isPrepared = true }
     }
 
     /// The folder is a cache, or could be turned into one.
-    var isPrepared: Bool { writing { _ in true } ?? (readingObjection == nil && folder.standing == .cache) }
+    var isPrepared: Bool { writing { _ in true } ?? (readingMiss == nil && folder.standing == .cache) }
 
     /// Runs an operation that writes to the cache. After a failure nothing more is written, because a full disk stays
     /// full.
@@ -125,7 +125,7 @@ public final class Cache: Sendable {
     /// Announces that a record is about to be used or made; it is not evicted while this value lives.
     func lease(_ key: Digest) {
         // Without a cache there is nothing to lease; a new cache leases the results that it makes.
-        guard readingObjection == nil, state.withLock({ $0.isPrepared }) else { return }
+        guard readingMiss == nil, state.withLock({ $0.isPrepared }) else { return }
         let lease = state.withLock { state in
             if let lease = state.lease { return lease }
             let lease = CacheLease(folder)

@@ -20,9 +20,9 @@ public final class ModelDigests: Sendable {
     private struct State {
         /// The `TreeDigest` of bytes by their address in a map. (Names are not unique: a family may give a derived
         /// tensor the name of another one.)
-        var known: [Place: Digest] = [:]
+        var known: [MemoryRange: Digest] = [:]
         /// The addresses of tensors of which a copy had the digest.
-        var confirmed: Set<Place> = []
+        var confirmed: Set<MemoryRange> = []
     }
 
     /// Looks up or computes the digests of a model.
@@ -53,41 +53,41 @@ public final class ModelDigests: Sendable {
     /// Takes the digests of a file's tensors from an earlier run, or computes them.
     private func remember(_ index: Int) throws {
         let file = files[index]
-        let places = file.tensors.map { Place($0.bytes) }
-        if let identity = file.identity, let memo = cache?.memo(identity, tensors: places.count),
+        let ranges = file.tensors.map { MemoryRange($0.bytes) }
+        if let identity = file.identity, let memo = cache?.memo(identity, tensors: ranges.count),
             memo.file == digest(ofFile: index, memo.tensors)
         {
             return state.withLock { state in
-                for (place, digest) in zip(places, memo.tensors) { state.known[place] = digest }
+                for (range, digest) in zip(ranges, memo.tensors) { state.known[range] = digest }
             }
         }
-        let settled = SettledFile(file.path)
+        let resolved = SyncedFile(file.path)
         let read = cache?.now ?? 0
         try hash(file.tensors)
         let digests = file.tensors.map(digest)
-        if let settled, settled.identity == file.identity, settled.isUnchanged {
+        if let resolved, resolved.identity == file.identity, resolved.isUnchanged {
             cache?.store(
                 DigestMemo(
-                    identity: settled.identity, read: read, file: digest(ofFile: index, digests), tensors: digests))
+                    identity: resolved.identity, read: read, file: digest(ofFile: index, digests), tensors: digests))
         }
     }
 
     private func hash(_ tensors: [StoredTensor]) throws {
         let digests = try TreeDigest.digests(of: tensors.map(\.bytes), threads: threads)
         state.withLock { state in
-            for (tensor, digest) in zip(tensors, digests) { state.known[Place(tensor.bytes)] = digest }
+            for (tensor, digest) in zip(tensors, digests) { state.known[MemoryRange(tensor.bytes)] = digest }
         }
     }
 
     /// Hashes all tensors without a digest.
     /// - Parameter later: tensors that will be hashed as copies.
     public func complete(except later: [StoredTensor] = []) throws {
-        let later = Set(later.map { Place($0.bytes) })
+        let later = Set(later.map { MemoryRange($0.bytes) })
         try hash(
             state.withLock { state in
                 files.flatMap(\.tensors).filter {
-                    let place = Place($0.bytes)
-                    return state.known[place] == nil && !later.contains(place)
+                    let range = MemoryRange($0.bytes)
+                    return state.known[range] == nil && !later.contains(range)
                 }
             })
     }
@@ -108,32 +108,32 @@ public final class ModelDigests: Sendable {
 
     /// Returns the `TreeDigest` of a tensor's bytes at the first request.
     func digest(of tensor: StoredTensor) -> Digest {
-        let place = Place(tensor.bytes)
-        if let known = state.withLock({ $0.known[place] }) { return known }
+        let range = MemoryRange(tensor.bytes)
+        if let known = state.withLock({ $0.known[range] }) { return known }
         let digest = TreeDigest.digest(of: tensor.bytes)
-        guard isMapped(place) else { return digest }
+        guard isMapped(range) else { return digest }
         return state.withLock { state in
-            let known = state.known[place] ?? digest
-            state.known[place] = known
+            let known = state.known[range] ?? digest
+            state.known[range] = known
             return known
         }
     }
 
     /// Returns whether an address is within a map of the model. Maps keep their addresses while this value lives; other
     /// memory may be reused, but no other process writes to it.
-    private func isMapped(_ place: Place) -> Bool {
+    private func isMapped(_ range: MemoryRange) -> Bool {
         files.contains { file in
             guard let first = file.tensors.first, let last = file.tensors.last else { return false }
-            let (start, end) = (Place(first.bytes).start, Place(last.bytes))
-            return place.start >= start && place.start < end.start + UInt(end.count)
+            let (start, end) = (MemoryRange(first.bytes).start, MemoryRange(last.bytes))
+            return range.start >= start && range.start < end.start + UInt(end.count)
         }
     }
 
     /// Returns a private copy of a tensor, whose bytes have the known digest.
     /// - Throws: `RequestError` if they do not, because the file has changed.
     func copy(of tensor: StoredTensor, threads: Int) throws -> StoredTensor {
-        let place = Place(tensor.bytes)
-        guard isMapped(place), !tensor.bytes.isEmpty else { return tensor }
+        let range = MemoryRange(tensor.bytes)
+        guard isMapped(range), !tensor.bytes.isEmpty else { return tensor }
         let copy = try ByteBuffer(allocating: tensor.bytes.count, for: tensor.name)
         let step = TreeDigest.batch * TreeDigest.chunkBytes
         let starts = Array(stride(from: 0, to: tensor.bytes.count, by: step))
@@ -147,9 +147,9 @@ public final class ModelDigests: Sendable {
         }
         let digest = TreeDigest.combining(chunks.flatMap { $0 })
         let known = state.withLock { state in
-            let known = state.known[place] ?? digest
-            state.known[place] = known
-            if known == digest { state.confirmed.insert(place) }
+            let known = state.known[range] ?? digest
+            state.known[range] = known
+            if known == digest { state.confirmed.insert(range) }
             return known
         }
         guard known == digest else { throw changed(tensor) }
@@ -160,14 +160,14 @@ public final class ModelDigests: Sendable {
 
     /// Returns whether results of a tensor may be stored under its digest: it was copied, or is not in a file.
     func isConfirmed(_ tensor: StoredTensor) -> Bool {
-        let place = Place(tensor.bytes)
-        return !isMapped(place) || state.withLock { $0.confirmed.contains(place) }
+        let range = MemoryRange(tensor.bytes)
+        return !isMapped(range) || state.withLock { $0.confirmed.contains(range) }
     }
 
     /// Records that a result was found under a tensor's digest, so nothing was computed from its bytes.
     func noteFound(_ tensor: StoredTensor) {
-        let place = Place(tensor.bytes)
-        if isMapped(place) { state.withLock { _ = $0.confirmed.insert(place) } }
+        let range = MemoryRange(tensor.bytes)
+        if isMapped(range) { state.withLock { _ = $0.confirmed.insert(range) } }
     }
 
     /// Checks that the files still have the known digests. To be called before a result of the whole model is stored.
@@ -179,12 +179,12 @@ public final class ModelDigests: Sendable {
         try requireSameFiles()
         let (known, confirmed) = state.withLock { ($0.known, $0.confirmed) }
         let again = files.flatMap(\.tensors).filter { tensor in
-            let place = Place(tensor.bytes)
-            return used.contains(tensor.name) && known[place] != nil
-                && (isReadInPlace || !confirmed.contains(place))
+            let range = MemoryRange(tensor.bytes)
+            return used.contains(tensor.name) && known[range] != nil
+                && (isReadInPlace || !confirmed.contains(range))
         }
         let digests = try TreeDigest.digests(of: again.map(\.bytes), threads: threads)
-        for (tensor, digest) in zip(again, digests) where digest != known[Place(tensor.bytes)] {
+        for (tensor, digest) in zip(again, digests) where digest != known[MemoryRange(tensor.bytes)] {
             throw changed(tensor)
         }
     }

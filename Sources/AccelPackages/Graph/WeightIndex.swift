@@ -99,13 +99,13 @@ struct WeightIndex {
             let contents = encoding.sections.map { sections[$0] }.map { section in
                 blobs[section.blob][section.offset..<section.offset + section.byteCount]
             }
-            let form = StoredForm(
+            let form = StoredEncoding(
                 name: constant.name, elementType: constant.elementType, shape: constant.shape, codec: encoding.codec)
             let codec = try codecs[encoding.codec] ?? form.parsedCodec(file: file)
             codecs[encoding.codec] = codec
             let tensor = try form.tensor(codec, sections: contents, file: file)
             func fail(_ reason: String) -> FormatError {
-                FormatError(file: file, place: .tensor(constant.name, index: nil), reason: reason)
+                FormatError(file: file, location: .tensor(constant.name, index: nil), reason: reason)
             }
             guard constant.isWeight || tensor.codec is StoredCodec else {
                 throw fail("is a table, and those are stored")

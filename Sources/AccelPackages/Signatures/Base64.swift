@@ -16,8 +16,8 @@ public enum Base64 {
         for start in stride(from: 0, to: bytes.count, by: 3) {
             let group = bytes[start..<min(start + 3, bytes.count)]
             let word = group.reduce(0) { $0 << 8 | UInt32($1) } << (8 * (3 - group.count))
-            for place in 0..<4 {
-                text.append(place <= group.count ? digits[Int(word >> (18 - 6 * place) & 63)] : padding)
+            for index in 0..<4 {
+                text.append(index <= group.count ? digits[Int(word >> (18 - 6 * index) & 63)] : padding)
             }
         }
         return String(decoding: text, as: UTF8.self)
@@ -41,7 +41,7 @@ public enum Base64 {
             }
             word <<= 6 * UInt32(missing)
             guard word & (1 << (8 * UInt32(missing)) - 1) == 0 else { return nil }
-            for place in 0..<3 - missing { bytes.append(UInt8(truncatingIfNeeded: word >> (16 - 8 * place))) }
+            for index in 0..<3 - missing { bytes.append(UInt8(truncatingIfNeeded: word >> (16 - 8 * index))) }
         }
         return bytes
     }

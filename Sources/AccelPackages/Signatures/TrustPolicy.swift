@@ -41,7 +41,7 @@ public struct TrustPolicy: Sendable {
             guard let origin = Glob(text) else {
                 throw rule["origin"].error("is not a valid pattern: close its brackets, and order its ranges")
             }
-            if let objection = Self.objection(toOrigin: text) { throw rule["origin"].error(objection) }
+            if let refusalReason = Self.refusalReason(forOrigin: text) { throw rule["origin"].error(refusalReason) }
             let identities = rule["identities"].exists ? try rule["identities"].array().map { try $0.string() } : []
             let allowsUnsigned = rule["unsigned"].exists ? try rule["unsigned"].bool() : false
             guard identities.isEmpty != !allowsUnsigned, !identities.contains("") else {
@@ -53,7 +53,7 @@ public struct TrustPolicy: Sendable {
     }
 
     /// Returns why a pattern cannot match any absolute path; nil if it can.
-    private static func objection(toOrigin text: String) -> String? {
+    private static func refusalReason(forOrigin text: String) -> String? {
         guard let first = text.first, "/*?[".contains(first) else {
             return "fits no absolute path; begin it with / or *"
         }

@@ -35,7 +35,7 @@ package struct DecompressedFile: ~Copyable {
         }
         if let index = floats.firstIndex(where: { !($0.magnitude < 65520) }) {
             throw FormatError(
-                file: source, place: .tensor(name, index: start + index),
+                file: source, location: .tensor(name, index: start + index),
                 reason: "\(floats[index]) is beyond float16's largest number, 65504; decompress to float32")
         }
         var halves = [UInt16](repeating: 0, count: floats.count)

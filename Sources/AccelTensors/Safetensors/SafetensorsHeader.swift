@@ -24,7 +24,7 @@ struct SafetensorsHeader {
         let length = try Self.headerLength(of: file, name, limits)
         bytes = ByteView(file[0..<8 + length].withBytes { [UInt8]($0) })
         guard try Self.headerLength(of: bytes, name, limits) == length else {
-            throw FormatError(file: name, place: .offset(0), reason: "changed while it was being read")
+            throw FormatError(file: name, location: .offset(0), reason: "changed while it was being read")
         }
         var entries: [Entry] = []
         var metadata: [(key: String, value: String)] = []
@@ -56,7 +56,7 @@ struct SafetensorsHeader {
         of file: ByteView, _ name: String, _ limits: SafetensorsFile.Limits
     ) throws(FormatError) -> Int {
         func refused(_ reason: String) -> FormatError {
-            FormatError(file: name, place: .offset(0), reason: foreignFormat(file) ?? reason)
+            FormatError(file: name, location: .offset(0), reason: foreignFormat(file) ?? reason)
         }
         guard file.count >= 8 else {
             throw refused(
@@ -103,7 +103,7 @@ struct SafetensorsHeader {
         var dimensions: [Int]?
         var offsets: [Int]?
         func refused(_ reason: String) -> FormatError {
-            FormatError(file: file, place: .tensor(name, index: nil), reason: reason)
+            FormatError(file: file, location: .tensor(name, index: nil), reason: reason)
         }
         try scanner.object { (scanner, key, position) throws(FormatError) in
             switch key {
@@ -170,7 +170,7 @@ struct SafetensorsHeader {
         var last: String?
         for entry in entries {
             func refused(_ reason: String) -> FormatError {
-                FormatError(file: file, place: .tensor(entry.name, index: nil), reason: reason)
+                FormatError(file: file, location: .tensor(entry.name, index: nil), reason: reason)
             }
             guard entry.end <= dataBytes else {
                 throw refused("its data ends at byte \(entry.end) of \(dataBytes) after the header")
@@ -188,7 +188,7 @@ struct SafetensorsHeader {
         }
         guard position == dataBytes else {
             throw FormatError(
-                file: file, place: .offset(UInt64(dataStart + position)),
+                file: file, location: .offset(UInt64(dataStart + position)),
                 reason: "\(dataBytes - position) bytes at the end of the file belong to no tensor")
         }
     }

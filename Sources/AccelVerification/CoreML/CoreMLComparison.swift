@@ -37,9 +37,9 @@ struct CoreMLComparison {
         // Converters may rename outputs; then outputs are matched by index.
         let described = run.interface.outputs
         guard let known = model?.program.outputs, known.count == described.count,
-            let place = known.firstIndex(where: { $0.name == name })
+            let index = known.firstIndex(where: { $0.name == name })
         else { return nil }
-        return described[place].name
+        return described[index].name
     }
 
     func add(

@@ -98,18 +98,18 @@ struct CoreMLRun {
     /// - Throws: `RequestError` (unavailable) if the sizes need more memory than there is.
     func reference(_ programs: [Program], _ given: [String: HostTensor]) throws -> FrozenProgram? {
         // An input that takes a range goes by those that enumerate their shapes.
-        let extents: [String: [Int]?] = Dictionary(
+        let sizes: [String: [Int]?] = Dictionary(
             interface.inputs.map { input in
                 let isFree = !input.shapeRanges.isEmpty && interface.shapeCount > 1
-                return (CoreMLWeightMatcher.identifier(input.name), isFree ? nil : input.extents(shape) ?? [])
+                return (CoreMLWeightMatcher.identifier(input.name), isFree ? nil : input.sizes(shape) ?? [])
             }
         ) { first, _ in first }
         if let recorded = recorded(programs) { return recorded }
         for program in programs {
             let names = Set(program.inputs.map { CoreMLWeightMatcher.identifier($0.name) })
-            guard names.isSuperset(of: extents.keys), !names.isDisjoint(with: extents.keys) else { continue }
+            guard names.isSuperset(of: sizes.keys), !names.isDisjoint(with: sizes.keys) else { continue }
             let shaped = try program.inputs.compactMap { input -> StoredTensor? in
-                let known = extents[CoreMLWeightMatcher.identifier(input.name)] ?? nil
+                let known = sizes[CoreMLWeightMatcher.identifier(input.name)] ?? nil
                 guard let shape = given[input.name].map(\.shape.dimensions) ?? known,
                     shape.count == program.type(of: input.value).rank
                 else { return nil }
@@ -120,7 +120,7 @@ struct CoreMLRun {
                     CoreMLWeightMatcher.identifier($0.name) == CoreMLWeightMatcher.identifier(state.name)
                 }
                 .map { own in
-                    try StoredTensor.outline("out.kv_final.\(own.name)", state.type.extents ?? [])
+                    try StoredTensor.outline("out.kv_final.\(own.name)", state.type.sizes ?? [])
                 }
             }
             guard states.count == program.states.count,
@@ -136,12 +136,12 @@ struct CoreMLRun {
     private func recorded(_ programs: [Program]) -> FrozenProgram? {
         let texts = package.model.metadata.other.first { $0.name == "accelc.shapes" }?.content.split(separator: " ")
         guard let texts,
-            var place = package.model.interfaces.firstIndex(where: { $0.function == interface.function })
+            var index = package.model.interfaces.firstIndex(where: { $0.function == interface.function })
         else { return nil }
-        if package.model.interfaces.count == 1, texts.count == interface.shapeCount { place = shape }
-        guard texts.count == max(package.model.interfaces.count, interface.shapeCount), texts.indices.contains(place)
+        if package.model.interfaces.count == 1, texts.count == interface.shapeCount { index = shape }
+        guard texts.count == max(package.model.interfaces.count, interface.shapeCount), texts.indices.contains(index)
         else { return nil }
-        let parts = texts[place].split(separator: "[")
+        let parts = texts[index].split(separator: "[")
         guard let program = programs.first(where: { $0.name == parts.first.map(String.init) }) else { return nil }
         let numbers = (parts.dropFirst().first ?? "").dropLast().split(separator: ",").map { $0.split(separator: "=") }
         let bindings = numbers.reduce(into: [String: Int]()) { bindings, pair in
@@ -174,7 +174,7 @@ struct CoreMLRun {
         var inputs: [String: HostTensor] = [:]
         for feature in interface.inputs {
             guard let tensor = named[CoreMLWeightMatcher.identifier(feature.name)] else { return nil }
-            let shapes = feature.enumeratedShapes + [feature.type.extents].compactMap(\.self)
+            let shapes = feature.enumeratedShapes + [feature.type.sizes].compactMap(\.self)
             let isFlexible = !feature.shapeRanges.isEmpty && feature.shapeRanges.count == tensor.shape.rank
             guard shapes.contains(tensor.shape.dimensions) || isFlexible else { return nil }
             inputs[feature.name] = tensor.converted(to: feature.type.dataType.isFloatingPoint ? .float32 : .int64)
@@ -185,11 +185,11 @@ struct CoreMLRun {
 
 extension StoredTensor {
     /// A tensor that stands for its shape alone.
-    fileprivate static func outline(_ name: String, _ extents: [Int]) throws -> StoredTensor {
-        guard let count = Shape(extents).checkedCount else {
-            throw RequestError("\(name) of \(extents) has more elements than any memory holds", status: .unavailable)
+    fileprivate static func outline(_ name: String, _ sizes: [Int]) throws -> StoredTensor {
+        guard let count = Shape(sizes).checkedCount else {
+            throw RequestError("\(name) of \(sizes) has more elements than any memory holds", status: .unavailable)
         }
-        return StoredTensor(name: name, elementType: .bool, shape: Shape(extents), bytes: try ByteView.zeros(count))
+        return StoredTensor(name: name, elementType: .bool, shape: Shape(sizes), bytes: try ByteView.zeros(count))
     }
 }
 
@@ -212,7 +212,7 @@ extension CoreMLModel.Interface {
     /// How many shapes the inputs enumerate together; 1 where they do not.
     var shapeCount: Int { max(inputs.map(\.enumeratedShapes.count).max() ?? 1, 1) }
 
-    /// Of these, those that have the extents of what a file gives; all when inputs are drawn.
+    /// Of these, those that have the sizes of what a file gives; all when inputs are drawn.
     func shapes(of source: InputSource) throws -> [Int] {
         let given: [String: Shape]
         switch source {
@@ -226,7 +226,7 @@ extension CoreMLModel.Interface {
         let fitting = (0..<shapeCount).filter { shape in
             inputs.allSatisfy { input in
                 input.enumeratedShapes.isEmpty
-                    || own[CoreMLWeightMatcher.identifier(input.name)] == input.extents(shape)
+                    || own[CoreMLWeightMatcher.identifier(input.name)] == input.sizes(shape)
             }
         }
         return [fitting.first ?? 0]
@@ -235,7 +235,7 @@ extension CoreMLModel.Interface {
 
 extension CoreMLModel.Feature {
     /// Returns the sizes of one of the enumerated shapes; the default shape if it enumerates fewer.
-    func extents(_ shape: Int) -> [Int]? {
-        enumeratedShapes.indices.contains(shape) ? enumeratedShapes[shape] : type.extents
+    func sizes(_ shape: Int) -> [Int]? {
+        enumeratedShapes.indices.contains(shape) ? enumeratedShapes[shape] : type.sizes
     }
 }

@@ -12,7 +12,7 @@ extension CoreMLPackage {
         let outlines = try functions.map { function in
             function.outline(part: try part(of: function.program.name) ?? function.program.name)
         }
-        let program = CompiledProgram(of: ModelGraph(functions: functions, tensors: []), functions: outlines)
+        let program = ModelPlan(of: ModelGraph(functions: functions, tensors: []), functions: outlines)
         return try GoldenDecoding(program, golden: golden).sequences
     }
 }
@@ -20,11 +20,11 @@ extension CoreMLPackage {
 extension FrozenProgram {
     /// A function of the same interface that computes nothing: its ports and their roles are all that there is to know of it
     /// before it is fed.
-    fileprivate func outline(part: String) -> CompiledFunction {
+    fileprivate func outline(part: String) -> FunctionPlan {
         func port(_ name: String, _ value: Value) -> FrozenProgram.Port {
             .init(name: name, elementType: program.type(of: value).elementType, shape: shape(of: value))
         }
-        return CompiledFunction(
+        return FunctionPlan(
             name: program.name, part: part, bindings: bindings, inputs: program.inputs.map { port($0.name, $0.value) },
             outputs: program.outputs.map { output in
                 let made = port(output.name, output.value)

@@ -22,7 +22,7 @@ struct CoreMLStates {
         let named = Dictionary(start.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
         for state in interface.states {
             guard let tensor = named[CoreMLWeightMatcher.identifier(state.name)], tensor.elementType == .float32,
-                tensor.shape.dimensions == state.type.extents
+                tensor.shape.dimensions == state.type.sizes
             else { continue }
             var floats = tensor.floats
             floats.roundToHalf()

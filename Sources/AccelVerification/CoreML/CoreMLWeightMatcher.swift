@@ -71,7 +71,7 @@ struct CoreMLWeightMatcher {
     }
 
     /// Returns the reason that no tensor of the model matches a weight.
-    func objection(to weight: CoreMLWeight) -> String {
+    func failureReason(for weight: CoreMLWeight) -> String {
         if let held = weight.holds {
             return "\"\(held.tensor)\", of which it says it is the rows \(held.rows), has none such"
         }
@@ -131,9 +131,9 @@ extension CoreMLWeightMatcher.Match {
             return Array(floats[rows.lowerBound * width..<rows.upperBound * width])
         }
         guard isTransposed else { return floats }
-        let extents = shape.dimensions.filter { $0 != 1 }
-        guard extents.count == 2 else { return floats }
-        let (rows, columns) = (extents[0], extents[1])
+        let sizes = shape.dimensions.filter { $0 != 1 }
+        guard sizes.count == 2 else { return floats }
+        let (rows, columns) = (sizes[0], sizes[1])
         return (0..<rows * columns).map { floats[$0 % columns * rows + $0 / columns] }
     }
 }

@@ -48,18 +48,19 @@ struct CoreMLWeightStage {
                 guard !isProved(weight.name) else { continue }
                 result.notCompared.append(
                     NotCompared(
-                        stage: .weights, name: weight.name, reason: matcher.objection(to: weight), isRequired: true))
+                        stage: .weights, name: weight.name, reason: matcher.failureReason(for: weight), isRequired: true
+                    ))
                 continue
             }
             let original = match.floats(as: weight.shape)
             let metrics = Metrics(elements, against: original)
             result.metrics.merge(metrics)
             let tolerance = budget?.tolerance(forWeight: match.source.name) ?? .scheme(of: weight)
-            var failure = tolerance.objection(to: metrics)
+            var failure = tolerance.failureReason(for: metrics)
             if asksForNearest, weight.isCompressed {
                 if let codes = try package.nearestCodes(of: weight, for: original) {
                     let isAllowed = budget?.tolerance(forWeight: match.source.name) != nil
-                    failure = failure ?? (isAllowed ? nil : codes.objection)
+                    failure = failure ?? (isAllowed ? nil : codes.failureReason)
                 } else {
                     result.unproved.append(weight.name)
                     if !match.isTransposed { failure = failure ?? Self.lostRow(of: weight, elements, original) }
@@ -71,7 +72,7 @@ struct CoreMLWeightStage {
                 let sums = bound.sums(rows, stored: floats, source: match.source.floats(ofRows: rows))
                 return bound.verdict([sums], because: .calibration)
             }
-            failure = failure ?? verdict?.objection
+            failure = failure ?? verdict?.failureReason
             if let rows = match.rows {
                 joined[match.source.name, default: JoinedTensor(source: match.source)]
                     .add(rows, weight, elements, metrics, tolerance, verdict)
@@ -114,8 +115,8 @@ struct CoreMLWeightStage {
 
     /// Elements of a matrix [columns, rows] as one of `shape` = [rows, columns], which may have axes of 1 besides.
     private static func transposed(_ elements: [Float], _ shape: Shape) -> [Float] {
-        let extents = shape.dimensions.filter { $0 != 1 }
-        let (rows, columns) = (extents[0], extents[1])
+        let sizes = shape.dimensions.filter { $0 != 1 }
+        let (rows, columns) = (sizes[0], sizes[1])
         return (0..<rows * columns).map { elements[$0 % columns * rows + $0 / columns] }
     }
 }

@@ -21,7 +21,7 @@ struct JoinedTensor {
 
     mutating func add(
         _ part: Range<Int>, _ weight: CoreMLWeight, _ elements: [Float], _ metrics: Metrics, _ tolerance: Tolerance,
-        _ verdict: (finding: RowBound.Finding, objection: String?)? = nil
+        _ verdict: (finding: RowBound.Finding, failureReason: String?)? = nil
     ) {
         let width = source.shape.dimensions.dropFirst().reduce(1, *)
         floats.replaceSubrange(part.lowerBound * width..<part.upperBound * width, with: elements)
@@ -32,8 +32,8 @@ struct JoinedTensor {
         codec = weight.codec
         self.tolerance = tolerance
         if let finding = verdict?.finding { bound = bound?.joined(with: finding) ?? finding }
-        if let objection = tolerance.objection(to: metrics) ?? verdict?.objection {
-            failure = failure ?? "rows \(part.lowerBound) to \(part.upperBound - 1): \(objection)"
+        if let failureReason = tolerance.failureReason(for: metrics) ?? verdict?.failureReason {
+            failure = failure ?? "rows \(part.lowerBound) to \(part.upperBound - 1): \(failureReason)"
         }
     }
 

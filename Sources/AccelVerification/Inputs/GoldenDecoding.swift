@@ -17,7 +17,7 @@ struct GoldenDecoding {
     let sequences: [[Block]]
 
     /// - Throws: `RequestError` with exit status 3 when no function takes the golden's blocks.
-    init(_ program: CompiledProgram, golden: Golden) throws {
+    init(_ program: ModelPlan, golden: Golden) throws {
         let prefill = golden.prefillLength
         let plan = DecodingPlan(program, golden.inputs)
         let count = plan?.count ?? 0
@@ -28,8 +28,8 @@ struct GoldenDecoding {
         if let prefill, prefill > 0, prefill <= count,
             let steps = plan?.steps(inBlocksOf: [prefill] + Array(repeating: 1, count: count - prefill))
         {
-            var blocks = Self.blocks(steps, program) { place, name in
-                place == 0 ? "prefill_\(name)" : "step\(place - prefill)_\(name)"
+            var blocks = Self.blocks(steps, program) { first, name in
+                first == 0 ? "prefill_\(name)" : "step\(first - prefill)_\(name)"
             }
             if count > prefill { blocks[blocks.count - 1].states = "kv_final." }
             blocks[blocks.count - 1 - (count - prefill)].states = "kv_prefill."
@@ -41,22 +41,22 @@ struct GoldenDecoding {
 
     /// - Parameter name: returns the name of an output of the block at a position.
     private static func blocks(
-        _ steps: [RunStep], _ program: CompiledProgram, _ name: @escaping @Sendable (Int, String) -> String
+        _ steps: [RunStep], _ program: ModelPlan, _ name: @escaping @Sendable (Int, String) -> String
     ) -> [Block] {
         steps.map { step in
-            guard let place = step.places?.lowerBound else {
+            guard let first = step.positions?.lowerBound else {
                 let interface = program.functions[step.function].interface
                 return Block(step: step) { output in
                     interface.role == .encode && interface.outputs[output]?.kind == .hiddenStates
                         ? "encoder_hidden" : output
                 }
             }
-            return Block(step: step) { name(place, $0) }
+            return Block(step: step) { name(first, $0) }
         }
     }
 
     private static func noFunction(
-        of program: CompiledProgram, takes golden: Golden, prefill: Int?
+        of program: ModelPlan, takes golden: Golden, prefill: Int?
     ) -> RequestError {
         let offered = program.functions.map {
             "\($0.name): \($0.inputs.map(\.description).joined(separator: ", "))"

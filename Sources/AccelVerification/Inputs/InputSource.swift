@@ -59,7 +59,7 @@ struct InputMatcher {
 
     /// Returns the function's inputs from the file, and the initial value of each state that the file names; nil if an
     /// input is missing or has another shape or kind of element type.
-    func feed(for function: CompiledFunction) -> FunctionFeed? {
+    func feed(for function: FunctionPlan) -> FunctionFeed? {
         var feed = FunctionFeed()
         for port in function.inputs {
             guard let tensor = tensor(for: port) else { return nil }
@@ -85,7 +85,7 @@ struct InputMatcher {
 
     /// Returns the functions that take the file's inputs.
     /// - Throws: `RequestError` with exit status 3 that lists the tensors of the file and the inputs of the functions.
-    func functions(of program: CompiledProgram) throws -> [(function: Int, feed: FunctionFeed)] {
+    func functions(of program: ModelPlan) throws -> [(function: Int, feed: FunctionFeed)] {
         let largest = program.functions.map { function in
             MachineMemory.sum(
                 (function.inputs + function.states.map(\.port)).filter { tensors[$0.name]?.shape == $0.shape }

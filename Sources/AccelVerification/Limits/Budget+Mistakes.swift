@@ -5,7 +5,7 @@ import AccelWeightCompression
 public struct BudgetMistake: Equatable, Sendable {
     let stage: Stage
     /// The file and the field, e.g. `budget.json, field outputs[0].match`.
-    let place: String
+    let location: String
     /// The mistake, and a suggestion.
     let reason: String
 }
@@ -46,13 +46,13 @@ extension Budget {
             missing: calls.names.map { ($0.name, "the model has no node of this name") } + calls.missing)
 
         let patterns = operators.map(\.match)
-        func objections(
+        func mistakes(
             _ list: String, _ patterns: [Pattern], _ compared: Compared, isUsed: (Int) -> Bool
         ) -> [BudgetMistake] {
             guard stages.contains(compared.stage) else { return [] }
             return patterns.indices.filter { !isUsed($0) }.map { index in
                 BudgetMistake(
-                    stage: compared.stage, place: "\(name), field \(list)[\(index)].match",
+                    stage: compared.stage, location: "\(name), field \(list)[\(index)].match",
                     reason: reason(index, patterns, list, compared))
             }
         }
@@ -62,17 +62,20 @@ extension Budget {
         let hasSize = bytes != nil || bitsPerWeight != nil
         let sizes =
             hasSize && report.sizes.isEmpty && stages.contains(.weights)
-            ? [BudgetMistake(stage: .weights, place: "\(name), field size", reason: "there are no stored weights here")]
+            ? [
+                BudgetMistake(
+                    stage: .weights, location: "\(name), field size", reason: "there are no stored weights here")
+            ]
             : []
         return sizes + allowances(in: report, name, stages)
-            + objections("outputs", self.outputs.map(\.match), outputs) { index in
+            + mistakes("outputs", self.outputs.map(\.match), outputs) { index in
                 outputRows.contains { $0.tolerance.origin == self.outputs[index].tolerance.origin }
             }
-            + objections("weights", self.weights.map(\.match), weights) { index in
+            + mistakes("weights", self.weights.map(\.match), weights) { index in
                 report.weights.contains { $0.tolerance.origin == self.weights[index].tolerance.origin }
             }
-            + objections("operators", patterns, calls) { operators[$0].injected == nil || isFirst($0, in: calls.names) }
-            + objections("operators", patterns, throughout) { index in
+            + mistakes("operators", patterns, calls) { operators[$0].injected == nil || isFirst($0, in: calls.names) }
+            + mistakes("operators", patterns, throughout) { index in
                 operators[index].propagated == nil || isFirst(index, in: throughout.names)
                     // Said once.
                     || operators[index].injected != nil && !isFirst(index, in: calls.names)
@@ -84,7 +87,7 @@ extension Budget {
         func unused(_ list: String, _ patterns: [Pattern], _ stage: Stage, _ names: [String]) -> [BudgetMistake] {
             patterns.enumerated().filter { !names.contains(where: $0.element.names) }.map { index, pattern in
                 BudgetMistake(
-                    stage: stage, place: "\(file), field allow.\(list)[\(index)]",
+                    stage: stage, location: "\(file), field allow.\(list)[\(index)]",
                     reason: "nothing called \"\(pattern.text)\" has to be allowed: leave it out")
             }
         }

@@ -24,7 +24,7 @@ public struct Tolerance: Equatable, Sendable {
     public static func exact(origin: String) -> Tolerance { Tolerance(maximumError: 0, origin: origin) }
 
     /// Returns the first limit that `metrics` exceeds, as text; nil if all are kept.
-    public func objection(to metrics: Metrics) -> String? {
+    public func failureReason(for metrics: Metrics) -> String? {
         if metrics.nonFiniteMismatches > 0 {
             return "\(Wording.count(metrics.nonFiniteMismatches, "element")) NaN or infinite on one side only"
         }

@@ -73,7 +73,7 @@ public struct ParityReport: Sendable {
     /// The elements of all stored weights and tables.
     public let storedElements: Int
 
-    init(of program: CompiledProgram, inputs: InputSource, budget: Budget?) {
+    init(of program: ModelPlan, inputs: InputSource, budget: Budget?) {
         self.init(
             functions: program.functions.map(\.name), storedBytes: program.weights.reduce(0) { $0 + $1.byteCount },
             storedElements: program.weights.reduce(0) { $0 + $1.shape.count }, inputs: inputs, budget: budget)
@@ -130,7 +130,7 @@ public struct ParityReport: Sendable {
     }
 
     /// Lists the tensors of a golden file that are no inputs, states or outputs of the function.
-    mutating func addUnread(_ golden: Golden, of function: CompiledFunction) {
+    mutating func addUnread(_ golden: Golden, of function: FunctionPlan) {
         let (taken, given) = (
             Set(function.inputs.map(\.name) + function.states.map(\.name)), Set(function.results.map(\.name))
         )
@@ -193,7 +193,7 @@ extension ParityReport {
     /// All failures: mistakes of the budget, then exceeded limits in the order of the stages, then items that were not
     /// compared.
     public var failures: [(stage: Stage, name: String, reason: String)] {
-        budgetMistakes.map { ($0.stage, $0.place, $0.reason) }
+        budgetMistakes.map { ($0.stage, $0.location, $0.reason) }
             + (structure?.differences ?? []).map { (.structure, $0.name, $0.reason) }
             + misfits.map { (.weights, "weights", $0) }
             + weights.compactMap { row in row.failure.map { (.weights, row.name, $0) } }

@@ -25,7 +25,7 @@ protocol WeightFault: Fault {
 protocol PlanFault: Fault {
     /// Returns the function with the fault, once for each call that allows it. Some may not change the outputs, because
     /// both values are equal; the first that does is used.
-    func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> [CompiledFunction]
+    func inject(into function: FunctionPlan, weights: [CompressedTensor]) -> [FunctionPlan]
 }
 
 /// A fault in a package apart from the codes of its weights; the structure stage has to catch it.
@@ -101,21 +101,21 @@ struct StoredBytes {
         guard let index = index(of: section), let type = numbers(in: section) else { return nil }
         var copy = self
         for number in range {
-            let place = number * type.byteCount
-            guard place + type.byteCount <= copy.sections[index].count else { return nil }
+            let offset = number * type.byteCount
+            guard offset + type.byteCount <= copy.sections[index].count else { return nil }
             let changed = copy.sections[index].withUnsafeMutableBytes { bytes -> Bool in
                 switch type {
                 case .float32:
-                    let value = Float(bitPattern: bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self))
-                    bytes.storeBytes(of: (value * factor).bitPattern, toByteOffset: place, as: UInt32.self)
+                    let value = Float(bitPattern: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+                    bytes.storeBytes(of: (value * factor).bitPattern, toByteOffset: offset, as: UInt32.self)
                 case .bfloat16:
-                    let bits = bytes.loadUnaligned(fromByteOffset: place, as: UInt16.self)
+                    let bits = bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self)
                     let value = Float(bitPattern: UInt32(bits) << 16) * factor
                     let rounded = UInt16(truncatingIfNeeded: (value.bitPattern &+ 0x8000) >> 16)
-                    bytes.storeBytes(of: rounded, toByteOffset: place, as: UInt16.self)
+                    bytes.storeBytes(of: rounded, toByteOffset: offset, as: UInt16.self)
                 case .float16:
-                    let bits = bytes.loadUnaligned(fromByteOffset: place, as: UInt16.self)
-                    bytes.storeBytes(of: HalfBits.scaled(bits, by: factor), toByteOffset: place, as: UInt16.self)
+                    let bits = bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self)
+                    bytes.storeBytes(of: HalfBits.scaled(bits, by: factor), toByteOffset: offset, as: UInt16.self)
                 default: return false
                 }
                 return true

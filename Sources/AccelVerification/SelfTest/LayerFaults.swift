@@ -19,13 +19,13 @@ struct MovedWeight: WeightFault {
     func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
         var copy = weight
         if let mask = weight.index(of: "mask") {
-            for place in weight.sections[mask].indices {
-                let byte = weight.sections[mask][place]
+            for index in weight.sections[mask].indices {
+                let byte = weight.sections[mask][index]
                 guard let bit = (0..<7).first(where: { byte >> $0 & 3 == 1 }) else { continue }
                 // Not beyond the row's last column.
-                let column = place % ((weight.shape.columns + 7) / 8) * 8 + bit + 1
+                let column = index % ((weight.shape.columns + 7) / 8) * 8 + bit + 1
                 guard column < weight.shape.columns else { continue }
-                copy.sections[mask][place] ^= 3 << bit
+                copy.sections[mask][index] ^= 3 << bit
                 return [copy]
             }
             return nil

@@ -8,7 +8,7 @@ struct WrongWeight: PlanFault {
     let name = "wrong weight"
     let detail = "a call reads another weight of the same shape"
 
-    func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> [CompiledFunction] {
+    func inject(into function: FunctionPlan, weights: [CompressedTensor]) -> [FunctionPlan] {
         func change(_ operand: Operand) -> Operand? {
             guard case .weight(let index) = operand.storage, weights.indices.contains(index),
                 let other = weights.indices.last(where: {
@@ -27,7 +27,7 @@ struct WrongValue: PlanFault {
     let name = "wrong value"
     let detail = "a call reads another value's memory"
 
-    func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> [CompiledFunction] {
+    func inject(into function: FunctionPlan, weights: [CompressedTensor]) -> [FunctionPlan] {
         let earlier = function.calls.map { $0.outputs.filter { $0.elementType == .float32 } }
         return function.changingInputs { call, operand in
             guard case .arena = operand.storage, operand.elementType == .float32, operand.shape.count > 1 else {
@@ -43,7 +43,7 @@ struct LostActivation: PlanFault {
     let name = "lose an activation"
     let detail = "a fused activation is left off"
 
-    func inject(into function: CompiledFunction, weights: [CompressedTensor]) -> [CompiledFunction] {
+    func inject(into function: FunctionPlan, weights: [CompressedTensor]) -> [FunctionPlan] {
         function.calls.indices.filter { (function.calls[$0].operation as? Linear)?.activation ?? .none != .none }.map {
             var changed = function
             changed.calls[$0].operation = Linear()
@@ -52,9 +52,9 @@ struct LostActivation: PlanFault {
     }
 }
 
-extension CompiledFunction {
+extension FunctionPlan {
     /// The function with one input changed, for each input that `change` has another one for.
-    fileprivate func changingInputs(_ change: (_ call: Int, Operand) -> Operand?) -> [CompiledFunction] {
+    fileprivate func changingInputs(_ change: (_ call: Int, Operand) -> Operand?) -> [FunctionPlan] {
         calls.enumerated().flatMap { index, call in
             call.inputs.enumerated().compactMap { position, operand in
                 guard let other = change(index, operand) else { return nil }

@@ -8,7 +8,7 @@ import AccelWeightCompression
 /// Proves that a verification of this package would notice: injects known faults into a copy of it in memory, one at a
 /// time, and requires that the stage which is to catch each does.
 public struct SelfTest: Sendable {
-    private let program: CompiledProgram
+    private let program: ModelPlan
     private let programs: [Program]
     private let original: OriginalModel?
     private let package: AcceleratorPackage?

@@ -6,7 +6,7 @@ import AccelWeightCompression
 
 /// The setup of the trials: the program, its model, and the outputs of a correct run of the first function.
 struct SelfTestBench {
-    private let program: CompiledProgram
+    private let program: ModelPlan
     private let model: ReferenceModel
     private let threads: Int
     private let stage: WeightStage
@@ -22,7 +22,7 @@ struct SelfTestBench {
     /// The number of calls at which a fault of the plan is tried before it counts as not applicable.
     private static let candidates = 32
 
-    init(_ program: CompiledProgram, model: ReferenceModel, seed: UInt64, threads: Int) throws {
+    init(_ program: ModelPlan, model: ReferenceModel, seed: UInt64, threads: Int) throws {
         self.program = program
         self.model = model
         self.threads = threads
@@ -44,7 +44,7 @@ struct SelfTestBench {
         storedOutputs = run.lossyWeights.isEmpty ? original.outputs : try run.storedOutputs(of: frozen)
     }
 
-    private func run(of program: CompiledProgram) -> FunctionRun {
+    private func run(of program: ModelPlan) -> FunctionRun {
         FunctionRun(
             index: function, function: program.functions[function], feed: feed, golden: nil, frozen: frozen,
             runner: PackageRunner(program, threads: threads), stored: StoredWeights(program.weights), lossy: lossy)
@@ -59,7 +59,7 @@ struct SelfTestBench {
         if let reason = result.misfits.first ?? result.weights.lazy.compactMap(\.failure).first {
             caught[.weights] = reason
         }
-        caught.merge(try runtimeObjections(to: program, operators: true)) { first, _ in first }
+        caught.merge(try runtimeFailures(for: program, operators: true)) { first, _ in first }
         return .init(
             fault: "none", detail: "the package as it is", target: "", claimed: nil,
             stages: [.structure, .weights, .operators, .graph], caught: caught)
@@ -89,7 +89,7 @@ struct SelfTestBench {
         var caught: [Stage: String] = [:]
         caught[.weights] =
             try tampered.misfits().first ?? changed.lazy.compactMap { try tampered.finding($0)?.finding.failure }.first
-        caught.merge(try runtimeObjections(to: faulty, operators: false)) { first, _ in first }
+        caught.merge(try runtimeFailures(for: faulty, operators: false)) { first, _ in first }
         return trial(caught)
     }
 
@@ -106,7 +106,7 @@ struct SelfTestBench {
             var faulty = program
             faulty.functions[function] = changed
             guard try PackageRunner(faulty, threads: threads).run(function, feed) != outputs else { continue }
-            caught = try runtimeObjections(to: faulty, operators: true)
+            caught = try runtimeFailures(for: faulty, operators: true)
             break
         }
         return .init(
@@ -116,7 +116,7 @@ struct SelfTestBench {
     }
 
     /// The failures of S2 and S3.
-    private func runtimeObjections(to program: CompiledProgram, operators: Bool) throws -> [Stage: String] {
+    private func runtimeFailures(for program: ModelPlan, operators: Bool) throws -> [Stage: String] {
         let run = run(of: program)
         var caught: [Stage: String] = [:]
         if operators {

@@ -28,9 +28,9 @@ struct SwappedNibbles: WeightFault {
     func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
         guard let codes = weight.index(of: "codes"), weight.codeBits == 4 else { return nil }
         var copy = weight
-        for place in 0..<weight.rowBytes {
-            let byte = copy.sections[codes][place]
-            copy.sections[codes][place] = byte << 4 | byte >> 4
+        for index in 0..<weight.rowBytes {
+            let byte = copy.sections[codes][index]
+            copy.sections[codes][index] = byte << 4 | byte >> 4
         }
         return [copy]
     }
@@ -54,7 +54,7 @@ struct ShiftedZeroPoint: WeightFault {
 /// The first row starts one byte (or value) late.
 struct RotatedRow: WeightFault {
     let name = "rotate a row"
-    let detail = "a row's codes or values move on by one place"
+    let detail = "a row's codes or values move on by one column"
 
     func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
         guard weight.rowBytes > weight.unit else { return nil }
@@ -111,10 +111,10 @@ struct FlippedBit: WeightFault {
         let units = weight.sections[weight.elements].count / max(weight.unit, 1)
         guard units > 0 else { return nil }
         var copy = weight
-        let place = units / 2 * weight.unit
-        let before = 8 * (place % max(weight.rowBytes, 1))
+        let offset = units / 2 * weight.unit
+        let before = 8 * (offset % max(weight.rowBytes, 1))
         let bit = weight.hasFreedom ? (0..<8).first { (before + $0 + 1) % max(weight.codeBits, 1) == 0 } ?? 0 : 0
-        copy.sections[weight.elements][place] ^= 1 << UInt8(bit)
+        copy.sections[weight.elements][offset] ^= 1 << UInt8(bit)
         return [copy]
     }
 }

@@ -11,7 +11,7 @@ struct ArenaMemory {
     let inputs: [HostTensor]
 
     /// - Parameter values: initial values of states by name; the others start with the function's own initial value.
-    init(_ function: CompiledFunction, inputs: [HostTensor], states values: [String: HostTensor]) throws {
+    init(_ function: FunctionPlan, inputs: [HostTensor], states values: [String: HostTensor]) throws {
         let purpose = "function \(function.name)"
         let sizes = function.states.map { $0.shape.count * $0.elementType.byteCount }
         try MachineMemory.require(MachineMemory.sum([function.arenaBytes] + sizes), for: purpose)
@@ -62,7 +62,7 @@ struct ArenaMemory {
     private func start(of operand: Operand) throws -> UnsafeMutableRawPointer {
         let (buffer, offset): (ByteBuffer, Int)
         switch operand.storage {
-        case .arena(let place): (buffer, offset) = (arena, place)
+        case .arena(let start): (buffer, offset) = (arena, start)
         case .state(let index) where states.indices.contains(index): (buffer, offset) = (states[index], 0)
         default: throw outside("an output lies neither in the arena nor in a state")
         }
@@ -103,11 +103,11 @@ struct ArenaMemory {
 
     /// Where each element lies, in row-major order.
     private func offsets(_ layout: StridedLayout) -> [Int] {
-        let extents = layout.shape.dimensions
-        if extents.contains(0) { return [] }
+        let sizes = layout.shape.dimensions
+        if sizes.contains(0) { return [] }
         var result = [layout.offset]
-        for (extent, stride) in zip(extents, layout.strides) {
-            result = result.flatMap { start in (0..<extent).map { start + $0 * stride } }
+        for (size, stride) in zip(sizes, layout.strides) {
+            result = result.flatMap { start in (0..<size).map { start + $0 * stride } }
         }
         return result
     }

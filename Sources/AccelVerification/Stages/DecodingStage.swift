@@ -15,7 +15,7 @@ struct DecodingStage {
         /// Those whose operators were not compared, because their inputs are outputs of another function.
         var fed: Set<Int> = []
     }
-    private let program: CompiledProgram
+    private let program: ModelPlan
     private let model: ReferenceModel?
     private let golden: Golden
     private let lossy: Set<String>
@@ -24,7 +24,7 @@ struct DecodingStage {
     private let runner: PackageRunner
 
     init(
-        _ program: CompiledProgram, model: ReferenceModel?, golden: Golden, lossy: Set<String>, options: Parity.Options
+        _ program: ModelPlan, model: ReferenceModel?, golden: Golden, lossy: Set<String>, options: Parity.Options
     ) {
         self.program = program
         self.model = model

@@ -7,7 +7,7 @@ import AccelWeightCompression
 /// One function of the subject with its inputs, and the results that its stages share.
 struct FunctionRun {
     let index: Int
-    let function: CompiledFunction
+    let function: FunctionPlan
     let feed: FunctionFeed
     /// The golden that the inputs are from, one sample of it.
     let golden: Golden?
@@ -83,7 +83,7 @@ extension FunctionRun {
     }
 }
 
-extension CompiledFunction {
+extension FunctionPlan {
     /// The results of a run: the outputs, and the changed states that are not outputs.
     var results: [FrozenProgram.Port] {
         let given = outputs.map {
@@ -95,7 +95,7 @@ extension CompiledFunction {
 }
 
 extension FrozenProgram {
-    /// Returns the results of a run of the reference implementation, in the form of `CompiledFunction.results`.
+    /// Returns the results of a run of the reference implementation, in the form of `FunctionPlan.results`.
     fileprivate func results(
         of feed: FunctionFeed,
         constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) },

@@ -61,7 +61,7 @@ struct OperatorStage {
             findings[index].propagated = metrics
             if findings[index].failure == nil {
                 findings[index].failure = budget?.rule(forOperator: findings[index].label)?.propagated?
-                    .objection(to: metrics).map { "propagated: \($0)" }
+                    .failureReason(for: metrics).map { "propagated: \($0)" }
             }
         }
         return findings
@@ -95,11 +95,11 @@ struct OperatorStage {
     private func failure(kernel: Metrics, injected: Metrics, plan: Metrics?, call: KernelCall) -> String? {
         let isExact = call.outputs.allSatisfy { $0.elementType != .float32 }
         let gate = isExact ? Tolerance.exact(origin: "integers are exact") : .rounding
-        if let objection = plan.flatMap(gate.objection) {
-            return "the plan does not compute the model's node: \(objection)"
+        if let failureReason = plan.flatMap(gate.failureReason) {
+            return "the plan does not compute the model's node: \(failureReason)"
         }
-        if let objection = gate.objection(to: kernel) { return "kernel: \(objection)" }
-        return budget?.rule(forOperator: call.label)?.injected?.objection(to: injected).map { "injected: \($0)" }
+        if let failureReason = gate.failureReason(for: kernel) { return "kernel: \(failureReason)" }
+        return budget?.rule(forOperator: call.label)?.injected?.failureReason(for: injected).map { "injected: \($0)" }
     }
 
     private func readsLossy(_ call: KernelCall) -> Bool {

@@ -133,6 +133,6 @@ extension OutputFinding {
         let limit = expected.elementType == .float32 ? tolerance : .exact(origin: "integers are exact")
         self.init(
             stage: stage, function: function, name: name, shape: expected.shape, reference: reference,
-            metrics: metrics, tolerance: limit, failure: limit.objection(to: metrics))
+            metrics: metrics, tolerance: limit, failure: limit.failureReason(for: metrics))
     }
 }

@@ -5,18 +5,18 @@ import AccelTensors
 
 /// Runs the functions of a verification's subject, each run from the states that it is to start with.
 final class PackageRunner {
-    private let program: CompiledProgram
+    private let program: ModelPlan
     private let threads: Int
     private var session: Session?
 
-    init(_ program: CompiledProgram, threads: Int) {
+    init(_ program: ModelPlan, threads: Int) {
         self.program = program
         self.threads = threads
     }
 
     /// - Throws: `RequestError` (unavailable) if the states or a function's values do not fit into memory, before any
     ///   computation.
-    static func requireMemory(for program: CompiledProgram) throws {
+    static func requireMemory(for program: ModelPlan) throws {
         _ = try Session(program, threads: 1)
         for function in program.functions {
             try MachineMemory.require(function.arenaBytes, for: "function \(function.name)")

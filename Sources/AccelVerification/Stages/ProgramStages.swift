@@ -8,7 +8,7 @@ import AccelWeightCompression
 /// The stages of a compiled program: a package, or a program in memory.
 struct ProgramStages: StageRunner {
     private(set) var report: ParityReport
-    private let program: CompiledProgram
+    private let program: ModelPlan
     /// nil for a program in memory; there is no container to check.
     private let package: AcceleratorPackage?
     private let reference: Subject?
@@ -19,7 +19,7 @@ struct ProgramStages: StageRunner {
     private var lossy: Set<String> = []
 
     init(
-        of program: CompiledProgram, in package: AcceleratorPackage?, against reference: Subject?,
+        of program: ModelPlan, in package: AcceleratorPackage?, against reference: Subject?,
         _ options: Parity.Options
     ) {
         (self.program, self.package, self.reference, self.options) = (program, package, reference, options)
@@ -55,15 +55,15 @@ struct ProgramStages: StageRunner {
             }
             return
         }
-        let settled = reference.original?.functions ?? []
+        let resolved = reference.original?.functions ?? []
         if options.stages.contains(.structure) {
             report.structure = try StructureStage(
                 of: try package?.contents ?? PackageContents(inMemory: ModelGraph(of: program)), programs: programs,
                 original: package != nil && isMadeOfReference ? reference.original : nil, package: package,
-                settled: settled, isOfAnother: !isMadeOfReference
+                resolved: resolved, isOfAnother: !isMadeOfReference
             ).run()
         }
-        model = try ReferenceModel(programs, settled: settled, for: program, in: package)
+        model = try ReferenceModel(programs, resolved: resolved, for: program, in: package)
     }
 
     mutating func compareWeights(progress: (Double) -> Void) throws {

@@ -22,16 +22,16 @@ struct Recompression {
     static func determines(_ codec: any WeightCodec) -> Bool { !codec.method.usesStatistics }
 
     /// Returns the first difference of a stored weight as text; nil if its bytes equal a new compression of the tensor.
-    func objection(to stored: CompressedTensor) -> String? {
+    func failureReason(for stored: CompressedTensor) -> String? {
         guard stored.codec.specification == tensor.codec.specification else {
             return "is stored as \(stored.codec.specification), but compressing the checkpoint's tensor again gives "
                 + tensor.codec.specification
         }
         let names = tensor.codec.sections(elementType: tensor.elementType, shape: tensor.shape).map(\.name)
         for (name, (found, wanted)) in zip(names, zip(stored.sections, tensor.sections)) {
-            guard let place = found.firstDifference(from: wanted) else { continue }
+            guard let index = found.firstDifference(from: wanted) else { continue }
             return
-                "\(name): byte \(place) of \(wanted.count) is not what compressing the checkpoint's tensor again gives"
+                "\(name): byte \(index) of \(wanted.count) is not what compressing the checkpoint's tensor again gives"
         }
         return stored.sections.count == tensor.sections.count ? nil : "has \(stored.sections.count) sections"
     }
@@ -53,7 +53,7 @@ extension ByteView {
                     own.loadUnaligned(fromByteOffset: start, as: UInt64.self)
                         == other.loadUnaligned(fromByteOffset: start, as: UInt64.self)
                 { start += 8 }
-                if let place = (start..<common).first(where: { own[$0] != other[$0] }) { return place }
+                if let index = (start..<common).first(where: { own[$0] != other[$0] }) { return index }
                 return own.count == other.count ? nil : common
             }
         }

@@ -21,7 +21,7 @@ struct ReferenceModel {
     /// - Parameter package: says which weights it has scaled; they are scaled here too, so that the functions give the same.
     /// - Throws: `FormatError` when with its weights scaled as the package says the model would give something else.
     init(
-        _ programs: [Program], settled: [FrozenProgram] = [], for compiled: CompiledProgram,
+        _ programs: [Program], resolved: [FrozenProgram] = [], for compiled: ModelPlan,
         in package: AcceleratorPackage? = nil
     ) throws {
         let scaled = try package?.scaledWeights(of: programs, for: compiled)
@@ -29,11 +29,11 @@ struct ReferenceModel {
         scalings = scaled?.scalings ?? [:]
         var weights: [String: StoredTensor] = [:]
         var tables: [String: [StoredTensor]] = [:]
-        let settled =
+        let resolved =
             try scaled.map { scaled in
-                try settled.map { try $0.applying { $0.replacing(scaled.tensors) } }
-            } ?? settled
-        let functions = FrozenFunctions(programs, settled: settled, for: compiled)
+                try resolved.map { try $0.applying { $0.replacing(scaled.tensors) } }
+            } ?? resolved
+        let functions = FrozenFunctions(programs, resolved: resolved, for: compiled)
         for frozen in functions.frozen.compactMap(\.self) {
             for constant in try frozen.optimized().program.constants {
                 let tensor = try constant.requireTensor()
@@ -61,7 +61,7 @@ struct ReferenceModel {
 
 extension AcceleratorPackage {
     /// - Returns: nil where no weight is scaled.
-    fileprivate func scaledWeights(of programs: [Program], for compiled: CompiledProgram) throws -> ScaledWeights? {
+    fileprivate func scaledWeights(of programs: [Program], for compiled: ModelPlan) throws -> ScaledWeights? {
         let entries = try coverage.filter { $0.scaling != nil }
         guard let first = entries.first else { return nil }
         let scalings = Dictionary(
@@ -69,7 +69,7 @@ extension AcceleratorPackage {
         let parts = Set(compiled.functions.map(\.part))
         guard let scaled = ScaledWeights(of: programs.filter { parts.contains($0.name) }, scaled: scalings) else {
             throw FormatError(
-                file: path, place: .tensor(first.tensor.name, index: nil),
+                file: path, location: .tensor(first.tensor.name, index: nil),
                 reason:
                     "the exponents that source-map.json has of this weight and \(entries.count - 1) others do not cancel "
                     + "out in the model that they are compared with")

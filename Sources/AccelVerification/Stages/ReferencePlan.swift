@@ -5,12 +5,12 @@ import AccelTensors
 /// A compiled function run by the operators' reference implementation: all calls in order, over the arena of the
 /// execution plan. It finds values that the plan overlaps by mistake, independently of any kernel.
 struct ReferencePlan {
-    private let function: CompiledFunction
+    private let function: FunctionPlan
     private let memory: ArenaMemory
     /// The weights that results are made with.
     private let weight: (Int) throws -> HostTensor
 
-    init(_ function: CompiledFunction, _ feed: FunctionFeed, weight: @escaping (Int) throws -> HostTensor)
+    init(_ function: FunctionPlan, _ feed: FunctionFeed, weight: @escaping (Int) throws -> HostTensor)
         throws
     {
         self.function = function

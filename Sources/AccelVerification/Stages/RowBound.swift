@@ -87,13 +87,13 @@ extension RowBound {
         /// The largest error of a row, as a multiple of the expected one.
         fileprivate var ratio = 0.0
         /// The first row beyond its limit.
-        fileprivate var objection: String?
+        fileprivate var failureReason: String?
 
         mutating func merge(_ other: Sums) {
             whole.merge(other.whole)
             for index in columns.indices { columns[index].merge(other.columns[index]) }
             ratio = max(ratio, other.ratio)
-            objection = objection ?? other.objection
+            failureReason = failureReason ?? other.failureReason
         }
     }
 
@@ -126,7 +126,7 @@ extension RowBound {
         func ratio(_ share: Double) -> Double { error == 0 ? 0 : error / expected(share) }
 
         /// - Parameter factor: of what is expected, at most; nil: the channel may not be lost, and that is all.
-        func objection(expecting expected: Double, factor: Double? = nil) -> String? {
+        func failureReason(expecting expected: Double, factor: Double? = nil) -> String? {
             if storedEnergy == 0, 4 * plainEnergy > energy { return "all is zero, and the checkpoint's is not" }
             let lost = max(lostShare * energy, tensorFactor * expected)
             let limit = expected == 0 ? 0 : min(factor.map { $0 * expected } ?? lost, lost)
@@ -146,30 +146,30 @@ extension RowBound {
         for (index, row) in rows.enumerated() {
             var channel = Channel()
             for column in 0..<width {
-                let place = index * width + column
-                let (stored, plain, source) = (Double(stored[place]), Double(plain[place]), Double(source[place]))
+                let element = index * width + column
+                let (stored, plain, source) = (Double(stored[element]), Double(plain[element]), Double(source[element]))
                 channel.add(stored: stored, plain: plain, source: source)
                 sums.columns[column].add(stored: stored, plain: plain, source: source)
             }
             sums.whole.merge(channel)
             sums.ratio = max(sums.ratio, channel.ratio(share))
-            guard sums.objection == nil else { continue }
-            let objection = channel.objection(expecting: channel.expected(share), factor: Self.rowFactor)
-            sums.objection = objection.map { "row \(row): \($0)" }
+            guard sums.failureReason == nil else { continue }
+            let failureReason = channel.failureReason(expecting: channel.expected(share), factor: Self.rowFactor)
+            sums.failureReason = failureReason.map { "row \(row): \($0)" }
         }
         return sums
     }
 
     /// The errors of rows, and a description of those beyond the limits.
-    func verdict(_ parts: [Sums], because reason: Reason) -> (finding: Finding, objection: String?) {
+    func verdict(_ parts: [Sums], because reason: Reason) -> (finding: Finding, failureReason: String?) {
         var sums = parts.first ?? Sums(columns: [])
         for part in parts.dropFirst() { sums.merge(part) }
-        let objection =
-            sums.objection ?? lostColumn(sums)
-            ?? sums.whole.objection(expecting: sums.whole.expected(share), factor: Self.tensorFactor)
+        let failureReason =
+            sums.failureReason ?? lostColumn(sums)
+            ?? sums.whole.failureReason(expecting: sums.whole.expected(share), factor: Self.tensorFactor)
             .map { "in all: \($0)" }
         let finding = Finding(reason: reason, row: sums.ratio, tensor: sums.whole.ratio(share))
-        return (finding, objection)
+        return (finding, failureReason)
     }
     /// Of a few rows, errors that one column takes for others are no average.
     private static let leastRows = 16
@@ -178,7 +178,7 @@ extension RowBound {
         guard plain.shape.rows >= Self.leastRows else { return nil }
         let average = sums.whole.expected(share) / Double(sums.columns.count)
         return sums.columns.lazy.enumerated().compactMap { index, column in
-            column.objection(expecting: max(column.expected(share), average)).map { "column \(index): \($0)" }
+            column.failureReason(expecting: max(column.expected(share), average)).map { "column \(index): \($0)" }
         }.first
     }
 }

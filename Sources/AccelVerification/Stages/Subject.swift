@@ -10,7 +10,7 @@ public enum Subject: Sendable {
     /// A package of accelc; its execution plan is made for this processor.
     case package(AcceleratorPackage)
     /// A compiled program in memory; there is no container to check.
-    case compiled(CompiledProgram)
+    case compiled(ModelPlan)
     /// A Core ML package, run by the reference implementation of its operations.
     case coreML(CoreMLPackage)
     /// A model's programs with free or fixed dimensions, run by the operators' reference implementation on the weights
@@ -59,7 +59,7 @@ public enum Subject: Sendable {
 
     /// Plans a package.
     /// - Throws: `RequestError` (unavailable) for a package whose values need more memory than a plan may have.
-    func program() throws -> CompiledProgram? {
+    func program() throws -> ModelPlan? {
         switch self {
         case .package(let package): try package.graph.planned()
         case .compiled(let program): program

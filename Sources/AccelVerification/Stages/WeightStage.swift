@@ -7,7 +7,7 @@ import AccelWeightCompression
 /// S1: decodes every stored tensor from the written bytes and compares it with the checkpoint's, a block of rows at a
 /// time on several threads.
 struct WeightStage {
-    let program: CompiledProgram
+    let program: ModelPlan
     let model: ReferenceModel
     let budget: Budget?
     let threads: Int
@@ -79,7 +79,7 @@ struct WeightStage {
             ? .exact(origin: "a table is stored as it is")
             : budget?.tolerance(forWeight: weight.name) ?? .scheme(ofWeight: weight)
         var failure =
-            violation.map { "element \($0.index): \($0.reason)" } ?? tolerance.objection(to: metrics)
+            violation.map { "element \($0.index): \($0.reason)" } ?? tolerance.failureReason(for: metrics)
         var bound: RowBound.Finding?
         if failure == nil, !isOfAnother { (bound, failure) = try storage(of: weight, source, metrics) }
         let finding = WeightFinding(
@@ -95,7 +95,7 @@ struct WeightStage {
         of weight: CompressedTensor, _ source: StoredTensor, _ metrics: Metrics
     ) throws -> (bound: RowBound.Finding?, failure: String?) {
         let again = try Recompression(of: source, as: weight.codec, threads: threads)
-        let difference = again?.objection(to: weight)
+        let difference = again?.failureReason(for: weight)
         if let again, otherCodecs.isDisjoint(with: weight.codec.values.layers.map(\.codec)) {
             if let difference { return (nil, difference) }
             if let found = recorded[weight.name], found != again.distortion {
@@ -105,22 +105,22 @@ struct WeightStage {
                         + Self.words(again.distortion)
                 )
             }
-        } else if let objection = recordObjection(to: metrics, of: weight.name) {
-            return (nil, objection)
+        } else if let failureReason = recordFailure(to: metrics, of: weight.name) {
+            return (nil, failureReason)
         }
         let scaling = model.scalings[weight.name]
         let isEqual = again != nil && difference == nil
         // A weight that is scaled and loses nothing is the checkpoint's.
         guard !isEqual || scaling != nil && !metrics.isExact else { return (nil, nil) }
         let reason: RowBound.Reason = again == nil ? .calibration : isEqual ? .scaling : .version
-        let (bound, objection) = try bounded(weight, source, scaling ?? ChannelScaling(), because: reason)
-        return (bound, objection)
+        let (bound, failureReason) = try bounded(weight, source, scaling ?? ChannelScaling(), because: reason)
+        return (bound, failureReason)
     }
 
     /// Holds each row to the error that the scheme makes of the checkpoint's own tensor.
     private func bounded(
         _ weight: CompressedTensor, _ source: StoredTensor, _ scaling: ChannelScaling, because reason: RowBound.Reason
-    ) throws -> (finding: RowBound.Finding?, objection: String?) {
+    ) throws -> (finding: RowBound.Finding?, failureReason: String?) {
         let back = scaling.inverse
         guard let own = scaling == ChannelScaling() ? source : source.scaled(by: back) else {
             return (nil, "its channels cannot be scaled back")
@@ -142,7 +142,7 @@ struct WeightStage {
 
     /// The stored bytes must have the error that was recorded when they were written. The tolerance is above the
     /// difference of sums in another order.
-    private func recordObjection(to metrics: Metrics, of name: String) -> String? {
+    private func recordFailure(to metrics: Metrics, of name: String) -> String? {
         guard let distortion = recorded[name] else { return nil }
         let figures = [
             ("squared error", metrics.squaredError, distortion.squaredError),

@@ -12,23 +12,23 @@ struct FrozenFunctions {
         let reason: String
     }
 
-    /// - Parameter settled: the functions of a model whose every dimension is a number; empty: the programs are frozen.
-    init(_ programs: [Program], settled: [FrozenProgram] = [], for compiled: CompiledProgram) {
+    /// - Parameter resolved: the functions of a model whose every dimension is a number; empty: the programs are frozen.
+    init(_ programs: [Program], resolved: [FrozenProgram] = [], for compiled: ModelPlan) {
         functions = compiled.functions.map {
-            Self.frozen($0.part, $0.bindings, inputs: $0.inputs, states: $0.states, programs, settled)
+            Self.frozen($0.part, $0.bindings, inputs: $0.inputs, states: $0.states, programs, resolved)
         }
     }
 
-    /// - Parameter settled: as above.
-    init(_ programs: [Program], settled: [FrozenProgram] = [], for graph: ModelGraph) {
+    /// - Parameter resolved: as above.
+    init(_ programs: [Program], resolved: [FrozenProgram] = [], for graph: ModelGraph) {
         functions = graph.functions.map {
-            Self.frozen($0.program.name, $0.bindings, inputs: $0.inputs, states: $0.states, programs, settled)
+            Self.frozen($0.program.name, $0.bindings, inputs: $0.inputs, states: $0.states, programs, resolved)
         }
     }
 
     private static func frozen(
         _ part: String, _ bindings: ShapeBindings, inputs: [FrozenProgram.Port], states: [FrozenProgram.State],
-        _ programs: [Program], _ settled: [FrozenProgram]
+        _ programs: [Program], _ resolved: [FrozenProgram]
     ) -> Result<FrozenProgram, Unlike> {
         guard let program = programs.first(where: { $0.name == part }) else {
             let parts = programs.map(\.name).joined(separator: ", ")
@@ -36,7 +36,7 @@ struct FrozenFunctions {
         }
         let frozen: FrozenProgram
         do {
-            let known = settled.first { $0.program.name == part && $0.bindings == bindings }
+            let known = resolved.first { $0.program.name == part && $0.bindings == bindings }
             frozen = try known ?? program.freezing(bindings)
         } catch {
             return .failure(Unlike(reason: "the model cannot be frozen to \(bindings): \(error)"))

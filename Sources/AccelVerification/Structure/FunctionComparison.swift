@@ -44,18 +44,19 @@ struct FunctionComparison {
         let (name, nodes, wantedNodes) = (found.functionName, found.program.nodes, wanted.program.nodes)
         if nodes.count != wantedNodes.count { return finding.compare(name, "node", nodes, wantedNodes, title) }
         for (index, (node, other)) in zip(nodes, wantedNodes).enumerated() {
-            let place = "\(name) \(node.label)"
+            let location = "\(name) \(node.label)"
             guard title(node) == title(other) else {
-                finding.compare(place, "node \(index)", title(node), title(other))
+                finding.compare(location, "node \(index)", title(node), title(other))
                 continue
             }
             let what = "node \(index), \(node.operation.name):"
             let (attributes, wantedAttributes) = (node.operation.attributes, other.operation.attributes)
             for attribute in Set(attributes.values.keys).union(wantedAttributes.values.keys).sorted() {
                 finding.compare(
-                    place, "\(what) \(attribute)", words(attributes[attribute]), words(wantedAttributes[attribute]))
+                    location, "\(what) \(attribute)", words(attributes[attribute]), words(wantedAttributes[attribute]))
             }
-            finding.compare(place, "\(what) input", node.inputs.map { values[$0] }, other.inputs.map { others[$0] }) {
+            finding.compare(location, "\(what) input", node.inputs.map { values[$0] }, other.inputs.map { others[$0] })
+            {
                 $0
             }
         }

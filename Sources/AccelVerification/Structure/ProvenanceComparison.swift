@@ -57,9 +57,9 @@ struct ProvenanceComparison {
         }
         for asset in found.assets {
             guard let wanted = original.assets.first(where: { $0.name == asset.name }),
-                let place = asset.content.firstDifference(from: wanted.content)
+                let index = asset.content.firstDifference(from: wanted.content)
             else { continue }
-            finding.add("assets/\(asset.name)", "differs from the model's file from byte \(place) on")
+            finding.add("assets/\(asset.name)", "differs from the model's file from byte \(index) on")
         }
     }
 }

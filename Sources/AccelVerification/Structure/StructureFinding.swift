@@ -38,8 +38,8 @@ public struct StructureFinding: Sendable {
     ) {
         let (found, wanted) = (found.map(describe), wanted.map(describe))
         guard found != wanted else { return }
-        let place = zip(found, wanted).enumerated().first { $0.element.0 != $0.element.1 }?.offset
-        let index = place ?? min(found.count, wanted.count)
+        let first = zip(found, wanted).enumerated().first { $0.element.0 != $0.element.1 }?.offset
+        let index = first ?? min(found.count, wanted.count)
         func side(_ list: [String]) -> String { list.indices.contains(index) ? list[index] : "no such \(what)" }
         let count = found.count == wanted.count ? "" : "; there are \(found.count), expected \(wanted.count)"
         add(name, "\(what) \(index): found \(side(found)), expected \(side(wanted))\(count)")

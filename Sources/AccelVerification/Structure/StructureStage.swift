@@ -17,16 +17,16 @@ struct StructureStage {
     /// Compared file by file in the end, so that nothing is overlooked; nil: there is no container.
     let package: AcceleratorPackage?
     /// The model's functions, where their every dimension is a number already.
-    private let settled: [FrozenProgram]
+    private let resolved: [FrozenProgram]
     /// The model is another one than the package was made of: its weights may be of other types.
     private let isOfAnother: Bool
 
     init(
         of found: PackageContents, programs: [Program], original: OriginalModel? = nil,
-        package: AcceleratorPackage? = nil, settled: [FrozenProgram] = [], isOfAnother: Bool = false
+        package: AcceleratorPackage? = nil, resolved: [FrozenProgram] = [], isOfAnother: Bool = false
     ) {
         (self.found, self.programs, self.original, self.package) = (found, programs, original, package)
-        (self.settled, self.isOfAnother) = (settled, isOfAnother)
+        (self.resolved, self.isOfAnother) = (resolved, isOfAnother)
     }
 
     func run() throws -> StructureFinding {
@@ -42,7 +42,7 @@ struct StructureStage {
                 "the package was made with \(others.joined(separator: ", ")): that its graph is the one that a conversion "
                     + "makes now is not required, and the numbers of the other stages have to prove it")
         }
-        let functions = FrozenFunctions(programs, settled: settled, for: found.graph)
+        let functions = FrozenFunctions(programs, resolved: resolved, for: found.graph)
         for (index, function) in found.graph.functions.enumerated() {
             if let reason = functions.reason(index) { finding.add(function.functionName, reason) }
         }
@@ -50,8 +50,8 @@ struct StructureStage {
         for part in programs.map(\.name) where !parts.contains(part) {
             finding.add(part, "the package has no function of this part of the model")
         }
-        let places = parts.compactMap { part in programs.firstIndex { $0.name == part } }
-        if !zip(places, places.dropFirst()).allSatisfy({ $0 <= $1 }) {
+        let positions = parts.compactMap { part in programs.firstIndex { $0.name == part } }
+        if !zip(positions, positions.dropFirst()).allSatisfy({ $0 <= $1 }) {
             finding.add("functions", "are not in the order of the model's parts")
         }
         let frozen = functions.frozen.compactMap { $0 }

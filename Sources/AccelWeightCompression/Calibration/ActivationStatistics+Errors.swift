@@ -15,8 +15,8 @@ extension ActivationStatistics {
                 let missing = drifts?.products(original, rows: rows, panel: panel)
                 let wide = min(VectorPanels.width, count - panel * VectorPanels.width)
                 for row in 0..<rows {
-                    for place in row * VectorPanels.width..<row * VectorPanels.width + wide {
-                        let error = Double(made[place]) - Double(missing?[place] ?? 0)
+                    for slot in row * VectorPanels.width..<row * VectorPanels.width + wide {
+                        let error = Double(made[slot]) - Double(missing?[slot] ?? 0)
                         sum += error * error
                     }
                 }

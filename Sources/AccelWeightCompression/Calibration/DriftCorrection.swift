@@ -28,9 +28,9 @@ final class DriftCorrection: Sendable {
         self.drift = Self.packed(panels * columns * width) { target in
             for panel in 0..<panels {
                 for row in 0..<columns {
-                    for place in 0..<min(width, columns - panel * width) {
-                        target[(panel * columns + row) * width + place] =
-                            drift[row * columns + Int(order[panel * width + place])]
+                    for slot in 0..<min(width, columns - panel * width) {
+                        target[(panel * columns + row) * width + slot] =
+                            drift[row * columns + Int(order[panel * width + slot])]
                     }
                 }
             }
@@ -39,9 +39,9 @@ final class DriftCorrection: Sendable {
             for panel in 0..<panels {
                 let start = Self.start(ofPanel: panel, columns)
                 for column in min((panel + 1) * width, columns)..<columns {
-                    for place in 0..<width {
-                        target[start + (column - (panel + 1) * width) * width + place] = upper(
-                            panel * width + place, column)
+                    for slot in 0..<width {
+                        target[start + (column - (panel + 1) * width) * width + slot] = upper(
+                            panel * width + slot, column)
                     }
                 }
             }
@@ -93,7 +93,7 @@ final class DriftCorrection: Sendable {
                         moves + end, columns, rows, columns - end, after + Self.start(ofPanel: panel, columns), nil,
                         products, width, width)
                     for row in 0..<rows {
-                        for place in 0..<width { moves[row * columns + first + place] -= products[row * width + place] }
+                        for slot in 0..<width { moves[row * columns + first + slot] -= products[row * width + slot] }
                     }
                 }
                 solve(moves, rows: rows, first..<end)
@@ -103,9 +103,9 @@ final class DriftCorrection: Sendable {
             let line = row * columns
             for position in 0..<columns {
                 let move = Self.share * moves[line + position] / pivots[position]
-                let place = line + Int(order[position])
+                let slot = line + Int(order[position])
                 // If the inputs differ too much for float32, the drift is ignored.
-                aims[place] = (weights[place] + move).isFinite ? weights[place] + move : weights[place]
+                aims[slot] = (weights[slot] + move).isFinite ? weights[slot] + move : weights[slot]
             }
         }
     }

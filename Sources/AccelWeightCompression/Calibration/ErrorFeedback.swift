@@ -163,10 +163,10 @@ struct ErrorFeedback {
                             targets[later] += error * line[run.lowerBound + later]
                         }
                         for lane in 0..<filled {
-                            let place = (first + lane) * columns
-                            errors[place + position] = error[lane]
-                            codes[place + column] = UInt8(truncatingIfNeeded: chosen.codes[lane])
-                            stored[place + column] = chosen.values[lane]
+                            let base = (first + lane) * columns
+                            errors[base + position] = error[lane]
+                            codes[base + column] = UInt8(truncatingIfNeeded: chosen.codes[lane])
+                            stored[base + column] = chosen.values[lane]
                         }
                     }
                     // Adds the errors of this run to the targets of the panel's later runs.

@@ -82,12 +82,12 @@ final class FeedbackFactor: Sendable {
             filled = Self.start(ofPanel: count)
             target.initialize(repeating: 0)
             for column in 0..<size {
-                let (panel, place) = (column / width, column % width)
+                let (panel, slot) = (column / width, column % width)
                 let mirrored = size - 1 - column
                 let pivot = values[mirrored * (size + 1)]
                 let start = Self.start(ofPanel: panel)
                 for row in 0...column {
-                    target[start + row * width + place] = Float(values[(size - 1 - row) * size + mirrored] / pivot)
+                    target[start + row * width + slot] = Float(values[(size - 1 - row) * size + mirrored] / pivot)
                 }
             }
         }

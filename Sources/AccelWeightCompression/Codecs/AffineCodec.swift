@@ -55,7 +55,7 @@ public struct AffineCodec: WeightCodec {
 
     /// A bias is a zero point that is not an integer: `scale * (code - offset)`. A block with scale 0 consists of
     /// weights equal to the bias: it becomes a scale equal to the bias, with an offset of one below the code.
-    public func form(of weight: CompressedTensor) -> WeightForm? {
+    public func encoding(of weight: CompressedTensor) -> WeightEncoding? {
         let shape = weight.shape
         let count = shape.rows * blocks.perRow(shape)
         let biases = weight.sections[2].withBytes { bytes in (0..<count).map { search.type.load(bytes, at: $0) } }
@@ -63,7 +63,7 @@ public struct AffineCodec: WeightCodec {
         let offsets = scales.indices.map { scales[$0] == 0 ? -1 : -biases[$0] / scales[$0] }
         for index in scales.indices where scales[index] == 0 { scales[index] = biases[index] }
         return .affine(
-            AffineForm(
+            AffineEncoding(
                 codes: PackedCodes(bits: bits, bytes: weight.sections[0], rows: shape.rows, columns: shape.columns),
                 isSigned: false, scales: scales, zeros: nil, offsets: offsets, scaleRows: shape.rows,
                 block: blocks.size(shape), scaleType: search.type == .float16 ? .float16 : .float32))

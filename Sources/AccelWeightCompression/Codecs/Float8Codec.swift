@@ -169,13 +169,13 @@ public struct Float8Codec: WeightCodec {
     }
 
     /// A table of the type's values, with one scale for each tile of each row.
-    public func form(of weight: CompressedTensor) -> WeightForm? {
+    public func encoding(of weight: CompressedTensor) -> WeightEncoding? {
         let (shape, tiles) = (weight.shape, tiles(weight.shape))
         let scales = (0..<shape.rows).flatMap { row in
             (0..<tiles.perRow).map { scale(of: weight, tiles, row: row, tile: $0) }
         }
         return .palette(
-            PaletteForm(
+            PaletteEncoding(
                 codes: PackedCodes(bits: 8, bytes: weight.sections[0], rows: shape.rows, columns: shape.columns),
                 tables: [type.values.map { $0.isFinite ? $0 : 0 }], rowsPerTable: max(shape.rows, 1),
                 scales: BlockScales(values: scales, block: min(tiles.columns, max(shape.columns, 1)))))

@@ -37,9 +37,9 @@ extension FloatCodec {
                 guard columns > 0, let values = row.baseAddress, let back = stored.baseAddress,
                     let target = sections[0].baseAddress
                 else { return }
-                let place = target + index * columns * Self.storedType.byteCount
-                Self.narrow(values, place, columns)
-                Self.widen(place, back, columns)
+                let destination = target + index * columns * Self.storedType.byteCount
+                Self.narrow(values, destination, columns)
+                Self.widen(destination, back, columns)
                 if let bad = stored[..<columns].firstIndex(where: { !$0.isFinite }) {
                     throw source.error(
                         "\(row[bad]) is too large for \(Self.name); store it as float32", index: index * columns + bad)

@@ -38,13 +38,13 @@ public struct NF4Codec: WeightCodec {
         fit = ScaleFit(rawValue: values["fit"]) ?? .mse
     }
 
-    public func form(of weight: CompressedTensor) -> WeightForm? {
+    public func encoding(of weight: CompressedTensor) -> WeightEncoding? {
         let shape = weight.shape
         let scales = weight.sections[1].withBytes { bytes in
             (0..<shape.rows * blocks.perRow(shape)).map { scaleType.load(bytes, at: $0) }
         }
         return .palette(
-            PaletteForm(
+            PaletteEncoding(
                 codes: PackedCodes(bits: 4, bytes: weight.sections[0], rows: shape.rows, columns: shape.columns),
                 tables: [Self.table], rowsPerTable: max(shape.rows, 1),
                 scales: BlockScales(values: scales, block: blocks.size(shape))))

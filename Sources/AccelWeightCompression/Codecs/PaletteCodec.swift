@@ -234,13 +234,13 @@ public struct PaletteCodec: WeightCodec {
         }
         let start = index * bytesPerPalette
         if entryType == .int8 { section.storeBytes(of: scale, toByteOffset: start, as: Float.self) }
-        for (place, entry) in entries.enumerated() {
+        for (slot, entry) in entries.enumerated() {
             switch entryType {
-            case .float16: section.storeBytes(of: Half.bits(entry), toByteOffset: start + place * 2, as: UInt16.self)
+            case .float16: section.storeBytes(of: Half.bits(entry), toByteOffset: start + slot * 2, as: UInt16.self)
             case .int8:
                 let integer = Int8(Self.integer(Double(entry), scale))
-                section.storeBytes(of: integer, toByteOffset: start + 4 + place, as: Int8.self)
-            default: section.storeBytes(of: entry, toByteOffset: start + place * 4, as: Float.self)
+                section.storeBytes(of: integer, toByteOffset: start + 4 + slot, as: Int8.self)
+            default: section.storeBytes(of: entry, toByteOffset: start + slot * 4, as: Float.self)
             }
         }
         return entries
@@ -260,12 +260,12 @@ public struct PaletteCodec: WeightCodec {
         let start = index * bytesPerPalette
         weight.sections[1].withBytes { section in
             let scale = entryType == .int8 ? section.loadUnaligned(fromByteOffset: start, as: Float.self) : 1
-            for place in 0..<size {
-                target[place] =
+            for slot in 0..<size {
+                target[slot] =
                     switch entryType {
-                    case .float16: Half.value(section.loadUnaligned(fromByteOffset: start + place * 2, as: UInt16.self))
-                    case .int8: scale * Float(section.loadUnaligned(fromByteOffset: start + 4 + place, as: Int8.self))
-                    default: section.loadUnaligned(fromByteOffset: start + place * 4, as: Float.self)
+                    case .float16: Half.value(section.loadUnaligned(fromByteOffset: start + slot * 2, as: UInt16.self))
+                    case .int8: scale * Float(section.loadUnaligned(fromByteOffset: start + 4 + slot, as: Int8.self))
+                    default: section.loadUnaligned(fromByteOffset: start + slot * 4, as: Float.self)
                     }
             }
         }
@@ -295,7 +295,7 @@ public struct PaletteCodec: WeightCodec {
             let out = UnsafeMutableBufferPointer(start: target + index * columns, count: columns)
             lookUp(row, of: weight, in: table, into: out, codes: codes)
             let scale = scale(of: weight, row: row)
-            if hasScales { for place in 0..<columns { out[place] *= scale } }
+            if hasScales { for slot in 0..<columns { out[slot] *= scale } }
         }
     }
 
@@ -315,7 +315,7 @@ public struct PaletteCodec: WeightCodec {
             case 8: ck_decode_palette8(packed + start, table, target.baseAddress, target.count)
             default:
                 BitPacking.unpack(packed + start, bits: bits, into: codes)
-                for place in 0..<codes.count { target[place] = table[Int(codes[place])] }
+                for slot in 0..<codes.count { target[slot] = table[Int(codes[slot])] }
             }
         }
     }
@@ -351,8 +351,8 @@ public struct PaletteCodec: WeightCodec {
                 }
             }
             if let found {
-                let place = reach == 0 ? "the nearest entry's" : "within \(reach) of the nearest entry's"
-                return (row * columns + found, "has a code that is not \(place)")
+                let slot = reach == 0 ? "the nearest entry's" : "within \(reach) of the nearest entry's"
+                return (row * columns + found, "has a code that is not \(slot)")
             }
         }
         return nil

@@ -137,11 +137,11 @@ public struct SparseCodec: LayeredCodec {
         return distortion
     }
 
-    public func form(of weight: CompressedTensor) -> WeightForm? {
+    public func encoding(of weight: CompressedTensor) -> WeightEncoding? {
         let shape = weight.shape
-        guard let inner = innerWeight(of: weight).form else { return nil }
+        guard let inner = innerWeight(of: weight).encoding else { return nil }
         return .sparse(
-            SparseForm(
+            SparseEncoding(
                 mask: PackedCodes(
                     bits: 1, bytes: masks(weight.sections, shape).mask, rows: shape.rows, columns: shape.columns),
                 count: kept(shape), kept: inner))
@@ -235,8 +235,8 @@ public struct SparseCodec: LayeredCodec {
             first / length..<(end + length - 1) / length, of: innerWeight(of: weight),
             source: innerSource(floats, mask, of: source))
         return found.map { found in
-            let places = floats.indices.filter { mask[$0] }
-            return (places[min(found.index, places.count - 1)], found.reason)
+            let positions = floats.indices.filter { mask[$0] }
+            return (positions[min(found.index, positions.count - 1)], found.reason)
         }
     }
 }

@@ -50,7 +50,7 @@ public struct VectorCodec: WeightCodec {
         ]
     }
 
-    public func form(of weight: CompressedTensor) -> WeightForm? {
+    public func encoding(of weight: CompressedTensor) -> WeightEncoding? {
         let shape = weight.shape
         let tables = units(shape: shape).indices.map { index in
             weight.sections[1].withBytes { bytes in
@@ -58,7 +58,7 @@ public struct VectorCodec: WeightCodec {
             }
         }
         return .vectors(
-            VectorForm(
+            VectorEncoding(
                 codes: PackedCodes(bits: bits, bytes: weight.sections[0], rows: shape.rows, columns: perRow(shape)),
                 tables: tables, size: size, rowsPerTable: group ?? max(shape.rows, 1)))
     }
@@ -94,8 +94,8 @@ public struct VectorCodec: WeightCodec {
         if let large = entries.first(where: { !$0.isFinite }) {
             throw source.error("needs a palette entry of \(large), beyond float16; store it with entries=float32")
         }
-        for (place, entry) in entries.enumerated() {
-            type.store(entry, in: sections[1], at: groupIndex(unit.lowerBound) * entryCount + place)
+        for (slot, entry) in entries.enumerated() {
+            type.store(entry, in: sections[1], at: groupIndex(unit.lowerBound) * entryCount + slot)
         }
         var codes = [UInt8](repeating: 0, count: points.count / size)
         VectorKMeans.assign(points, size, to: entries, &codes)
@@ -129,7 +129,7 @@ public struct VectorCodec: WeightCodec {
         of weight: CompressedTensor, group index: Int, into target: UnsafeMutablePointer<Float>
     ) {
         weight.sections[1].withBytes { bytes in
-            for place in 0..<entryCount { target[place] = type.load(bytes, at: index * entryCount + place) }
+            for slot in 0..<entryCount { target[slot] = type.load(bytes, at: index * entryCount + slot) }
         }
     }
 
@@ -171,8 +171,8 @@ public struct VectorCodec: WeightCodec {
             unpack(row, of: weight, into: codes)
             for number in 0..<codes.count {
                 let first = number * size
-                for place in 0..<min(size, columns - first) {
-                    target[index * columns + first + place] = table[Int(codes[number]) * size + place]
+                for slot in 0..<min(size, columns - first) {
+                    target[index * columns + first + slot] = table[Int(codes[number]) * size + slot]
                 }
             }
         }
@@ -199,8 +199,8 @@ public struct VectorCodec: WeightCodec {
             forEachCode(row, of: weight) { codes in
                 found = codes.indices.first { index in
                     func distance(_ code: UInt8) -> Double {
-                        (0..<size).reduce(0) { sum, place in
-                            let error = Double(points[index * size + place]) - Double(table[Int(code) * size + place])
+                        (0..<size).reduce(0) { sum, slot in
+                            let error = Double(points[index * size + slot]) - Double(table[Int(code) * size + slot])
                             return sum + error * error
                         }
                     }

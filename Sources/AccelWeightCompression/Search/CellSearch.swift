@@ -120,10 +120,10 @@ struct CellSearch {
         var (next, slot) = (0, 0)
         for index in open {
             result.append(joining: groups[next..<index])
-            for place in 0..<cells.perGroup {
+            for cell in 0..<cells.perGroup {
                 let (count, sum) = (sums[slot].count, sums[slot].sum)
                 if count > 0 {
-                    let position = groups[index].position + place * cells.width
+                    let position = groups[index].position + cell * cells.width
                     result.append(
                         CellGroup(count: count, sum: sum, position: position, positions: cells.width, isCell: true))
                 }

@@ -38,7 +38,7 @@ struct CutBounds {
 
     /// The groups that may contain a cut. Starts with a bound for all groups, and tightens it in rounds.
     var open: [Int] {
-        let all = axis.extent(1 << CellAxis.bits)
+        let all = axis.size(1 << CellAxis.bits)
         var distances = [Double](repeating: all, count: groups.count)
         var open = groups.indices.filter { groups[$0].isCell }
         var slack = Double.infinity
@@ -53,13 +53,13 @@ struct CutBounds {
     }
 
     /// Returns the largest cost of moving all cuts to borders of groups. The points of a group move to another cluster
-    /// that meets it; each costs at most 2 * its extent * the distance of the centers.
+    /// that meets it; each costs at most 2 * its width * the distance of the centers.
     private func slack(_ open: [Int], _ distances: [Double]) -> Double {
         // The largest costs, descending.
         var largest: [Double] = []
         // A single point cannot be cut.
         for index in open where groups[index].count > 1 {
-            let cost = 2 * groups[index].count * axis.extent(groups[index].positions) * distances[index]
+            let cost = 2 * groups[index].count * axis.size(groups[index].positions) * distances[index]
             if largest.count == k - 1 {
                 guard let last = largest.last, cost > last else { continue }
                 largest.removeLast()
@@ -112,9 +112,9 @@ struct CutBounds {
             let (start, end) = (grid[lows[gridIndex[index]]], grid[highs[gridIndex[index] + 1]])
             // Only more distant points could move a center further, so the mean of all that the cluster may contain is
             // a bound.
-            let (own, extent) = (mean(index, index + 1), axis.extent(groups[index].positions))
-            let low = start < index ? mean(start, index) : own - extent
-            let high = index + 1 < end ? mean(index + 1, end) : own + extent
+            let (own, size) = (mean(index, index + 1), axis.size(groups[index].positions))
+            let low = start < index ? mean(start, index) : own - size
+            let high = index + 1 < end ? mean(index + 1, end) : own + size
             return high - low
         }
     }

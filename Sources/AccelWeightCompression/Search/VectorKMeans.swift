@@ -33,8 +33,8 @@ enum VectorKMeans {
     static func assign(_ points: [Float], _ size: Int, to entries: [Float], _ codes: inout [UInt8]) {
         let count = max(16, entries.count / size)
         // Planar, as the kernel reads them: the first value of each entry, then the second, ..., padded to 16 entries.
-        let planes = (0..<size).flatMap { place in
-            (0..<count).map { $0 * size < entries.count ? entries[$0 * size + place] : .infinity }
+        let planes = (0..<size).flatMap { slot in
+            (0..<count).map { $0 * size < entries.count ? entries[$0 * size + slot] : .infinity }
         }
         ck_nearest_vectors(points, codes.count, size, planes, count, &codes)
     }
@@ -57,7 +57,7 @@ enum VectorKMeans {
         )
         for (index, code) in codes.enumerated() {
             counts[Int(code)] += 1
-            for place in 0..<size { sums[Int(code) * size + place] += Double(points[index * size + place]) }
+            for slot in 0..<size { sums[Int(code) * size + slot] += Double(points[index * size + slot]) }
         }
         var means = entries.indices.map {
             counts[$0 / size] == 0 ? entries[$0] : Float(sums[$0] / Double(counts[$0 / size]))
@@ -65,15 +65,15 @@ enum VectorKMeans {
         let idle = counts.indices.filter { counts[$0] == 0 }
         guard !idle.isEmpty else { return means }
         func distance(_ index: Int) -> Double {
-            (0..<size).reduce(0) { sum, place in
-                let error = Double(points[index * size + place]) - Double(entries[Int(codes[index]) * size + place])
+            (0..<size).reduce(0) { sum, slot in
+                let error = Double(points[index * size + slot]) - Double(entries[Int(codes[index]) * size + slot])
                 return sum + error * error
             }
         }
         let distances = codes.indices.map { (distance: distance($0), index: $0) }.filter { $0.distance > 0 }
         let farthest = distances.sorted { ($1.distance, $0.index) < ($0.distance, $1.index) }
         for (entry, far) in zip(idle, farthest) {
-            for place in 0..<size { means[entry * size + place] = points[far.index * size + place] }
+            for slot in 0..<size { means[entry * size + slot] = points[far.index * size + slot] }
         }
         return means
     }

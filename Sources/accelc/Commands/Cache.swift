@@ -220,7 +220,7 @@ enum CacheCommand: Command {
         let remark = "left alone, accelc has not made it"
         let lines = damage.map { "\($0.path): \($0.reason)" } + foreign.map { "\($0): \(remark)" }
         let verdict =
-            damage.isEmpty ? "the cache is sound" : repairing ? "put aside; it is made again when it is needed" : ""
+            damage.isEmpty ? "the cache is sound" : repairing ? "quarantined; it is made again when it is needed" : ""
         let found: [JSON] = damage.map { ["path": .string($0.path), "reason": .string($0.reason)] }
         let others: [JSON] = foreign.map {
             ["path": .string($0), "reason": .string(remark), "foreign": .bool(true)]

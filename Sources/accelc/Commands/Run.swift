@@ -44,7 +44,7 @@ enum RunCommand: Command {
 
         A decoder takes a whole sequence of tokens, I64[batch,tokens], in blocks: the longest function
         that the tokens fill first, then shorter ones, such as steps of one token, over the cache that
-        they share. Tensors for further inputs are the same for each block; "position" is the place of
+        they share. Tensors for further inputs are the same for each block; "position" is the index of
         the first token, 0 where it is left out. An encoder whose inputs are in FILE runs first.
         Outputs have the rows of all tokens; --generate adds "generated" I64[batch,N].
         """
@@ -96,7 +96,7 @@ enum RunCommand: Command {
         return .success
     }
 
-    private static func text(_ program: CompiledProgram, _ result: RunPlan.Result, _ timing: Timing?) -> String {
+    private static func text(_ program: ModelPlan, _ result: RunPlan.Result, _ timing: Timing?) -> String {
         var lines: [String] = []
         for group in result.runs.chunked(by: \.function) {
             let name = program.functions[group[0].function].name
@@ -112,7 +112,7 @@ enum RunCommand: Command {
         }
         if let timing {
             lines.append(timing.text)
-            if let text = timing.text(ofBlocks: result.runs.filter { $0.places != nil }.map(\.duration)) {
+            if let text = timing.text(ofBlocks: result.runs.filter { $0.positions != nil }.map(\.duration)) {
                 lines.append(text)
             }
         }
@@ -150,7 +150,7 @@ enum RunCommand: Command {
             "best_ms": .number(timing.milliseconds(timing.best)),
             "median_ms": .number(timing.milliseconds(timing.median)),
             "block_ms": .array(
-                result.runs.filter { $0.places != nil }.map { .number(timing.milliseconds($0.duration)) }),
+                result.runs.filter { $0.positions != nil }.map { .number(timing.milliseconds($0.duration)) }),
             "peak_memory_bytes": .integer(Int64(Timing.peakMemory)),
         ]
     }

@@ -5,7 +5,7 @@ import AccelPackages
 /// The cache that a command works with.
 enum CacheChoice {
     static let folder = Option(
-        "cache", .place("DIR"),
+        "cache", .location("DIR"),
         "where results of earlier conversions are kept (default: $ACCELC_CACHE, else the "
             + "platform's folder for caches)")
     static let none = Option(
@@ -29,9 +29,9 @@ enum CacheChoice {
             + "($ACCELC_TRUST_SHARED_CACHE=1 does the same)")
     static let remoteReadOnly = Option("remote-read-only", .flag, "tell the cache server nothing")
     /// For commands that look for results.
-    static let places = [folder, trustShared, remote, remoteReadOnly]
+    static let locations = [folder, trustShared, remote, remoteReadOnly]
     /// For commands that make them.
-    static let options = places + [none, durability]
+    static let options = locations + [none, durability]
 
     /// nil where it is switched off, or where there is no place for one.
     static func cache(_ arguments: Arguments, _ console: Console) throws -> Cache? {

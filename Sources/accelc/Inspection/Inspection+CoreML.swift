@@ -70,7 +70,7 @@ extension Inspection {
     }
 
     private static func text(_ feature: CoreMLModel.Feature) -> String {
-        let others = feature.enumeratedShapes.filter { $0 != feature.type.extents }
+        let others = feature.enumeratedShapes.filter { $0 != feature.type.sizes }
         let ranges = feature.shapeRanges.map { range in
             range.lowerBound == range.upperBound
                 ? "\(range.lowerBound)"

@@ -51,7 +51,7 @@ extension Inspection {
             "unused": .array(survey.unused.map { ["name": .string($0.name), "reason": .string($0.reason)] }),
             "missing": .array(
                 survey.missing.map {
-                    ["name": .string($0.name), "shape": Self.extents($0.shape), "reason": .string($0.reason)]
+                    ["name": .string($0.name), "shape": Self.sizes($0.shape), "reason": .string($0.reason)]
                 }),
             "tensors": Self.json(of: checkpoint.tensors),
         ]
@@ -142,5 +142,5 @@ extension Inspection {
         ]
     }
 
-    private static func extents(_ shape: Shape) -> JSON { .array(shape.dimensions.map { .integer(Int64($0)) }) }
+    private static func sizes(_ shape: Shape) -> JSON { .array(shape.dimensions.map { .integer(Int64($0)) }) }
 }

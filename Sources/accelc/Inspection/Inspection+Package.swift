@@ -83,7 +83,7 @@ extension Inspection {
         return lines.joined(separator: "\n")
     }
 
-    private static func signature(of function: CompiledFunction) -> String {
+    private static func signature(of function: FunctionPlan) -> String {
         var lines = [
             "function \(function.name): \(Wording.count(function.calls.count, "call")), arena \(Text.bytes(function.arenaBytes))",
             "  role \(function.interface.role)",
@@ -103,7 +103,7 @@ extension Inspection {
         return lines.joined(separator: "\n")
     }
 
-    private static func operatorCounts(of function: CompiledFunction) -> String {
+    private static func operatorCounts(of function: FunctionPlan) -> String {
         let counts = Dictionary(grouping: function.calls) { $0.operation.name }.mapValues { calls in
             let work = calls.reduce(0) { $0 + $1.operation.multiplyAdds($1.inputs.map(\.shape)) }
             return (calls.count, work)
@@ -116,9 +116,9 @@ extension Inspection {
             [.left, .right, .right])
     }
 
-    private static func plan(of function: CompiledFunction, _ plan: ExecutionPlan, weights: [String]) -> String {
+    private static func plan(of function: FunctionPlan, _ plan: ExecutionPlan, weights: [String]) -> String {
         func text(_ operand: Operand) -> String {
-            let place =
+            let location =
                 switch operand.storage {
                 case .input(let index): function.inputs.indices.contains(index) ? function.inputs[index].name : "?"
                 case .weight(let index): weights.indices.contains(index) ? weights[index] : "?"
@@ -126,7 +126,7 @@ extension Inspection {
                 case .state(let index): function.states.indices.contains(index) ? function.states[index].name : "?"
                 }
             return
-                "\(place) \(operand.elementType.rawValue)\(operand.shape)\(operand.layout.isContiguous ? "" : " strided")"
+                "\(location) \(operand.elementType.rawValue)\(operand.shape)\(operand.layout.isContiguous ? "" : " strided")"
         }
         let width = String(function.calls.count).count
         let memory =
@@ -156,7 +156,7 @@ extension Inspection {
         return text
     }
 
-    private static func document(_ function: CompiledFunction, nodes: Int) -> JSON {
+    private static func document(_ function: FunctionPlan, nodes: Int) -> JSON {
         func port(_ name: String, _ type: String, _ dimensions: [Int]) -> JSON {
             ["name": .string(name), "dtype": .string(type), "shape": .array(dimensions.map { .integer(Int64($0)) })]
         }

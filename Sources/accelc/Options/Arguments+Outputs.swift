@@ -30,7 +30,7 @@ extension Arguments {
             switch option.kind {
             case .output(_, let kind): kinds.append(try kind(self))
             case .input: inputs += all(option).map { NamedPath(option, $0) }
-            case .place, .flag, .text, .integer, .seconds, .words: break
+            case .location, .flag, .text, .integer, .seconds, .words: break
             }
         }
         guard !outputs.isEmpty else { return }
@@ -39,21 +39,22 @@ extension Arguments {
             inputs += all(positional).map { NamedPath(name: positional.name, path: $0) }
         }
         for (index, output) in outputs.enumerated() {
-            let place = PathPlace(output.path)
+            let location = PathLocation(output.path)
             for input in inputs {
                 try output.require(
-                    place.relation(toInput: Checkpoint.path(of: input.path) ?? input.path), to: input,
+                    location.relation(toInput: Checkpoint.path(of: input.path) ?? input.path), to: input,
                     which: "which is read")
             }
             for other in outputs[..<index] {
-                try output.require(place.relation(to: PathPlace(other.path)), to: other, which: "which is written too")
+                try output.require(
+                    location.relation(to: PathLocation(other.path)), to: other, which: "which is written too")
             }
             if let cache = self[CacheChoice.folder] ?? Cache.defaultRoot() {
                 try output.require(
-                    place.relation(to: PathPlace(cache)), to: NamedPath(name: "the cache", path: cache),
+                    location.relation(to: PathLocation(cache)), to: NamedPath(name: "the cache", path: cache),
                     which: "where only accelc's own files are")
             }
-            if let cache = place.folders.first(where: Cache.isCache) {
+            if let cache = location.folders.first(where: Cache.isCache) {
                 try output.require(
                     .inside, to: NamedPath(name: "a cache", path: cache), which: "where only accelc's own files are")
             }

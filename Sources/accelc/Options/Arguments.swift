@@ -130,7 +130,7 @@ extension Arguments {
     private func check(_ value: String, for option: Option) throws {
         switch option.kind {
         case .flag: break
-        case .text, .input, .output, .place:
+        case .text, .input, .output, .location:
             if value.isEmpty { throw usage("needs a value that is not empty for \(option.usage)") }
         case .integer(let range):
             guard let number = Int(value), range.contains(number) else {

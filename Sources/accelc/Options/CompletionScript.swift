@@ -36,7 +36,7 @@ enum CompletionScript {
                 case .flag: continue
                 case .words(let values):
                     lines.append("                \(pattern)) words=\"\(values.joined(separator: " "))\" ;;")
-                case .place: lines.append("                \(pattern)) words= kind=-d ;;")
+                case .location: lines.append("                \(pattern)) words= kind=-d ;;")
                 case .input, .output, .text, .integer, .seconds: lines.append("                \(pattern)) words= ;;")
                 }
             }
@@ -74,7 +74,7 @@ enum CompletionScript {
                     switch option.kind {
                     case .flag: return text
                     case .words(let words): return "\(text):value:(\(words.joined(separator: " ")))"
-                    case .place: return "\(text):folder:_files -/"
+                    case .location: return "\(text):folder:_files -/"
                     case .input, .output: return "\(text):file:_files"
                     case .text, .integer, .seconds: return "\(text):value:"
                     }
@@ -130,7 +130,7 @@ enum CompletionScript {
                 switch option.kind {
                 case .flag: break
                 case .words(let words): line += " -x -a '\(words.joined(separator: " "))'"
-                case .place: line += " -x -a '(__fish_complete_directories)'"
+                case .location: line += " -x -a '(__fish_complete_directories)'"
                 case .input, .output: line += " -r -F"
                 case .text, .integer, .seconds: line += " -x"
                 }

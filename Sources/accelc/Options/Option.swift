@@ -14,7 +14,7 @@ struct Option: Sendable {
         /// other option is for paths that are written.
         case output(String, @Sendable (Arguments) throws -> OutputKind)
         /// A folder that the tool keeps for itself; the word stands for it in help.
-        case place(String)
+        case location(String)
         case integer(ClosedRange<Int>)
         /// A time: a decimal number above zero.
         case seconds
@@ -91,7 +91,7 @@ struct Option: Sendable {
     var placeholder: String? {
         switch kind {
         case .flag: nil
-        case .text(let word), .input(let word), .output(let word, _), .place(let word): word
+        case .text(let word), .input(let word), .output(let word, _), .location(let word): word
         case .integer: "N"
         case .seconds: "SECONDS"
         case .words(let words): words.joined(separator: "|")

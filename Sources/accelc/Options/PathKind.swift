@@ -97,7 +97,7 @@ extension Arguments {
         }
     }
 
-    private func require(_ takes: [PathKind], _ path: String, _ place: String) throws {
+    private func require(_ takes: [PathKind], _ path: String, _ location: String) throws {
         let kinds = PathKind.kinds(of: path)
         guard let kind = kinds.first else {
             if let other = Files.kind(of: path), ![.file, .folder].contains(other) {
@@ -107,6 +107,6 @@ extension Arguments {
         }
         guard !kinds.contains(where: takes.contains) else { return }
         throw RequestError(
-            "\(path) is \(kind.title); \(command.name) takes \(PathKind.titles(of: takes)) \(place)")
+            "\(path) is \(kind.title); \(command.name) takes \(PathKind.titles(of: takes)) \(location)")
     }
 }

@@ -13,7 +13,7 @@ struct PlanSession {
 
     /// By this processor, whose session takes steps as they are.
     /// - Parameter functions: those that are to be prepared now.
-    init(_ program: CompiledProgram, functions: Set<Int>, threads: Int) throws {
+    init(_ program: ModelPlan, functions: Set<Int>, threads: Int) throws {
         let session = try Session(program, threads: threads)
         for function in functions.sorted() { _ = try session.executor(of: function) }
         reset = { session.states.reset() }

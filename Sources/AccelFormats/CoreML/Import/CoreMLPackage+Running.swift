@@ -33,11 +33,11 @@ extension CoreMLPackage {
     /// Runs `body` and reports the errors of operators as corruption of the package. Operators report bad operands as errors of
     /// the request, but here operators and operands come from the package.
     /// - Throws: `FormatError` in place of `ShapeError` and `OperatorError`.
-    public func blaming<Result>(_ place: String, _ body: () throws -> Result) throws -> Result {
+    public func blaming<Result>(_ location: String, _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as ShapeError {
-            throw self.error(place, error.description)
+            throw self.error(location, error.description)
         } catch let error as OperatorError {
-            throw self.error(place, error.description)
+            throw self.error(location, error.description)
         }
     }
 
@@ -57,7 +57,7 @@ extension CoreMLPackage {
             guard let given = inputs[input.name], given.type == type else {
                 let described = model.interfaces.first { $0.function == program.program.name }?.inputs
                 let feature = described?.first { $0.name == input.name }
-                if let given = inputs[input.name], feature?.type.extents == given.shape.dimensions {
+                if let given = inputs[input.name], feature?.type.sizes == given.shape.dimensions {
                     throw error(input.name, "is described as \(given.type), but the function takes \(type)")
                 }
                 throw RequestError(

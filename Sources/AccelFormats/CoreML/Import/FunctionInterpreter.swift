@@ -52,11 +52,11 @@ struct FunctionInterpreter {
         let feature = package.model.interfaces.first { $0.function == function.name }.flatMap { interface in
             (interface.inputs + interface.states).first { $0.name == input.name }
         }
-        guard let extents = shapes[input.name] ?? type.extents ?? feature?.type.extents, extents.count == type.rank,
-            zip(extents, type.dimensions).allSatisfy({ $1 == nil || $0 == $1 })
-        else { throw error(input.name, "\(type) cannot be \(shapes[input.name] ?? feature?.type.extents ?? [])") }
+        guard let sizes = shapes[input.name] ?? type.sizes ?? feature?.type.sizes, sizes.count == type.rank,
+            zip(sizes, type.dimensions).allSatisfy({ $1 == nil || $0 == $1 })
+        else { throw error(input.name, "\(type) cannot be \(shapes[input.name] ?? feature?.type.sizes ?? [])") }
         guard let element = type.dataType.hostType else { throw error(input.name, "cannot be text") }
-        let own = TensorType(element, shape: Shape(extents))
+        let own = TensorType(element, shape: Shape(sizes))
         switch input.content {
         case .state:
             call.states[input.name] = call.builder.state(input.name, own)
@@ -90,9 +90,9 @@ struct FunctionInterpreter {
             for (output, result) in zip(operation.outputs, results) {
                 let declared = output.content.tensor
                 let found = try call.type(of: result)
-                let extents = found.shape?.dimensions ?? []
-                guard extents.count == declared.rank, found.elementType == declared.dataType.hostType,
-                    zip(extents, declared.dimensions).allSatisfy({ $1 == nil || $0 == $1 })
+                let sizes = found.shape?.dimensions ?? []
+                guard sizes.count == declared.rank, found.elementType == declared.dataType.hostType,
+                    zip(sizes, declared.dimensions).allSatisfy({ $1 == nil || $0 == $1 })
                 else { throw MILCall.Problem(reason: "is said to make \(declared), but makes \(found)") }
                 var value = result
                 value.type = declared.dataType

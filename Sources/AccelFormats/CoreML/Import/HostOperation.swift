@@ -78,10 +78,10 @@ extension HostOperation {
 
     /// A rearrangement: for each element of the output, the index of its source in the input.
     static func picking(
-        _ name: String, to extents: [Int], _ sources: @escaping @Sendable (Shape) throws -> [Int]
+        _ name: String, to sizes: [Int], _ sources: @escaping @Sendable (Shape) throws -> [Int]
     ) -> HostOperation {
-        HostOperation(name, type: { TensorType($0[0].elementType, shape: Shape(extents)) }) { inputs in
-            inputs[0].picking(try sources(inputs[0].shape), Shape(extents))
+        HostOperation(name, type: { TensorType($0[0].elementType, shape: Shape(sizes)) }) { inputs in
+            inputs[0].picking(try sources(inputs[0].shape), Shape(sizes))
         }
     }
 }
@@ -108,11 +108,11 @@ extension HostTensor {
         }
     }
 
-    /// Returns the tensor with the elements at the indices `places` replaced by those of `values`.
-    func replacing(_ places: [Int], by values: HostTensor) -> HostTensor {
+    /// Returns the tensor with the elements at the indices `positions` replaced by those of `values`.
+    func replacing(_ positions: [Int], by values: HostTensor) -> HostTensor {
         func replaced<Element>(_ old: [Element], _ new: [Element]) -> [Element] {
             var result = old
-            for (place, value) in zip(places, new) { result[place] = value }
+            for (index, value) in zip(positions, new) { result[index] = value }
             return result
         }
         return switch elements {

@@ -48,11 +48,11 @@ extension ImportRule {
             },
             ImportRule("softmax", reads: ["x", "axis"], makes: [Softmax.self, Transpose.self]) { call in
                 let x = try call.one("x")
-                let rank = try call.extents(of: x).count
+                let rank = try call.sizes(of: x).count
                 var order = Array(0..<rank)
                 order.swapAt(try call.axis(call.integer("axis", -1), rank: rank), rank - 1)
-                let turned = try call.transposed(x, order)
-                return try call.transposed(call.apply(Softmax(), [turned]), order)
+                let permuted = try call.transposed(x, order)
+                return try call.transposed(call.apply(Softmax(), [permuted]), order)
             },
             ImportRule("cast", reads: ["x", "dtype"], makes: [Cast.self]) { call in
                 let x = try call.one("x")

@@ -8,12 +8,12 @@ extension ImportRule {
             makes: [LayerNorm.self, Reshape.self, Transpose.self], layerNorm),
         ImportRule("instance_norm", reads: ["x", "gamma", "beta", "epsilon"], makes: [InstanceNorm.self]) { call in
             let x = try call.one("x")
-            let extents = try call.extents(of: x)
-            guard extents.count >= 3, extents[1] <= 1 << 24 else {
-                throw MILCall.Problem(reason: "\(extents) has no channels and positions")
+            let sizes = try call.sizes(of: x)
+            guard sizes.count >= 3, sizes[1] <= 1 << 24 else {
+                throw MILCall.Problem(reason: "\(sizes) has no channels and positions")
             }
-            let gain = call.has("gamma") ? try call.one("gamma") : try call.constants(1, count: extents[1])
-            let shift = call.has("beta") ? try call.one("beta") : try call.constants(0, count: extents[1])
+            let gain = call.has("gamma") ? try call.one("gamma") : try call.constants(1, count: sizes[1])
+            let shift = call.has("beta") ? try call.one("beta") : try call.constants(0, count: sizes[1])
             return try call.apply(InstanceNorm(epsilon: call.number("epsilon", 1e-5)), [x, gain, shift])
         },
         ImportRule(
@@ -21,10 +21,10 @@ extension ImportRule {
             makes: [Add.self, Multiply.self, Reshape.self, Rsqrt.self, Subtract.self]
         ) { call in
             let x = try call.one("x")
-            let extents = try call.extents(of: x)
-            guard extents.count >= 3 else { throw MILCall.Problem(reason: "\(extents) has no channels") }
+            let sizes = try call.sizes(of: x)
+            guard sizes.count >= 3 else { throw MILCall.Problem(reason: "\(sizes) has no channels") }
             func channel(_ argument: MILArgument) throws -> MILArgument {
-                try call.reshaped(argument, [extents[1]] + extents.dropFirst(2).map { _ in 1 })
+                try call.reshaped(argument, [sizes[1]] + sizes.dropFirst(2).map { _ in 1 })
             }
             let centred = try call.apply(Subtract(), [x, try channel(call.one("mean"))])
             let variance = try call.apply(
@@ -37,7 +37,7 @@ extension ImportRule {
         ImportRule("l2_norm", reads: ["x", "epsilon"], makes: [Add.self, Multiply.self, Reduce.self, Rsqrt.self]) {
             call in
             let x = try call.one("x")
-            let rank = try call.extents(of: x).count
+            let rank = try call.sizes(of: x).count
             let squares = try call.apply(Multiply(), [x, x])
             let sum = try call.apply(Reduce(.sum, axes: Array(max(rank - 3, 0)..<rank)), [squares])
             let shifted = try call.apply(Add(), [sum, call.scalar(call.number("epsilon", 1e-6))])
@@ -48,23 +48,23 @@ extension ImportRule {
     /// Layer norm over any axes: they are transposed to the end and flattened into one.
     @Sendable private static func layerNorm(_ call: inout MILCall) throws -> MILArgument {
         let x = try call.one("x")
-        let extents = try call.extents(of: x)
-        let rank = extents.count
+        let sizes = try call.sizes(of: x)
+        let rank = sizes.count
         let named = try call.integers("axes", [-1]).map { try call.axis($0, rank: rank) }
-        guard !named.isEmpty, Set(named).count == named.count, named.allSatisfy({ extents[$0] <= 1 << 24 }) else {
+        guard !named.isEmpty, Set(named).count == named.count, named.allSatisfy({ sizes[$0] <= 1 << 24 }) else {
             throw MILCall.Problem(reason: "axes \(named)")
         }
         let axes = named.sorted()
         let order = (0..<rank).filter { !axes.contains($0) } + axes
-        let turned = order.map { extents[$0] }
-        let width = axes.reduce(1) { $0 * extents[$1] }
-        let flat = try call.reshaped(call.transposed(x, order), turned.dropLast(axes.count) + [width])
+        let permuted = order.map { sizes[$0] }
+        let width = axes.reduce(1) { $0 * sizes[$1] }
+        let flat = try call.reshaped(call.transposed(x, order), permuted.dropLast(axes.count) + [width])
         let gain =
             call.has("gamma") ? try call.reshaped(call.one("gamma"), [width]) : try call.constants(1, count: width)
         let shift = call.has("beta") ? [try call.reshaped(call.one("beta"), [width])] : []
         let norm = try call.apply(LayerNorm(epsilon: call.number("epsilon", 1e-5)), [flat, gain] + shift)
         let back = (0..<rank).compactMap(order.firstIndex(of:))
-        return try call.transposed(call.reshaped(norm, turned), back)
+        return try call.transposed(call.reshaped(norm, permuted), back)
     }
 
     static let reductions: [ImportRule] =
@@ -86,7 +86,7 @@ extension ImportRule {
                 makes: [Cast.self, CumulativeSum.self, Gather.self, Subtract.self, Transpose.self]
             ) { call in
                 let x = try call.one("x")
-                let axis = try call.axis(call.integer("axis", 0), rank: call.extents(of: x).count)
+                let axis = try call.axis(call.integer("axis", 0), rank: call.sizes(of: x).count)
                 let (exclusive, reverse) = (try call.flag("exclusive", false), try call.flag("reverse", false))
                 return try call.inFloats([x]) { call, x in
                     let start = reverse ? try call.reversed(x[0], axis) : x[0]
@@ -107,7 +107,7 @@ extension ImportRule {
     ) -> ImportRule {
         ImportRule(name, reads: ["x", "axes", "keep_dims"], makes: operators + [Cast.self, Reduce.self]) { call in
             let x = try call.one("x")
-            let rank = try call.extents(of: x).count
+            let rank = try call.sizes(of: x).count
             let axes = try call.integers("axes", Array(0..<rank)).map { try call.axis($0, rank: rank) }
             let reduce = Reduce(kind, axes: Set(axes).sorted(), keepsAxes: try call.flag("keep_dims", false))
             return try call.inFloats([x]) { call, x in
@@ -121,7 +121,7 @@ extension ImportRule {
     private static func argument(_ name: String, sign: Double) -> ImportRule {
         ImportRule(name, reads: ["x", "axis", "keep_dims"], makes: [ArgMax.self, Cast.self, Multiply.self]) { call in
             var x = try call.one("x")
-            let axis = try call.axis(call.integer("axis", -1), rank: call.extents(of: x).count)
+            let axis = try call.axis(call.integer("axis", -1), rank: call.sizes(of: x).count)
             if try !call.isFloat(x) { x = try call.apply(Cast(to: .float32), [x]) }
             if sign < 0 { x = try call.apply(Multiply(), [x, call.scalar(-1)]) }
             return try call.apply(ArgMax(axis: axis, keepsAxis: call.flag("keep_dims", false)), [x])
@@ -137,21 +137,21 @@ extension MILCall {
     }
 
     mutating func reversed(_ x: MILArgument, _ axis: Int) throws -> MILArgument {
-        let extents = try self.extents(of: x)
-        let reverse = HostOperation.picking("reverse \(axis)", to: extents) { shape in
-            shape.places(
-                extents.indices.map { index in
-                    index == axis ? Array((0..<extents[index]).reversed()) : Array(0..<extents[index])
+        let sizes = try self.sizes(of: x)
+        let reverse = HostOperation.picking("reverse \(axis)", to: sizes) { shape in
+            shape.offsets(
+                of: sizes.indices.map { index in
+                    index == axis ? Array((0..<sizes[index]).reversed()) : Array(0..<sizes[index])
                 })
-        }.becoming { try $0.gathered($1[0], axis, Array((0..<extents[axis]).reversed())) }
+        }.becoming { try $0.gathered($1[0], axis, Array((0..<sizes[axis]).reversed())) }
         return try apply(reverse, [x])
     }
 }
 
 extension Shape {
     /// Returns the row-major indices of the elements at all combinations of positions along the axes.
-    func places(_ places: [[Int]]) -> [Int] {
-        zip(places, strides).reduce([0]) { starts, axis in
+    func offsets(of positions: [[Int]]) -> [Int] {
+        zip(positions, strides).reduce([0]) { starts, axis in
             starts.flatMap { start in axis.0.map { start + $0 * axis.1 } }
         }
     }

@@ -12,7 +12,7 @@ extension ImportRule {
             func operand(_ name: String, _ flag: String) throws -> MILArgument {
                 let x = try call.one(name)
                 guard try call.flag(flag, false) else { return x }
-                let rank = try call.extents(of: x).count
+                let rank = try call.sizes(of: x).count
                 guard rank >= 2 else { throw MILCall.Problem(reason: "\(name) is no matrix") }
                 return try call.transposed(x, Array(0..<rank - 2) + [rank - 1, rank - 2])
             }
@@ -29,7 +29,7 @@ extension ImportRule {
             makes: [Conv.self]
         ) { call in
             let (x, weight) = (try call.one("x"), try call.one("weight"))
-            let window = try window(call, x, kernel: call.extents(of: weight), isTransposed: false)
+            let window = try window(call, x, kernel: call.sizes(of: weight), isTransposed: false)
             let bias = call.has("bias") ? [try call.one("bias")] : []
             return try call.apply(Conv(window, groups: call.integer("groups", 1)), [x, weight] + bias)
         },
@@ -39,11 +39,11 @@ extension ImportRule {
             makes: [ConvTranspose.self]
         ) { call in
             let (x, weight) = (try call.one("x"), try call.one("weight"))
-            var window = try window(call, x, kernel: call.extents(of: weight), isTransposed: true)
+            var window = try window(call, x, kernel: call.sizes(of: weight), isTransposed: true)
             var extra = window.strides.map { _ in 0 }
-            let extents = try call.extents(of: x)
+            let sizes = try call.sizes(of: x)
             if let wanted = try call.has("output_shape") ? call.integers("output_shape") : call.declared[0] {
-                guard wanted.count == extents.count, wanted.allSatisfy({ (0...1 << 48).contains($0) }) else {
+                guard wanted.count == sizes.count, wanted.allSatisfy({ (0...1 << 48).contains($0) }) else {
                     throw MILCall.Problem(reason: "output_shape has another rank")
                 }
                 let groups = try call.integer("groups", 1)
@@ -67,15 +67,15 @@ extension ImportRule {
     private static func window(
         _ call: MILCall, _ x: MILArgument, kernel: [Int], isTransposed: Bool
     ) throws -> Window {
-        let extents = try call.extents(of: x)
-        guard extents.count >= 3, extents.count == kernel.count else {
-            throw MILCall.Problem(reason: "a kernel \(kernel) does not slide over \(extents)")
+        let sizes = try call.sizes(of: x)
+        guard sizes.count >= 3, sizes.count == kernel.count else {
+            throw MILCall.Problem(reason: "a kernel \(kernel) does not slide over \(sizes)")
         }
-        let ones = extents.dropFirst(2).map { _ in 1 }
+        let ones = sizes.dropFirst(2).map { _ in 1 }
         let (strides, dilations) = (try call.integers("strides", ones), try call.integers("dilations", ones))
         guard (strides + dilations).allSatisfy({ (1...1 << 20).contains($0) }), strides.count == ones.count,
             dilations.count == ones.count, kernel.allSatisfy({ (0...1 << 20).contains($0) })
-        else { throw MILCall.Problem(reason: "strides \(strides) and dilations \(dilations) do not fit \(extents)") }
+        else { throw MILCall.Problem(reason: "strides \(strides) and dilations \(dilations) do not fit \(sizes)") }
         var (before, after) = (ones.map { _ in 0 }, ones.map { _ in 0 })
         let type = try call.word("pad_type", "valid")
         for axis in ones.indices {
@@ -85,15 +85,15 @@ extension ImportRule {
             case "custom":
                 let pad = try call.integers("pad", ones.flatMap { _ in [0, 0] })
                 guard pad.count == 2 * ones.count, pad.allSatisfy({ (0...1 << 20).contains($0) }) else {
-                    throw MILCall.Problem(reason: "a padding of \(pad) does not fit \(extents)")
+                    throw MILCall.Problem(reason: "a padding of \(pad) does not fit \(sizes)")
                 }
                 (before[axis], after[axis]) = (pad[2 * axis], pad[2 * axis + 1])
             case "same", "same_lower":
-                let extent = extents[axis + 2]
+                let size = sizes[axis + 2]
                 let total =
                     isTransposed
                     ? max(span - strides[axis], 0)
-                    : max(((extent + strides[axis] - 1) / strides[axis] - 1) * strides[axis] + span - extent, 0)
+                    : max(((size + strides[axis] - 1) / strides[axis] - 1) * strides[axis] + span - size, 0)
                 before[axis] = type == "same" ? total / 2 : total - total / 2
                 after[axis] = total - before[axis]
             default: throw MILCall.Problem(reason: "unknown pad_type \(type)")
@@ -105,15 +105,15 @@ extension ImportRule {
     /// `softmax(query key^T / sqrt(width) + mask) value`; all axes before the last two are batches.
     @Sendable private static func attention(_ call: inout MILCall) throws -> MILArgument {
         let (query, key, value) = (try call.one("query"), try call.one("key"), try call.one("value"))
-        let (q, k, v) = (try call.extents(of: query), try call.extents(of: key), try call.extents(of: value))
+        let (q, k, v) = (try call.sizes(of: query), try call.sizes(of: key), try call.sizes(of: value))
         guard q.count >= 3, k.count == q.count, v.count == q.count, let width = q.last, width > 0 else {
             throw MILCall.Problem(reason: "\(q), \(k) and \(v) are no queries, keys and values")
         }
         let batches = q.dropLast(2).reduce(1, *)
-        func flat(_ argument: MILArgument, _ extents: [Int]) throws -> MILArgument {
-            let lead = Array(q.dropLast(2)) + extents.suffix(2)
-            let wide = extents == lead ? argument : try call.apply(Expand(to: lead.map(Dimension.fixed)), [argument])
-            return try call.reshaped(wide, [batches, 1] + extents.suffix(2))
+        func flat(_ argument: MILArgument, _ sizes: [Int]) throws -> MILArgument {
+            let lead = Array(q.dropLast(2)) + sizes.suffix(2)
+            let wide = sizes == lead ? argument : try call.apply(Expand(to: lead.map(Dimension.fixed)), [argument])
+            return try call.reshaped(wide, [batches, 1] + sizes.suffix(2))
         }
         var operands = [try flat(query, q), try flat(key, k), try flat(value, v)]
         if call.has("attn_mask") {
@@ -152,19 +152,19 @@ struct Einsum {
     }
 
     func apply(_ x: MILArgument, _ y: MILArgument, in call: inout MILCall) throws -> MILArgument {
-        let (a, b) = (try call.extents(of: x), try call.extents(of: y))
+        let (a, b) = (try call.sizes(of: x), try call.sizes(of: y))
         guard a.count == left.count, b.count == right.count else {
             throw MILCall.Problem(reason: "the equation does not fit \(a) and \(b)")
         }
-        let extents = Dictionary(zip(left + right, a + b)) { max($0, $1) }
-        guard zip(left + right, a + b).allSatisfy({ extents[$0] == $1 }) else {
-            throw MILCall.Problem(reason: "the extents of \(a) and \(b) differ where letters do not")
+        let sizes = Dictionary(zip(left + right, a + b)) { max($0, $1) }
+        guard zip(left + right, a + b).allSatisfy({ sizes[$0] == $1 }) else {
+            throw MILCall.Problem(reason: "the sizes of \(a) and \(b) differ where letters do not")
         }
         let batch = result.filter { left.contains($0) && right.contains($0) }
         let rows = result.filter { !right.contains($0) }
         let columns = result.filter { !left.contains($0) }
         let sums = left.filter { !result.contains($0) }
-        func count(_ letters: [Character]) -> Int { letters.reduce(1) { $0 * (extents[$1] ?? 1) } }
+        func count(_ letters: [Character]) -> Int { letters.reduce(1) { $0 * (sizes[$1] ?? 1) } }
         func matrices(
             _ argument: MILArgument, _ own: [Character], _ outer: [Character], _ inner: [Character]
         ) throws -> MILArgument {
@@ -174,7 +174,7 @@ struct Einsum {
         let product = try call.apply(
             MatMul(), [try matrices(x, left, rows, sums), try matrices(y, right, sums, columns)])
         let letters = batch + rows + columns
-        let apart = try call.reshaped(product, letters.map { extents[$0] ?? 1 })
+        let apart = try call.reshaped(product, letters.map { sizes[$0] ?? 1 })
         return try call.transposed(apart, result.compactMap(letters.firstIndex(of:)))
     }
 }

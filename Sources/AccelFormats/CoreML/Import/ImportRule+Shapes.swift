@@ -4,18 +4,18 @@ import AccelTensors
 extension ImportRule {
     static let shapes: [ImportRule] = [
         ImportRule("shape", reads: ["x"], makes: [], movesOnly: true) { call in
-            let extents = try call.extents(of: call.one("x"))
-            return call.known(HostTensor(extents.map(Int64.init), [extents.count]))
+            let xSizes = try call.sizes(of: call.one("x"))
+            return call.known(HostTensor(xSizes.map(Int64.init), [xSizes.count]))
         },
         ImportRule("reshape", reads: ["x", "shape"], makes: [Reshape.self], movesOnly: true) { call in
             let x = try call.one("x")
-            let extents = try call.extents(of: x)
+            let xSizes = try call.sizes(of: x)
             var wanted = try call.integers("shape")
-            for axis in wanted.indices where wanted[axis] == 0 && axis < extents.count { wanted[axis] = extents[axis] }
+            for axis in wanted.indices where wanted[axis] == 0 && axis < xSizes.count { wanted[axis] = xSizes[axis] }
             let known = wanted.filter { $0 != -1 }.reduce(1, { $0.multipliedReportingOverflow(by: $1).partialValue })
-            if let free = wanted.firstIndex(of: -1), known > 0 { wanted[free] = extents.reduce(1, *) / known }
+            if let free = wanted.firstIndex(of: -1), known > 0 { wanted[free] = xSizes.reduce(1, *) / known }
             guard wanted.allSatisfy({ $0 >= 0 }) else {
-                throw MILCall.Problem(reason: "cannot make \(wanted) of \(extents)")
+                throw MILCall.Problem(reason: "cannot make \(wanted) of \(xSizes)")
             }
             return try call.reshaped(x, wanted)
         },
@@ -25,62 +25,62 @@ extension ImportRule {
         },
         ImportRule("transpose", reads: ["x", "perm"], makes: [Transpose.self], movesOnly: true) { call in
             let x = try call.one("x")
-            let rank = try call.extents(of: x).count
+            let rank = try call.sizes(of: x).count
             return try call.transposed(x, call.integers("perm").map { try call.axis($0, rank: rank) })
         },
         ImportRule("expand_dims", reads: ["x", "axes"], makes: [Reshape.self], movesOnly: true) { call in
             let x = try call.one("x")
-            var extents = try call.extents(of: x)
+            var xSizes = try call.sizes(of: x)
             let axes = try call.integers("axes")
-            let rank = extents.count + axes.count
+            let rank = xSizes.count + axes.count
             for axis in try axes.map({ try call.axis($0, rank: rank) }).sorted() {
-                guard axis <= extents.count else { throw MILCall.Problem(reason: "there is no axis \(axis)") }
-                extents.insert(1, at: axis)
+                guard axis <= xSizes.count else { throw MILCall.Problem(reason: "there is no axis \(axis)") }
+                xSizes.insert(1, at: axis)
             }
-            return try call.reshaped(x, extents)
+            return try call.reshaped(x, xSizes)
         },
         ImportRule("squeeze", reads: ["x", "axes"], makes: [Reshape.self], movesOnly: true) { call in
             let x = try call.one("x")
-            let extents = try call.extents(of: x)
-            let all = extents.indices.filter { extents[$0] == 1 }
-            let axes = Set(try call.integers("axes", all).map { try call.axis($0, rank: extents.count) })
-            return try call.reshaped(x, extents.indices.filter { !axes.contains($0) }.map { extents[$0] })
+            let xSizes = try call.sizes(of: x)
+            let all = xSizes.indices.filter { xSizes[$0] == 1 }
+            let axes = Set(try call.integers("axes", all).map { try call.axis($0, rank: xSizes.count) })
+            return try call.reshaped(x, xSizes.indices.filter { !axes.contains($0) }.map { xSizes[$0] })
         },
         ImportRule("concat", reads: ["values", "interleave", "axis"], makes: [Concat.self], movesOnly: true) { call in
             let values = try call.all("values")
             guard try !call.flag("interleave", false) else {
                 throw MILCall.Problem(reason: "accelc does not interleave")
             }
-            let axis = try call.axis(call.integer("axis"), rank: call.extents(of: values[0]).count)
+            let axis = try call.axis(call.integer("axis"), rank: call.sizes(of: values[0]).count)
             var list = try call.apply(Concat(axis: axis), values)
-            if try call.extents(of: list).count == 1 { list.parts = try call.elements(of: values) }
+            if try call.sizes(of: list).count == 1 { list.parts = try call.elements(of: values) }
             return list
         },
         ImportRule("stack", reads: ["values", "axis"], makes: [Concat.self, Reshape.self], movesOnly: true) { call in
             let values = try call.all("values")
-            var extents = try call.extents(of: values[0])
-            let axis = try call.axis(call.integer("axis"), rank: extents.count + 1)
-            extents.insert(1, at: axis)
+            var xSizes = try call.sizes(of: values[0])
+            let axis = try call.axis(call.integer("axis"), rank: xSizes.count + 1)
+            xSizes.insert(1, at: axis)
             var parts: [MILArgument] = []
-            for value in values { parts.append(try call.reshaped(value, extents)) }
+            for value in values { parts.append(try call.reshaped(value, xSizes)) }
             return try call.apply(Concat(axis: axis), parts)
         },
         ImportRule(
             names: "split", reads: ["x", "axis", "split_sizes", "num_splits"], makes: [Slice.self], movesOnly: true
         ) { call in
             let x = try call.one("x")
-            let extents = try call.extents(of: x)
-            let axis = try call.axis(call.integer("axis"), rank: extents.count)
-            var sizes = call.operation.outputs.map { _ in extents[axis] / max(call.operation.outputs.count, 1) }
+            let xSizes = try call.sizes(of: x)
+            let axis = try call.axis(call.integer("axis"), rank: xSizes.count)
+            var sizes = call.operation.outputs.map { _ in xSizes[axis] / max(call.operation.outputs.count, 1) }
             if call.has("split_sizes") { sizes = try call.integers("split_sizes") }
             guard sizes.count == call.operation.outputs.count,
-                sizes.allSatisfy({ (0...extents[axis]).contains($0) }), sizes.reduce(0, { $0 &+ $1 }) == extents[axis]
+                sizes.allSatisfy({ (0...xSizes[axis]).contains($0) }), sizes.reduce(0, { $0 &+ $1 }) == xSizes[axis]
             else {
-                throw MILCall.Problem(reason: "sizes \(sizes) do not split the \(extents[axis]) of axis \(axis)")
+                throw MILCall.Problem(reason: "sizes \(sizes) do not split the \(xSizes[axis]) of axis \(axis)")
             }
             var (parts, start): ([MILArgument], Int) = ([], 0)
             for size in sizes {
-                var (begin, box) = (extents.map { _ in 0 }, extents)
+                var (begin, box) = (xSizes.map { _ in 0 }, xSizes)
                 (begin[axis], box[axis]) = (start, size)
                 parts.append(try call.sliced(x, begin: begin, sizes: box))
                 start += size
@@ -90,7 +90,7 @@ extension ImportRule {
         ImportRule("pad", reads: ["x", "pad", "mode", "constant_val"], makes: [Cast.self, Pad.self], movesOnly: true) {
             call in
             let x = try call.one("x")
-            let rank = try call.extents(of: x).count
+            let rank = try call.sizes(of: x).count
             let amounts = try call.integers("pad")
             guard amounts.count % 2 == 0, amounts.count <= 2 * rank else {
                 throw MILCall.Problem(reason: "a padding of \(amounts) does not fit rank \(rank)")
@@ -108,22 +108,23 @@ extension ImportRule {
         },
         ImportRule("tile", reads: ["x", "reps"], makes: [Expand.self, Reshape.self], movesOnly: true) { call in
             let x = try call.one("x")
-            let (extents, reps) = (try call.extents(of: x), try call.integers("reps"))
-            guard reps.count == extents.count,
-                zip(extents, reps).allSatisfy({ (0...1 << 24).contains($1) && $0 * max($1, 1) < 1 << 48 })
+            let (xSizes, reps) = (try call.sizes(of: x), try call.integers("reps"))
+            guard reps.count == xSizes.count,
+                zip(xSizes, reps).allSatisfy({ (0...1 << 24).contains($1) && $0 * max($1, 1) < 1 << 48 })
             else {
-                throw MILCall.Problem(reason: "repetitions \(reps) do not fit \(extents)")
+                throw MILCall.Problem(reason: "repetitions \(reps) do not fit \(xSizes)")
             }
             return try call.apply(
-                HostOperation.picking("tile \(reps)", to: zip(extents, reps).map { $0 * $1 }) { shape in
-                    shape.places(zip(extents, reps).map { extent, count in (0..<extent * count).map { $0 % extent } })
+                HostOperation.picking("tile \(reps)", to: zip(xSizes, reps).map { $0 * $1 }) { shape in
+                    shape.offsets(
+                        of: zip(xSizes, reps).map { axisSize, count in (0..<axisSize * count).map { $0 % axisSize } })
                 }.becoming { try $0.tiled($1[0], reps) }, [x])
         },
         ImportRule("fill", reads: ["shape", "value"], makes: [], movesOnly: true) { call in
             try call.filled(call.integers("shape"), with: call.one("value"))
         },
         ImportRule("fill_like", reads: ["ref_tensor", "value"], makes: [], movesOnly: true) { call in
-            try call.filled(call.extents(of: call.one("ref_tensor")), with: call.one("value"))
+            try call.filled(call.sizes(of: call.one("ref_tensor")), with: call.one("value"))
         },
         ImportRule("range_1d", reads: ["start", "end", "step"], makes: []) { call in
             let (start, end, step) = (try call.known("start"), try call.known("end"), try call.known("step"))
@@ -145,9 +146,9 @@ extension ImportRule {
             let x = try call.one("x")
             let (lower, upper) = (try call.integer("lower", -1), try call.integer("upper", -1))
             let band = HostOperation("band_part \(lower) \(upper)", type: { $0[0] }) { inputs in
-                let extents = inputs[0].shape.dimensions
-                guard let columns = extents.last, extents.count >= 2 else { throw OperatorError("no matrix") }
-                let rows = extents[extents.count - 2]
+                let xSizes = inputs[0].shape.dimensions
+                guard let columns = xSizes.last, xSizes.count >= 2 else { throw OperatorError("no matrix") }
+                let rows = xSizes[xSizes.count - 2]
                 let outside = (0..<inputs[0].shape.count).filter { index in
                     let (row, column) = (index / columns % rows, index % columns)
                     return (lower >= 0 && row - column > lower) || (upper >= 0 && column - row > upper)
@@ -155,8 +156,8 @@ extension ImportRule {
                 return inputs[0].replacing(
                     outside, by: HostTensor([Float](repeating: 0, count: outside.count), [outside.count]))
             }.becoming { call, x in
-                guard let columns = try call.extents(of: x[0]).last,
-                    let rows = try call.extents(of: x[0]).dropLast().last
+                guard let columns = try call.sizes(of: x[0]).last,
+                    let rows = try call.sizes(of: x[0]).dropLast().last
                 else { throw MILCall.Problem(reason: "no matrix") }
                 let kept = (0..<rows).flatMap { row in
                     (0..<columns).map { (lower < 0 || row - $0 <= lower) && (upper < 0 || $0 - row <= upper) }
@@ -170,17 +171,17 @@ extension ImportRule {
             "pixel_shuffle", reads: ["x", "upscale_factor"], makes: [Reshape.self, Transpose.self], movesOnly: true
         ) { call in
             let x = try call.one("x")
-            let (extents, factor) = (try call.extents(of: x), try call.integer("upscale_factor"))
-            guard extents.count == 4, (1...1 << 12).contains(factor), extents.allSatisfy({ $0 < 1 << 32 }),
-                extents[1] % (factor * factor) == 0
+            let (xSizes, factor) = (try call.sizes(of: x), try call.integer("upscale_factor"))
+            guard xSizes.count == 4, (1...1 << 12).contains(factor), xSizes.allSatisfy({ $0 < 1 << 32 }),
+                xSizes[1] % (factor * factor) == 0
             else {
-                throw MILCall.Problem(reason: "a factor of \(factor) does not fit \(extents)")
+                throw MILCall.Problem(reason: "a factor of \(factor) does not fit \(xSizes)")
             }
-            let channels = extents[1] / (factor * factor)
-            let apart = try call.reshaped(x, [extents[0], channels, factor, factor, extents[2], extents[3]])
+            let channels = xSizes[1] / (factor * factor)
+            let apart = try call.reshaped(x, [xSizes[0], channels, factor, factor, xSizes[2], xSizes[3]])
             return try call.reshaped(
                 call.transposed(apart, [0, 1, 4, 2, 5, 3]),
-                [extents[0], channels, extents[2] * factor, extents[3] * factor])
+                [xSizes[0], channels, xSizes[2] * factor, xSizes[3] * factor])
         },
     ]
 
@@ -208,11 +209,11 @@ extension MILCall {
         return (name, value)
     }
 
-    func filled(_ extents: [Int], with value: MILArgument) throws -> MILArgument {
+    func filled(_ xSizes: [Int], with value: MILArgument) throws -> MILArgument {
         guard case .known(let number) = value.content, number.shape.count == 1,
-            let count = Shape(extents).checkedCount, count <= 1 << 24
-        else { throw Problem(reason: "cannot fill \(extents) with something that is no known number") }
-        return known(number.picking([Int](repeating: 0, count: count), Shape(extents)))
+            let count = Shape(xSizes).checkedCount, count <= 1 << 24
+        else { throw Problem(reason: "cannot fill \(xSizes) with something that is no known number") }
+        return known(number.picking([Int](repeating: 0, count: count), Shape(xSizes)))
     }
 
     mutating func sliced(_ x: MILArgument, begin: [Int], sizes: [Int]) throws -> MILArgument {

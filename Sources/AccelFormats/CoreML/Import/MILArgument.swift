@@ -52,7 +52,7 @@ struct MILCall {
     }
 
     /// The declared shape of each output; nil if a size is unknown.
-    var declared: [[Int]?] { operation.outputs.map(\.content.tensor.extents) }
+    var declared: [[Int]?] { operation.outputs.map(\.content.tensor.sizes) }
 
     var resultType: MILDataType { operation.outputs.first?.content.tensor.dataType ?? .float32 }
 
@@ -151,7 +151,7 @@ struct MILCall {
         }
     }
 
-    func extents(of argument: MILArgument) throws -> [Int] { try type(of: argument).shape?.dimensions ?? [] }
+    func sizes(of argument: MILArgument) throws -> [Int] { try type(of: argument).shape?.dimensions ?? [] }
 
     func isFloat(_ argument: MILArgument) throws -> Bool { try type(of: argument).elementType == .float32 }
 
@@ -194,9 +194,9 @@ struct MILCall {
 
     func known(_ tensor: HostTensor) -> MILArgument { MILArgument(type: resultType, content: .known(tensor)) }
 
-    mutating func reshaped(_ argument: MILArgument, _ extents: [Int]) throws -> MILArgument {
-        if try self.extents(of: argument) == extents { return argument }
-        return try apply(Reshape(to: extents.map(Dimension.fixed)), [argument])
+    mutating func reshaped(_ argument: MILArgument, _ sizes: [Int]) throws -> MILArgument {
+        if try self.sizes(of: argument) == sizes { return argument }
+        return try apply(Reshape(to: sizes.map(Dimension.fixed)), [argument])
     }
 
     mutating func transposed(_ argument: MILArgument, _ permutation: [Int]) throws -> MILArgument {

@@ -18,7 +18,7 @@ struct CoreMLSeal: Equatable, Sendable {
     init?(of model: CoreMLModel, file: String) throws {
         func text(_ key: String) -> String? { model.metadata.other.first { $0.name == key }?.content }
         func error(_ reason: String) -> FormatError {
-            FormatError(file: file, place: .field("metadata"), reason: reason)
+            FormatError(file: file, location: .field("metadata"), reason: reason)
         }
         let (own, weights) = (text(Self.modelKey), text(Self.weightsKey))
         let isSealed = own != nil || weights != nil || text(CoreMLExporter.metadataKey) != nil

@@ -13,7 +13,7 @@ public struct NearestCodes: Equatable, Sendable {
     public private(set) var far = 0
 
     /// A description of the codes that are not the nearest; nil if all are.
-    public var objection: String? {
+    public var failureReason: String? {
         first.map {
             "\(far) of \(count) codes are not the nearest to the model's elements, the first that of element \($0)"
         }
@@ -31,11 +31,11 @@ public struct NearestCodes: Equatable, Sendable {
 
     /// Compares indices into tables of scalar entries.
     mutating func look(_ indices: Decompression.Elements, tables: Decompression.Elements, for numbers: [Float]) {
-        let rank = indices.extents.count
-        guard tables.extents.count == rank + 2,
-            let blocks = WeightBlocks(indices.extents, counts: Array(tables.extents[..<rank]))
+        let rank = indices.sizes.count
+        guard tables.sizes.count == rank + 2,
+            let blocks = WeightBlocks(indices.sizes, counts: Array(tables.sizes[..<rank]))
         else { return }
-        let entries = tables.extents[rank]
+        let entries = tables.sizes[rank]
         let sorted = stride(from: 0, to: tables.count, by: max(entries, 1)).map { start in
             tables.numbers[start..<min(start + entries, tables.count)].sorted()
         }
@@ -61,7 +61,7 @@ public struct NearestCodes: Equatable, Sendable {
         _ data: Decompression.Elements, scale: Decompression.Elements, offset: Decompression.Elements?,
         for numbers: [Float]
     ) {
-        guard let blocks = WeightBlocks(data.extents, counts: scale.extents), let bits = data.type.bits else { return }
+        guard let blocks = WeightBlocks(data.sizes, counts: scale.sizes), let bits = data.type.bits else { return }
         let isSigned = data.type == .int8 || data.type == .int4
         let lowest: Float = isSigned ? -Float(1 << (bits - 1)) : 0
         let highest = lowest + Float((1 << bits) - 1)
@@ -110,7 +110,7 @@ extension CoreMLPackage {
         var codes = NearestCodes()
         switch operation {
         case "constexpr_lut_to_dense":
-            guard let (indices, tables) = try parameters.table(), tables.extents.last == 1 else { return nil }
+            guard let (indices, tables) = try parameters.table(), tables.sizes.last == 1 else { return nil }
             codes.look(indices, tables: tables, for: numbers)
         case "constexpr_blockwise_shift_scale":
             let data = try parameters.required("data")
@@ -121,7 +121,7 @@ extension CoreMLPackage {
             let data = try parameters.required("quantized_data")
             let axis = try parameters.integer("axis") ?? 0
             func spread(_ name: String) throws -> Decompression.Elements {
-                try Decompression.spread(parameters.required(name), over: data.extents, axis: axis)
+                try Decompression.spread(parameters.required(name), over: data.sizes, axis: axis)
             }
             codes.look(data, scale: try spread("scale"), offset: try spread("zero_point"), for: numbers)
         default: return nil

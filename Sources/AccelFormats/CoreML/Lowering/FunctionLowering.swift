@@ -18,14 +18,14 @@ struct FunctionLowering {
     var converted: [Converted: MILOperand] = [:]
     private var counts = LoweringCounts()
     /// The labels of the nodes that compute with positions.
-    private let places: Set<String>
+    private let positionNodes: Set<String>
 
     init(_ function: FrozenProgram, weights: WeightLowering, options: CoreMLOptions) {
         self.function = function
         self.options = options
         self.weights = weights
         builder = MILBuilder(floatType: options.floatType)
-        places = options.floatType == .float16 ? PlaceArithmetic.nodes(of: function.program) : []
+        positionNodes = options.floatType == .float16 ? PositionArithmetic.nodes(of: function.program) : []
     }
 
     /// - Throws: `RequestError` with the operator or tensor that the target does not support.
@@ -48,7 +48,7 @@ struct FunctionLowering {
             return builder.unique(isTaken ? output.name + CoreMLModel.outputSuffix : output.name)
         }
         for input in program.inputs {
-            let type = MILTensorType(outside(program.type(of: input.value).elementType), extents(input.value, program))
+            let type = MILTensorType(outside(program.type(of: input.value).elementType), sizes(input.value, program))
             let operand = MILOperand(name: builder.unique(input.name), type: type, isConstant: false)
             inputs.append(MILNamed(operand.name, .tensor(type)))
             interface.inputs.append(feature(operand.name, type, program.interface.inputs[input.name]))
@@ -66,7 +66,7 @@ struct FunctionLowering {
                     "\(function.functionName): the state \"\(state.name)\" starts as \(state.initial), but Core ML's states start as zeros",
                     status: .unavailable)
             }
-            let type = MILTensorType(.float16, extents(state.value, program))
+            let type = MILTensorType(.float16, sizes(state.value, program))
             let operand = MILOperand(name: stateName, type: type, isConstant: false)
             inputs.append(MILNamed(operand.name, .state(type)))
             interface.states.append(feature(operand.name, type, program.interface.states[state.name]))
@@ -110,7 +110,7 @@ struct FunctionLowering {
         return operand.type
     }
 
-    private func extents(_ value: Value, _ program: Program) -> [Int] {
+    private func sizes(_ value: Value, _ program: Program) -> [Int] {
         program.type(of: value).shape?.dimensions ?? []
     }
 
@@ -148,7 +148,7 @@ struct FunctionLowering {
         let wantsPrecision =
             native?.isPrecise(node.operation) ?? false
             || native == nil && Lowerings.preciseDecompositions.contains(node.operation.name)
-        let isPrecise = precisely || places.contains(node.label) || wantsPrecision && !options.keepsHalves
+        let isPrecise = precisely || positionNodes.contains(node.label) || wantsPrecision && !options.keepsHalves
         let outer = builder.floatType
         builder.floatType = isPrecise ? .float32 : options.floatType
         defer { builder.floatType = outer }
@@ -156,7 +156,7 @@ struct FunctionLowering {
         if options.layout == .ane, !isPrecise, types.count == 1, let rule = ChannelsRule.byName[node.operation.name] {
             let call = ChannelsCall(
                 operation: options.adapted(node.operation), inputs: inputs.compactMap(\.self),
-                extents: node.inputs.map { extents($0, program) }, result: types[0].shape?.dimensions ?? [],
+                sizes: node.inputs.map { sizes($0, program) }, result: types[0].shape?.dimensions ?? [],
                 resultType: inside(types[0].elementType, builder.floatType))
             if let result = try rule.apply(call, &self) {
                 counts.native[node.operation.name, default: 0] += 1
@@ -170,7 +170,7 @@ struct FunctionLowering {
             }
             if native.fits(node.operation, operands), types.count == 1 {
                 builder.label = node.label
-                builder.resultExtents = types[0].shape?.dimensions ?? []
+                builder.resultSizes = types[0].shape?.dimensions ?? []
                 builder.resultType = inside(types[0].elementType, builder.floatType)
                 counts.native[node.operation.name, default: 0] += 1
                 if builder.floatType != options.floatType { counts.precise[node.operation.name, default: 0] += 1 }
@@ -205,7 +205,7 @@ struct FunctionLowering {
     mutating func operand(_ source: LoweredValue?, as type: MILDataType?, _ label: String) throws -> MILOperand {
         switch source {
         case .channels(let value):
-            let key = Converted(name: "\(value.operand.name) \(value.extents)", type: value.operand.type.dataType)
+            let key = Converted(name: "\(value.operand.name) \(value.sizes)", type: value.operand.type.dataType)
             builder.label = "\(value.operand.name)_plain"
             let plain = converted[key] ?? builder.plain(value)
             converted[key] = plain
@@ -213,7 +213,7 @@ struct FunctionLowering {
         case .pieces(let pieces):
             let parts = try pieces.map { try operand(.channels($0), as: type, label) }
             builder.label = "\(label)_joined"
-            return builder.joined(parts, axis: parts[0].extents.count - 1)
+            return builder.joined(parts, axis: parts[0].sizes.count - 1)
         case .operand(let operand):
             guard let type, type != operand.type.dataType else { return operand }
             let key = Converted(name: operand.name, type: type)

@@ -40,8 +40,8 @@ extension Lowerings {
         },
         Lowering(Gelu.self) { gelu, x, builder in
             if gelu.kind == .quick {
-                let gate = builder.step("mul", ["x": .operand(x[0]), "y": builder.number(1.702)], x[0].extents)
-                let open = builder.step("sigmoid", ["x": .operand(gate)], x[0].extents)
+                let gate = builder.step("mul", ["x": .operand(x[0]), "y": builder.number(1.702)], x[0].sizes)
+                let open = builder.step("sigmoid", ["x": .operand(gate)], x[0].sizes)
                 return builder.result("mul", ["x": .operand(x[0]), "y": .operand(open)])
             }
             let mode = gelu.kind == .erf ? "EXACT" : "TANH_APPROXIMATION"
@@ -70,12 +70,12 @@ extension Lowerings {
     @Sendable private static func selected(
         _: Select, _ inputs: [MILOperand], _ builder: inout MILBuilder
     ) -> MILOperand {
-        let extents = builder.resultExtents
+        let sizes = builder.resultSizes
         var a = inputs[1]
-        if a.extents != extents, inputs[2].extents != extents {
+        if a.sizes != sizes, inputs[2].sizes != sizes {
             let flags = builder.cast(inputs[0], to: builder.floatType)
-            let zeros = builder.step("mul", ["x": .operand(flags), "y": builder.number(0)], flags.extents)
-            a = builder.step("add", ["x": .operand(zeros), "y": .operand(a)], extents)
+            let zeros = builder.step("mul", ["x": .operand(flags), "y": builder.number(0)], flags.sizes)
+            a = builder.step("add", ["x": .operand(zeros), "y": .operand(a)], sizes)
         }
         return builder.result("select", ["cond": .operand(inputs[0]), "a": .operand(a), "b": .operand(inputs[2])])
     }
@@ -85,31 +85,31 @@ extension Lowerings {
     @Sendable private static func angle(
         _: Atan2, _ inputs: [MILOperand], _ builder: inout MILBuilder
     ) -> MILOperand {
-        let extents = builder.resultExtents
+        let sizes = builder.resultSizes
         // Both operands get the result's shape, so that each step has it.
         let zeros = builder.step(
             "mul",
             [
-                "x": .operand(builder.step("add", ["x": .operand(inputs[0]), "y": .operand(inputs[1])], extents)),
+                "x": .operand(builder.step("add", ["x": .operand(inputs[0]), "y": .operand(inputs[1])], sizes)),
                 "y": builder.number(0),
-            ], extents)
+            ], sizes)
         func step(
             _ type: String, _ left: MILOperand, _ right: MILParameter, _ result: MILDataType? = nil
         ) -> MILOperand {
-            builder.step(type, ["x": .operand(left), "y": right], extents, result)
+            builder.step(type, ["x": .operand(left), "y": right], sizes, result)
         }
         let (y, x) = (step("add", zeros, .operand(inputs[0])), step("add", zeros, .operand(inputs[1])))
         let squares = step("add", step("mul", x, .operand(x)), .operand(step("mul", y, .operand(y))))
-        let radius = builder.step("sqrt", ["x": .operand(squares)], extents)
+        let radius = builder.step("sqrt", ["x": .operand(squares)], sizes)
         let right = step("real_div", y, .operand(step("add", radius, .operand(x))))
         let left = step("real_div", step("sub", radius, .operand(x)), .operand(y))
         let isLeft = step("less", x, builder.number(0), .bool)
         let tangent = builder.step(
-            "select", ["cond": .operand(isLeft), "a": .operand(left), "b": .operand(right)], extents)
+            "select", ["cond": .operand(isLeft), "a": .operand(left), "b": .operand(right)], sizes)
         let isOrigin = step("equal", radius, builder.number(0), .bool)
         let safe = builder.step(
-            "select", ["cond": .operand(isOrigin), "a": .operand(zeros), "b": .operand(tangent)], extents)
-        let half = builder.step("atan", ["x": .operand(safe)], extents)
+            "select", ["cond": .operand(isOrigin), "a": .operand(zeros), "b": .operand(tangent)], sizes)
+        let half = builder.step("atan", ["x": .operand(safe)], sizes)
         return builder.result("mul", ["x": .operand(half), "y": builder.number(2)])
     }
 }

@@ -12,8 +12,8 @@ extension Lowerings {
             Attention.self, since: .iOS18,
             fits: { attention, x in
                 // Core ML's attention always scales by 1/sqrt(width), and has no grouped heads.
-                x[0].extents[1] == x[1].extents[1]
-                    && abs(attention.scale * Double(x[0].extents[3]).squareRoot() - 1) < 1e-6
+                x[0].sizes[1] == x[1].sizes[1]
+                    && abs(attention.scale * Double(x[0].sizes[3]).squareRoot() - 1) < 1e-6
             }
         ) { _, x, builder in
             builder.result(
@@ -59,22 +59,22 @@ extension Lowerings {
     @Sendable private static func linear(
         _: Linear, _ inputs: [MILOperand], _ builder: inout MILBuilder
     ) -> MILOperand {
-        let (x, weight, extents) = (inputs[0], inputs[1], builder.resultExtents)
+        let (x, weight, sizes) = (inputs[0], inputs[1], builder.resultSizes)
         let bias = inputs.count == 3 ? inputs[2] : nil
         guard weight.isConstant, bias?.isConstant ?? true else {
             let product = builder.step(
                 "matmul",
-                ["x": .operand(x), "y": .operand(weight), "transpose_x": false, "transpose_y": true], extents)
+                ["x": .operand(x), "y": .operand(weight), "transpose_x": false, "transpose_y": true], sizes)
             guard let bias else { return product }
             return builder.result("add", ["x": .operand(product), "y": .operand(bias)])
         }
         let isDeep = x.type.rank > 3
-        let rows = x.extents.dropLast().reduce(1, *)
-        let flat = isDeep ? builder.reshaped(x, [rows, x.extents[x.type.rank - 1]]) : x
-        let flatExtents = isDeep ? [rows, weight.extents[0]] : extents
+        let rows = x.sizes.dropLast().reduce(1, *)
+        let flat = isDeep ? builder.reshaped(x, [rows, x.sizes[x.type.rank - 1]]) : x
+        let flatSizes = isDeep ? [rows, weight.sizes[0]] : sizes
         let product = builder.step(
-            "linear", ["x": .operand(flat), "weight": .operand(weight), "bias": .optional(bias)], flatExtents)
-        return builder.reshaped(product, extents)
+            "linear", ["x": .operand(flat), "weight": .operand(weight), "bias": .optional(bias)], flatSizes)
+        return builder.reshaped(product, sizes)
     }
 
     static let memory: [Lowering] = [
@@ -85,34 +85,34 @@ extension Lowerings {
     @Sendable private static func updated(
         _ update: UpdateSlice, _ inputs: [MILOperand], _ builder: inout MILBuilder
     ) -> MILOperand {
-        let (target, block, places) = (inputs[0], inputs[1], inputs[2])
-        let rows = places.extents.reduce(1, *)
+        let (target, block, positions) = (inputs[0], inputs[1], inputs[2])
+        let rows = positions.sizes.reduce(1, *)
         var result = target
         for row in 0..<rows {
-            var place = builder.reshaped(places, [rows])
-            var extents = block.extents
+            var start = builder.reshaped(positions, [rows])
+            var sizes = block.sizes
             var part = block
             if rows > 1 {
-                place = builder.apply(
+                start = builder.apply(
                     "slice_by_size",
-                    ["x": .operand(place), "begin": .value(MILValue([row])), "size": .value(MILValue([1]))],
+                    ["x": .operand(start), "begin": .value(MILValue([row])), "size": .value(MILValue([1]))],
                     MILTensorType(.int32, [1]))
-                extents[0] = 1
-                let begin = extents.indices.map { $0 == 0 ? row : 0 }
+                sizes[0] = 1
+                let begin = sizes.indices.map { $0 == 0 ? row : 0 }
                 part = builder.apply(
                     "slice_by_size",
-                    ["x": .operand(block), "begin": .value(MILValue(begin)), "size": .value(MILValue(extents))],
-                    MILTensorType(block.type.dataType, extents))
+                    ["x": .operand(block), "begin": .value(MILValue(begin)), "size": .value(MILValue(sizes))],
+                    MILTensorType(block.type.dataType, sizes))
             }
-            let first = extents.indices.map { $0 == 0 && rows > 1 ? row : 0 }
+            let first = sizes.indices.map { $0 == 0 && rows > 1 ? row : 0 }
             let before = builder.constant(MILValue(Array(first[..<update.axis])), "\(builder.label)_before")
             let after = builder.constant(MILValue(Array(first[(update.axis + 1)...])), "\(builder.label)_after")
-            let pieces = [before, place, after].filter { $0.extents != [0] }
+            let pieces = [before, start, after].filter { $0.sizes != [0] }
             let begin = builder.apply(
                 "concat", ["values": .operands(pieces), "axis": 0, "interleave": false],
-                MILTensorType(.int32, [extents.count]))
+                MILTensorType(.int32, [sizes.count]))
             let end = builder.apply(
-                "add", ["x": .operand(begin), "y": .value(MILValue(extents))], MILTensorType(.int32, [extents.count]))
+                "add", ["x": .operand(begin), "y": .value(MILValue(sizes))], MILTensorType(.int32, [sizes.count]))
             result = builder.result(
                 "slice_update",
                 ["x": .operand(result), "update": .operand(part), "begin": .operand(begin), "end": .operand(end)])

@@ -48,7 +48,7 @@ extension Lowerings {
 
     static let shapes: [Lowering] = [
         Lowering(Reshape.self, fits: { _, x in (x.first?.type.rank ?? 0) <= 5 }) { _, x, builder in
-            builder.result("reshape", ["x": .operand(x[0]), "shape": .value(MILValue(builder.resultExtents))])
+            builder.result("reshape", ["x": .operand(x[0]), "shape": .value(MILValue(builder.resultSizes))])
         },
         Lowering(Transpose.self) { transpose, x, builder in
             builder.result("transpose", ["x": .operand(x[0]), "perm": .value(MILValue(transpose.permutation))])
@@ -58,7 +58,7 @@ extension Lowerings {
                 "slice_by_size",
                 [
                     "x": .operand(x[0]), "begin": .value(MILValue(slice.begin.compactMap(\.value))),
-                    "size": .value(MILValue(builder.resultExtents)),
+                    "size": .value(MILValue(builder.resultSizes)),
                 ])
         },
         Lowering(Concat.self) { concat, x, builder in
@@ -66,10 +66,10 @@ extension Lowerings {
                 "concat", ["values": .operands(x), "axis": .value(MILValue(concat.axis)), "interleave": false])
         },
         Lowering(Expand.self) { _, x, builder in
-            let extents = builder.resultExtents
-            let aligned = [Int](repeating: 1, count: extents.count - x[0].type.rank) + x[0].extents
+            let sizes = builder.resultSizes
+            let aligned = [Int](repeating: 1, count: sizes.count - x[0].type.rank) + x[0].sizes
             let whole = builder.reshaped(x[0], aligned)
-            let repetitions = zip(extents, aligned).map { $1 == 0 ? 1 : $0 / $1 }
+            let repetitions = zip(sizes, aligned).map { $1 == 0 ? 1 : $0 / $1 }
             if repetitions.allSatisfy({ $0 == 1 }) { return whole }
             return builder.result("tile", ["x": .operand(whole), "reps": .value(MILValue(repetitions))])
         },
@@ -101,16 +101,16 @@ extension Lowerings {
         _ resize: Resize, _ inputs: [MILOperand], _ builder: inout MILBuilder
     ) throws -> MILOperand {
         var x = inputs[0]
-        for (axis, size) in zip(2..., resize.sizes.compactMap(\.value)) where size != x.extents[axis] {
-            var extents = x.extents
+        for (axis, size) in zip(2..., resize.sizes.compactMap(\.value)) where size != x.sizes[axis] {
+            var sizes = x.sizes
             // Memory for both neighbours and the weight of each element, as numbers and as bytes of the package.
             try MachineMemory.require(64 * size, for: "the indices that resize axis \(axis) to \(size)")
-            let sources = (0..<size).map { resize.source(of: $0, of: size, in: x.extents[axis]) }
-            extents[axis] = size
+            let sources = (0..<size).map { resize.source(of: $0, of: size, in: x.sizes[axis]) }
+            sizes[axis] = size
             let axisParameter = MILParameter.value(MILValue(axis))
             func picked(_ indices: [Int]) -> MILOperand {
                 builder.step(
-                    "gather", ["x": .operand(x), "indices": .value(MILValue(indices)), "axis": axisParameter], extents)
+                    "gather", ["x": .operand(x), "indices": .value(MILValue(indices)), "axis": axisParameter], sizes)
             }
             let lower = picked(sources.map(\.lower))
             guard resize.mode == .linear else {
@@ -118,11 +118,11 @@ extension Lowerings {
                 continue
             }
             let upper = picked(sources.map(\.upper))
-            let alongAxis = extents.indices.map { $0 == axis ? size : 1 }
+            let alongAxis = sizes.indices.map { $0 == axis ? size : 1 }
             let weights = MILValue(floats: sources.map { Float($0.weight) }, builder.floatType, alongAxis)
-            let difference = builder.step("sub", ["x": .operand(upper), "y": .operand(lower)], extents)
-            let part = builder.step("mul", ["x": .operand(difference), "y": .value(weights)], extents)
-            x = builder.step("add", ["x": .operand(lower), "y": .operand(part)], extents)
+            let difference = builder.step("sub", ["x": .operand(upper), "y": .operand(lower)], sizes)
+            let part = builder.step("mul", ["x": .operand(difference), "y": .value(weights)], sizes)
+            x = builder.step("add", ["x": .operand(lower), "y": .operand(part)], sizes)
         }
         return x
     }

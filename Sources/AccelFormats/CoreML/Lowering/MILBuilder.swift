@@ -8,7 +8,7 @@ struct MILOperand: Hashable, Sendable {
     /// Whether the value is known when the model is compiled, as Core ML requires of weights.
     let isConstant: Bool
 
-    var extents: [Int] { type.extents ?? [] }
+    var sizes: [Int] { type.sizes ?? [] }
 }
 
 /// An argument of an operation.
@@ -30,7 +30,7 @@ struct MILBuilder {
     /// The type of floating-point results.
     var floatType: MILDataType
     /// The shape of the result of the current node.
-    var resultExtents: [Int] = []
+    var resultSizes: [Int] = []
     var resultType: MILDataType
 
     init(floatType: MILDataType) {
@@ -140,15 +140,15 @@ struct MILBuilder {
 
     /// Appends the operation that makes the node's result.
     mutating func result(_ type: String, _ parameters: KeyValuePairs<String, MILParameter>) -> MILOperand {
-        apply(type, parameters, MILTensorType(resultType, resultExtents))
+        apply(type, parameters, MILTensorType(resultType, resultSizes))
     }
 
     /// Appends an intermediate operation.
     mutating func step(
-        _ type: String, _ parameters: KeyValuePairs<String, MILParameter>, _ extents: [Int],
+        _ type: String, _ parameters: KeyValuePairs<String, MILParameter>, _ sizes: [Int],
         _ dataType: MILDataType? = nil
     ) -> MILOperand {
-        apply(type, parameters, MILTensorType(dataType ?? floatType, extents))
+        apply(type, parameters, MILTensorType(dataType ?? floatType, sizes))
     }
 
     /// Returns a floating-point scalar of the node's type.
@@ -156,11 +156,11 @@ struct MILBuilder {
 
     func numberValue(_ number: Double) -> MILValue { MILValue(floats: [Float(number)], floatType, []) }
 
-    mutating func reshaped(_ operand: MILOperand, _ extents: [Int]) -> MILOperand {
-        if operand.extents == extents { return operand }
+    mutating func reshaped(_ operand: MILOperand, _ sizes: [Int]) -> MILOperand {
+        if operand.sizes == sizes { return operand }
         return apply(
-            "reshape", ["x": .operand(operand), "shape": .value(MILValue(extents))],
-            MILTensorType(operand.type.dataType, extents))
+            "reshape", ["x": .operand(operand), "shape": .value(MILValue(sizes))],
+            MILTensorType(operand.type.dataType, sizes))
     }
 
     mutating func cast(_ operand: MILOperand, to dataType: MILDataType, named name: String? = nil) -> MILOperand {
@@ -172,8 +172,8 @@ struct MILBuilder {
 
 extension MILValue {
     /// A constant of floats, rounded to nearest for fp16.
-    init(floats: [Float], _ dataType: MILDataType, _ extents: [Int]) {
-        let type = MILTensorType(dataType, extents)
+    init(floats: [Float], _ dataType: MILDataType, _ sizes: [Int]) {
+        let type = MILTensorType(dataType, sizes)
         self = dataType == .float16 ? MILValue(type, .bytes(floats.halfBytes)) : MILValue(type, .floats(floats))
     }
 }

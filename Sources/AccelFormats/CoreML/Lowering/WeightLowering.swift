@@ -12,7 +12,7 @@ struct WeightLowering {
     private(set) var gaps: [String: String] = [:]
     /// Weights that the check left uncompressed, with the reason.
     private let plain: [String: String]
-    private var probes: [String: WeightForm?] = [:]
+    private var probes: [String: WeightEncoding?] = [:]
     let options: CoreMLOptions
     var blobs = BlobFile()
     /// The outcome of each part of a weight, by the weight's name and the part's first row; a whole weight is one part at row 0.
@@ -49,38 +49,38 @@ struct WeightLowering {
             return try table(constant.requireTensor(), as: type, view, in: &builder)
         }
         let first = view?.rows?.lowerBound ?? 0
-        var place = WeightPlace(
+        var lowered = LoweredWeight(
             name: view?.rows.map { "\(name) \($0.lowerBound)" } ?? name,
-            extents: view?.extents ?? weight.shape.dimensions, type: type)
-        place.fallback = plain[name]
-        func note(_ place: WeightPlace, _ operand: MILOperand) {
+            sizes: view?.sizes ?? weight.shape.dimensions, type: type)
+        lowered.fallback = plain[name]
+        func note(_ lowered: LoweredWeight, _ operand: MILOperand) {
             written[name, default: [:]][first] = WeightOutcome(
-                form: place.form, byteCount: max(written[name]?[first]?.byteCount ?? 0, place.byteCount),
-                count: place.extents.reduce(1, *), fallback: place.fallback)
+                operation: lowered.operation, byteCount: max(written[name]?[first]?.byteCount ?? 0, lowered.byteCount),
+                count: lowered.sizes.reduce(1, *), fallback: lowered.fallback)
             guard operand.name != MILBuilder.identifier(name) || view?.rows != nil else { return }
             held[operand.name] = TensorRows(
                 tensor: name, rows: view?.rows ?? 0..<(weight.shape.dimensions.first ?? 1))
         }
         if type.isFloatingPoint {
             do {
-                let operand = try compressed(form(of: weight, view?.rows), &place, in: &builder)
+                let operand = try compressed(encoding(of: weight, view?.rows), &lowered, in: &builder)
                 if let operand {
-                    note(place, operand)
+                    note(lowered, operand)
                     return operand
                 }
-            } catch let gap as FormGap {
+            } catch let gap as LoweringGap {
                 guard options.allowsFallback else { throw refusal(of: name, weight.codec, gap) }
-                place.fallback = gap.reason
+                lowered.fallback = gap.reason
             }
         }
-        let operand = try dense(weight, view, place, in: &builder)
-        place.form = "const"
-        place.byteCount = place.extents.reduce(1, *) * (type.bits ?? 32) / 8
-        note(place, operand)
+        let operand = try dense(weight, view, lowered, in: &builder)
+        lowered.operation = "const"
+        lowered.byteCount = lowered.sizes.reduce(1, *) * (type.bits ?? 32) / 8
+        note(lowered, operand)
         return operand
     }
 
-    private func refusal(of name: String, _ codec: any WeightCodec, _ gap: FormGap) -> RequestError {
+    private func refusal(of name: String, _ codec: any WeightCodec, _ gap: LoweringGap) -> RequestError {
         RequestError(
             "weight \"\(name)\" as \(codec.specification) cannot be written for "
                 + "\(options.target.rawValue): \(gap.reason); \(gap.alternative), or add --allow-fallback")
@@ -91,7 +91,7 @@ struct WeightLowering {
         _ plan: PlannedWeight, _ type: MILDataType, _ view: ConstantView?, in builder: inout MILBuilder
     ) throws -> MILOperand {
         let (codec, shape) = (plan.choice.codec.dataFree, plan.source.shape)
-        let extents = view?.extents ?? shape.dimensions
+        let sizes = view?.sizes ?? shape.dimensions
         let groups = codec.values.layers.compactMap { $0.integer("group") }
         let rows = min(shape.rows, (groups.max() ?? 1) + 1)
         let probe = shape.rank < 2 ? shape : Shape([rows] + shape.dimensions.dropFirst())
@@ -100,16 +100,16 @@ struct WeightLowering {
             let zeros = StoredTensor(
                 name: plan.source.name, elementType: .float32, shape: probe,
                 bytes: ByteView(ByteBuffer(count: probe.count * 4)))
-            probes[key] = .some((try? CompressedTensor.compressing(zeros, with: codec, threads: 1))?.tensor.form)
+            probes[key] = .some((try? CompressedTensor.compressing(zeros, with: codec, threads: 1))?.tensor.encoding)
         }
-        let result = builder.declare(plan.source.name, MILValue(MILTensorType(type, extents), .blob(offset: 0)))
+        let result = builder.declare(plan.source.name, MILValue(MILTensorType(type, sizes), .blob(offset: 0)))
         guard type.isFloatingPoint, let known = probes[key] else { return result }
-        var place = WeightPlace(
-            name: plan.source.name, extents: shape.rank < 2 ? extents : [rows] + extents.dropFirst(), type: type)
+        var lowered = LoweredWeight(
+            name: plan.source.name, sizes: shape.rank < 2 ? sizes : [rows] + sizes.dropFirst(), type: type)
         var (scratch, scratchBuilder) = (self, MILBuilder(floatType: type))
         do {
-            _ = try scratch.compressed(known, &place, in: &scratchBuilder)
-        } catch let gap as FormGap {
+            _ = try scratch.compressed(known, &lowered, in: &scratchBuilder)
+        } catch let gap as LoweringGap {
             guard options.allowsFallback else { throw refusal(of: plan.source.name, codec, gap) }
             gaps[plan.source.name] = gap.reason
         }
@@ -121,7 +121,7 @@ struct WeightLowering {
         written.mapValues { parts in
             let first = parts[0] ?? parts.values.first
             return WeightOutcome(
-                form: first?.form ?? "const", byteCount: parts.values.reduce(0) { $0 + $1.byteCount },
+                operation: first?.operation ?? "const", byteCount: parts.values.reduce(0) { $0 + $1.byteCount },
                 count: parts.values.reduce(0) { $0 + $1.count }, fallback: parts.values.compactMap(\.fallback).first)
         }
     }
@@ -129,7 +129,7 @@ struct WeightLowering {
     /// Splits the rows of a constant into the fewest parts of at most `longest` rows. A part has whole groups of the tables.
     func parts(of constant: Program.Constant, rows: Int, atMost longest: Int) -> [Range<Int>] {
         var unit = 1
-        if constant.isWeight, case .palette(let palette)? = tensors[constant.name]?.form,
+        if constant.isWeight, case .palette(let palette)? = tensors[constant.name]?.encoding,
             palette.tables.count > 1
         {
             unit = palette.rowsPerTable
@@ -140,37 +140,37 @@ struct WeightLowering {
         return stride(from: 0, to: rows, by: size).map { $0..<min($0 + size, rows) }
     }
 
-    private func form(of weight: CompressedTensor, _ rows: Range<Int>?) -> WeightForm? {
-        guard let rows, let form = weight.form else { return weight.form }
-        return form.rows(rows, of: weight.shape.dimensions.first ?? 1)
+    private func encoding(of weight: CompressedTensor, _ rows: Range<Int>?) -> WeightEncoding? {
+        guard let rows, let encoding = weight.encoding else { return weight.encoding }
+        return encoding.rows(rows, of: weight.shape.dimensions.first ?? 1)
     }
 
     private mutating func compressed(
-        _ form: WeightForm?, _ place: inout WeightPlace, in builder: inout MILBuilder
+        _ encoding: WeightEncoding?, _ lowered: inout LoweredWeight, in builder: inout MILBuilder
     ) throws -> MILOperand? {
-        switch form {
-        case nil: throw FormGap(reason: "no operation of Core ML's holds it", alternative: "use int8 or a palette")
+        switch encoding {
+        case nil: throw LoweringGap(reason: "no operation of Core ML's holds it", alternative: "use int8 or a palette")
         case .values: nil
-        case .affine(let affine): try self.affine(affine, &place, in: &builder)
-        case .palette(let palette): try self.palette(palette, &place, in: &builder)
-        case .vectors(let vectors): try self.vectors(vectors, &place, in: &builder)
-        case .sparse(let sparse): try self.sparse(sparse, &place, in: &builder)
+        case .affine(let affine): try self.affine(affine, &lowered, in: &builder)
+        case .palette(let palette): try self.palette(palette, &lowered, in: &builder)
+        case .vectors(let vectors): try self.vectors(vectors, &lowered, in: &builder)
+        case .sparse(let sparse): try self.sparse(sparse, &lowered, in: &builder)
         }
     }
 
-    /// Writes all elements as plain numbers of `place.type`.
+    /// Writes all elements as plain numbers of `lowered.type`.
     private mutating func dense(
-        _ weight: CompressedTensor, _ view: ConstantView?, _ place: WeightPlace, in builder: inout MILBuilder
+        _ weight: CompressedTensor, _ view: ConstantView?, _ lowered: LoweredWeight, in builder: inout MILBuilder
     ) throws -> MILOperand {
-        guard place.type.isFloatingPoint else {
+        guard lowered.type.isFloatingPoint else {
             let stored = StoredTensor(
                 name: weight.name, elementType: weight.elementType, shape: weight.shape, bytes: weight.sections[0])
-            return try table(stored, as: place.type, view, in: &builder)
+            return try table(stored, as: lowered.type, view, in: &builder)
         }
-        let stored: ElementType = place.type == .float16 ? .float16 : .float32
-        let value = value(place.name, place.type, place.extents) {
+        let stored: ElementType = lowered.type == .float16 ? .float16 : .float32
+        let value = value(lowered.name, lowered.type, lowered.sizes) {
             let all: ByteView
-            if case .values(stored, let bytes)? = weight.form {
+            if case .values(stored, let bytes)? = weight.encoding {
                 all = bytes
             } else {
                 all = try StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape)
@@ -178,7 +178,7 @@ struct WeightLowering {
             }
             return try view.map { try $0.part(of: all, rows: weight.shape.dimensions.first ?? 1) } ?? all
         }
-        return builder.declare(place.name, try value())
+        return builder.declare(lowered.name, try value())
     }
 
     /// Lowers a table that accelc computed, or a weight of integers.
@@ -186,11 +186,11 @@ struct WeightLowering {
         _ tensor: StoredTensor, as type: MILDataType, _ view: ConstantView?, in builder: inout MILBuilder
     ) throws -> MILOperand {
         let host = HostTensor(tensor)
-        let extents = view?.extents ?? tensor.shape.dimensions
+        let sizes = view?.sizes ?? tensor.shape.dimensions
         guard type.isFloatingPoint else {
             let content: MILValue.Content =
                 type == .bool ? .flags(host.flags) : .integers(host.integers.map(Int32.init(clamping:)))
-            return builder.declare(tensor.name, MILValue(MILTensorType(type, extents), content))
+            return builder.declare(tensor.name, MILValue(MILTensorType(type, sizes), content))
         }
         var floats = host.floats
         if type == .float16 {
@@ -205,8 +205,8 @@ struct WeightLowering {
         let all = ByteView(floats)
         let content = try view.map { try $0.part(of: all, rows: tensor.shape.dimensions.first ?? 1) } ?? all
         let key = "\(tensor.name) \(SHA256.digest(of: content))"
-        let value = value(key, type, extents) {
-            try StoredTensor(name: tensor.name, elementType: .float32, shape: Shape(extents), bytes: content)
+        let value = value(key, type, sizes) {
+            try StoredTensor(name: tensor.name, elementType: .float32, shape: Shape(sizes), bytes: content)
                 .bytes(as: type == .float16 ? .float16 : .float32)
         }
         return builder.declare(tensor.name, try value())
@@ -216,9 +216,9 @@ struct WeightLowering {
 
     /// Writes a constant: into the blob file from 10 elements on, like coremltools, else into the program.
     mutating func value(
-        _ key: String, _ type: MILDataType, _ extents: [Int], _ content: @escaping () throws -> ByteView
+        _ key: String, _ type: MILDataType, _ sizes: [Int], _ content: @escaping () throws -> ByteView
     ) -> () throws -> MILValue {
-        let (milType, count) = (MILTensorType(type, extents), extents.reduce(1, *))
+        let (milType, count) = (MILTensorType(type, sizes), sizes.reduce(1, *))
         if count >= 10 {
             let offset = blobs.offset("\(key) \(type.word)", type, elements: count, content: content)
             return { MILValue(milType, .blob(offset: offset)) }
@@ -236,7 +236,7 @@ struct WeightLowering {
 
 /// A view of a constant: some of its rows, with another shape.
 struct ConstantView: Hashable {
-    let extents: [Int]
+    let sizes: [Int]
     /// The rows; nil for all.
     let rows: Range<Int>?
 
@@ -252,31 +252,31 @@ struct ConstantView: Hashable {
 }
 
 /// A weight that is being lowered.
-struct WeightPlace {
+struct LoweredWeight {
     let name: String
-    let extents: [Int]
+    let sizes: [Int]
     /// The type after decompression.
     let type: MILDataType
     /// The operation that makes the weight, e.g. `constexpr_lut_to_dense`.
-    var form = "const"
+    var operation = "const"
     var byteCount = 0
     /// Why it is not stored as the recipe says; nil when it is.
     var fallback: String?
 
-    var rows: Int { extents.first ?? 1 }
-    var columns: Int { extents.dropFirst().reduce(1, *) }
+    var rows: Int { sizes.first ?? 1 }
+    var columns: Int { sizes.dropFirst().reduce(1, *) }
 
     /// The shape as an argument of the iOS 16 operations.
     var shapeValue: MILValue {
-        let bytes = extents.flatMap { extent in
-            (0..<4).map { UInt8(truncatingIfNeeded: UInt32(truncatingIfNeeded: extent) >> UInt32($0 * 8)) }
+        let bytes = sizes.flatMap { size in
+            (0..<4).map { UInt8(truncatingIfNeeded: UInt32(truncatingIfNeeded: size) >> UInt32($0 * 8)) }
         }
-        return MILValue(MILTensorType(.uint32, [extents.count]), .bytes(bytes))
+        return MILValue(MILTensorType(.uint32, [sizes.count]), .bytes(bytes))
     }
 }
 
 /// The error for a storage scheme that a target does not support.
-struct FormGap: Error {
+struct LoweringGap: Error {
     let reason: String
     let alternative: String
 }
@@ -284,7 +284,7 @@ struct FormGap: Error {
 /// The storage of a weight in the written file.
 public struct WeightOutcome: Equatable, Sendable {
     /// The operation: `const` for plain numbers, else the one that decompresses the weight.
-    public let form: String
+    public let operation: String
     /// Bytes in the file: codes, tables, scales, masks.
     public let byteCount: Int
     /// The number of elements.

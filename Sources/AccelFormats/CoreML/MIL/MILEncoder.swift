@@ -70,10 +70,10 @@ extension ProtobufWriter {
         message(field) { message in
             message.integer(1, Int64(type.dataType.rawValue))
             message.integer(2, Int64(type.rank))
-            for extent in type.dimensions {
+            for size in type.dimensions {
                 message.message(3) { dimension in
-                    if let extent {
-                        dimension.message(1) { $0.integer(1, Int64(extent)) }
+                    if let size {
+                        dimension.message(1) { $0.integer(1, Int64(size)) }
                     } else {
                         dimension.message(2) { _ in }
                     }

@@ -101,7 +101,7 @@ public struct MILTensorType: Hashable, Sendable, CustomStringConvertible {
     /// The number of dimensions.
     public var rank: Int { dimensions.count }
     /// The shape; nil if a size is unknown.
-    public var extents: [Int]? {
+    public var sizes: [Int]? {
         let known = dimensions.compactMap(\.self)
         return known.count == rank ? known : nil
     }

@@ -11,18 +11,18 @@ struct ChannelsLayout: Hashable, Sendable {
     }
 
     /// The default layout: the last axis as channels, the first as batch, all others as positions.
-    init(of extents: [Int]) {
-        let last = extents.count - 1
-        let others = (0..<max(last, 0)).filter { extents[$0] != 1 }
+    init(of sizes: [Int]) {
+        let last = sizes.count - 1
+        let others = (0..<max(last, 0)).filter { sizes[$0] != 1 }
         batch = others.filter { $0 == 0 }
-        channels = last >= 0 && extents[last] != 1 ? [last] : []
+        channels = last >= 0 && sizes[last] != 1 ? [last] : []
         positions = others.filter { $0 > 0 }
     }
 
     var axes: [Int] { batch + channels + positions }
 
     /// Returns the shape (B, C, 1, S) of the tensor for a value of the shape `own`.
-    func extents(_ own: [Int]) -> [Int] {
+    func sizes(_ own: [Int]) -> [Int] {
         func product(_ axes: [Int]) -> Int { axes.reduce(1) { $0 * own[$1] } }
         return [product(batch), product(channels), 1, product(positions)]
     }
@@ -36,21 +36,21 @@ struct ChannelsLayout: Hashable, Sendable {
 
     /// Returns the layout of the transposed value, whose axis i is this one's axis `permutation[i]`.
     func transposed(_ permutation: [Int]) -> ChannelsLayout {
-        var places = permutation
-        for (new, old) in permutation.enumerated() { places[old] = new }
-        return mapping { places[$0] }
+        var order = permutation
+        for (new, old) in permutation.enumerated() { order[old] = new }
+        return mapping { order[$0] }
     }
 
-    /// Returns the layout without the axes whose size in `extents` is 1.
-    func reduced(to extents: [Int]) -> ChannelsLayout {
-        func kept(_ axes: [Int]) -> [Int] { axes.filter { extents[$0] != 1 } }
+    /// Returns the layout without the axes whose size in `sizes` is 1.
+    func reduced(to sizes: [Int]) -> ChannelsLayout {
+        func kept(_ axes: [Int]) -> [Int] { axes.filter { sizes[$0] != 1 } }
         return ChannelsLayout(batch: kept(batch), channels: kept(channels), positions: kept(positions))
     }
 
-    /// Returns the layout of a value of the shape `extents` that broadcasts to this one; nil if the value has only some of the
+    /// Returns the layout of a value of the shape `sizes` that broadcasts to this one; nil if the value has only some of the
     /// axes of a sequence.
-    func broadcasting(_ extents: [Int]) -> ChannelsLayout? {
-        let own = reduced(to: extents)
+    func broadcasting(_ sizes: [Int]) -> ChannelsLayout? {
+        let own = reduced(to: sizes)
         for (all, kept) in [(batch, own.batch), (channels, own.channels), (positions, own.positions)] {
             guard kept.isEmpty || kept == all else { return nil }
         }
@@ -109,59 +109,59 @@ struct ChannelsValue {
     let operand: MILOperand
     let layout: ChannelsLayout
     /// The shape of the value in the program.
-    let extents: [Int]
+    let sizes: [Int]
 }
 
 extension MILBuilder {
     /// Transposes: axis i of the result is axis `permutation[i]`.
-    mutating func turned(_ operand: MILOperand, _ permutation: [Int]) -> MILOperand {
+    mutating func transposed(_ operand: MILOperand, _ permutation: [Int]) -> MILOperand {
         if permutation == Array(permutation.indices) { return operand }
         return apply(
             "transpose", ["x": .operand(operand), "perm": .value(MILValue(permutation))],
-            MILTensorType(operand.type.dataType, permutation.map { operand.extents[$0] }))
+            MILTensorType(operand.type.dataType, permutation.map { operand.sizes[$0] }))
     }
 
     /// Converts an operand of the shape `own` to a layout.
     mutating func laidOut(_ operand: MILOperand, _ own: [Int], _ layout: ChannelsLayout) -> MILOperand {
-        let target = layout.extents(own)
+        let target = layout.sizes(own)
         if let channel = layout.only, let position = layout.onlyPosition, channel > position {
             let apart = reshaped(operand, [target[0], target[3], 1, target[1]])
-            return turned(apart, [0, 3, 2, 1])
+            return transposed(apart, [0, 3, 2, 1])
         }
         let apart = reshaped(operand, layout.axes.sorted().map { own[$0] })
         let order = layout.axes.map { axis in layout.axes.sorted().firstIndex(of: axis) ?? 0 }
-        return reshaped(turned(apart, order), target)
+        return reshaped(transposed(apart, order), target)
     }
 
     /// Converts a value to the axes of the program.
     mutating func plain(_ value: ChannelsValue) -> MILOperand {
-        let (layout, own) = (value.layout, value.extents)
+        let (layout, own) = (value.layout, value.sizes)
         if let channel = layout.only, let position = layout.onlyPosition, channel > position {
-            return reshaped(turned(value.operand, [0, 3, 2, 1]), own)
+            return reshaped(transposed(value.operand, [0, 3, 2, 1]), own)
         }
         let apart = reshaped(value.operand, layout.axes.map { own[$0] })
         let order = layout.axes.sorted().map { axis in layout.axes.firstIndex(of: axis) ?? 0 }
-        return reshaped(turned(apart, order), own)
+        return reshaped(transposed(apart, order), own)
     }
 
     /// Splits an axis into equal parts.
     mutating func split(_ operand: MILOperand, into count: Int, axis: Int) -> [MILOperand] {
         if count == 1 { return [operand] }
-        var extents = operand.extents
-        extents[axis] /= count
+        var sizes = operand.sizes
+        sizes[axis] /= count
         return apply(
             "split",
             ["x": .operand(operand), "num_splits": .value(MILValue(count)), "axis": .value(MILValue(axis))],
-            [MILTensorType](repeating: MILTensorType(operand.type.dataType, extents), count: count))
+            [MILTensorType](repeating: MILTensorType(operand.type.dataType, sizes), count: count))
     }
 
     mutating func joined(_ operands: [MILOperand], axis: Int) -> MILOperand {
         if operands.count == 1 { return operands[0] }
-        var extents = operands[0].extents
-        extents[axis] = operands.reduce(0) { $0 + $1.extents[axis] }
+        var sizes = operands[0].sizes
+        sizes[axis] = operands.reduce(0) { $0 + $1.sizes[axis] }
         return apply(
             "concat", ["values": .operands(operands), "axis": .value(MILValue(axis)), "interleave": false],
-            MILTensorType(operands[0].type.dataType, extents))
+            MILTensorType(operands[0].type.dataType, sizes))
     }
 }
 

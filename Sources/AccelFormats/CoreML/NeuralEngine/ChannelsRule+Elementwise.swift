@@ -25,10 +25,10 @@ extension ChannelsRule {
                 guard let layout = layout.broadcasting(own) else { return nil }
                 operands.append(try lowering.laidOut(input, own, layout, as: type))
             }
-            lowering.builder.resultExtents = layout.extents(call.result)
+            lowering.builder.resultSizes = layout.sizes(call.result)
             lowering.builder.resultType = call.resultType
             let operand = try emit(call.operation, operands, &lowering.builder)
-            return .channels(ChannelsValue(operand: operand, layout: layout, extents: call.result))
+            return .channels(ChannelsValue(operand: operand, layout: layout, sizes: call.result))
         }
     ]
 
@@ -47,21 +47,21 @@ extension ChannelsRule {
         _ emit: (any Operator, [MILOperand], inout MILBuilder) throws -> MILOperand
     ) throws -> LoweredValue? {
         guard
-            let place = call.inputs.firstIndex(where: { if case .pieces = $0 { true } else { false } }),
-            case .pieces(let pieces) = call.inputs[place],
-            call.extents.indices.allSatisfy({ $0 == place || call.extents[$0].allSatisfy { $0 == 1 } })
+            let varying = call.inputs.firstIndex(where: { if case .pieces = $0 { true } else { false } }),
+            case .pieces(let pieces) = call.inputs[varying],
+            call.sizes.indices.allSatisfy({ $0 == varying || call.sizes[$0].allSatisfy { $0 == 1 } })
         else { return nil }
         return .pieces(
             try pieces.map { piece in
                 var operands: [MILOperand] = []
                 for (index, input) in call.inputs.enumerated() {
                     operands.append(
-                        index == place ? piece.operand : try scalar(input, lowering.builder.floatType, &lowering))
+                        index == varying ? piece.operand : try scalar(input, lowering.builder.floatType, &lowering))
                 }
-                lowering.builder.resultExtents = piece.operand.extents
+                lowering.builder.resultSizes = piece.operand.sizes
                 lowering.builder.resultType = call.resultType
                 let operand = try emit(call.operation, operands, &lowering.builder)
-                return ChannelsValue(operand: operand, layout: piece.layout, extents: piece.extents)
+                return ChannelsValue(operand: operand, layout: piece.layout, sizes: piece.sizes)
             })
     }
 }

@@ -17,7 +17,7 @@ extension ChannelsRule {
                     [
                         "x": .operand(x), "axes": .value(MILValue([axis])), "gamma": .operand(gamma),
                         "beta": .optional(beta), "epsilon": lowering.builder.number(norm.epsilon),
-                    ], x.extents)
+                    ], x.sizes)
             }
         },
         // The mean of x and -x together is zero, and their variance is the mean of squares. So RMSNorm is a layer norm over
@@ -29,11 +29,11 @@ extension ChannelsRule {
                 return nil
             }
             return try normalized(call, &lowering) { x, axis, lowering in
-                var both = x.extents
+                var both = x.sizes
                 both[axis] *= 2
                 let gain = try lowering.parameters(call.inputs[1], axis: axis)
                 let minus = lowering.builder.step(
-                    "mul", ["x": .operand(x), "y": lowering.builder.number(-1)], x.extents)
+                    "mul", ["x": .operand(x), "y": lowering.builder.number(-1)], x.sizes)
                 let pair = lowering.builder.joined([x, minus], axis: axis)
                 let normal = lowering.builder.step(
                     "layer_norm",
@@ -45,13 +45,13 @@ extension ChannelsRule {
                     "slice_by_size",
                     [
                         "x": .operand(normal), "begin": .value(MILValue([0, 0, 0, 0])),
-                        "size": .value(MILValue(x.extents)),
-                    ], x.extents)
-                return lowering.builder.step("mul", ["x": .operand(half), "y": .operand(gain)], x.extents)
+                        "size": .value(MILValue(x.sizes)),
+                    ], x.sizes)
+                return lowering.builder.step("mul", ["x": .operand(half), "y": .operand(gain)], x.sizes)
             }
         },
         ChannelsRule([Rope.name]) { call, lowering in
-            guard let x = call.inputs[0].channels, let heads = x.heads, let half = call.extents[1].last else {
+            guard let x = call.inputs[0].channels, let heads = x.heads, let half = call.sizes[1].last else {
                 return nil
             }
             let layout = ChannelsLayout(
@@ -61,14 +61,14 @@ extension ChannelsRule {
                 guard let own = layout.broadcasting(call.aligned(index)) else { return nil }
                 let table = try lowering.laidOut(
                     call.inputs[index], call.aligned(index), own, as: lowering.builder.floatType)
-                let four = own.extents(call.aligned(index))
+                let four = own.sizes(call.aligned(index))
                 turns.append(lowering.builder.reshaped(table, [four[0], 1, half, four[3]]))
             }
             let operand = rotated(lowering.builder.reshaped(x.operand, heads), turns, half, &lowering.builder)
             return .channels(
                 ChannelsValue(
-                    operand: lowering.builder.reshaped(operand, x.operand.extents), layout: x.layout,
-                    extents: call.result))
+                    operand: lowering.builder.reshaped(operand, x.operand.sizes), layout: x.layout,
+                    sizes: call.result))
         },
     ]
 
@@ -81,12 +81,12 @@ extension ChannelsRule {
         if let own = call.inputs[0].channels, own.heads != nil { x = own }
         guard x.layout.channels.count != 1, let heads = x.heads else {
             return .channels(
-                ChannelsValue(operand: try body(x.operand, 1, &lowering), layout: x.layout, extents: call.result))
+                ChannelsValue(operand: try body(x.operand, 1, &lowering), layout: x.layout, sizes: call.result))
         }
         let apart = try body(lowering.builder.reshaped(x.operand, heads), 2, &lowering)
         return .channels(
             ChannelsValue(
-                operand: lowering.builder.reshaped(apart, x.operand.extents), layout: x.layout, extents: call.result))
+                operand: lowering.builder.reshaped(apart, x.operand.sizes), layout: x.layout, sizes: call.result))
     }
 
     /// Applies the rotary embedding to `x` (B, heads, C, S): rotates its pairs by the angles `turns` (B, 1, pairs, S).
@@ -94,7 +94,7 @@ extension ChannelsRule {
         _ x: MILOperand, _ turns: [MILOperand], _ half: Int, _ builder: inout MILBuilder
     ) -> MILOperand {
         func channels(from first: Int, _ count: Int) -> MILOperand {
-            let size = [x.extents[0], x.extents[1], count, x.extents[3]]
+            let size = [x.sizes[0], x.sizes[1], count, x.sizes[3]]
             return builder.step(
                 "slice_by_size",
                 [
@@ -102,13 +102,13 @@ extension ChannelsRule {
                 ], size)
         }
         func step(_ type: String, _ left: MILOperand, _ right: MILOperand) -> MILOperand {
-            builder.step(type, ["x": .operand(left), "y": .operand(right)], left.extents)
+            builder.step(type, ["x": .operand(left), "y": .operand(right)], left.sizes)
         }
         let (a, b) = (channels(from: 0, half), channels(from: half, half))
         let (cos, sin) = (turns[0], turns[1])
         var parts = [step("sub", step("mul", a, cos), step("mul", b, sin))]
         parts.append(step("add", step("mul", b, cos), step("mul", a, sin)))
-        let rest = x.extents[2] - 2 * half
+        let rest = x.sizes[2] - 2 * half
         if rest > 0 { parts.append(channels(from: 2 * half, rest)) }
         return builder.joined(parts, axis: 2)
     }
@@ -118,9 +118,9 @@ extension ChannelsValue {
     /// The shape (B, heads, C, S) of the tensor with the value's last axis as C; nil if that axis is not the innermost of the
     /// channels.
     fileprivate var heads: [Int]? {
-        let last = extents.count - 1
-        guard last >= 0, extents[last] == 1 || layout.channels.last == last else { return nil }
-        let four = operand.extents
-        return [four[0], four[1] / max(extents[last], 1), extents[last], four[3]]
+        let last = sizes.count - 1
+        guard last >= 0, sizes[last] == 1 || layout.channels.last == last else { return nil }
+        let four = operand.sizes
+        return [four[0], four[1] / max(sizes[last], 1), sizes[last], four[3]]
     }
 }

@@ -5,14 +5,14 @@ struct ChannelsCall {
     let operation: any Operator
     let inputs: [LoweredValue]
     /// The shapes of the inputs in the program.
-    let extents: [[Int]]
+    let sizes: [[Int]]
     /// The shape of the result in the program.
     let result: [Int]
     let resultType: MILDataType
 
     /// The layout of the first input that is in the Neural Engine's layout and has all axes of the result.
     var leading: ChannelsLayout? {
-        for (input, own) in zip(inputs, extents) {
+        for (input, own) in zip(inputs, sizes) {
             guard let value = input.channels, own.reduce(1, *) == result.reduce(1, *) else { continue }
             return value.layout.shifted(by: result.count - own.count)
         }
@@ -21,7 +21,7 @@ struct ChannelsCall {
 
     /// Returns the shape of an input, padded with leading axes of size 1 to the rank of the result.
     func aligned(_ index: Int) -> [Int] {
-        [Int](repeating: 1, count: max(result.count - extents[index].count, 0)) + extents[index]
+        [Int](repeating: 1, count: max(result.count - sizes[index].count, 0)) + sizes[index]
     }
 }
 
@@ -49,7 +49,7 @@ extension FunctionLowering {
         _ input: LoweredValue, _ own: [Int], _ layout: ChannelsLayout, as type: MILDataType
     ) throws -> MILOperand {
         if let value = input.channels, value.operand.type.dataType == type,
-            value.layout.shifted(by: own.count - value.extents.count) == layout
+            value.layout.shifted(by: own.count - value.sizes.count) == layout
         {
             return value.operand
         }
@@ -66,11 +66,11 @@ extension FunctionLowering {
 
     /// Converts an input to the layout with only its last axis as channels.
     mutating func channelsLast(_ call: ChannelsCall, _ index: Int) throws -> ChannelsValue {
-        let own = call.extents[index]
+        let own = call.sizes[index]
         let standard = ChannelsLayout(of: own)
         if let value = call.inputs[index].channels, value.layout.channels == standard.channels { return value }
         let operand = try laidOut(call.inputs[index], own, standard, as: builder.floatType)
-        return ChannelsValue(operand: operand, layout: standard, extents: own)
+        return ChannelsValue(operand: operand, layout: standard, sizes: own)
     }
 
     /// Converts parameters of the last axis, so that they broadcast along axis `axis` of four.
@@ -79,8 +79,8 @@ extension FunctionLowering {
         let plain = try operand(input, as: builder.floatType, label)
         builder.label = "\(plain.name)_channels"
         defer { builder.label = label }
-        var extents = [1, 1, 1, 1]
-        extents[axis] = plain.extents.reduce(1, *)
-        return builder.reshaped(plain, extents)
+        var sizes = [1, 1, 1, 1]
+        sizes[axis] = plain.sizes.reduce(1, *)
+        return builder.reshaped(plain, sizes)
     }
 }

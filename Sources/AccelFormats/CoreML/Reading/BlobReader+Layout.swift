@@ -31,12 +31,12 @@ extension BlobReader {
 
     private func requireZeros(_ range: Range<Int>) throws(FormatError) {
         guard !range.isEmpty, range.upperBound <= bytes.count else { return }
-        if let place = bytes[range].withBytes({ $0.firstIndex { $0 != 0 } }) {
-            throw error("expected a zero between entries", at: range.lowerBound + place)
+        if let index = bytes[range].withBytes({ $0.firstIndex { $0 != 0 } }) {
+            throw error("expected a zero between entries", at: range.lowerBound + index)
         }
     }
 
     private func error(_ reason: String, at offset: Int) -> FormatError {
-        FormatError(file: file, place: .offset(UInt64(max(offset, 0))), reason: reason)
+        FormatError(file: file, location: .offset(UInt64(max(offset, 0))), reason: reason)
     }
 }

@@ -35,7 +35,7 @@ struct BlobReader: Sendable {
     func entry(at offset: Int) throws(FormatError) -> Entry {
         guard offset % 64 == 0, offset >= 64, offset <= bytes.count - 64 else {
             throw FormatError(
-                file: file, place: .offset(UInt64(max(offset, 0))),
+                file: file, location: .offset(UInt64(max(offset, 0))),
                 reason: "no entry can be described here, in a file of \(bytes.count) bytes")
         }
         var reader = ByteReader(bytes, file: file, position: offset)

@@ -161,7 +161,7 @@ private struct ArrayType {
         var known: MILDataType?
         try decoder.forEach(in: field) { decoder, part in
             switch part.number {
-            case 1: shape += try Self.extents(part)
+            case 1: shape += try Self.sizes(part)
             case 2:
                 guard let type = MILDataType(arrayType: try part.integer()) else {
                     throw part.error("unknown element type of a multi-array")
@@ -171,7 +171,7 @@ private struct ArrayType {
                 try decoder.forEach(in: part) { decoder, part in
                     var shape: [Int] = []
                     try decoder.forEach(in: part) { _, part in
-                        if part.number == 1 { shape += try Self.extents(part) }
+                        if part.number == 1 { shape += try Self.sizes(part) }
                     }
                     enumeratedShapes.append(shape)
                 }
@@ -190,12 +190,12 @@ private struct ArrayType {
         }
     }
 
-    private static func extents(_ field: ProtobufReader.Field) throws -> [Int] {
+    private static func sizes(_ field: ProtobufReader.Field) throws -> [Int] {
         try field.integers().map { number in
-            guard let extent = Int(exactly: number), (0...1 << 48).contains(extent) else {
-                throw field.error("no multi-array has an extent of \(number)")
+            guard let size = Int(exactly: number), (0...1 << 48).contains(size) else {
+                throw field.error("no multi-array has a size of \(number)")
             }
-            return extent
+            return size
         }
     }
 
@@ -206,7 +206,7 @@ private struct ArrayType {
             if part.number == 2 { upper = try part.integer() }
         }
         let last = upper < 0 ? Int.max : Int(clamping: upper)
-        guard lower >= 0, lower <= last else { throw field.error("\(lower) to \(upper) is no range of extents") }
+        guard lower >= 0, lower <= last else { throw field.error("\(lower) to \(upper) is no range of sizes") }
         return Int(clamping: lower)...last
     }
 }

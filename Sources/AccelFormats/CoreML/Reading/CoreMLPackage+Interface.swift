@@ -21,12 +21,12 @@ extension CoreMLPackage {
     private func declaration(of function: String) throws -> JSONField? {
         let key = CoreMLExporter.interfaceKey
         guard let text = model.metadata.other.first(where: { $0.name == key })?.content,
-            let place = model.interfaces.firstIndex(where: { $0.function == function })
+            let index = model.interfaces.firstIndex(where: { $0.function == function })
         else { return nil }
         let file = "\(path), \(key)"
         let rows = try JSONField(try JSON.parse(ByteView(Array(text.utf8)), file: file), file: file).array()
         // The export may have merged several shapes into one function.
-        return rows.indices.contains(place) ? rows[place] : nil
+        return rows.indices.contains(index) ? rows[index] : nil
     }
 
     /// Returns the name of the exported model's part that a function computes; nil if the package does not record it.

@@ -61,7 +61,7 @@ public struct CoreMLPackage: Sendable {
     }
 
     /// Returns an error about an operation or value of a function.
-    public func error(_ place: String, _ reason: String) -> FormatError {
-        FormatError(file: path, place: .field(place), reason: reason)
+    public func error(_ location: String, _ reason: String) -> FormatError {
+        FormatError(file: path, location: .field(location), reason: reason)
     }
 }

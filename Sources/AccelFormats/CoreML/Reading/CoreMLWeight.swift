@@ -26,7 +26,7 @@ public struct CoreMLWeight: Sendable {
     /// Whether a code stands for a vector of several elements.
     public var isOfVectors: Bool { form.contains(" of vectors of ") }
     /// The shape of the decompressed weight.
-    public var shape: Shape { Shape(type.extents ?? []) }
+    public var shape: Shape { Shape(type.sizes ?? []) }
     /// Stored bits for each element; 0 for an empty weight.
     public var bitsPerWeight: Double { shape.count == 0 ? 0 : Double(storedBits) / Double(shape.count) }
 }
@@ -114,7 +114,7 @@ extension FunctionConstants {
     }
 
     private static func bits(_ value: MILValue) -> Int {
-        Shape(value.type.extents ?? []).count * (value.type.dataType.bits ?? 0)
+        Shape(value.type.sizes ?? []).count * (value.type.dataType.bits ?? 0)
     }
 
     private func bindings(_ operation: MILOperation) -> [MILBinding] {
@@ -128,7 +128,7 @@ extension FunctionConstants {
         let own =
             ["indices", "indices_nonzero_data", "data", "quantized_data", "nonzero_data", "source_val"].lazy
             .compactMap(type).first ?? operation["val"]?.type
-        if let lut = type("lut")?.extents, operation.type.hasPrefix("constexpr_lut") {
+        if let lut = type("lut")?.sizes, operation.type.hasPrefix("constexpr_lut") {
             guard lut.count > 1 else { return Double(max(lut.first ?? 1, 1).trailingZeroBitCount) }
             return Double(lut[lut.count - 2].trailingZeroBitCount) / Double(max(lut[lut.count - 1], 1))
         }
@@ -175,17 +175,17 @@ extension FunctionConstants {
     }
 
     private func scales(_ type: MILTensorType?) -> String {
-        let count = Shape(type?.extents ?? []).count
+        let count = Shape(type?.sizes ?? []).count
         return "\(count) \(type?.dataType.word ?? "") scale\(count == 1 ? "" : "s")"
     }
 
     private func palette(_ type: MILTensorType?) -> String {
-        guard let type, let extents = type.extents, extents.count > 1 else {
-            let entries = type?.extents?.first ?? 2
+        guard let type, let sizes = type.sizes, sizes.count > 1 else {
+            let entries = type?.sizes?.first ?? 2
             return "palette, \(max(entries, 1).trailingZeroBitCount) bits, 1 table"
         }
         let (tables, entries, vector) = (
-            Shape(Array(extents.dropLast(2))).count, extents[extents.count - 2], extents[extents.count - 1]
+            Shape(Array(sizes.dropLast(2))).count, sizes[sizes.count - 2], sizes[sizes.count - 1]
         )
         return "palette, \(max(entries, 1).trailingZeroBitCount) bits, \(tables) table\(tables == 1 ? "" : "s")"
             + (vector > 1 ? " of vectors of \(vector)" : "") + (type.dataType == .int8 ? " of int8" : "")

@@ -37,8 +37,8 @@ struct FunctionConstants {
 
     /// Returns the constant operation that makes a value; nil for a computed value.
     func operation(of name: String) -> MILOperation? {
-        guard let place = producers[name] else { return nil }
-        let operation = function.operations[place.operation]
+        guard let location = producers[name] else { return nil }
+        let operation = function.operations[location.operation]
         return operation.isConstant ? operation : nil
     }
 
@@ -46,14 +46,14 @@ struct FunctionConstants {
     func tensor(_ name: String) throws -> StoredTensor? {
         guard let operation = operation(of: name) else { return nil }
         if operation.type == "const", let value = operation["val"] { return try stored(value, name) }
-        guard let place = producers[name] else { return nil }
-        let elements = try elements(name, before: place.operation + 1)
-        return StoredTensor(name: name, floats: elements.numbers, shape: Shape(elements.extents))
+        guard let location = producers[name] else { return nil }
+        let elements = try elements(name, before: location.operation + 1)
+        return StoredTensor(name: name, floats: elements.numbers, shape: Shape(elements.sizes))
     }
 
     /// Returns a constant in its stored type; codes smaller than a byte become float32 numbers.
     func stored(_ value: MILValue, _ name: String) throws -> StoredTensor {
-        let shape = Shape(value.type.extents ?? [])
+        let shape = Shape(value.type.sizes ?? [])
         func tensor(_ type: ElementType, _ bytes: ByteView) -> StoredTensor {
             StoredTensor(name: name, elementType: type, shape: shape, bytes: bytes, file: package.path)
         }
@@ -80,7 +80,7 @@ struct FunctionConstants {
             throw package.error("\(function.name).\(name)", "lies in weight.bin, which the package does not have")
         }
         let entry = try blobs.entry(at: offset)
-        let count = Shape(value.type.extents ?? []).count
+        let count = Shape(value.type.sizes ?? []).count
         guard entry.dataType == value.type.dataType, entry.elements == count,
             entry.bytes.count == value.type.dataType.byteCount(of: count)
         else {
@@ -92,7 +92,7 @@ struct FunctionConstants {
     }
 
     private func numbers(of value: MILValue, _ bytes: ByteView) -> [Float] {
-        let count = Shape(value.type.extents ?? []).count
+        let count = Shape(value.type.sizes ?? []).count
         return bytes.withBytes { Decompression.codes($0, value.type.dataType, count: count) }
     }
 
@@ -100,10 +100,10 @@ struct FunctionConstants {
 
     /// Returns the result of an operation with an index below `limit`.
     private func elements(_ name: String, before limit: Int) throws -> Decompression.Elements {
-        guard let place = producers[name], place.operation < limit else {
+        guard let location = producers[name], location.operation < limit else {
             throw package.error("\(function.name).\(name)", "no operation before its use makes this constant")
         }
-        let operation = function.operations[place.operation]
+        let operation = function.operations[location.operation]
         guard operation.isConstant else {
             throw package.error("\(function.name).\(name)", "is computed, where a constant is expected")
         }
@@ -114,13 +114,13 @@ struct FunctionConstants {
             MachineMemory.sum([results, results, results]),
             for: "\(package.path): decompressing \(name)")
         do {
-            let parameters = Parameters(constants: self, operation: operation, place: place.operation)
+            let parameters = Parameters(constants: self, operation: operation, location: location.operation)
             let results = try parameters.decompressed()
-            guard place.output < results.count else { throw Decompression.Problem(reason: "has too many results") }
-            let result = results[place.output]
-            guard operation.outputs[place.output].content.tensor.extents == result.extents else {
+            guard location.output < results.count else { throw Decompression.Problem(reason: "has too many results") }
+            let result = results[location.output]
+            guard operation.outputs[location.output].content.tensor.sizes == result.sizes else {
                 throw Decompression.Problem(
-                    reason: "says \(operation.outputs[place.output].content.tensor), but is \(result.extents)")
+                    reason: "says \(operation.outputs[location.output].content.tensor), but is \(result.sizes)")
             }
             return result
         } catch let problem as Decompression.Problem {
@@ -131,27 +131,27 @@ struct FunctionConstants {
     private func elements(of value: MILValue, _ name: String) throws -> Decompression.Elements {
         let stored = try stored(value, name)
         return Decompression.Elements(
-            type: value.type.dataType, extents: stored.shape.dimensions, numbers: stored.floats())
+            type: value.type.dataType, sizes: stored.shape.dimensions, numbers: stored.floats())
     }
 
     /// Returns the parameters of a compressed constant; nil if it is not compressed.
     func parameters(of name: String) -> Parameters? {
-        guard let place = producers[name], let operation = operation(of: name), operation.type != "const" else {
+        guard let location = producers[name], let operation = operation(of: name), operation.type != "const" else {
             return nil
         }
-        return Parameters(constants: self, operation: operation, place: place.operation)
+        return Parameters(constants: self, operation: operation, location: location.operation)
     }
 
     /// The parameters of a constexpr operation: attributes (iOS 16), values, or names of other constants (iOS 18).
     struct Parameters {
         fileprivate let constants: FunctionConstants
         let operation: MILOperation
-        fileprivate let place: Int
+        fileprivate let location: Int
 
         func optional(_ name: String) throws -> Decompression.Elements? {
             switch operation.binding(name) {
             case nil: nil
-            case .name(let other)?: try constants.elements(other, before: place)
+            case .name(let other)?: try constants.elements(other, before: location)
             case .value(let value)?: try constants.elements(of: value, operation.outputs.first?.name ?? name)
             }
         }
@@ -171,18 +171,18 @@ struct FunctionConstants {
 
         /// Unpacks a parameter of iOS 16: a stream of bits with the shape in another parameter.
         func unpacked(_ name: String, bits: Int) throws -> Decompression.Elements {
-            let extents = try required("shape").numbers.map { Int(exactly: $0) ?? -1 }
+            let sizes = try required("shape").numbers.map { Int(exactly: $0) ?? -1 }
             let packed = try required(name)
-            guard let count = Shape(extents).checkedCount, let type = MILDataType(codeBits: bits), count < 1 << 40,
+            guard let count = Shape(sizes).checkedCount, let type = MILDataType(codeBits: bits), count < 1 << 40,
                 packed.type == .uint8, packed.count == type.byteCount(of: count)
-            else { throw Decompression.Problem(reason: "\(packed.extents) bytes of \(name) do not fill \(extents)") }
+            else { throw Decompression.Problem(reason: "\(packed.sizes) bytes of \(name) do not fill \(sizes)") }
             let bytes = packed.numbers.map { UInt8($0) }
             let used = count * bits % 8
             guard used == 0 || (bytes.last ?? 0) >> UInt8(used) == 0 else {
                 throw Decompression.Problem(reason: "bits after the last of \(name) are not zero")
             }
             return Decompression.Elements(
-                type: type, extents: extents,
+                type: type, sizes: sizes,
                 numbers: bytes.withUnsafeBytes { Decompression.codes($0, type, count: count) })
         }
 
@@ -228,11 +228,11 @@ struct FunctionConstants {
             guard operation.type == "constexpr_lut_to_dense" else { return nil }
             var tables = try required("lut")
             guard operation.binding("shape") != nil else { return (try required("indices"), tables) }
-            guard tables.extents.count == 1, tables.count.nonzeroBitCount == 1, tables.count <= 256 else {
-                throw Decompression.Problem(reason: "\(tables.extents) is no table")
+            guard tables.sizes.count == 1, tables.count.nonzeroBitCount == 1, tables.count <= 256 else {
+                throw Decompression.Problem(reason: "\(tables.sizes) is no table")
             }
             let indices = try unpacked("indices", bits: tables.count.trailingZeroBitCount)
-            tables.extents = indices.extents.map { _ in 1 } + [tables.count, 1]
+            tables.sizes = indices.sizes.map { _ in 1 } + [tables.count, 1]
             return (indices, tables)
         }
 
@@ -243,9 +243,9 @@ struct FunctionConstants {
             let codes = try Decompression.scatter(required("indices_nonzero_data"), mask: mask)
             let dense = try Decompression.lookUp(codes, tables: tables, vectorAxis: axis)
             var wide = mask
-            if let vector = tables.extents.last, vector > 1 {
+            if let vector = tables.sizes.last, vector > 1 {
                 var ones = tables
-                ones.extents = mask.extents.map { _ in 1 } + [2, vector]
+                ones.sizes = mask.sizes.map { _ in 1 } + [2, vector]
                 ones.numbers = [Float](repeating: 0, count: vector) + [Float](repeating: 1, count: vector)
                 wide = try Decompression.lookUp(mask, tables: ones, vectorAxis: axis)
                 wide.type = .uint1
@@ -293,6 +293,6 @@ extension ElementType {
 extension MILTensorType {
     /// Bytes of the elements as float32; `Int.max` if a size is unknown or the number overflows.
     var decompressedBytes: Int {
-        extents.flatMap { Shape($0 + [MemoryLayout<Float>.stride]).checkedCount } ?? .max
+        sizes.flatMap { Shape($0 + [MemoryLayout<Float>.stride]).checkedCount } ?? .max
     }
 }

@@ -85,7 +85,7 @@ extension MILDecoder {
 
     /// Fails if the elements of a constant do not match its type.
     private func require(_ value: MILValue, _ field: ProtobufReader.Field) throws {
-        guard let extents = value.type.extents, let count = Shape(extents).checkedCount, count < 1 << 48 else {
+        guard let sizes = value.type.sizes, let count = Shape(sizes).checkedCount, count < 1 << 48 else {
             throw field.error("a constant cannot be \(value.type)")
         }
         let type = value.type.dataType

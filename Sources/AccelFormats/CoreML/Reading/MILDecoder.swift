@@ -158,30 +158,30 @@ struct MILDecoder {
         }
         guard let dataType else { throw field.error("a tensor type has no element type") }
         guard dimensions.count <= Self.maximumRank, rank ?? 0 == dimensions.count else {
-            throw field.error("a tensor of rank \(rank ?? 0) has \(dimensions.count) extents")
+            throw field.error("a tensor of rank \(rank ?? 0) has \(dimensions.count) sizes")
         }
         guard Shape(dimensions.compactMap(\.self)).checkedCount.map({ $0 < 1 << 48 }) ?? false else {
-            throw field.error("no tensor has the extents \(dimensions.map { $0 ?? -1 })")
+            throw field.error("no tensor has the sizes \(dimensions.map { $0 ?? -1 })")
         }
         return MILTensorType(dataType, dimensions)
     }
 
     private mutating func dimension(_ field: ProtobufReader.Field) throws -> Int? {
-        var extent: Int?
+        var size: Int?
         var isUnknown = false
         try forEach(in: field) { decoder, part in
             if part.number == 2 { isUnknown = true }
             guard part.number == 1 else { return }
-            extent = 0
+            size = 0
             try decoder.forEach(in: part) { _, part in
                 guard part.number == 1 else { return }
                 guard let number = Int(exactly: try part.integer()), (0...1 << 48).contains(number) else {
-                    throw part.error("no tensor has such an extent")
+                    throw part.error("no tensor has such a size")
                 }
-                extent = number
+                size = number
             }
         }
-        guard isUnknown != (extent != nil) else { throw field.error("an extent is neither a number nor unknown") }
-        return extent
+        guard isUnknown != (size != nil) else { throw field.error("a size is neither a number nor unknown") }
+        return size
     }
 }

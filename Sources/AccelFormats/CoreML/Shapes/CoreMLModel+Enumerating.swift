@@ -3,18 +3,18 @@ extension CoreMLModel.Interface {
     /// - Parameter interfaces: the interfaces of the functions, with equal order of inputs and outputs; the first has the defaults.
     init(enumerating interfaces: [CoreMLModel.Interface], as function: MILFunction, for target: CoreMLTarget) {
         self = interfaces[0]
-        let rows = inputs.indices.map { index in interfaces.compactMap { $0.inputs[index].type.extents } }
+        let rows = inputs.indices.map { index in interfaces.compactMap { $0.inputs[index].type.sizes } }
         var hasEnumerated = false
-        for (index, extents) in rows.enumerated() where extents.contains(where: { $0 != extents[0] }) {
+        for (index, sizes) in rows.enumerated() where sizes.contains(where: { $0 != sizes[0] }) {
             // The k-th shapes of all inputs belong together. Before iOS 18 only one input can have enumerated shapes.
             if target >= .iOS18 || !hasEnumerated {
                 inputs[index].enumeratedShapes =
                     target >= .iOS18
-                    ? extents : extents.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+                    ? sizes : sizes.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
                 hasEnumerated = true
             } else {
-                inputs[index].shapeRanges = extents[0].indices.map { axis in
-                    let all = extents.map { $0[axis] }
+                inputs[index].shapeRanges = sizes[0].indices.map { axis in
+                    let all = sizes.map { $0[axis] }
                     return (all.min() ?? 0)...(all.max() ?? 0)
                 }
             }

@@ -48,7 +48,7 @@ struct ShapeMerger {
                 throw refusal(input.name, "is an input of some shapes only")
             }
             if case .state = input.content, row.contains(where: { $0.content != input.content }) {
-                throw refusal(input.name, "is a state, whose extents cannot differ")
+                throw refusal(input.name, "is a state, whose sizes cannot differ")
             }
             inputs.append(MILNamed(input.name, try result(row)))
         }
@@ -56,7 +56,7 @@ struct ShapeMerger {
         for index in rows[0].indices {
             let row = rows.compactMap { $0.indices.contains(index) ? $0[index] : nil }
             guard row.count == rows.count, row.allSatisfy({ $0.type == row[0].type }) else {
-                throw refusal(Self.place(of: rows[0][index]), "is another operation in other shapes")
+                throw refusal(Self.location(of: rows[0][index]), "is another operation in other shapes")
             }
             try merge(row)
         }
@@ -76,7 +76,7 @@ struct ShapeMerger {
                 + "of each (iOS 18), or export one shape at a time")
     }
 
-    private static func place(of operation: MILOperation) -> String {
+    private static func location(of operation: MILOperation) -> String {
         "\(operation.type) \"\(operation.outputs.first?.name ?? "")\""
     }
 
@@ -88,10 +88,10 @@ struct ShapeMerger {
         else { throw refusal(row.first?.name ?? "", "is \(tensors)") }
         var merged = first
         for axis in first.dimensions.indices {
-            let extents = tensors.compactMap { $0.dimensions[axis] }
-            if extents.allSatisfy({ $0 == first.dimensions[axis] }) { continue }
+            let sizes = tensors.compactMap { $0.dimensions[axis] }
+            if sizes.allSatisfy({ $0 == first.dimensions[axis] }) { continue }
             merged.dimensions[axis] = nil
-            if sources[extents] == nil { sources[extents] = (name, axis, first.rank) }
+            if sources[sizes] == nil { sources[sizes] = (name, axis, first.rank) }
         }
         for (index, named) in row.enumerated() {
             types[index][named.name] = tensors[index]
@@ -102,17 +102,17 @@ struct ShapeMerger {
     }
 
     /// Returns the merged function's name for the values `row` of the functions.
-    private func name(_ row: [String], _ place: String) throws -> String {
+    private func name(_ row: [String], _ location: String) throws -> String {
         let merged = row.indices.map { names[$0][row[$0]] }
         guard let name = merged[0], merged.allSatisfy({ $0 == name }) else {
-            throw refusal(place, "reads other values in other shapes")
+            throw refusal(location, "reads other values in other shapes")
         }
         return name
     }
 
     private mutating func merge(_ row: [MILOperation]) throws {
         var operation = row[0]
-        let place = Self.place(of: operation)
+        let location = Self.location(of: operation)
         let attributes = operation.attributes.filter { $0.name != "name" }
         guard
             row.allSatisfy({ other in
@@ -121,11 +121,12 @@ struct ShapeMerger {
                     && other.outputs.count == operation.outputs.count
                     && other.attributes.filter { $0.name != "name" } == attributes
             })
-        else { throw refusal(place, "is another operation in other shapes") }
+        else { throw refusal(location, "is another operation in other shapes") }
         for (index, input) in operation.inputs.enumerated() {
             for binding in input.content.indices {
                 operation.inputs[index].content[binding] = try merged(
-                    row.map { $0.inputs[index].content[binding] }, DifferingConstant.Place(row, input.name, place))
+                    row.map { $0.inputs[index].content[binding] }, DifferingConstant.Location(row, input.name, location)
+                )
             }
         }
         operation.outputs = try operation.outputs.indices.map { index in
@@ -134,17 +135,17 @@ struct ShapeMerger {
         operations.append(operation)
     }
 
-    private mutating func merged(_ row: [MILBinding], _ place: DifferingConstant.Place) throws -> MILBinding {
+    private mutating func merged(_ row: [MILBinding], _ location: DifferingConstant.Location) throws -> MILBinding {
         let names = row.compactMap { if case .name(let name) = $0 { name } else { nil } }
         guard names.count == row.count else {
-            guard row.allSatisfy({ $0 == row[0] }) else { throw refusal(place.text, "has other constants in it") }
+            guard row.allSatisfy({ $0 == row[0] }) else { throw refusal(location.text, "has other constants in it") }
             return row[0]
         }
         let values = names.indices.compactMap { constants[$0][names[$0]] }
-        if values.isEmpty { return .name(try name(names, place.text)) }
-        guard values.count == names.count else { throw refusal(place.text, "reads other values in other shapes") }
+        if values.isEmpty { return .name(try name(names, location.text)) }
+        guard values.count == names.count else { throw refusal(location.text, "reads other values in other shapes") }
         if values.allSatisfy({ $0 == values[0] }) { return .name(declare(values[0], names[0])) }
-        return .name(try constant(DifferingConstant(place: place, values: values, name: names[0])))
+        return .name(try constant(DifferingConstant(location: location, values: values, name: names[0])))
     }
 
     // MARK: Added operations
@@ -191,17 +192,17 @@ struct ShapeMerger {
         return found.count == row.count ? found : nil
     }
 
-    /// Returns a vector with one number, which is `extents[i]` in function i: a size of some value. nil if no value has it.
-    mutating func extent(_ extents: [Int]) -> String? {
-        if let name = known[extents] { return name }
-        guard let source = sources[extents] else { return nil }
+    /// Returns a vector with one number, which is `sizes[i]` in function i: a size of some value. nil if no value has it.
+    mutating func size(_ sizes: [Int]) -> String? {
+        if let name = known[sizes] { return name }
+        guard let source = sources[sizes] else { return nil }
         let shape = add(
             "shape", "\(source.value)_shape", MILTensorType(.int32, [source.rank]), ["x": [source.value]])
         let (begin, size) = (declare(MILValue([source.axis])), declare(MILValue([1])))
         let name = add(
             "slice_by_size", "\(source.value)_extent", MILTensorType(.int32, [1]),
             ["x": [shape], "begin": [begin], "size": [size]])
-        known[extents] = name
+        known[sizes] = name
         return name
     }
 }

@@ -111,7 +111,7 @@ extension Cache {
     }
 
     /// The paths in the cache's folder that do not belong to the cache, sorted. They are never touched.
-    public var foreign: [String] { readingObjection == nil ? folder.foreign : [] }
+    public var foreign: [String] { readingMiss == nil ? folder.foreign : [] }
 
     /// Removes everything of this layout except foreign files; other layouts belong to other versions and stay.
     /// - Throws: `RequestError` for a folder that is not a cache.
@@ -124,8 +124,8 @@ extension Cache {
     /// Checks that the folder can be used. A missing folder is not an error.
     /// - Throws: `RequestError` for a folder that is not a cache, or belongs to another user.
     public func requireUsable() throws {
-        if let objection = readingObjection {
-            throw RequestError("\(root) is not used as a cache: \(objection.reason)", status: .unavailable)
+        if let miss = readingMiss {
+            throw RequestError("\(root) is not used as a cache: \(miss.reason)", status: .unavailable)
         }
     }
 }

@@ -114,15 +114,17 @@ extension Cache {
         func isOlder(_ path: String, than age: Int64) -> Bool {
             Files.identity(of: path).map { now - $0.modifiedNanoseconds > age } ?? false
         }
-        for place in CacheFolder.Place.allCases where place != .blobs {
-            let survey = folder.survey(place)
+        for subfolder in CacheFolder.Subfolder.allCases where subfolder != .blobs {
+            let survey = folder.survey(subfolder)
             // Blobs are handled by age elsewhere; files in use are locked.
-            let old = survey.partials + (place == .locks || place == .work ? survey.entries : [])
+            let old = survey.partials + (subfolder == .locks || subfolder == .work ? survey.entries : [])
             for path in old where isOlder(path, than: day) && !FileLock.isHeld(path) { try Files.removeTree(path) }
-            if place == .quarantine {
-                for path in survey.entries where isOlder(path, than: 7 * day) { try folder.remove(path, from: place) }
+            if subfolder == .quarantine {
+                for path in survey.entries where isOlder(path, than: 7 * day) {
+                    try folder.remove(path, from: subfolder)
+                }
             }
-            if place == .verified, let boot = Files.bootIdentifier {
+            if subfolder == .verified, let boot = Files.bootIdentifier {
                 for path in survey.entries where Files.parentFolder(of: path).map(Files.name) != boot {
                     try Files.removeTree(path)
                 }

@@ -29,7 +29,7 @@ extension CacheFolder {
     var isTagged: Bool { holds(tagPath, Self.tagText) }
 
     /// Returns why this tool must not use the folder; nil if it may.
-    func objection() -> String? {
+    func unusableReason() -> String? {
         if case .foreign(let reason) = standing { return reason }
         if let minimum = minimumReader, minimum > 1 {
             return "\(formatPath) asks for a newer accelc; the cache is left alone"
@@ -64,7 +64,7 @@ extension CacheFolder {
             if !foreignInRoot.contains(readmePath) { try write(Self.readmeText, to: readmePath) }
             return
         }
-        if let objection = objection() { throw RequestError(objection, status: .unavailable) }
+        if let unusableReason = unusableReason() { throw RequestError(unusableReason, status: .unavailable) }
         if let parent = Files.parentFolder(of: root) { try Files.makeFolder(parent) }
         try makeFolder(root)
         try write(Self.tagText, to: tagPath)

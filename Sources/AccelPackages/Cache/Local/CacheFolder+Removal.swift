@@ -59,8 +59,8 @@ extension CacheFolder {
     }
 
     /// Removes one entry of a survey.
-    func remove(_ path: String, from place: Place) throws {
-        switch place {
+    func remove(_ path: String, from subfolder: Subfolder) throws {
+        switch subfolder {
         case .packages: try removePackage(path)
         case .quarantine where Files.kindWithoutFollowing(path) == .folder: try removePackage(path)
         default: try Files.removeTree(path)
@@ -69,11 +69,11 @@ extension CacheFolder {
 
     /// Removes everything except foreign files and the folders that contain them.
     func removeAll() throws {
-        for place in Place.allCases {
-            let survey = survey(place)
-            for path in survey.entries { try remove(path, from: place) }
+        for subfolder in Subfolder.allCases {
+            let survey = survey(subfolder)
+            for path in survey.entries { try remove(path, from: subfolder) }
             for path in survey.partials { try Files.removeTree(path) }
-            for folder in survey.inner + [path(place)] { Files.removeEmptyFolder(folder) }
+            for folder in survey.inner + [path(subfolder)] { Files.removeEmptyFolder(folder) }
         }
         for path in topFiles where path != formatPath { try Files.removeTree(path) }
         // The format stays while foreign files do, so that the folder remains recognisable.

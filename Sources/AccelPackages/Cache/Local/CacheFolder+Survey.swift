@@ -2,7 +2,7 @@ import AccelByteIO
 
 extension CacheFolder {
     /// The folders of the layout. Records come first, because they are removed before the files that they name.
-    enum Place: String, CaseIterable {
+    enum Subfolder: String, CaseIterable {
         case records = "ac", packages, blobs = "cas", memos = "memo", verified, locks = "lock", leases = "lease", work =
             "tmp"
         case quarantine
@@ -31,22 +31,22 @@ extension CacheFolder {
         var foreign: [String] = []
     }
 
-    func path(_ place: Place) -> String { "\(top)/\(place.rawValue)" }
+    func path(_ subfolder: Subfolder) -> String { "\(top)/\(subfolder.rawValue)" }
 
-    func survey(_ place: Place) -> Survey {
+    func survey(_ subfolder: Subfolder) -> Survey {
         var survey = Survey()
-        let folder = path(place)
+        let folder = path(subfolder)
         guard let kind = Files.kindWithoutFollowing(folder) else { return survey }
         guard kind == .folder else { return Survey(foreign: [folder]) }
-        guard let isInner = place.isInner else {
-            look(at: folder, place, "", &survey)
+        guard let isInner = subfolder.isInner else {
+            look(at: folder, subfolder, "", &survey)
             return survey
         }
         for name in (try? Files.list(folder)) ?? [] {
             let path = "\(folder)/\(name)"
             if isInner(name), Files.kindWithoutFollowing(path) == .folder {
                 survey.inner.append(path)
-                look(at: path, place, name, &survey)
+                look(at: path, subfolder, name, &survey)
             } else if Files.kindWithoutFollowing(path) != nil {
                 survey.foreign.append(path)
             }
@@ -54,10 +54,10 @@ extension CacheFolder {
         return survey
     }
 
-    private func look(at folder: String, _ place: Place, _ inner: String, _ survey: inout Survey) {
+    private func look(at folder: String, _ subfolder: Subfolder, _ inner: String, _ survey: inout Survey) {
         for name in (try? Files.list(folder)) ?? [] {
             let path = "\(folder)/\(name)"
-            switch kind(of: name, at: path, place, inner) {
+            switch kind(of: name, at: path, subfolder, inner) {
             case .entry?:
                 if let digest = Digest(hexadecimal: name) { survey.digests.append(digest) }
                 survey.entries.append(path)
@@ -72,11 +72,11 @@ extension CacheFolder {
     private enum NameKind { case entry, partial }
 
     /// Returns nil for a foreign name.
-    private func kind(of name: String, at path: String, _ place: Place, _ inner: String) -> NameKind? {
+    private func kind(of name: String, at path: String, _ subfolder: Subfolder, _ inner: String) -> NameKind? {
         let kind = Files.kindWithoutFollowing(path)
-        switch place {
+        switch subfolder {
         case .records, .blobs, .memos, .locks, .packages:
-            let expected: Files.Kind = place == .packages ? .folder : .file
+            let expected: Files.Kind = subfolder == .packages ? .folder : .file
             guard kind == expected else { return nil }
             if Digest(hexadecimal: name) != nil, name.hasPrefix(inner) { return .entry }
             return CacheNames.isPartial(name, of: CacheNames.isStartOfDigest) ? .partial : nil
@@ -116,13 +116,13 @@ extension CacheFolder {
     var foreignInTop: [String] {
         guard let kind = Files.kindWithoutFollowing(top) else { return [] }
         guard kind == .folder else { return [top] }
-        let places = Set(Place.allCases.map(\.rawValue))
-        let here = names(in: top).filter { !places.contains($0) && !isTopFile($0) }.map { "\(top)/\($0)" }
+        let subfolders = Set(Subfolder.allCases.map(\.rawValue))
+        let here = names(in: top).filter { !subfolders.contains($0) && !isTopFile($0) }.map { "\(top)/\($0)" }
             .filter { Files.kindWithoutFollowing($0) != nil }
         return here
-            + Place.allCases.flatMap { place in
-                let survey = survey(place)
-                return survey.foreign + (place == .packages ? survey.entries.flatMap(foreignFiles(inPackage:)) : [])
+            + Subfolder.allCases.flatMap { subfolder in
+                let survey = survey(subfolder)
+                return survey.foreign + (subfolder == .packages ? survey.entries.flatMap(foreignFiles(inPackage:)) : [])
             }
     }
 

@@ -27,10 +27,10 @@ extension CacheFolder {
     func isSound(_ file: MappedFile, _ digest: Digest) -> Bool {
         let isLarge = file.bytes.count > Self.alwaysVerifiedBytes && file.access.isOurs
         if isLarge, note(of: file.identity)?.digest == digest { return true }
-        let settled = isLarge ? SettledFile(file.path) : nil
+        let resolved = isLarge ? SyncedFile(file.path) : nil
         guard SHA256.digest(of: file.bytes) == digest else { return false }
-        if let settled, settled.identity.inode == file.identity.inode, settled.isUnchanged {
-            keep(VerificationNote(digest: digest, identity: settled.identity))
+        if let resolved, resolved.identity.inode == file.identity.inode, resolved.isUnchanged {
+            keep(VerificationNote(digest: digest, identity: resolved.identity))
         }
         return true
     }

@@ -42,8 +42,8 @@ struct CacheFolder: Sendable {
     func packagePath(_ key: Digest) -> String { path(.packages, key) }
     func lockPath(_ key: Digest) -> String { path(.locks, key) }
 
-    func path(_ place: Place, _ digest: Digest) -> String {
-        "\(path(place))/\(CacheNames.shard(of: digest))/\(digest)"
+    func path(_ subfolder: Subfolder, _ digest: Digest) -> String {
+        "\(path(subfolder))/\(CacheNames.shard(of: digest))/\(digest)"
     }
 
     /// Creates a folder in the cache, with its missing parents.

@@ -1,7 +1,7 @@
 import AccelByteIO
 
 /// The remembered digests of a file and its tensors: valid while device, inode, size, and times of modification and
-/// status change are the same, and for a day (`SettledFile`).
+/// status change are the same, and for a day (`SyncedFile`).
 struct DigestMemo: Equatable {
     var identity: FileIdentity
     /// The time when its bytes were read, in nanoseconds since 1970.
@@ -67,9 +67,9 @@ extension Cache {
     /// Returns the remembered digests of an unchanged file; nil if there are none.
     func memo(_ identity: FileIdentity, tensors: Int) -> DigestMemo? {
         let path = folder.memoPath(DigestMemo.name(identity))
-        guard readingObjection == nil, let bytes = (try? folder.opened(path))?.bytes,
+        guard readingMiss == nil, let bytes = (try? folder.opened(path))?.bytes,
             let memo = try? DigestMemo(bytes, file: path), memo.identity == identity, memo.tensors.count == tensors,
-            SettledFile.counts(memo.read, now: now)
+            SyncedFile.counts(memo.read, now: now)
         else { return nil }
         return memo
     }

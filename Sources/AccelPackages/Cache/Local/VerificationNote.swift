@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelPlatform
 
 /// A note that a large file was verified to have a digest. It is valid while device, inode, size, and times of
-/// modification and status change are the same, and for a day (`SettledFile`).
+/// modification and status change are the same, and for a day (`SyncedFile`).
 struct VerificationNote: Equatable {
     var digest: Digest
     var identity: FileIdentity
@@ -13,7 +13,7 @@ struct VerificationNote: Equatable {
     /// The note is young enough.
     var counts: Bool {
         verified >= 0 && verified < Int64.max / 1_000_000_000
-            && SettledFile.counts(verified * 1_000_000_000, now: WallClock.nanoseconds)
+            && SyncedFile.counts(verified * 1_000_000_000, now: WallClock.nanoseconds)
     }
 
     init(digest: Digest, identity: FileIdentity, verified: Int64 = WallClock.nanoseconds / 1_000_000_000) {

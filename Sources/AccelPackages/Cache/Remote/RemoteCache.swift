@@ -59,7 +59,7 @@ public final class RemoteCache: Sendable {
                 RemoteRequest(
                     url: "\(url)/cas/\($0.digest)", method: .get(into: "\(scratch)/\($0.digest)", limit: $0.byteCount))
             }
-            guard cache.folder.hasRoom(for: missing) else { return }
+            guard cache.folder.hasSpace(for: missing) else { return }
             for (file, isThere) in zip(missing, answers(requests)) where isThere {
                 try cache.folder.adopt("\(scratch)/\(file.digest)", as: file)
             }
@@ -159,11 +159,11 @@ extension CacheFolder {
     }
 
     /// Returns whether files fit on the disk with the default free space left; their sizes come from a server.
-    func hasRoom(for files: [CacheRecord.File]) -> Bool {
-        var room = (Files.freeBytes(at: root) ?? .max) - Cache.usualFreeBytes
+    func hasSpace(for files: [CacheRecord.File]) -> Bool {
+        var remaining = (Files.freeBytes(at: root) ?? .max) - Cache.usualFreeBytes
         for file in files {
-            guard file.byteCount <= room else { return false }
-            room -= file.byteCount
+            guard file.byteCount <= remaining else { return false }
+            remaining -= file.byteCount
         }
         return true
     }

@@ -16,13 +16,13 @@ struct ServerAddress {
         }
         let rest = text.dropFirst(scheme.count)
         let authority = rest.prefix { $0 != "/" }
-        let place = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-        guard Self.isPlace(place) else { return nil }
-        publicText = Files.trimmingSlashes("\(scheme)\(place)\(rest.dropFirst(authority.count))")
+        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+        guard Self.isHostAndPort(host) else { return nil }
+        publicText = Files.trimmingSlashes("\(scheme)\(host)\(rest.dropFirst(authority.count))")
     }
 
     /// Returns whether a text is `host`, `host:80`, `[::1]` or `[::1]:80`.
-    private static func isPlace(_ text: Substring) -> Bool {
+    private static func isHostAndPort(_ text: Substring) -> Bool {
         let host: Substring
         if text.first == "[" {
             guard let end = text.firstIndex(of: "]") else { return false }

@@ -1,6 +1,6 @@
 /// The choices of schemes from the smallest to the largest, one step at a time; each step is the one that removes the
 /// most error per byte. These are the solutions of the Lagrangian over the convex hulls of the weights, for all prices.
-struct BudgetPath {
+struct ParetoPath {
     struct Point: Sendable {
         let bytes: Int
         let error: Double
@@ -9,9 +9,9 @@ struct BudgetPath {
     }
     private(set) var points: [Point]
 
-    /// - Parameter room: the most bytes of all weights; steps that exceed it are skipped, and smaller ones are still
+    /// - Parameter byteLimit: the most bytes of all weights; steps that exceed it are skipped, and smaller ones are still
     ///   taken. nil for no limit.
-    init(_ hulls: [[BudgetCandidate]], room: Int? = nil) {
+    init(_ hulls: [[SchemeCandidate]], byteLimit: Int? = nil) {
         var steps: [(gain: Double, weight: Int, to: Int)] = []
         for (weight, hull) in hulls.enumerated() {
             for index in hull.indices.dropFirst() {
@@ -27,7 +27,7 @@ struct BudgetPath {
         for (_, weight, index) in steps where choice[weight] == index - 1 {
             let hull = hulls[weight]
             let more = hull[index].bytes - hull[index - 1].bytes
-            if let room, bytes + more > room { continue }
+            if let byteLimit, bytes + more > byteLimit { continue }
             choice[weight] = index
             bytes += more
             error += hull[index].error - hull[index - 1].error

@@ -5,7 +5,7 @@ import AccelPlatform
 /// The system sets a file's times at the first write to a page after that page was synced, and not at further writes.
 /// So a file is synced before its bytes are read for a remembered result. Some systems promise less (network file
 /// systems, other machines that write), so remembered results expire after a day.
-public struct SettledFile: Sendable {
+public struct SyncedFile: Sendable {
     /// The identity of the synced file.
     public let identity: FileIdentity
     private let path: String

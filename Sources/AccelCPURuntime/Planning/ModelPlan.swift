@@ -4,16 +4,16 @@ public import AccelWeightCompression
 
 /// The execution plans of a model's functions, and the weights that they share. It is made before a model runs; a
 /// package does not hold one.
-public struct CompiledProgram: Sendable {
+public struct ModelPlan: Sendable {
     /// The execution plans, one for each function.
-    public var functions: [CompiledFunction]
+    public var functions: [FunctionPlan]
     /// Weights and tables. `Operand.Storage.weight` is an index into them.
     public var weights: [CompressedTensor]
     /// The functions that were planned.
     public let graph: [FrozenProgram]
 
     /// - Parameter functions: the execution plans of the graph's functions.
-    package init(of graph: ModelGraph, functions: [CompiledFunction]) {
+    package init(of graph: ModelGraph, functions: [FunctionPlan]) {
         self.functions = functions
         weights = graph.tensors
         self.graph = graph.functions
@@ -21,7 +21,7 @@ public struct CompiledProgram: Sendable {
 }
 
 /// The execution plan of one function: its inputs, outputs and states, the size of its arena, and its calls in order.
-public struct CompiledFunction: Sendable {
+public struct FunctionPlan: Sendable {
     /// An output of a function: its name and its memory.
     public struct Output: Equatable, Sendable {
         /// The output's name.
@@ -82,7 +82,7 @@ public struct CompiledFunction: Sendable {
     }
 }
 
-extension CompiledFunction {
+extension FunctionPlan {
     /// Returns the first input of a kind; nil if there is none.
     public func input(_ kind: RoleKind) -> FrozenProgram.Port? {
         inputs.first { interface.inputs[$0.name]?.kind == kind }

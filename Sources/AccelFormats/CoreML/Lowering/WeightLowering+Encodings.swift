@@ -6,26 +6,26 @@ import AccelWeightCompression
 extension WeightLowering {
     /// Writes codes in the order of the elements.
     mutating func stream(
-        _ codes: PackedCodes, _ key: String, _ type: MILDataType, _ extents: [Int]
+        _ codes: PackedCodes, _ key: String, _ type: MILDataType, _ sizes: [Int]
     ) throws -> MILValue {
-        try value(key, type, extents) { codes.stream }()
+        try value(key, type, sizes) { codes.stream }()
     }
 
     mutating func numbers(
-        _ key: String, _ type: MILDataType, _ floats: [Float], _ extents: [Int]
+        _ key: String, _ type: MILDataType, _ floats: [Float], _ sizes: [Int]
     ) throws -> MILValue {
         if type == .float16, let bad = floats.firstIndex(where: { abs($0) > 65504 }) {
-            throw FormGap(
+            throw LoweringGap(
                 reason: "\(key) holds \(floats[bad]), too large for float16", alternative: "use --precision float32")
         }
-        return try value(key, type, extents) { type == .float16 ? ByteView(floats.halfBytes) : ByteView(floats) }()
+        return try value(key, type, sizes) { type == .float16 ? ByteView(floats.halfBytes) : ByteView(floats) }()
     }
 
     /// Writes integers of four or eight bits.
     mutating func codes(
-        _ key: String, _ type: MILDataType, _ integers: [Int], _ extents: [Int]
+        _ key: String, _ type: MILDataType, _ integers: [Int], _ sizes: [Int]
     ) throws -> MILValue {
-        try value(key, type, extents) {
+        try value(key, type, sizes) {
             let bytes = integers.map { UInt8(truncatingIfNeeded: $0) }
             guard type.bits == 4 else { return ByteView(bytes) }
             return ByteView(
@@ -38,26 +38,26 @@ extension WeightLowering {
     /// Returns the bytes of the values' elements in a file.
     static func byteCount(_ values: [MILValue]) -> Int {
         values.reduce(0) { sum, value in
-            sum + ((value.type.extents ?? []).reduce(1, *) * (value.type.dataType.bits ?? 8) + 7) / 8
+            sum + ((value.type.sizes ?? []).reduce(1, *) * (value.type.dataType.bits ?? 8) + 7) / 8
         }
     }
 }
 
 /// Converts scales for runs of the columns of a row to Core ML's scales for a grid of equal blocks.
 struct ScaleGrid {
-    let extents: [Int]
+    let sizes: [Int]
     private let rows: Int
     private let block: Int
     private let blocksPerRow: Int
     /// The first column of each block of a row.
     private let starts: [Int]
 
-    init(_ place: WeightPlace, rows: Int, block: Int) throws {
-        let own = Array(place.extents.dropFirst())
+    init(_ lowered: LoweredWeight, rows: Int, block: Int) throws {
+        let own = Array(lowered.sizes.dropFirst())
         var counts = own.map { _ in 1 }
         // From the last axis on, a run covers whole axes, then a part of one. A run that ends within an axis, and a
         // smaller last run, are cut so that all blocks have one size.
-        var run = min(block, max(place.columns, 1))
+        var run = min(block, max(lowered.columns, 1))
         var axis = own.count - 1
         while axis >= 0, run % max(own[axis], 1) == 0 {
             run /= max(own[axis], 1)
@@ -69,16 +69,16 @@ struct ScaleGrid {
         }
         self.rows = rows
         self.block = max(block, 1)
-        blocksPerRow = max((place.columns + block - 1) / max(block, 1), 1)
-        extents = Array(([rows] + counts).prefix(place.extents.count))
+        blocksPerRow = max((lowered.columns + block - 1) / max(block, 1), 1)
+        sizes = Array(([rows] + counts).prefix(lowered.sizes.count))
         let strides = Shape(own).strides
-        let sizes = zip(own, counts).map { $0 / max($1, 1) }
+        let blockSizes = zip(own, counts).map { $0 / max($1, 1) }
         starts = counts.indices.reduce([0]) { starts, axis in
-            starts.flatMap { start in (0..<counts[axis]).map { start + $0 * sizes[axis] * strides[axis] } }
+            starts.flatMap { start in (0..<counts[axis]).map { start + $0 * blockSizes[axis] * strides[axis] } }
         }
         guard starts.count <= 8 * blocksPerRow else {
-            throw FormGap(
-                reason: "blocks of \(block) that run over several axes of \(place.extents) are no blocks of Core ML's",
+            throw LoweringGap(
+                reason: "blocks of \(block) that run over several axes of \(lowered.sizes) are no blocks of Core ML's",
                 alternative: "use int8 or a palette for it")
         }
     }

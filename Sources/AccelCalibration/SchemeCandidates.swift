@@ -3,7 +3,7 @@ import AccelTensors
 import AccelWeightCompression
 
 /// A scheme for one weight, with its costs.
-struct BudgetCandidate: Sendable {
+struct SchemeCandidate: Sendable {
     let codec: any WeightCodec
     let bytes: Int
     /// The error that this scheme, for this weight alone, adds to the outputs.
@@ -11,7 +11,7 @@ struct BudgetCandidate: Sendable {
 }
 
 /// The schemes that a budget chooses from.
-enum BudgetSchemes {
+enum CandidateSchemes {
     static let all = [
         "palette:bits=2,group=16,entries=float16", "palette:bits=3,entries=float16",
         "palette:bits=3,group=16,entries=float16", "palette:bits=4,entries=float16",
@@ -31,11 +31,11 @@ enum BudgetSchemes {
     }
 }
 
-extension [BudgetCandidate] {
+extension [SchemeCandidate] {
     /// The candidates on the lower convex hull of error over bytes, the smallest first: each step removes less error
     /// per byte than the one before.
-    var hull: [BudgetCandidate] {
-        var hull: [BudgetCandidate] = []
+    var hull: [SchemeCandidate] {
+        var hull: [SchemeCandidate] = []
         for candidate in sorted(by: { ($0.bytes, $0.error) < ($1.bytes, $1.error) }) {
             if let last = hull.last, candidate.error >= last.error { continue }
             while hull.count > 1 {

@@ -3,7 +3,7 @@ import AccelTensors
 
 /// Finds the nodes that compute with positions: numbers made of integers and tables alone, which a sine, a comparison or an
 /// index reads. Float16 cannot distinguish the positions of a long sequence, so these nodes always compute in float32.
-enum PlaceArithmetic {
+enum PositionArithmetic {
     /// - Returns: the labels of the nodes.
     static func nodes(of program: Program) -> Set<String> {
         var counted = Set(program.constants.filter { !$0.isWeight }.map(\.value))

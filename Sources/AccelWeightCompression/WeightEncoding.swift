@@ -2,21 +2,21 @@ public import AccelByteIO
 public import AccelTensors
 
 /// The parts of an encoded weight, independent of the codec: the input of exporters to other formats.
-public indirect enum WeightForm: Sendable {
+public indirect enum WeightEncoding: Sendable {
     /// Unencoded elements of one type, row-major.
     case values(ElementType, ByteView)
     /// Integer codes with scales and zero points.
-    case affine(AffineForm)
+    case affine(AffineEncoding)
     /// Indices into tables of values.
-    case palette(PaletteForm)
+    case palette(PaletteEncoding)
     /// Indices into tables of vectors.
-    case vectors(VectorForm)
+    case vectors(VectorEncoding)
     /// A mask with the encoding of the kept weights.
-    case sparse(SparseForm)
+    case sparse(SparseEncoding)
 }
 
 /// `scale * (code - zero)`, with one scale for each block of columns of each row, or of all rows.
-public struct AffineForm: Sendable {
+public struct AffineEncoding: Sendable {
     /// The codes of all weights.
     public let codes: PackedCodes
     /// Codes are two's complement; if false, they start at 0.
@@ -37,7 +37,7 @@ public struct AffineForm: Sendable {
 }
 
 /// Entries of tables by index, times the scale of their block if there are scales.
-public struct PaletteForm: Sendable {
+public struct PaletteEncoding: Sendable {
     /// The indices of all weights.
     public let codes: PackedCodes
     /// The tables, of 2^bits entries each: one per `rowsPerTable` rows; the last may serve fewer.
@@ -51,7 +51,7 @@ public struct PaletteForm: Sendable {
 }
 
 /// Entries of tables of vectors; each stands for `size` neighbours of a row.
-public struct VectorForm: Sendable {
+public struct VectorEncoding: Sendable {
     /// The indices; each row has one per vector.
     public let codes: PackedCodes
     /// The tables, of 2^bits vectors each: one per `rowsPerTable` rows; the last may serve fewer.
@@ -63,13 +63,13 @@ public struct VectorForm: Sendable {
 }
 
 /// Weights of which a mask keeps some; the others are zero.
-public struct SparseForm: Sendable {
+public struct SparseEncoding: Sendable {
     /// One bit per weight: 1 if it is kept.
     public let mask: PackedCodes
     /// The number of kept weights.
     public let count: Int
     /// A matrix that starts with the kept weights, row-major; the elements after them are padding.
-    public let kept: WeightForm
+    public let kept: WeightEncoding
 }
 
 /// Scales of blocks of columns in each row.
@@ -149,40 +149,44 @@ public struct PackedCodes: Sendable {
 
 extension CompressedTensor {
     /// The parts of the encoding; nil if no other format can hold the weights of this codec.
-    public var form: WeightForm? { codec.form(of: self) }
+    public var encoding: WeightEncoding? { codec.encoding(of: self) }
 }
 
 extension WeightCodec {
-    public func form(of weight: CompressedTensor) -> WeightForm? { nil }
+    public func encoding(of weight: CompressedTensor) -> WeightEncoding? { nil }
 }
 
 extension StoredCodec {
-    public func form(of weight: CompressedTensor) -> WeightForm? { .values(weight.elementType, weight.sections[0]) }
+    public func encoding(of weight: CompressedTensor) -> WeightEncoding? {
+        .values(weight.elementType, weight.sections[0])
+    }
 }
 
 extension FloatCodec {
-    public func form(of weight: CompressedTensor) -> WeightForm? { .values(Self.storedType, weight.sections[0]) }
+    public func encoding(of weight: CompressedTensor) -> WeightEncoding? {
+        .values(Self.storedType, weight.sections[0])
+    }
 }
 
 extension Int8Codec {
-    public func form(of weight: CompressedTensor) -> WeightForm? {
+    public func encoding(of weight: CompressedTensor) -> WeightEncoding? {
         .affine(
-            AffineForm(
+            AffineEncoding(
                 weight, bits: 8, scaleRows: isPerChannel ? weight.shape.rows : 1, block: weight.shape.columns,
                 scaleType: ScaleType(rawValue: values["scales"]) ?? .float32, hasZeros: !isSymmetric))
     }
 }
 
 extension Int4Codec {
-    public func form(of weight: CompressedTensor) -> WeightForm? {
+    public func encoding(of weight: CompressedTensor) -> WeightEncoding? {
         .affine(
-            AffineForm(
+            AffineEncoding(
                 weight, bits: 4, scaleRows: weight.shape.rows, block: blockSize(weight.shape),
                 scaleType: ScaleType(rawValue: values["scales"]) ?? .float16, hasZeros: !isSymmetric))
     }
 }
 
-extension AffineForm {
+extension AffineEncoding {
     /// Creates the parts of a weight with the sections `codes`, `scales`, and optionally `zeros` packed like codes.
     fileprivate init(
         _ weight: CompressedTensor, bits: Int, scaleRows: Int, block: Int, scaleType: ScaleType, hasZeros: Bool
@@ -204,7 +208,7 @@ extension AffineForm {
 }
 
 extension PaletteCodec {
-    public func form(of weight: CompressedTensor) -> WeightForm? {
+    public func encoding(of weight: CompressedTensor) -> WeightEncoding? {
         let shape = weight.shape
         let tables = units(shape: shape).indices.map { entries(of: weight, group: $0) }
         let scales: [Float]? =
@@ -213,7 +217,7 @@ extension PaletteCodec {
                 (0..<shape.rows).map { bytes.loadUnaligned(fromByteOffset: $0 * 4, as: Float.self) }
             } : nil
         return .palette(
-            PaletteForm(
+            PaletteEncoding(
                 codes: PackedCodes(bits: bits, bytes: weight.sections[0], rows: shape.rows, columns: shape.columns),
                 tables: tables, rowsPerTable: group ?? max(shape.rows, 1),
                 scales: scales.map { BlockScales(values: $0, block: max(shape.columns, 1)) },

@@ -1,6 +1,6 @@
 /// The location that a path refers to: through links, by another name of the same file, or of an entry that does not
 /// exist yet.
-package struct PathPlace {
+package struct PathLocation {
     /// The real paths of the existing entry and of every folder above it, the innermost first.
     package let folders: [String]
     /// The identities of these folders.
@@ -36,7 +36,7 @@ package struct PathPlace {
     private var node: Files.Node? { missing.isEmpty ? nodes.first : nil }
 
     /// Returns the relation of this location to another; nil if they are unrelated.
-    package func relation(to other: PathPlace) -> Relation? {
+    package func relation(to other: PathLocation) -> Relation? {
         switch (node, other.node) {
         case (let node?, let otherNode?) where node == otherNode: return .same
         case (let node?, _) where other.nodes.contains(node): return .contains
@@ -52,10 +52,10 @@ package struct PathPlace {
     /// Returns the relation to an input and the files in it: links in a model's folder refer to its files, and a file
     /// may have several names.
     package func relation(toInput path: String) -> Relation? {
-        if let relation = relation(to: PathPlace(path)) { return relation }
+        if let relation = relation(to: PathLocation(path)) { return relation }
         for member in Self.members(of: path, depth: 2) {
             if let node, Files.node(of: member) == node { return .member }
-            if Files.kindWithoutFollowing(member) == .link, relation(to: PathPlace(member)) == .contains {
+            if Files.kindWithoutFollowing(member) == .link, relation(to: PathLocation(member)) == .contains {
                 return .contains
             }
         }

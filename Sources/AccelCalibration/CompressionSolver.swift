@@ -5,7 +5,7 @@ import AccelTensors
 public import AccelWeightCompression
 
 /// The goal of a choice of schemes.
-public enum BudgetGoal: Sendable {
+public enum CompressionGoal: Sendable {
     /// At most this many bytes for the weights in question.
     case bytes(Int)
     /// At most this many bits per weight, on average over the weights in question.
@@ -15,7 +15,7 @@ public enum BudgetGoal: Sendable {
 }
 
 /// A scheme for each weight, with the measured result.
-public struct BudgetPlan: Sendable {
+public struct CompressionPlan: Sendable {
     /// The schemes by weight name.
     public let codecs: [String: any WeightCodec]
     /// The bytes of these weights.
@@ -45,7 +45,7 @@ public struct ParetoPoint: Sendable {
 /// Chooses a scheme for each weight. First, the effect of each scheme on the outputs is measured weight by weight; then
 /// the steps are taken that gain most per byte. The result and the best single scheme are measured as a whole with
 /// GPTQ, and the better of them is the plan.
-public struct BudgetSolver {
+public struct CompressionSolver {
     private let samples: [CalibrationSamples]
     /// The weights to choose for.
     private let weights: [PlannedWeight]
@@ -77,29 +77,29 @@ public struct BudgetSolver {
 
     /// Chooses the schemes, and returns them with the Pareto front.
     /// - Throws: `RequestError` if no choice reaches the goal.
-    public func solve(_ goal: BudgetGoal) throws -> (plan: BudgetPlan, front: [ParetoPoint]) {
+    public func solve(_ goal: CompressionGoal) throws -> (plan: CompressionPlan, front: [ParetoPoint]) {
         let hulls = try IsolatedErrors(samples: samples, weights: weights, threads: threads)
             .candidates(over: Self.positions).map(\.hull)
-        let path = BudgetPath(hulls)
+        let path = ParetoPath(hulls)
         var front = path.points.map {
             ParetoPoint(bytes: $0.bytes, bits: bits($0.bytes), sqnr: decibels($0.error), isMeasured: false)
         }
-        var measured: [BudgetPlan] = []
+        var measured: [CompressionPlan] = []
         let judges = try samples.map { try JointError($0, threads: threads) }
-        func measure(_ choice: [Int]) throws -> BudgetPlan {
+        func measure(_ choice: [Int]) throws -> CompressionPlan {
             let codecs = zip(weights, zip(hulls, choice)).map { ($0.source.name, $1.0[$1.1].codec) }
             measured.append(try joint(Dictionary(uniqueKeysWithValues: codecs), isUniform: false, judges))
             return measured[measured.count - 1]
         }
-        let room: Int
+        let byteLimit: Int
         switch goal {
-        case .bytes(let bytes): room = bytes
-        case .bits(let bits): room = Int(bits * Double(count) / 8)
+        case .bytes(let bytes): byteLimit = bytes
+        case .bits(let bits): byteLimit = Int(bits * Double(count) / 8)
         case .sqnr(let wanted):
             // Errors are about additive, so their sum shows where to search; each measurement corrects the target of
             // the search.
             var (low, high) = (0, path.points.count - 1)
-            var best: BudgetPlan?
+            var best: CompressionPlan?
             while low <= high, measured.count < 8 {
                 let middle = (low + high) / 2
                 let plan = try measure(path.points[middle].choice)
@@ -115,39 +115,41 @@ public struct BudgetSolver {
                     "no choice of schemes was found that gives \(wanted) dB over the samples; the best had "
                         + "\(measured.map(\.sqnr).max() ?? 0)")
             }
-            room = best.bytes
+            byteLimit = best.bytes
         }
-        guard let smallest = path.points.first, smallest.bytes <= room else {
+        guard let smallest = path.points.first, smallest.bytes <= byteLimit else {
             throw RequestError(
                 "the weights take at least \(path.points.first?.bytes ?? 0) bytes (\(bits(path.points.first?.bytes ?? 0)) bits "
-                    + "each); the target leaves \(room)")
+                    + "each); the target leaves \(byteLimit)")
         }
         if case .sqnr = goal {
-        } else if let last = BudgetPath(hulls, room: room).points.last {
+        } else if let last = ParetoPath(hulls, byteLimit: byteLimit).points.last {
             _ = try measure(last.choice)
         }
-        if let uniform = try uniform(room: room) { measured.append(try joint(uniform, isUniform: true, judges)) }
-        let fitting = measured.filter { $0.bytes <= room }
+        if let uniform = try uniform(byteLimit: byteLimit) {
+            measured.append(try joint(uniform, isUniform: true, judges))
+        }
+        let fitting = measured.filter { $0.bytes <= byteLimit }
         guard let best = fitting.max(by: { ($0.sqnr, -$0.bytes) < ($1.sqnr, -$1.bytes) }) else {
-            throw RequestError("no choice of schemes fits into \(room) bytes")
+            throw RequestError("no choice of schemes fits into \(byteLimit) bytes")
         }
         front += measured.map { ParetoPoint(bytes: $0.bytes, bits: $0.bits, sqnr: $0.sqnr, isMeasured: true) }
         return (best, front)
     }
 
-    /// Returns the largest single scheme for all weights that fits into `room` bytes; nil if none does.
-    private func uniform(room: Int) throws -> [String: any WeightCodec]? {
+    /// Returns the largest single scheme for all weights that fits into `byteLimit` bytes; nil if none does.
+    private func uniform(byteLimit: Int) throws -> [String: any WeightCodec]? {
         var best: (bytes: Int, codecs: [String: any WeightCodec])?
-        for scheme in BudgetSchemes.all {
+        for scheme in CandidateSchemes.all {
             let codec = try Codecs.codec(scheme)
             var (bytes, codecs) = (0, [String: any WeightCodec]())
             for weight in weights {
-                let fits = try BudgetSchemes.codecs(for: weight.source)
+                let fits = try CandidateSchemes.codecs(for: weight.source)
                 guard let own = fits.first(where: { $0.codec.values == codec.values }) ?? fits.last else { continue }
                 bytes += own.bytes
                 codecs[weight.source.name] = own.codec
             }
-            if bytes <= room, bytes > best?.bytes ?? -1 { best = (bytes, codecs) }
+            if bytes <= byteLimit, bytes > best?.bytes ?? -1 { best = (bytes, codecs) }
         }
         return best?.codecs
     }
@@ -155,7 +157,7 @@ public struct BudgetSolver {
     /// Compresses all weights as chosen, those with statistics by GPTQ in sequence, and measures the outputs.
     private func joint(
         _ codecs: [String: any WeightCodec], isUniform: Bool, _ judges: [JointError]
-    ) throws -> BudgetPlan {
+    ) throws -> CompressionPlan {
         let reached = samples.reduce(into: Set<String>()) { $0.formUnion($1.part.multipliedWeights) }
         var chosen: [String: any WeightCodec] = [:]
         for (name, codec) in codecs { chosen[name] = codec.using(reached.contains(name) ? .gptq : .nearest) }
@@ -178,7 +180,7 @@ public struct BudgetSolver {
         for (name, result) in results where result.tensor.codec.method == .nearest {
             chosen[name] = chosen[name]?.dataFree
         }
-        let told = results.filter { $0.value.tensor.codec.method != .nearest }
+        let calibrated = results.filter { $0.value.tensor.codec.method != .nearest }
         // Weights that no sample reaches are compressed without statistics.
         let missing = plan.filter { $0.choice.codec.method != .nearest && results[$0.source.name] == nil }
         for weight in missing where codecs[weight.source.name] != nil {
@@ -191,9 +193,9 @@ public struct BudgetSolver {
         let error = try judges.reduce(0) { try $0 + $1.error(with: all) } / Double(max(judges.count, 1))
         let names = Set(codecs.keys)
         let bytes = all.filter { names.contains($0.name) }.reduce(0) { $0 + $1.byteCount }
-        return BudgetPlan(
+        return CompressionPlan(
             codecs: chosen, bytes: bytes, bits: bits(bytes), sqnr: decibels(error),
-            statistics: told.mapValues(\.statistics), isUniform: isUniform)
+            statistics: calibrated.mapValues(\.statistics), isUniform: isUniform)
     }
 }
 
