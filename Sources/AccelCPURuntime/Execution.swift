@@ -144,7 +144,7 @@ public final class Execution {
     private func input(_ name: String, _ elementType: ElementType) throws -> Int {
         guard let index = function.inputs.firstIndex(where: { $0.name == name }) else {
             let expected = function.inputs.map(\.name)
-            let hint = nearestName(to: name, among: expected).map { "; did you mean \"\($0)\"?" } ?? ""
+            let hint = suggestion(for: name, among: expected)
             throw RequestError(
                 "\(function.name) has no input \"\(name)\"\(hint) (it has: \(expected.joined(separator: ", ")))")
         }

@@ -3,7 +3,7 @@ public import AccelPrograms
 public import AccelTensors
 public import AccelWeightCompression
 
-/// Runs one function of a compiled program on this processor.
+/// Runs one function of a model plan on this processor.
 ///
 /// Creating one prepares the function: it chooses kernels, plans scratch memory, allocates the arena, and decodes the
 /// small weights (vectors, scalars, integer tables) unless another session of the model has done so. Matrices stay

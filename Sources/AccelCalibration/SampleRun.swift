@@ -31,7 +31,7 @@ final class SampleRun {
         self.threads = threads
         // All chunks share one copy of the weights.
         let functions = try samples.chunks.map { try samples.part.freezing($0.bindings) }
-        let program = try Recipe(default: Codecs.codec("stored")).compressing(functions, threads: threads).compiled()
+        let program = try Recipe(default: Codecs.codec("stored")).compressing(functions, threads: threads).planned()
         arenaBytes = MachineMemory.sum(program.functions.map(\.arenaBytes))
         try MachineMemory.require(
             MachineMemory.sum([arenaBytes, held]),

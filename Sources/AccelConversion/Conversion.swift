@@ -91,7 +91,7 @@ public struct Conversion: Sendable {
     /// Checks the recipe's rules and the tensors' coverage.
     /// - Returns: the warnings.
     /// - Throws: `RequestError` with the first warning if the request is strict.
-    func check(_ unused: [FamilyModel.UnusedTensor], _ plan: [PlannedWeight]) throws -> [String] {
+    func check(_ unused: [UnusedTensor], _ plan: [PlannedWeight]) throws -> [String] {
         let idle = recipe.idleRules(in: plan).map { "\(recipeFile ?? "the recipe"), field \($0.field): \($0.reason)" }
         guard isStrict else { return idle }
         if let sentence = idle.first { throw RequestError("\(sentence) (--strict)") }

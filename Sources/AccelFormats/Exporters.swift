@@ -10,7 +10,7 @@ public enum Exporters {
     public static func named(_ name: String) throws -> any Exporter.Type {
         if let exporter = all.first(where: { $0.name == name }) { return exporter }
         let names = all.map { $0.name }
-        let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+        let hint = suggestion(for: name, among: names)
         throw RequestError("there is no format \"\(name)\" (there is \(names.joined(separator: ", ")))\(hint)")
     }
 }

@@ -2,6 +2,7 @@ import AccelByteIO
 public import AccelModelFamilies
 import AccelPackages
 public import AccelPrograms
+public import AccelTensors
 
 /// The functions of a source as programs, with the provenance that a package of them records.
 public struct SourceModel: Sendable {
@@ -16,7 +17,7 @@ public struct SourceModel: Sendable {
     /// The value of `Provenance.parts`: empty for the default parts.
     public let recordedParts: [String]
     /// Tensors that no program reads.
-    public let unused: [FamilyModel.UnusedTensor]
+    public let unused: [UnusedTensor]
     /// The patterns of ignored tensors that match one of `unused`.
     public let ignoredTensors: [String]
     /// The names of the tensors in the source's files that the programs depend on.

@@ -34,15 +34,6 @@ public protocol ModelFamily: Sendable {
 
 /// The programs of a checkpoint, with an account of its tensors.
 public struct FamilyModel: Sendable {
-    /// A tensor of the checkpoint that no program reads.
-    public struct UnusedTensor: Equatable, Sendable {
-        /// The name in the checkpoint.
-        public let name: String
-        /// Why no program reads it.
-        public let reason: String
-        /// The user asked to ignore it.
-        public var isAskedFor = false
-    }
     /// A tensor that the configuration requires, but that the checkpoint lacks or has in another shape.
     public struct MissingTensor: Equatable, Sendable {
         /// The name that the architecture gives it.

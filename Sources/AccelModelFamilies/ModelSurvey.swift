@@ -36,7 +36,7 @@ public struct ModelSurvey: Sendable {
     /// The weights of all parts; shared ones count once.
     public let parameters: Parameters
     /// The tensors that no part reads.
-    public let unused: [FamilyModel.UnusedTensor]
+    public let unused: [UnusedTensor]
     /// The tensors that the configuration requires, but that are missing or have another shape.
     public let missing: [FamilyModel.MissingTensor]
     /// Sentences for the user about how the checkpoint was read.

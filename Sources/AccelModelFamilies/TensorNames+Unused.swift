@@ -83,9 +83,9 @@ extension TensorNames {
 
     /// Returns all unused tensors with their reasons; those that must not stay unused are in `refused`, too.
     func account(ignoring ignored: IgnoredTensors) -> (
-        unused: [FamilyModel.UnusedTensor], refused: [(name: String, refusal: Refusal)]
+        unused: [UnusedTensor], refused: [(name: String, refusal: Refusal)]
     ) {
-        var unused: [FamilyModel.UnusedTensor] = []
+        var unused: [UnusedTensor] = []
         var refused: [(name: String, refusal: Refusal)] = []
         for name in checkpoint.tensors.map(\.name) where !used.contains(name) {
             switch (verdict(on: name), ignored.pattern(for: name)) {

@@ -1,6 +1,6 @@
 public import AccelByteIO
 public import AccelPrograms
-import AccelTensors
+public import AccelTensors
 
 /// An opened package: checked and memory-mapped. Its weights are views of the mapped files.
 ///

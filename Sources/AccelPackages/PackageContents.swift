@@ -73,19 +73,6 @@ public struct CoverageEntry: Sendable {
     }
 }
 
-/// A tensor of the checkpoint that no function reads.
-public struct UnusedTensor: Equatable, Sendable {
-    /// The name in the checkpoint.
-    public var name: String
-    /// Why no function reads it.
-    public var reason: String
-    /// Creates an entry.
-    public init(name: String, reason: String) {
-        self.name = name
-        self.reason = reason
-    }
-}
-
 /// The inputs of a conversion: everything that determines the bytes of a package, and nothing else (no date, host,
 /// path, or number of threads).
 public struct Provenance: Equatable, Sendable {

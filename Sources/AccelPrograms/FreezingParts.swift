@@ -30,7 +30,7 @@ extension [Program] {
     public func requireKnown(_ bindings: [ShapeBindings]) throws {
         let known = Set(flatMap(\.dimensions).map(\.name))
         for name in bindings.flatMap(\.numbers.keys).sorted() where !known.contains(name) {
-            let hint = nearestName(to: name, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
+            let hint = suggestion(for: name, among: known)
             let has = known.isEmpty ? "none" : known.sorted().joined(separator: ", ")
             throw RequestError("the model has no dimension \"\(name)\"\(hint) (it has: \(has))")
         }

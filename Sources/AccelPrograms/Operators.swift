@@ -23,7 +23,7 @@ public enum Operators {
     /// - Throws: `OperatorError` for an unknown name, and for attributes that do not fit.
     public static func make(_ name: String, _ attributes: Attributes) throws -> any Operator {
         guard let type = byName[name] else {
-            let hint = nearestName(to: name, among: byName.keys.sorted()).map { "; did you mean \($0)?" } ?? ""
+            let hint = suggestion(for: name, among: byName.keys.sorted())
             throw OperatorError("unknown operator \"\(name)\"\(hint)")
         }
         return try type.init(attributes: attributes)

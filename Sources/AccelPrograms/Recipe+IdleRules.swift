@@ -28,15 +28,15 @@ extension Recipe {
     private func idleness(of index: Int, _ plan: [PlannedWeight]) -> (part: String?, reason: String) {
         let rule = rules[index]
         if let name = rule.operator, Operators.byName[name] == nil {
-            let hint = nearestName(to: name, among: Operators.byName.keys).map { "; did you mean \"\($0)\"?" } ?? ""
+            let hint = suggestion(for: name, among: Operators.byName.keys)
             return ("operator", "unknown operator \"\(name)\"\(hint)")
         }
         let named = plan.filter { rule.glob?.matches($0.source.name) ?? true }
         let pattern = rule.match.map { "\"\($0)\"" } ?? "the rule"
         guard !named.isEmpty else {
             let names = plan.map(\.source.name)
-            let hint = rule.glob?.nearest(among: names).map { "; did you mean \"\($0)\"?" }
-            return ("match", "\(pattern) matches no converted weight\(hint ?? "")")
+            let hint = suggestion(rule.glob?.nearest(among: names))
+            return ("match", "\(pattern) matches no converted weight\(hint)")
         }
         let read = named.filter { weight in rule.operator.map(weight.readers.contains) ?? true }
         guard !read.isEmpty else {

@@ -88,7 +88,7 @@ extension Program {
     public func freezing(_ bindings: ShapeBindings) throws -> FrozenProgram {
         let known = dimensions.map(\.name)
         for name in bindings.numbers.keys.sorted() where !known.contains(name) {
-            let hint = nearestName(to: name, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
+            let hint = suggestion(for: name, among: known)
             throw RequestError(
                 "\(self.name) has no dimension \"\(name)\"\(hint) (it has: \(known.joined(separator: ", ")))")
         }

@@ -46,7 +46,7 @@ public struct Parity: Sendable {
     /// The self test can inject faults into a copy of the subject's execution plan and weights.
     public var hasSelfTest: Bool {
         switch subject {
-        case .package, .compiled: true
+        case .package, .planned: true
         case .coreML, .reference, .model: false
         }
     }

@@ -109,7 +109,7 @@ public struct CodecOptionValues: Hashable, Sendable {
         let names = options.map(\.name)
         for (name, value) in given.sorted(by: { $0.key < $1.key }) {
             guard let option = options.first(where: { $0.name == name }) else {
-                let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+                let hint = suggestion(for: name, among: names)
                 let known = names.isEmpty ? "it takes none" : "it takes \(names.joined(separator: ", "))"
                 throw RequestError("\(type.name) has no option \"\(name)\" (\(known))\(hint)")
             }

@@ -59,7 +59,7 @@ public enum Codecs {
         guard let type = type(named: specification) else {
             let names = all.map { $0.name }
             let name = String(specification.prefix { $0 != ":" })
-            let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+            let hint = suggestion(for: name, among: names)
             throw RequestError(
                 "unknown scheme \"\(name)\" (known: \(names.joined(separator: ", ")))\(hint)")
         }

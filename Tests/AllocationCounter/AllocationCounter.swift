@@ -45,7 +45,7 @@ enum AllocationCounter {
         let checkpoint = try Checkpoint(model: Fixtures.path(fixture))
         let programs = try Families.matching(checkpoint.configuration).model(for: checkpoint).programs
         return try Recipe(default: Codecs.codec(codec))
-            .compressing(try programs.freezingToUsualShapes(), threads: 2).compiled()
+            .compressing(try programs.freezingToUsualShapes(), threads: 2).planned()
     }
 
     private static func operators(_ sample: OperatorSample, _ threads: Int) throws {

@@ -17,7 +17,7 @@ enum CounterPrograms {
         for (index, value) in try builder.applyAll(try sample.frozen(), values).enumerated() {
             builder.output("y\(index)", value)
         }
-        return try compiled(builder, Codecs.codec("float32"))
+        return try planned(builder, Codecs.codec("float32"))
     }
 
     /// Products of few and of many rows, rows by index, a convolution, and an elementwise use of stored weights.
@@ -41,11 +41,11 @@ enum CounterPrograms {
         let table = builder.input("table", TensorType(.float32, shape: [100, 100]))
         builder.output("sum", try builder.apply(Add(), [table, weight([100, 100], &builder)]))
         builder.output("turned", try builder.apply(Transpose([1, 0]), [table]))
-        return try compiled(builder, codec)
+        return try planned(builder, codec)
     }
 
-    private static func compiled(_ builder: ProgramBuilder, _ codec: any WeightCodec) throws -> ModelPlan {
+    private static func planned(_ builder: ProgramBuilder, _ codec: any WeightCodec) throws -> ModelPlan {
         let frozen = try builder.finish().freezing(ShapeBindings())
-        return try Recipe(default: codec).compressing([frozen], threads: 1).compiled()
+        return try Recipe(default: codec).compressing([frozen], threads: 1).planned()
     }
 }

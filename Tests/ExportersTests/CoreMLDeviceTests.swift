@@ -47,9 +47,9 @@
             let input = HostTensor((0..<192).map { Float($0 % 13 - 6) / 5 }, [1, 6, 32])
             var states: [String: HostTensor] = [:]
             let expected = try #require(try CoreMLPackage(at: path).run(inputs: ["x": input], states: &states)["y"])
-            let compiled = try await MLModel.compileModel(at: URL(filePath: path))
-            defer { try? FileManager.default.removeItem(at: compiled) }
-            let model = try MLModel(contentsOf: compiled)
+            let planned = try await MLModel.compileModel(at: URL(filePath: path))
+            defer { try? FileManager.default.removeItem(at: planned) }
+            let model = try MLModel(contentsOf: planned)
             let given = try MLDictionaryFeatureProvider(dictionary: ["x": MLFeatureValue(multiArray: array(input))])
             let found = try #require(try await model.prediction(from: given).featureValue(for: "y")?.multiArrayValue)
             let scale = expected.floats.map(abs).max() ?? 1

@@ -74,12 +74,12 @@ struct DecoderRun {
             (executors, memory) = ([:], nil)
             return
         }
-        let compiled = try CompressedProgram(functions: frozen, weights: []).compiled()
-        let memory = try StateMemory(compiled)
+        let planned = try CompressedProgram(functions: frozen, weights: []).planned()
+        let memory = try StateMemory(planned)
         self.memory = memory
         executors = Dictionary(
             uniqueKeysWithValues: try Set(blocks).sorted().enumerated().map { index, block in
-                (block, try Executor(compiled, function: index, states: memory))
+                (block, try Executor(planned, function: index, states: memory))
             })
     }
 

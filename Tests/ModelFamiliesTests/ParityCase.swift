@@ -43,9 +43,9 @@ struct ParityCase: CustomTestStringConvertible, Sendable {
             switch self {
             case .reference: return try frozen.evaluate(inputs)
             case .executor:
-                let compiled = try CompressedProgram(functions: [frozen], weights: []).compiled()
+                let planned = try CompressedProgram(functions: [frozen], weights: []).planned()
                 let stored = inputs.reduce(into: [:]) { $0[$1.key] = $1.value.stored(name: $1.key) }
-                return try Executor(compiled).run(stored).map { ($0.name, HostTensor($0)) }
+                return try Executor(planned).run(stored).map { ($0.name, HostTensor($0)) }
             }
         }
     }

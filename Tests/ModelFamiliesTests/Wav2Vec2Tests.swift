@@ -1,6 +1,7 @@
 import AccelByteIO
 import AccelModelFamilies
 import AccelPrograms
+import AccelTensors
 import TestSupport
 import Testing
 

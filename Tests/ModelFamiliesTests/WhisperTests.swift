@@ -68,7 +68,7 @@ struct WhisperTests {
             try encoder.freezing(ShapeBindings(["batch": 1, "frames": frames + 1]))
         }
         let frozen = try encoder.freezing(ShapeBindings(["batch": 1, "frames": frames]))
-        let executor = try Executor(try CompressedProgram(functions: [frozen], weights: []).compiled())
+        let executor = try Executor(try CompressedProgram(functions: [frozen], weights: []).planned())
         let wrong = HostTensor([Float](repeating: 0, count: mels * (frames + 20)), [1, mels, frames + 20])
         let refusal = #expect(throws: RequestError.self) {
             try executor.run(["input_features": wrong.stored(name: "input_features")])
@@ -151,10 +151,10 @@ private final class FunctionsRun {
             (executors, memory) = ([], nil)
             return
         }
-        let compiled = try CompressedProgram(functions: functions, weights: []).compiled()
-        let memory = try StateMemory(compiled)
+        let planned = try CompressedProgram(functions: functions, weights: []).planned()
+        let memory = try StateMemory(planned)
         self.memory = memory
-        executors = try functions.indices.map { try Executor(compiled, function: $0, states: memory) }
+        executors = try functions.indices.map { try Executor(planned, function: $0, states: memory) }
     }
 
     func callAsFunction(_ index: Int, _ inputs: [String: HostTensor]) throws -> [String: HostTensor] {

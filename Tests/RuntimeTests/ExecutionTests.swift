@@ -107,7 +107,7 @@ enum StateSamples {
             builder.output("y", try builder.apply(Add(), [exponential, x]))
             return try builder.finish().freezing(ShapeBindings())
         }
-        return try CompressedProgram(functions: functions, weights: []).compiled()
+        return try CompressedProgram(functions: functions, weights: []).planned()
     }
 }
 

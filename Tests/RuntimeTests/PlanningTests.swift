@@ -17,7 +17,7 @@ struct PlanningTests {
             Reshape(to: [1, 5, 8]), [try builder.apply(Transpose([0, 2, 1, 3]), [mixed])])
         builder.output("y", try builder.apply(Add(), [joined, x]))
         let frozen = try builder.finish().freezing(ShapeBindings())
-        return try CompressedProgram(functions: [frozen], weights: []).compiled().functions[0]
+        return try CompressedProgram(functions: [frozen], weights: []).planned().functions[0]
     }
 
     @Test("Splitting and joining heads costs no call and no copy")
@@ -38,7 +38,7 @@ struct PlanningTests {
         builder.output("y", try builder.apply(Softmax(), [turned]))
         builder.output("z", try builder.apply(Reshape(to: [6]), [turned]))
         let frozen = try builder.finish().freezing(ShapeBindings())
-        let function = try CompressedProgram(functions: [frozen], weights: []).compiled().functions[0]
+        let function = try CompressedProgram(functions: [frozen], weights: []).planned().functions[0]
         #expect(function.calls.map(\.operation.name) == ["copy", "softmax", "copy"])
         #expect(function.outputs[1].operand.layout == StridedLayout(shape: [6]))
     }
@@ -53,7 +53,7 @@ struct PlanningTests {
         builder.output("early", early)
         builder.output("late", value)
         let frozen = try builder.finish().freezing(ShapeBindings())
-        let function = try CompressedProgram(functions: [frozen], weights: []).compiled().functions[0]
+        let function = try CompressedProgram(functions: [frozen], weights: []).planned().functions[0]
         let home = function.outputs[0].operand.storage
         for call in function.calls.dropFirst() { #expect(call.outputs[0].storage != home) }
         // early, and two that take turns.
@@ -71,8 +71,8 @@ struct PlanningTests {
         let program = try builder.finish()
         let functions = try [1, 8].map { try program.freezing(ShapeBindings(["batch": $0])) }
         let recipe = Recipe(default: try Codecs.codec("float32"))
-        let compiled = try recipe.compressing(functions, threads: 1).compiled()
-        #expect(compiled.functions.map(\.name) == ["shared[batch=1]", "shared[batch=8]"])
-        #expect(compiled.weights.map(\.name) == ["w", "scale"])
+        let planned = try recipe.compressing(functions, threads: 1).planned()
+        #expect(planned.functions.map(\.name) == ["shared[batch=1]", "shared[batch=8]"])
+        #expect(planned.weights.map(\.name) == ["w", "scale"])
     }
 }

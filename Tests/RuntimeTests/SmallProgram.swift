@@ -16,7 +16,7 @@ struct SmallProgram {
         var maker = Maker()
         for (index, value) in try build(&maker).enumerated() { maker.builder.output("y\(index)", value) }
         frozen = try maker.builder.finish().freezing(ShapeBindings())
-        program = try Recipe(default: Codecs.codec(codec)).compressing([frozen], threads: 1).compiled()
+        program = try Recipe(default: Codecs.codec(codec)).compressing([frozen], threads: 1).planned()
         inputs = maker.inputs
     }
 

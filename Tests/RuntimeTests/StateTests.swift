@@ -17,8 +17,8 @@ struct StateTests {
         return try builder.finish().freezing(ShapeBindings())
     }
 
-    static func compiled(_ programs: [FrozenProgram]) throws -> ModelPlan {
-        try CompressedProgram(functions: programs, weights: []).compiled()
+    static func planned(_ programs: [FrozenProgram]) throws -> ModelPlan {
+        try CompressedProgram(functions: programs, weights: []).planned()
     }
 
     static let x = ["x": StoredTensor(name: "x", floats: [1, 2, 3], shape: [3])]
@@ -26,7 +26,7 @@ struct StateTests {
     @Test("What a run leaves is what the next one finds, as in the reference")
     func accumulates() throws {
         let frozen = try Self.counter()
-        let executor = try Executor(try Self.compiled([frozen]))
+        let executor = try Executor(try Self.planned([frozen]))
         var states: [String: HostTensor] = [:]
         for _ in 0..<3 {
             let expected = try frozen.evaluate(["x": HostTensor([1.0, 2, 3], [3])], states: &states)
@@ -37,7 +37,7 @@ struct StateTests {
 
     @Test("States can be reset, copied and restored")
     func restoring() throws {
-        let program = try Self.compiled([try Self.counter()])
+        let program = try Self.planned([try Self.counter()])
         let states = try StateMemory(program)
         let executor = try Executor(program, states: states)
         _ = try executor.run(Self.x)
@@ -52,7 +52,7 @@ struct StateTests {
 
     @Test("States are listed with name, type, shape and initial value, and start as it says")
     func listed() throws {
-        let program = try Self.compiled([try Self.counter(from: -1.5), try Self.counter(from: -1.5)])
+        let program = try Self.planned([try Self.counter(from: -1.5), try Self.counter(from: -1.5)])
         let states = try StateMemory(program)
         #expect(
             states.states == [
@@ -71,13 +71,13 @@ struct StateTests {
 
     @Test("Functions that share a state but not its initial value are refused")
     func disagreement() throws {
-        let program = try Self.compiled([try Self.counter(from: 0), try Self.counter(from: 1)])
+        let program = try Self.planned([try Self.counter(from: 0), try Self.counter(from: 1)])
         #expect(throws: FormatError.self) { try StateMemory(program) }
     }
 
     @Test("Some states can be set; a value that fits none changes nothing")
     func setting() throws {
-        let program = try Self.compiled([try Self.counter()])
+        let program = try Self.planned([try Self.counter()])
         let states = try StateMemory(program)
         try states.set([StoredTensor(name: "sum", floats: [7, 8, 9], shape: [3])])
         let wrong = StoredTensor(name: "sum", floats: [1], shape: [1])
@@ -95,7 +95,7 @@ struct StateTests {
 
     @Test("Functions that have the same state share it")
     func shared() throws {
-        let program = try Self.compiled([try Self.counter(), try Self.counter()])
+        let program = try Self.planned([try Self.counter(), try Self.counter()])
         let states = try StateMemory(program)
         _ = try Executor(program, function: 0, states: states).run(Self.x)
         #expect(try Executor(program, function: 1, states: states).run(Self.x)[0].floats() == [1, 2, 3])
@@ -109,7 +109,7 @@ struct StateTests {
         builder.update("a", to: try builder.apply(Add(), [b, x]))
         builder.update("b", to: a)
         builder.output("a", a)
-        let program = try Self.compiled([try builder.finish().freezing(ShapeBindings())])
+        let program = try Self.planned([try builder.finish().freezing(ShapeBindings())])
         let executor = try Executor(program)
         let found = try (0..<4).map { _ in try executor.run(Self.x)[0].floats()[0] }
         #expect(found == [0, 1, 1, 2])
@@ -141,7 +141,7 @@ struct CacheStateTests {
     @Test("A cache is updated where it lies, by a long block and then by steps, as in the reference")
     func inPlace() throws {
         let functions = try [4, 1].map { try Self.cache(tokens: $0) }
-        let program = try StateTests.compiled(functions)
+        let program = try StateTests.planned(functions)
         for function in program.functions {
             #expect(function.calls.map(\.operation.name) == ["update_slice", "reduce"])
             #expect(function.calls[0].outputs[0].storage == .state(0))
@@ -159,7 +159,7 @@ struct CacheStateTests {
 
     @Test("A place beyond the cache is refused, naming the operator")
     func beyond() throws {
-        let executor = try Executor(try StateTests.compiled([try Self.cache(tokens: 4)]))
+        let executor = try Executor(try StateTests.planned([try Self.cache(tokens: 4)]))
         #expect(throws: ShapeError.self) { try executor.run(Self.inputs(tokens: 4, place: 3)) }
     }
 
@@ -176,7 +176,7 @@ struct CacheStateTests {
         }
         let count = builder.state("count", TensorType(.float32, [2, 1, 3]))
         builder.update("count", to: try builder.apply(Add(), [count, block]))
-        return try StateTests.compiled([try builder.finish().freezing(ShapeBindings())])
+        return try StateTests.planned([try builder.finish().freezing(ShapeBindings())])
     }
 
     private static func inputs(_ places: (Int64, Int64), _ number: Float) -> [String: StoredTensor] {

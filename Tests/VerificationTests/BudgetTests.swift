@@ -13,7 +13,7 @@ struct BudgetTests {
 
     private func check(_ budget: Budget) throws -> ParityReport {
         let model = try TinyModel()
-        return try Parity(of: .compiled(try model.compiled("bfloat16")), against: .reference([model.program]))
+        return try Parity(of: .planned(try model.planned("bfloat16")), against: .reference([model.program]))
             .check(.init(budget: budget))
     }
 
@@ -116,7 +116,7 @@ struct BudgetTests {
         #expect(try check(failing).exitStatus == .exceeded)
         #expect(try check(failing).budgetMistakes.count == 1)
         let weightsOnly = try Parity(
-            of: .compiled(try model.compiled("bfloat16")), against: .reference([model.program])
+            of: .planned(try model.planned("bfloat16")), against: .reference([model.program])
         )
         .check(.init(stages: [.weights], budget: try budget(#"{"outputs": [{"match": "logit", "sqnr": 1}]}"#)))
         #expect(weightsOnly.budgetMistakes.isEmpty, "outputs were not asked for")

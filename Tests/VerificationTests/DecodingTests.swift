@@ -25,12 +25,12 @@ struct DecodingTests {
             golden = try Golden(path)
         }
 
-        func compiled(_ codec: String, _ functions: [FrozenProgram]? = nil) throws -> ModelPlan {
-            try Recipe(default: Codecs.codec(codec)).compressing(functions ?? frozen, threads: 1).compiled()
+        func planned(_ codec: String, _ functions: [FrozenProgram]? = nil) throws -> ModelPlan {
+            try Recipe(default: Codecs.codec(codec)).compressing(functions ?? frozen, threads: 1).planned()
         }
 
         func check(_ program: ModelPlan, stages: Set<Stage> = Set(Stage.allCases)) throws -> ParityReport {
-            try Parity(of: .compiled(program), against: .reference(programs))
+            try Parity(of: .planned(program), against: .reference(programs))
                 .check(.init(stages: stages, inputs: .golden(golden)))
         }
     }
@@ -41,7 +41,7 @@ struct DecodingTests {
     func playback(fixture: String) throws {
         let decoder = try Decoder(fixture)
         #expect(decoder.frozen.count == 3)
-        let report = try decoder.check(try decoder.compiled("float32"))
+        let report = try decoder.check(try decoder.planned("float32"))
         #expect(report.exitStatus == .success && report.notCompared.isEmpty, "\(report.terminal())")
         let names = Set(report.outputs.filter { $0.reference == .golden }.map(\.name))
         #expect(names == Set(decoder.golden.outputs.keys))
@@ -54,7 +54,7 @@ struct DecodingTests {
     func withEncoder() throws {
         let whisper = try Decoder("whisper_small")
         #expect(whisper.frozen.map(\.program.name) == ["encoder", "cross_kv", "decoder", "decoder", "decoder"])
-        let report = try whisper.check(try whisper.compiled("float32"))
+        let report = try whisper.check(try whisper.planned("float32"))
         #expect(report.exitStatus == .success, "\(report.terminal())")
         let names = Set(report.outputs.filter { $0.reference == .golden }.map(\.name))
         #expect(names == Set(whisper.golden.outputs.keys))
@@ -63,7 +63,7 @@ struct DecodingTests {
     @Test("A compressed decoder computes what its stored weights say, step by step")
     func compressed() throws {
         let decoder = try Decoder("qwen3_small")
-        let report = try decoder.check(try decoder.compiled("float16"), stages: [.graph, .outputs])
+        let report = try decoder.check(try decoder.planned("float16"), stages: [.graph, .outputs])
         #expect(report.exitStatus == .success, "\(report.terminal())")
         #expect(report.outputs.filter { $0.stage == .graph }.allSatisfy { $0.metrics.sqnr > 100 })
         #expect(report.outputs.contains { $0.stage == .outputs && $0.reference == .golden && $0.metrics.sqnr < 90 })
@@ -72,12 +72,12 @@ struct DecodingTests {
     @Test("What no function of the package can play is listed, and nothing at all is exit status 3")
     func missingFunctions() throws {
         let decoder = try Decoder("qwen3_small")
-        let full = try decoder.compiled("float32", [decoder.frozen[0]])
+        let full = try decoder.planned("float32", [decoder.frozen[0]])
         let report = try decoder.check(full, stages: [.outputs])
         #expect(report.exitStatus == .success)
         #expect(report.outputs.filter { $0.reference == .golden }.map(\.name) == ["logits_full"])
         #expect(report.notCompared.contains { $0.name == "out.step0_logits" })
-        let step = try decoder.compiled("float32", [decoder.frozen[2]])
+        let step = try decoder.planned("float32", [decoder.frozen[2]])
         let error = #expect(throws: RequestError.self) { try decoder.check(step, stages: [.outputs]) }
         #expect(error?.exitStatus == .unavailable)
     }

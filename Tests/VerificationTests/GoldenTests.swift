@@ -52,7 +52,7 @@ struct GoldenTests {
     private func check(_ golden: Golden, model: Bool = true) throws -> ParityReport {
         let tiny = try TinyModel()
         return try Parity(
-            of: .compiled(try tiny.compiled("float32")), against: model ? .reference([tiny.program]) : nil
+            of: .planned(try tiny.planned("float32")), against: model ? .reference([tiny.program]) : nil
         ).check(.init(stages: [.outputs], inputs: .golden(golden)))
     }
 
@@ -179,7 +179,7 @@ struct GoldenTests {
     @Test("A state starts as the golden's input of its name, and is compared with its output of that name afterwards")
     func states() throws {
         let program = try Self.doubling()
-        let compiled = try CompressedProgram(functions: [program.freezing(ShapeBindings())], weights: []).compiled()
+        let planned = try CompressedProgram(functions: [program.freezing(ShapeBindings())], weights: []).planned()
         for factor in [1, 1.5] as [Float] {
             try withTemporaryFolder { folder in
                 let path = "\(folder)/golden.safetensors"
@@ -189,7 +189,7 @@ struct GoldenTests {
                     StoredTensor(name: name, floats: [1, 2, 3, 4].map { $0 * number }, shape: [4])
                 }
                 try SafetensorsWriter.write(tensors, to: path, as: .part)
-                let report = try Parity(of: .compiled(compiled), against: .reference([program]))
+                let report = try Parity(of: .planned(planned), against: .reference([program]))
                     .check(.init(inputs: .golden(Golden(path))))
                 let rows = report.outputs.filter { $0.reference == .golden }
                 #expect(rows.map(\.name) == ["y", "state"])
@@ -203,17 +203,17 @@ struct GoldenTests {
     @Test("Without a golden, states are drawn too, and what a run leaves in them is compared")
     func drawnStates() throws {
         let program = try Self.doubling()
-        var compiled = try CompressedProgram(functions: [program.freezing(ShapeBindings())], weights: []).compiled()
-        let parity = { try Parity(of: .compiled(compiled), against: .reference([program])).check() }
+        var planned = try CompressedProgram(functions: [program.freezing(ShapeBindings())], weights: []).planned()
+        let parity = { try Parity(of: .planned(planned), against: .reference([program])).check() }
         let report = try parity()
         #expect(report.exitStatus == .success && Set(report.outputs.map(\.name)) == ["y", "state"])
         let frozen = try program.freezing(ShapeBindings())
         #expect(SeededInputs(seed: 1).feed(for: frozen).states["state"]?.floats.allSatisfy { $0 != 0 } == true)
         // A state that is not written.
-        compiled.functions[0].calls.removeLast()
-        compiled.functions[0].calls.append(
+        planned.functions[0].calls.removeLast()
+        planned.functions[0].calls.append(
             KernelCall(
-                operation: Copy(), label: "state.update", inputs: [compiled.functions[0].outputs[0].operand],
+                operation: Copy(), label: "state.update", inputs: [planned.functions[0].outputs[0].operand],
                 outputs: [
                     Operand(storage: .state(0), elementType: .float32, layout: StridedLayout(shape: [4]))
                 ]))

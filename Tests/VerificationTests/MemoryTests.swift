@@ -30,7 +30,7 @@ struct MemoryTests {
     func arena() throws {
         let model = try TinyModel()
         let contents = PackageContents(
-            graph: ModelGraph(of: try model.compiled("float32", ["batch=4194304,sequence=64"])), coverage: [],
+            graph: ModelGraph(of: try model.planned("float32", ["batch=4194304,sequence=64"])), coverage: [],
             provenance: Provenance(sources: [], family: "", recipe: .null, shapes: [""]))
         try withTemporaryFolder { folder in
             _ = try PackageWriter.write(contents, to: "\(folder)/p.accelpkg")

@@ -16,9 +16,9 @@ struct NotComparedTests {
         budget: Budget? = nil, _ change: (inout FunctionPlan) -> Void
     ) throws -> ParityReport {
         let model = try TinyModel()
-        var program = try model.compiled("float32")
+        var program = try model.planned("float32")
         change(&program.functions[0])
-        return try Parity(of: .compiled(program), against: .reference([model.program]))
+        return try Parity(of: .planned(program), against: .reference([model.program]))
             .check(.init(stages: Self.numbers, budget: budget))
     }
 
@@ -63,7 +63,7 @@ struct NotComparedTests {
     @Test("intermediate results that do not fit are compared in several runs, with the same findings")
     func windows() throws {
         let model = try TinyModel()
-        let parity = Parity(of: .compiled(try model.compiled("int8")), against: .reference([model.program]))
+        let parity = Parity(of: .planned(try model.planned("int8")), against: .reference([model.program]))
         let (one, many) = (
             try parity.check(.init(stages: [.operators])),
             try parity.check(.init(stages: [.operators], intermediateBytes: 3000))

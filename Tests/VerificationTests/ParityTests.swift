@@ -16,7 +16,7 @@ struct ParityTests {
     func passes(codec: String) throws {
         let model = try TinyModel()
         let report = try Parity(
-            of: .compiled(try model.compiled(codec, ["batch=2,sequence=8", "batch=1,sequence=5"])),
+            of: .planned(try model.planned(codec, ["batch=2,sequence=8", "batch=1,sequence=5"])),
             against: .reference([model.program])
         ).check()
         #expect(report.failures.isEmpty, "\(report.terminal())")
@@ -35,7 +35,7 @@ struct ParityTests {
     @Test("Every stage can run alone", arguments: Stage.allCases.filter { $0 != .container })
     func alone(stage: Stage) throws {
         let model = try TinyModel()
-        let report = try Parity(of: .compiled(try model.compiled("float16")), against: .reference([model.program]))
+        let report = try Parity(of: .planned(try model.planned("float16")), against: .reference([model.program]))
             .check(.init(stages: [stage]))
         #expect(report.exitStatus == .success)
         for other in Stage.allCases { #expect((report.comparisons(in: other) > 0) == (other == stage)) }
@@ -44,7 +44,7 @@ struct ParityTests {
     @Test("A weight of another checkpoint fails the weights stage by name")
     func otherWeights() throws {
         let (model, other) = (try TinyModel(), try TinyModel(seed: 8))
-        let report = try Parity(of: .compiled(try model.compiled("float16")), against: .reference([other.program]))
+        let report = try Parity(of: .planned(try model.planned("float16")), against: .reference([other.program]))
             .check()
         #expect(report.exitStatus == .exceeded)
         #expect(report.failures.contains { $0.stage == .weights && $0.name == "layer.0.query.weight" })
@@ -54,13 +54,13 @@ struct ParityTests {
     @Test("A missing and an extra weight are failures")
     func misfits() throws {
         let model = try TinyModel()
-        var program = try model.compiled("float32")
+        var program = try model.planned("float32")
         let weight = try #require(program.weights.first { $0.name == "norm.bias" })
         let index = try #require(program.weights.firstIndex { $0.name == "norm.bias" })
         program.weights[index] = try CompressedTensor(
             name: "norm.offset", elementType: weight.elementType, shape: weight.shape, codec: weight.codec,
             sections: weight.sections, file: "memory")
-        let report = try Parity(of: .compiled(program), against: .reference([model.program]))
+        let report = try Parity(of: .planned(program), against: .reference([model.program]))
             .check(.init(stages: [.weights]))
         #expect(report.misfits.count == 2)
         #expect(
@@ -72,7 +72,7 @@ struct ParityTests {
     @Test("The report's bytes depend neither on threads nor on the run")
     func determinism() throws {
         let model = try TinyModel()
-        let parity = Parity(of: .compiled(try model.compiled("float16")), against: .reference([model.program]))
+        let parity = Parity(of: .planned(try model.planned("float16")), against: .reference([model.program]))
         let (one, two) = (try parity.check(.init(threads: 1)), try parity.check(.init(threads: 2)))
         #expect(one.json.text(pretty: true) == two.json.text(pretty: true))
         #expect(one.html == two.html && one.terminal() == two.terminal())
@@ -105,8 +105,8 @@ struct ParityTests {
     @Test("Functions whose inputs a file does not hold get inputs that are drawn; a file for none is exit status 3")
     func inputFiles() throws {
         let model = try TinyModel()
-        let program = try model.compiled("float32", ["batch=2,sequence=8", "batch=1,sequence=5"])
-        let parity = Parity(of: .compiled(program), against: .reference([model.program]))
+        let program = try model.planned("float32", ["batch=2,sequence=8", "batch=1,sequence=5"])
+        let parity = Parity(of: .planned(program), against: .reference([model.program]))
         try withTemporaryFolder { folder in
             func write(_ shape: Shape) throws -> String {
                 let path = "\(folder)/in.safetensors"
@@ -121,7 +121,7 @@ struct ParityTests {
             #expect(report.notCompared.isEmpty)
             #expect(report.inputs.hasSuffix("seed 1 (SplitMix64, counter-based) for model[batch=2,sequence=8]"))
             #expect(Set(report.outputs.map(\.function)) == Set(program.functions.map(\.name)))
-            let alone = try Parity(of: .compiled(program), against: nil)
+            let alone = try Parity(of: .planned(program), against: nil)
                 .check(.init(stages: [.outputs], inputs: .file(try write([1, 5]))))
             #expect(alone.notCompared.contains { $0.name == "model[batch=2,sequence=8]" && !$0.isRequired })
             let wrong = try write([3, 5])
@@ -133,10 +133,10 @@ struct ParityTests {
 
     @Test("Without a model and without a golden there is nothing to compare with")
     func nothing() throws {
-        let program = try TinyModel().compiled("float32")
-        let error = #expect(throws: RequestError.self) { try Parity(of: .compiled(program), against: nil).check() }
+        let program = try TinyModel().planned("float32")
+        let error = #expect(throws: RequestError.self) { try Parity(of: .planned(program), against: nil).check() }
         #expect(error?.exitStatus == .unavailable)
-        let report = try Parity(of: .compiled(program), against: nil).check(.init(stages: [.weights]))
+        let report = try Parity(of: .planned(program), against: nil).check(.init(stages: [.weights]))
         #expect(report.verdict == .nothingCompared && report.exitStatus == .unavailable)
     }
 }

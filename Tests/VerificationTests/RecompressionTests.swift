@@ -13,7 +13,7 @@ struct RecompressionTests {
     @Test("what the checkpoint and the scheme determine is found byte for byte", arguments: SelfTestTests.codecs)
     func again(codec: String) throws {
         let model = try TinyModel()
-        for weight in try model.compiled(codec).weights {
+        for weight in try model.planned(codec).weights {
             guard let source = model.weights.first(where: { $0.name == weight.name }) else { continue }
             let again = try Recompression(of: source, as: weight.codec, threads: 2)
             let isCalibrated = weight.codec.method == .gptq || weight.codec.method == .weighted
@@ -26,7 +26,7 @@ struct RecompressionTests {
         "any byte that is changed is named by its section and place", arguments: ["float16", "palette:bits=4,group=8"])
     func changedByte(codec: String) throws {
         let model = try TinyModel()
-        let weight = try #require(try model.compiled(codec).weights.first { $0.name == "layer.0.up.weight" })
+        let weight = try #require(try model.planned(codec).weights.first { $0.name == "layer.0.up.weight" })
         let source = try #require(model.weights.first { $0.name == weight.name })
         let again = try #require(try Recompression(of: source, as: weight.codec, threads: 1))
         for section in weight.sections.indices {
@@ -46,7 +46,7 @@ struct RecompressionTests {
         let model = try TinyModel()
         let compressed = try model.compressed("int8")
         var stage = WeightStage(
-            program: try compressed.compiled(), model: try ReferenceModel([model.program], for: compressed.compiled()),
+            program: try compressed.planned(), model: try ReferenceModel([model.program], for: compressed.planned()),
             budget: nil, threads: 1)
         let weight = try #require(compressed.weights.first { $0.tensor.name == "layer.0.up.weight" })
         func failure(_ change: (inout Distortion) -> Void) throws -> String? {

@@ -14,7 +14,7 @@ import Testing
 struct ReportTests {
     private func report(_ codec: String = "bfloat16", seed: UInt64 = 7) throws -> ParityReport {
         let (model, other) = (try TinyModel(), try TinyModel(seed: seed))
-        return try Parity(of: .compiled(try model.compiled(codec)), against: .reference([other.program])).check()
+        return try Parity(of: .planned(try model.planned(codec)), against: .reference([other.program])).check()
     }
 
     @Test("JSON reports are what report.schema.json says, whether they pass or fail", arguments: [7, 8] as [UInt64])
@@ -31,13 +31,13 @@ struct ReportTests {
         let (model, other) = (try TinyModel(), try TinyModel(seed: 8))
         var report = try report()
         report.selfTest = try SelfTest(
-            of: .compiled(try model.compiled("float16")), against: .reference([model.program])
+            of: .planned(try model.planned("float16")), against: .reference([model.program])
         ).run()
         #expect(report.exitStatus == .success)
         #expect(try JSONSchema(named: "report.schema.json").violations(of: report.json) == [])
         #expect(report.html.contains("Detection matrix") && report.terminal().contains("self test passed"))
         report.selfTest = try SelfTest(
-            of: .compiled(try model.compiled("float16")), against: .reference([other.program])
+            of: .planned(try model.planned("float16")), against: .reference([other.program])
         ).run()
         #expect(report.exitStatus == .exceeded && report.headline.contains("self test failed"))
         #expect(try JSONSchema(named: "report.schema.json").violations(of: report.json) == [])

@@ -23,7 +23,7 @@ struct RowBoundTests {
     @Test("rows of a calibrated weight cannot be lost", arguments: calibrated)
     func lost(codec: String) throws {
         let model = try TinyModel()
-        let program = try model.compiled(codec)
+        let program = try model.planned(codec)
         let report = try Self.report(program, model)
         #expect(report.exitStatus == .success, "\(report.terminal())")
         let words = try #require(report.rowBounds.first)
@@ -44,7 +44,7 @@ struct RowBoundTests {
         "codes of another version of a codec are held to the bound where they are others", arguments: ["int8", "int4"])
     func version(codec: String) throws {
         let model = try TinyModel()
-        let program = try model.compiled(codec)
+        let program = try model.planned(codec)
         func finding(_ program: ModelPlan) throws -> WeightFinding? {
             var stage = WeightStage(
                 program: program, model: try ReferenceModel([model.program], for: program), budget: nil, threads: 1)
@@ -56,7 +56,7 @@ struct RowBoundTests {
         let lost = try #require(try finding(try Self.losing(3..<4, of: program)))
         #expect(lost.failure?.hasPrefix("row 3: ") == true && lost.bound?.reason == .version, "\(lost)")
         // Codes that another method chooses are others, and near enough.
-        var other = try model.compiled("\(codec):method=gptq").weights
+        var other = try model.planned("\(codec):method=gptq").weights
         let index = try #require(other.firstIndex { $0.name == Self.name })
         other[index] = try CompressedTensor(
             name: Self.name, elementType: other[index].elementType, shape: other[index].shape,
@@ -101,7 +101,7 @@ struct RowBoundTests {
     }
 
     private static func report(_ program: ModelPlan, _ model: TinyModel) throws -> ParityReport {
-        try Parity(of: .compiled(program), against: .reference([model.program])).check(.init(stages: [.weights]))
+        try Parity(of: .planned(program), against: .reference([model.program])).check(.init(stages: [.weights]))
     }
 
     /// All codes of some rows zero, and their scales 50.

@@ -30,7 +30,7 @@ struct SelfTestTests {
         arguments: codecs)
     func detection(codec: String) throws {
         let model = try TinyModel()
-        let report = try SelfTest(of: .compiled(try model.compiled(codec)), against: .reference([model.program])).run()
+        let report = try SelfTest(of: .planned(try model.planned(codec)), against: .reference([model.program])).run()
         #expect(report.failures.isEmpty, "\(report.terminal(width: 140))")
         #expect(report.exitStatus == .success)
         let applied = Set(report.trials.filter { $0.outcome == .caught }.map(\.fault))
@@ -60,7 +60,7 @@ struct SelfTestTests {
     @Test("A package that is wrong from the start is a false alarm, and the self test fails")
     func falseAlarm() throws {
         let (model, other) = (try TinyModel(), try TinyModel(seed: 9))
-        let report = try SelfTest(of: .compiled(try model.compiled("float16")), against: .reference([other.program]))
+        let report = try SelfTest(of: .planned(try model.planned("float16")), against: .reference([other.program]))
             .run()
         #expect(report.failures.contains { $0.outcome == .falseAlarm })
         #expect(report.exitStatus == .exceeded)
@@ -70,7 +70,7 @@ struct SelfTestTests {
     func determinism() throws {
         let model = try TinyModel()
         func run(_ threads: Int) throws -> SelfTestReport {
-            try SelfTest(of: .compiled(try model.compiled("bfloat16")), against: .reference([model.program]))
+            try SelfTest(of: .planned(try model.planned("bfloat16")), against: .reference([model.program]))
                 .run(threads: threads)
         }
         #expect(try run(1).json == run(2).json)

@@ -101,7 +101,7 @@ struct TinyModel {
         return ActivationStatistics(columns: columns, count: 50, moments: moments)
     }
 
-    func compiled(_ codec: String, _ bindings: [String] = ["batch=2,sequence=8"]) throws -> ModelPlan {
-        try compressed(codec, bindings).compiled()
+    func planned(_ codec: String, _ bindings: [String] = ["batch=2,sequence=8"]) throws -> ModelPlan {
+        try compressed(codec, bindings).planned()
     }
 }

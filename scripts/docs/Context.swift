@@ -26,7 +26,6 @@ var prefill: Int { given() }
 var step: Int { given() }
 var prompt: StoredTensor { given() }
 var start: StoredTensor { given() }
-var place: StoredTensor { given() }
 var position: StoredTensor { given() }
 var token: StoredTensor { given() }
 var file: SafetensorsFile { given() }

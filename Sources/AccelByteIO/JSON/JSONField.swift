@@ -96,7 +96,7 @@ public struct JSONField: Sendable {
     /// - Throws: `FormatError` naming the first one, with a suggestion.
     public func refuseMembers(otherThan known: Set<String>) throws {
         for (key, field) in try members() where !known.contains(key) {
-            let hint = nearestName(to: key, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
+            let hint = suggestion(for: key, among: known)
             throw field.error("unknown field\(hint)")
         }
     }

@@ -117,7 +117,7 @@ public final class StateMemory: Sendable {
             return RequestError("state \"\(value.name)\": expected \(alike.joined(separator: " or ")), found \(found)")
         }
         let names = Set(states.map(\.name)).sorted()
-        let hint = nearestName(to: value.name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+        let hint = suggestion(for: value.name, among: names)
         let has = names.isEmpty ? "none" : names.joined(separator: ", ")
         return RequestError("there is no state \"\(value.name)\"\(hint) (there is: \(has))")
     }

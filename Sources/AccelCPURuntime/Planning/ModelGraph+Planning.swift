@@ -8,8 +8,8 @@ extension ModelGraph {
     public func planned() throws -> ModelPlan {
         let indices = Dictionary(tensors.enumerated().map { ($1.name, $0) }) { first, _ in first }
         let functions = try functions.map { function in
-            var compiler = FunctionCompiler(function)
-            return try compiler.compiled(with: indices)
+            var planner = FunctionPlanner(function)
+            return try planner.planned(with: indices)
         }
         return ModelPlan(of: self, functions: functions)
     }
@@ -20,5 +20,5 @@ extension ModelGraph {
 
 extension CompressedProgram {
     /// The graph with execution plans.
-    public func compiled() throws -> ModelPlan { try graph().planned() }
+    public func planned() throws -> ModelPlan { try graph().planned() }
 }

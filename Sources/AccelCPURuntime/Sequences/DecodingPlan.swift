@@ -196,7 +196,7 @@ extension DecodingPlan {
                 throw RequestError(
                     "\(file): \"\(name)\": expected \(expected.joined(separator: " or ")), found \(found)")
             }
-            let hint = nearestName(to: name, among: ports.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
+            let hint = suggestion(for: name, among: ports.map(\.name))
             throw RequestError("\(file): no function has an input or state \"\(name)\"\(hint)")
         }
     }

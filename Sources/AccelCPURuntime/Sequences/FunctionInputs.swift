@@ -29,7 +29,7 @@ public struct FunctionInputs: Sendable {
         let states = function.states.map(\.port)
         let expected = (function.inputs + states).map(\.name)
         for name in tensors.keys.sorted() where !expected.contains(name) {
-            let hint = nearestName(to: name, among: expected).map { "; did you mean \"\($0)\"?" } ?? ""
+            let hint = suggestion(for: name, among: expected)
             throw RequestError(
                 "\(file): \(function.name) has no input \"\(name)\"\(hint) (it has: \(expected.joined(separator: ", ")))"
             )
@@ -73,7 +73,7 @@ public struct FunctionInputs: Sendable {
     public static func index(of name: String, in functions: [FunctionPlan]) throws -> Int {
         if let index = functions.firstIndex(where: { $0.name == name }) { return index }
         let names = functions.map(\.name)
-        let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+        let hint = suggestion(for: name, among: names)
         throw RequestError("there is no function \"\(name)\"\(hint) (there is: \(names.joined(separator: ", ")))")
     }
 

@@ -102,15 +102,8 @@ extension JSONField {
     /// Returns the class that `architectures` names, with its meaning; the first class if the field is missing.
     /// - Throws: `RequestError` (unavailable) for an unknown class.
     func architecture<Meaning>(of classes: KeyValuePairs<String, Meaning>) throws -> (String, Meaning) {
-        guard self["architectures"].exists, let first = try self["architectures"].array().first else {
-            return (classes[0].key, classes[0].value)
-        }
-        let name = try first.string()
-        guard let known = classes.first(where: { $0.key == name }) else {
-            throw RequestError(
-                "\(file), field \(first.path): the architecture \"\(name)\" is not supported "
-                    + "(supported: \(classes.map(\.key).joined(separator: ", ")))", status: .unavailable)
-        }
+        let name = try architecture(among: classes.map(\.key))
+        let known = classes.first { $0.key == name } ?? classes[0]
         return (known.key, known.value)
     }
 }

@@ -37,7 +37,7 @@ extension JSONField {
         }
         // Read as a whole, and also member by member.
         if pathsRead.contains(field.path) { _ = try field.object() }
-        let hint = nearestBeside(field, listed).map { "; did you mean \"\($0)\"?" } ?? ""
+        let hint = suggestion(nearestBeside(field, listed))
         throw RequestError(
             "\(file), field \(field.path): unknown, so it may change what the model computes\(hint) "
                 + "(\(wayOut(field.path)))", status: .unavailable)

@@ -2,20 +2,28 @@ import AccelByteIO
 
 /// Typed access to config.json for families.
 extension JSONField {
+    /// Returns the class that `architectures` names; `other`, or else the first known class, if the field is missing.
+    /// - Throws: `RequestError` (unavailable) for a class that is not `known`.
+    func architecture(among known: [String], default other: String? = nil) throws -> String {
+        guard self["architectures"].exists, let first = try self["architectures"].array().first else {
+            return other ?? known.first ?? ""
+        }
+        let name = try first.string()
+        guard known.contains(name) else {
+            throw RequestError(
+                "\(file), field \(first.path): the architecture \"\(name)\" is not supported "
+                    + "(supported: \(known.joined(separator: ", ")))", status: .unavailable)
+        }
+        return name
+    }
+
     /// Returns the class that `architectures` names; `other` if the field is missing.
     /// - Throws: `RequestError` (unavailable) for an unknown class.
     func architecture<Architecture: RawRepresentable<String> & CaseIterable>(
         default other: Architecture
     ) throws -> Architecture {
-        guard self["architectures"].exists, let first = try self["architectures"].array().first else { return other }
-        let name = try first.string()
-        guard let architecture = Architecture(rawValue: name) else {
-            throw RequestError(
-                "\(file), field \(first.path): the architecture \"\(name)\" is not supported "
-                    + "(supported: \(Architecture.allCases.map(\.rawValue).joined(separator: ", ")))",
-                status: .unavailable)
-        }
-        return architecture
+        let name = try architecture(among: Architecture.allCases.map(\.rawValue), default: other.rawValue)
+        return Architecture(rawValue: name) ?? other
     }
 
     /// Returns which of `count` layers use a sliding window: by `layer_types`, or else by `otherwise`.

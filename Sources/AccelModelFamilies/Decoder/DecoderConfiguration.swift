@@ -55,7 +55,7 @@ struct DecoderConfiguration {
     }
 
     init(_ config: JSONField, of architectures: [String], defaults: Defaults = Defaults()) throws {
-        let architecture = try Self.architecture(config, among: architectures)
+        let architecture = try config.architecture(among: architectures)
         isBare = architecture != architectures.first
         width = try config["hidden_size"].int(in: 1...1 << 16)
         heads = try config["num_attention_heads"].int(in: 1...1 << 12)
@@ -98,18 +98,5 @@ struct DecoderConfiguration {
         let field = config["sliding_window"]
         if field.value == nil { return other }
         return field.exists ? try field.int(in: 1...1 << 30) : nil
-    }
-
-    /// Returns the class that `architectures` names; the first of `architectures` if the field is missing.
-    static func architecture(_ config: JSONField, among architectures: [String]) throws -> String {
-        let field = config["architectures"]
-        guard field.exists, let first = try field.array().first else { return architectures.first ?? "" }
-        let name = try first.string()
-        guard architectures.contains(name) else {
-            throw RequestError(
-                "\(field.file), field \(first.path): the architecture \"\(name)\" is not supported "
-                    + "(supported: \(architectures.joined(separator: ", ")))", status: .unavailable)
-        }
-        return name
     }
 }

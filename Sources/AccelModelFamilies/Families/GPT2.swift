@@ -45,7 +45,7 @@ struct GPT2Configuration {
     private let scalesByLayer: Bool
 
     init(_ config: JSONField, of architectures: [String]) throws {
-        isBare = try DecoderConfiguration.architecture(config, among: architectures) != architectures.first
+        isBare = try config.architecture(among: architectures) != architectures.first
         width = try config["n_embd"].int(in: 1...1 << 16, default: 768)
         heads = try config["n_head"].int(in: 1...1 << 12, default: 12)
         guard width % heads == 0 else { throw config["n_head"].error("\(heads) heads do not divide n_embd \(width)") }

@@ -71,7 +71,7 @@ struct WhisperConfiguration {
     let isBare: Bool
 
     init(_ config: JSONField, of architectures: [String]) throws {
-        let architecture = try DecoderConfiguration.architecture(config, among: architectures)
+        let architecture = try config.architecture(among: architectures)
         isBare = architecture != architectures.first
         let width = try config["d_model"].int(in: 1...1 << 16)
         func stack(_ name: String) throws -> Stack {

@@ -1,8 +1,8 @@
 public import AccelByteIO
 import AccelCPURuntime
-public import AccelPackages
+import AccelPackages
 import AccelPrograms
-import AccelTensors
+public import AccelTensors
 import AccelWeightCompression
 
 /// The storage of one tensor of the checkpoint, as the package records it.

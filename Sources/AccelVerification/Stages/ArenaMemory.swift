@@ -3,7 +3,7 @@ import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
-/// The memory of a compiled function in a plain form: operands are read and written element by element, and every
+/// The memory of a planned function in a plain form: operands are read and written element by element, and every
 /// address is checked.
 struct ArenaMemory {
     private let arena: ByteBuffer

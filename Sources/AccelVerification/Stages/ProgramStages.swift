@@ -5,7 +5,7 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// The stages of a compiled program: a package, or a program in memory.
+/// The stages of a model plan: a package, or a program in memory.
 struct ProgramStages: StageRunner {
     private(set) var report: ParityReport
     private let program: ModelPlan

@@ -5,7 +5,7 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// The model that a compiled program comes from, frozen as each of its functions is.
+/// The model that a model plan comes from, frozen as each of its functions is.
 struct ReferenceModel {
     /// By the function's index; nil where the model has no function of this interface.
     let functions: [FrozenProgram?]
@@ -21,10 +21,10 @@ struct ReferenceModel {
     /// - Parameter package: says which weights it has scaled; they are scaled here too, so that the functions give the same.
     /// - Throws: `FormatError` when with its weights scaled as the package says the model would give something else.
     init(
-        _ programs: [Program], resolved: [FrozenProgram] = [], for compiled: ModelPlan,
+        _ programs: [Program], resolved: [FrozenProgram] = [], for planned: ModelPlan,
         in package: AcceleratorPackage? = nil
     ) throws {
-        let scaled = try package?.scaledWeights(of: programs, for: compiled)
+        let scaled = try package?.scaledWeights(of: programs, for: planned)
         let programs = scaled.map { scaled in programs.map { $0.replacing(scaled.tensors) } } ?? programs
         scalings = scaled?.scalings ?? [:]
         var weights: [String: StoredTensor] = [:]
@@ -33,7 +33,7 @@ struct ReferenceModel {
             try scaled.map { scaled in
                 try resolved.map { try $0.applying { $0.replacing(scaled.tensors) } }
             } ?? resolved
-        let functions = FrozenFunctions(programs, resolved: resolved, for: compiled)
+        let functions = FrozenFunctions(programs, resolved: resolved, for: planned)
         for frozen in functions.frozen.compactMap(\.self) {
             for constant in try frozen.optimized().program.constants {
                 let tensor = try constant.requireTensor()
@@ -61,12 +61,12 @@ struct ReferenceModel {
 
 extension AcceleratorPackage {
     /// - Returns: nil where no weight is scaled.
-    fileprivate func scaledWeights(of programs: [Program], for compiled: ModelPlan) throws -> ScaledWeights? {
+    fileprivate func scaledWeights(of programs: [Program], for planned: ModelPlan) throws -> ScaledWeights? {
         let entries = try coverage.filter { $0.scaling != nil }
         guard let first = entries.first else { return nil }
         let scalings = Dictionary(
             uniqueKeysWithValues: entries.compactMap { entry in entry.scaling.map { (entry.tensor.name, $0) } })
-        let parts = Set(compiled.functions.map(\.part))
+        let parts = Set(planned.functions.map(\.part))
         guard let scaled = ScaledWeights(of: programs.filter { parts.contains($0.name) }, scaled: scalings) else {
             throw FormatError(
                 file: path, location: .tensor(first.tensor.name, index: nil),

@@ -2,7 +2,7 @@ import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
-/// A compiled function run by the operators' reference implementation: all calls in order, over the arena of the
+/// A planned function run by the operators' reference implementation: all calls in order, over the arena of the
 /// execution plan. It finds values that the plan overlaps by mistake, independently of any kernel.
 struct ReferencePlan {
     private let function: FunctionPlan

@@ -25,7 +25,7 @@ extension Subject {
         switch self {
         case .package(let package):
             try ProgramStages(of: package.graph.planned(), in: package, against: reference, options)
-        case .compiled(let program): ProgramStages(of: program, in: nil, against: reference, options)
+        case .planned(let program): ProgramStages(of: program, in: nil, against: reference, options)
         case .coreML(let package): try CoreMLStages(of: package, against: reference, options)
         case .reference, .model:
             throw RequestError("what is verified has to be a package, not a model")

@@ -3,7 +3,7 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// The weights of a compiled program as its runtime sees them: decoded from the stored bytes.
+/// The weights of a model plan as its runtime sees them: decoded from the stored bytes.
 struct StoredWeights {
     let tensors: [CompressedTensor]
     private let indexByName: [String: Int]

@@ -9,8 +9,8 @@ import AccelWeightCompression
 public enum Subject: Sendable {
     /// A package of accelc; its execution plan is made for this processor.
     case package(AcceleratorPackage)
-    /// A compiled program in memory; there is no container to check.
-    case compiled(ModelPlan)
+    /// A planned program in memory; there is no container to check.
+    case planned(ModelPlan)
     /// A Core ML package, run by the reference implementation of its operations.
     case coreML(CoreMLPackage)
     /// A model's programs with free or fixed dimensions, run by the operators' reference implementation on the weights
@@ -30,7 +30,7 @@ public enum Subject: Sendable {
             let model = try source.model()
             let functions = try model.functions ?? model.programs.freezingToUsualShapes()
             let plain = Recipe(default: try Codecs.codec("stored"))
-            self = .compiled(try plain.compressing(functions, threads: threads).compiled())
+            self = .planned(try plain.compressing(functions, threads: threads).planned())
         }
     }
 
@@ -40,7 +40,7 @@ public enum Subject: Sendable {
         case .package(let package):
             (package.manifest.provenance.parts, package.manifest.provenance.ignoredTensors)
         case .coreML(let package): (package.parts.sorted(), package.model.ignoredTensors)
-        case .compiled, .reference, .model: ([], [])
+        case .planned, .reference, .model: ([], [])
         }
     }
 
@@ -49,7 +49,7 @@ public enum Subject: Sendable {
         switch self {
         case .reference(let programs): programs
         case .model(let model): model.programs
-        case .package, .compiled, .coreML: nil
+        case .package, .planned, .coreML: nil
         }
     }
 
@@ -62,7 +62,7 @@ public enum Subject: Sendable {
     func program() throws -> ModelPlan? {
         switch self {
         case .package(let package): try package.graph.planned()
-        case .compiled(let program): program
+        case .planned(let program): program
         case .reference, .model, .coreML: nil
         }
     }

@@ -13,8 +13,8 @@ struct FrozenFunctions {
     }
 
     /// - Parameter resolved: the functions of a model whose every dimension is a number; empty: the programs are frozen.
-    init(_ programs: [Program], resolved: [FrozenProgram] = [], for compiled: ModelPlan) {
-        functions = compiled.functions.map {
+    init(_ programs: [Program], resolved: [FrozenProgram] = [], for planned: ModelPlan) {
+        functions = planned.functions.map {
             Self.frozen($0.part, $0.bindings, inputs: $0.inputs, states: $0.states, programs, resolved)
         }
     }

@@ -16,7 +16,7 @@ extension CoreMLPackage {
         let name = function ?? model.interfaces.first?.function ?? "main"
         guard let found = model.program.functions.first(where: { $0.name == name }) else {
             let names = model.program.functions.map(\.name)
-            let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+            let hint = suggestion(for: name, among: names)
             throw RequestError("\(path) has no function \"\(name)\"\(hint) (it has: \(names.joined(separator: ", ")))")
         }
         let weights = found.operations.filter { $0.isConstant && $0.type != "const" }.flatMap(\.outputs)

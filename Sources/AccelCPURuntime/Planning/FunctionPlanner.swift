@@ -5,7 +5,7 @@ import AccelTensors
 ///
 /// A view operator (reshape, transpose, slice) costs nothing: its output is another layout of its input's memory. Where
 /// a kernel needs contiguous memory and has none, a copy goes before it.
-struct FunctionCompiler {
+struct FunctionPlanner {
     /// Where a value lies while offsets are not yet known.
     private struct Placement: Equatable {
         enum Home: Equatable {
@@ -40,7 +40,7 @@ struct FunctionCompiler {
     }
 
     /// - Parameter weights: the indices of all tensors by name; every constant is one of them.
-    mutating func compiled(with weights: [String: Int]) throws -> FunctionPlan {
+    mutating func planned(with weights: [String: Int]) throws -> FunctionPlan {
         let program = function.program
         for (index, input) in program.inputs.enumerated() {
             placements[input.value] = placement(.input(index), of: input.value)

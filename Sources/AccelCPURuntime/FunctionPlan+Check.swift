@@ -8,7 +8,7 @@ extension FunctionPlan {
     func check(_ inputs: [String: StoredTensor]) throws {
         let expected = self.inputs.map(\.name)
         for name in inputs.keys.sorted() where !expected.contains(name) {
-            let hint = nearestName(to: name, among: expected).map { "; did you mean \"\($0)\"?" } ?? ""
+            let hint = suggestion(for: name, among: expected)
             throw RequestError(
                 "\(self.name) has no input \"\(name)\"\(hint) (it has: \(expected.joined(separator: ", ")))")
         }

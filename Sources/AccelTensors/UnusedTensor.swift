@@ -1,0 +1,14 @@
+/// A tensor of a checkpoint that no program reads.
+public struct UnusedTensor: Equatable, Sendable {
+    /// The name in the checkpoint.
+    public var name: String
+    /// Why no program reads it.
+    public var reason: String
+    /// The user asked to ignore it. Packages do not store this.
+    public var isAskedFor: Bool
+
+    /// Creates an entry.
+    public init(name: String, reason: String, isAskedFor: Bool = false) {
+        (self.name, self.reason, self.isAskedFor) = (name, reason, isAskedFor)
+    }
+}
