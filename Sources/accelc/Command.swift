@@ -1,17 +1,17 @@
 import AccelByteIO
 
-/// A word after `accelc`. A conforming type is one file in `Commands/` and one line in `Commands.swift`.
+/// A subcommand of `accelc`. A conforming type has its own file in `Commands/` and a line in `Commands.swift`.
 ///
-/// A command reads as a straight line: each call is one layer below, what is printed comes last.
+/// `run` is a straight sequence of calls to the layer below, and prints its result last.
 protocol Command: Sendable {
     static var name: String { get }
     /// One line, without a full stop.
     static var summary: String { get }
-    /// What stands without a dash, in order.
+    /// The arguments without dashes, in order.
     static var positionals: [Positional] { get }
-    /// Its own options; those of `CommonOptions` come on top.
+    /// The command's own options; `CommonOptions` are added to them.
     static var options: [Option] { get }
-    /// What its help page says below the options; empty for nothing.
+    /// The text below the options on the help page; empty for none.
     static var notes: String { get }
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus
@@ -41,6 +41,6 @@ enum CommonOptions {
         "timeout", .seconds, "end with exit status 130 after this time, with nothing half-written left")
     static let all = [quiet, verbose, progress, threads, timeout]
 
-    /// For the commands that can print one JSON document instead of text.
+    /// The option of commands that can print one JSON document instead of text.
     static let json = Option("json", .flag, "print one JSON document on standard output instead of text")
 }

@@ -22,7 +22,8 @@ enum Commands {
         VersionCommand.self,
     ]
 
-    /// The command that the first words name, `verify record` as well as `verify-record`, and the words after it.
+    /// Returns the command that the first words name (`verify record` as well as `verify-record`), and the words after
+    /// it.
     static func first(of words: [String]) throws -> (command: any Command.Type, rest: [String]) {
         let joined = words.prefix(2).joined(separator: "-")
         if words.count > 1, let command = all.first(where: { $0.name == joined }) {
@@ -31,6 +32,7 @@ enum Commands {
         return (try named(words.first ?? ""), Array(words.dropFirst()))
     }
 
+    /// Returns the command of a name.
     /// - Throws: `RequestError` with the nearest name for an unknown command.
     static func named(_ name: String) throws -> any Command.Type {
         if let command = all.first(where: { $0.name == name }) { return command }

@@ -31,7 +31,7 @@ enum CacheCommand: Command {
         + [maximumSize, minimumFree, repair] + conversion.map { $0.needing(ofModels) } + [CommonOptions.json]
     private static let ofServers: [Option.Need] = [.word("get"), .word("prewarm")]
     private static let ofModels: [Option.Need] = [.word("explain"), .word("get")]
-    /// What decides which package a model becomes.
+    /// The options that determine which package a model is converted to.
     private static let conversion = ConversionArguments.options.filter(\.affectsOutput)
     static let notes = """
           path     print where the cache is

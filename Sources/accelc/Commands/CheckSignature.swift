@@ -33,7 +33,7 @@ enum CheckSignatureCommand: Command {
         guard Files.kind(of: path) != nil else {
             throw RequestError("there is no package at \(path)", status: .unavailable)
         }
-        // What is checked is what is held open, wherever its names lead meanwhile.
+        // The path is opened once, so that the checked bytes stay the same even if another file takes its path meanwhile.
         let opened = try OpenedPath(path)
         let package = try AcceleratorPackage(opened)
         let signer: Signer
@@ -69,10 +69,10 @@ enum CheckSignatureCommand: Command {
     }
 
     private struct Signer {
-        /// nil: nobody.
+        /// The signer's name; nil if the policy allows an unsigned package.
         var name: String?
         var key: String?
-        /// What the signature leaves out.
+        /// The names that the signature does not cover.
         var ignored: [String] = []
     }
 

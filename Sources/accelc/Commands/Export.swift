@@ -21,7 +21,7 @@ enum ExportCommand: Command {
         + CacheChoice.options + [CommonOptions.json]
     static var notes: String { ConversionArguments.schemes }
 
-    /// Each once, for the formats that have it.
+    /// The options of all exporters, each once, restricted to the formats that have it.
     private static var exporterOptions: [Option] {
         Exporters.all.flatMap { exporter in
             exporter.options.map { option in

@@ -24,7 +24,7 @@ enum InspectCommand: Command {
         CommonOptions.json,
     ]
 
-    /// What has to be asked of a source that has it.
+    /// The options that need an ability of the source, and the kind of sources that have it, for errors.
     private static let needs: [(ability: SourceAbility, options: [Option], things: String)] = [
         (.shapes, [configuration, ConversionArguments.ignoredFields, shape], "models"),
         (.tensors, [tensors], "models and Core ML packages"), (.graph, [graph], "what has functions"),
@@ -52,7 +52,8 @@ enum InspectCommand: Command {
         return .success
     }
 
-    /// A format that settles the configuration is asked without one, so that all sources refuse the options alike.
+    /// Opens a source. A format with a fixed configuration is opened without configuration options, so that all sources
+    /// refuse those options in the same way.
     private static func source(_ path: String, _ arguments: Arguments) throws -> any ModelSource {
         let format = ModelFormats.recognising(path) ?? ModelFormats.named(by: path)
         return try ModelFormats.open(
@@ -60,7 +61,7 @@ enum InspectCommand: Command {
     }
 }
 
-/// What `inspect` is asked for.
+/// The requested parts of an inspection.
 struct InspectionRequest {
     var shapes: [ShapeBindings] = []
     var tensors = false
@@ -69,20 +70,20 @@ struct InspectionRequest {
     var operators = false
 }
 
-/// A source of which there is more to show than of any.
+/// A source whose inspection shows more than the one for every source.
 protocol InspectedSource: ModelSource {
     func inspection(_ request: InspectionRequest) throws -> Inspection
 }
 
-/// What `inspect` shows, for people and for programs.
+/// The output of `inspect`, as text and as JSON.
 struct Inspection {
     var text: String
     var json: JSON
-    /// What is worth knowing of its files; part of `json`.
+    /// Warnings about its files; they are part of `json`.
     var warnings: [String] = []
 }
 
 extension ModelSource {
-    /// What errors call it.
+    /// The name of the source in errors.
     var title: String { abilities.isEmpty ? "a file without a configuration (--config)" : format.title }
 }

@@ -157,7 +157,7 @@ enum RunCommand: Command {
 }
 
 extension Array {
-    /// Neighbours of one key together.
+    /// Returns groups of neighbouring elements with equal keys.
     fileprivate func chunked<Key: Equatable>(by key: (Element) -> Key) -> [[Element]] {
         reduce(into: []) { groups, element in
             if let last = groups.last?.last, key(last) == key(element) {

@@ -37,7 +37,7 @@ enum SignCommand: Command {
         let package = try AcceleratorPackage(at: path)
         let progress = console.progress("checking", total: package.manifest.files.count)
         try package.check { progress.step($0) }
-        // The key's passphrase may be asked for.
+        // The bar ends here, because signing may ask for the key's passphrase.
         progress.finish()
 
         let signature: [UInt8]
@@ -69,7 +69,7 @@ enum SignatureFormat: String, CaseIterable {
         self = arguments[SignCommand.format].flatMap(Self.init(rawValue:)) ?? .ssh
     }
 
-    /// What a signature may replace.
+    /// The kind of output that a signature may replace.
     var output: OutputKind { self == .ssh ? .sshSignature : .modelSignature }
 
     func defaultPath(beside package: String) -> String {

@@ -84,7 +84,8 @@ enum VerifyCommand: Command {
         return .seeded(arguments[seed].flatMap { UInt64($0) } ?? InputSource.defaultSeed)
     }
 
-    /// In the package's folder, where it can be written. A package that cannot keep it is verified all the same.
+    /// Keeps the report in the package's folder. A failure to write it is only noted, because the verification itself
+    /// is complete.
     private static func keep(_ report: ParityReport, in package: AcceleratorPackage, _ console: Console) {
         do {
             try package.store(report: report.json)

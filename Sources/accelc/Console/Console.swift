@@ -10,7 +10,7 @@ final class Console {
     private(set) var threads = Parallel.processorCount
     private var progressStyle = ProgressStyle.none
     private var bar: ProgressBar?
-    /// Whether standard output is a terminal that shows colours.
+    /// Standard output is a terminal that shows colours.
     let hasColours: Bool
     private let errorColours: Bool
     private var outputError: Int32 = 0
@@ -21,7 +21,7 @@ final class Console {
         errorColours = allowed && isatty(2) == 1
     }
 
-    /// Takes over the common options.
+    /// Applies the common options.
     func configure(_ arguments: Arguments) throws {
         isQuiet = arguments.has(CommonOptions.quiet)
         isVerbose = arguments.has(CommonOptions.verbose)
@@ -30,31 +30,31 @@ final class Console {
         progressStyle = style.resolved(onTerminal: isatty(2) == 1, quiet: isQuiet)
     }
 
-    /// A line, or several, of the result.
+    /// Prints one or several lines of the result.
     func print(_ text: String) {
         bar?.clear()
         emit(text + "\n", to: 1)
     }
 
-    /// The result as one machine-readable document.
+    /// Prints the result as one machine-readable document.
     func print(_ document: JSON) {
         bar?.clear()
         emit(document.text(pretty: true), to: 1)
     }
 
-    /// What was done, when the result itself is a file.
+    /// Prints a summary of the work, for a result that is a file.
     func summary(_ text: String) {
         if !isQuiet { print(text) }
     }
 
-    /// Something worth knowing that is not the result.
+    /// Prints a remark that is not part of the result.
     func note(_ text: String) {
         if isQuiet { return }
         bar?.clear()
         emit(text + "\n", to: 2)
     }
 
-    /// Something that is as it should be, for those who want to know all.
+    /// Prints a remark about normal behaviour, with `--verbose` only.
     func detail(_ sentence: String) {
         if isVerbose { note(sentence) }
     }
@@ -65,7 +65,7 @@ final class Console {
         emit("accelc: \(paint("warning:", .yellow)) \(Text.line(sentence))\n", to: 2)
     }
 
-    /// A warning from code that may run on any thread.
+    /// Prints a warning from code that may run on any thread.
     static func warn(_ sentence: String) {
         var line = (isatty(2) == 1 ? "\r\u{1B}[K" : "") + "accelc: warning: \(sentence)\n"
         line.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
@@ -76,7 +76,7 @@ final class Console {
         emit("accelc: \(paint("error:", .red)) \(Text.line(sentence))\n", to: 2)
     }
 
-    /// A stage of work that is about to begin; progress on it is told to what this returns.
+    /// Starts a stage of work, and returns the bar that shows its progress.
     func progress(_ stage: String, total: Int? = nil) -> ProgressBar {
         bar?.finish()
         let bar = ProgressBar(stage: stage, total: total, style: progressStyle) { [unowned self] in emit($0, to: 2) }
@@ -93,10 +93,10 @@ final class Console {
         return .unavailable
     }
 
-    /// Columns to fill on standard output.
+    /// The number of columns of standard output.
     var width: Int { Self.width(of: 1) }
 
-    /// The columns of the terminal that a stream goes to, or 100 where there is none.
+    /// Returns the columns of a stream's terminal, or 100 if it is not a terminal.
     static func width(of descriptor: Int32) -> Int {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 100 }
@@ -112,7 +112,8 @@ final class Console {
         errorColours ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
     }
 
-    /// Writes all of `text`. A reader that went away is no error: the rest is dropped.
+    /// Writes all of `text`. After a failed write the rest is dropped; `finish` reports the error, unless the reader of
+    /// standard output has closed it.
     private func emit(_ text: String, to descriptor: Int32) {
         if descriptor == 1, outputError != 0 { return }
         var text = text

@@ -3,19 +3,21 @@ import AccelHostTools
 import AccelPlatform
 import Dispatch
 
-/// How the tool ends before it is done: at any moment, whatever its other threads are at, with nothing half-written left.
+/// The early end of the tool: at any moment, in any state of its threads, and without partly written files.
 ///
-/// What is half-written has a temporary name (`TemporaryPaths`), and gets its own by one rename. So nothing has to be asked
-/// to stop: a thread that does no work removes what has such a name, makes sure that no more is made, and ends the process.
+/// A file that is being written has a temporary name (`TemporaryPaths`), and gets its final name by one rename. So no
+/// thread has to be asked to stop: a thread that does no other work removes all temporary paths, prevents new ones, and
+/// ends the process.
 enum Interruption {
     private static let queue = DispatchQueue(label: "accelc.interruption", qos: .userInteractive)
-    // Kept for the life of the process: a source that is released stops.
+    // Kept for the life of the process, because a released source stops.
     nonisolated(unsafe) private static var sources: [any DispatchSourceProtocol] = []
 
-    /// Ends the tool on an interrupt, and when its terminal closes. A reader that goes away is no crash, nor is a file that grows too large.
+    /// Ends the tool on SIGINT, SIGTERM and SIGHUP, and when a page of a mapped file is lost. SIGPIPE and SIGXFSZ are
+    /// ignored, so that writes return an error instead.
     static func onSignals() {
         signal(SIGPIPE, SIG_IGN)
-        // Where files may only be so large: the write fails, and what is half-written is removed.
+        // Beyond a limit on file sizes, the write fails and the partly written file is removed.
         signal(SIGXFSZ, SIG_IGN)
         if let descriptor = LostPages.report() {
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
@@ -24,7 +26,8 @@ enum Interruption {
             sources.append(source)
         }
         for number in [SIGINT, SIGTERM, SIGHUP] {
-            // `nohup accelc ...` goes on when the terminal closes.
+            // `nohup` ignores SIGHUP; the tool keeps that, so that `nohup accelc ...` continues when the terminal
+            // closes.
             let previous = signal(number, SIG_IGN)
             if number == SIGHUP, unsafeBitCast(previous, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) {
                 continue
@@ -36,7 +39,7 @@ enum Interruption {
         }
     }
 
-    /// Ends the tool once `seconds` have passed.
+    /// Ends the tool after `seconds` seconds.
     static func after(_ seconds: Double) {
         let source = DispatchSource.makeTimerSource(queue: queue)
         let unit = seconds == 1 ? "second" : "seconds"
@@ -49,7 +52,8 @@ enum Interruption {
     private static func end(_ reason: String, _ status: ExitStatus = .interrupted) -> Never {
         HelperProcesses.endingAll {
             TemporaryPaths.removeAll {
-                // Where nobody reads, this must not wait.
+                // The sentence is written only if the stream accepts it at once: a stream without a reader must not
+                // block the end.
                 var stream = pollfd(fd: 2, events: Int16(POLLOUT), revents: 0)
                 if poll(&stream, 1, 0) == 1 {
                     let clear = isatty(2) == 1 ? "\r\u{1B}[K" : ""

@@ -1,10 +1,10 @@
 import AccelByteIO
 
-/// How progress is shown, as `--progress` says it.
+/// The style of progress, by its name for `--progress`.
 enum ProgressStyle: String, CaseIterable {
     case auto, bar, lines, json, none
 
-    /// `auto` decided, and a bar only where it can be drawn.
+    /// Returns the style with `auto` resolved. A bar needs a terminal.
     func resolved(onTerminal: Bool, quiet: Bool) -> ProgressStyle {
         switch self {
         case .auto, .bar: onTerminal && !quiet ? .bar : .none
@@ -14,7 +14,7 @@ enum ProgressStyle: String, CaseIterable {
     }
 }
 
-/// One stage of work: how many steps of it are done.
+/// The progress of one stage of work, counted in steps.
 final class ProgressBar {
     private let stage: String
     private let total: Int?
@@ -35,7 +35,7 @@ final class ProgressBar {
         if style == .bar { draw(item: "") }
     }
 
-    /// One more step begins; `item` says on what.
+    /// Counts one more step; `item` names its subject.
     func step(_ item: String) {
         switch style {
         case .bar: if lastDrawn.map({ $0.duration(to: .now) > .milliseconds(50) }) ?? true { draw(item: item) }
@@ -46,7 +46,7 @@ final class ProgressBar {
         done += 1
     }
 
-    /// Takes the bar off the screen, before something else is printed.
+    /// Removes the bar from the screen before other output is printed.
     func clear() {
         if isDrawn { emit("\r\u{1B}[K") }
         isDrawn = false
@@ -67,7 +67,7 @@ final class ProgressBar {
         drawLine("\(stage) [\(bar)] \(min(done, total))/\(total) \(item)")
     }
 
-    /// Cut to the terminal's width: a line that wraps could not be drawn over.
+    /// Draws a line, cut to the terminal's width because a wrapped line could not be drawn over.
     private func drawLine(_ text: String) { emit("\r\u{1B}[K\(text.prefix(Console.width(of: 2) - 1))") }
 
     private func document(item: String?) -> String {

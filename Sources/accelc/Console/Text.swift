@@ -1,14 +1,14 @@
 import AccelByteIO
 
-/// Numbers and tables as the tool prints them.
+/// Formatting of numbers and tables for the tool's output.
 enum Text {
-    /// "a", "a or b", "a, b or c".
+    /// Returns "a", "a or b", or "a, b or c".
     static func alternatives(_ words: [String]) -> String {
         guard let last = words.last, words.count > 1 else { return words.first ?? "" }
         return words.dropLast().joined(separator: ", ") + " or " + last
     }
 
-    /// e.g. `11.8 MB`; powers of ten.
+    /// Returns a size such as `11.8 MB`, in powers of ten.
     static func bytes(_ count: Int) -> String {
         var value = Double(count)
         var unit = 0
@@ -20,7 +20,7 @@ enum Text {
         return unit == 0 ? "\(count) B" : "\(NumberText.fixed(value, digits: 1)) \(units[unit])"
     }
 
-    /// Reads `500MB`, `10 GB`, `4096`; powers of ten. nil for anything else.
+    /// Parses `500MB`, `10 GB` or `4096`, in powers of ten; nil for anything else.
     static func parseBytes(_ text: String) -> Int? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = text.dropFirst(digits.count).drop { $0 == " " }.uppercased()
@@ -31,7 +31,8 @@ enum Text {
         return overflow ? nil : bytes
     }
 
-    /// A sentence as one line: what it quotes of a file must not command a terminal, nor fill it.
+    /// Returns a sentence as one line. Control characters are replaced and the length is limited, so that text quoted
+    /// from a file can neither control nor flood a terminal.
     static func line(_ sentence: String) -> String {
         let scalars = sentence.unicodeScalars.prefix(4000).map {
             $0.properties.generalCategory == .control ? "\u{FFFD}" : $0
@@ -44,14 +45,14 @@ enum Text {
         value.isInfinite ? (value < 0 ? "-inf" : "inf") : NumberText.fixed(value, digits: digits)
     }
 
-    /// As short as it can be: 0, -1.5.
+    /// Returns the shortest text of a number: 0, -1.5.
     static func number(_ value: Double) -> String { Int(exactly: value).map { "\($0)" } ?? "\(value)" }
 
     enum Alignment {
         case left, right
     }
 
-    /// Columns as wide as their widest cell, two spaces apart.
+    /// Returns a table whose columns are as wide as their widest cell, two spaces apart.
     static func table(_ head: [String], _ rows: [[String]], _ alignments: [Alignment]) -> String {
         let lines = [head] + rows
         let widths = head.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }

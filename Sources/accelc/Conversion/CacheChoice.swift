@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelHostTools
 import AccelPackages
 
-/// The cache that a command works with.
+/// The cache of a command.
 enum CacheChoice {
     static let folder = Option(
         "cache", .location("DIR"),
@@ -28,12 +28,12 @@ enum CacheChoice {
         "use a cache that belongs to another user, or that others may write to: they decide what is found in it "
             + "($ACCELC_TRUST_SHARED_CACHE=1 does the same)")
     static let remoteReadOnly = Option("remote-read-only", .flag, "tell the cache server nothing")
-    /// For commands that look for results.
+    /// The options of commands that look up results.
     static let locations = [folder, trustShared, remote, remoteReadOnly]
-    /// For commands that make them.
+    /// The options of commands that make results.
     static let options = locations + [none, durability]
 
-    /// nil where it is switched off, or where there is no place for one.
+    /// Returns nil if the cache is switched off, or if there is no default location for one.
     static func cache(_ arguments: Arguments, _ console: Console) throws -> Cache? {
         let durability = arguments[durability].flatMap(CacheDurability.init)
         guard !arguments.has(none), let root = arguments[folder] ?? Cache.defaultRoot() else { return nil }
@@ -55,7 +55,7 @@ enum CacheChoice {
             trustsOthers: arguments.has(trustShared) || !["", "0"].contains(trust), warn: warn)
     }
 
-    /// What `--verify-cache` has found.
+    /// Reports the result of `--verify-cache`.
     static func report(_ comparison: CacheComparison, _ console: Console) -> ExitStatus {
         let differing = comparison.differing
         guard !differing.isEmpty else {

@@ -5,7 +5,7 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// The options that say what a conversion makes of a model. Every command that converts takes them.
+/// The options of a conversion. Every command that converts takes them.
 enum ConversionArguments {
     static let model = Positional(
         "MODEL",
@@ -59,7 +59,7 @@ enum ConversionArguments {
         ]
         + TargetArguments.options
 
-    /// What the command line asks for, as a value.
+    /// Returns the conversion that the command line requests.
     static func conversion(_ arguments: Arguments) throws -> Conversion {
         var conversion = Conversion(of: try arguments.required(model), recipe: try recipe(arguments))
         conversion.configuration = arguments[configuration]
@@ -100,8 +100,8 @@ enum ConversionArguments {
 }
 
 extension Arguments {
-    /// What the options of a command say of the model that it opens.
-    /// - Throws: `FormatError` for a file of roles that is none.
+    /// The options for opening the command's model.
+    /// - Throws: `FormatError` if the interface file is invalid.
     var opening: OpeningOptions {
         get throws {
             OpeningOptions(

@@ -1,6 +1,6 @@
 import AccelConversion
 
-/// Shows what a conversion tells.
+/// The printer of a conversion's events.
 final class ConversionConsole {
     private let console: Console
     private var progress: ProgressBar?
@@ -19,7 +19,7 @@ final class ConversionConsole {
 }
 
 extension ConversionSettings {
-    /// As the options of a command say.
+    /// Creates the settings from the options of a command.
     init(_ arguments: Arguments, _ console: Console) throws {
         self.init(cache: try CacheChoice.cache(arguments, console), threads: console.threads)
         planFolder = arguments[TargetArguments.plan]

@@ -1,7 +1,7 @@
 import AccelByteIO
 
-/// A list of conversions, one a line: MODEL and options, as `convert` takes them. Quotes keep spaces in a word; what follows
-/// a `#` at the start of a word is a remark.
+/// A list of conversions, one per line: MODEL and options, as `convert` takes them. Quotes keep spaces in a word; a `#`
+/// at the start of a word begins a remark.
 struct ConversionList {
     struct Line {
         var number: Int

@@ -3,17 +3,17 @@ import AccelConversion
 import AccelPackages
 import AccelPrograms
 
-/// What a conversion tells when it is done.
+/// The summary of a finished conversion.
 struct ConversionSummary {
     let package: AcceleratorPackage
-    /// What the package is called.
+    /// The package's path in the summary.
     let path: String
     let coverage: PackageCoverage
     let cache: CacheOutcome
     let weights: WeightCounts
     let seconds: Double
 
-    /// Nobody asked for the shapes: they are the usual ones of the model.
+    /// The user requested no shapes, so the package has the model's usual ones.
     let hasUsualShapes: Bool
 
     init(
@@ -60,14 +60,15 @@ struct ConversionSummary {
         ]
     }
 
-    /// What the user did not ask for: tensors that stay out, weights that stay as they are.
+    /// Warnings about results that the user did not request: tensors that are left out, weights that are not
+    /// compressed.
     var warnings: [String] { coverage.warnings }
 
-    /// What is so by design.
+    /// Remarks about results that are so by design.
     var remarks: [String] { coverage.remarks }
 }
 
 extension AcceleratorPackage {
-    /// All files that the manifest lists.
+    /// The bytes of all files that the manifest lists.
     var byteCount: Int { manifest.files.reduce(0) { $0 + $1.byteCount } }
 }

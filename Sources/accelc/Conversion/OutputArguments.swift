@@ -3,7 +3,7 @@ import AccelFormats
 import AccelPackages
 import AccelTensors
 
-/// The options that say where a package is written, and in which form.
+/// The options for the location and the container of the package.
 enum OutputArguments {
     static let output = Option(
         "output", .output("OUT.accelpkg") { isArchive($0) ? .packageArchive : .package },
@@ -23,7 +23,7 @@ enum OutputArguments {
         return isArchive(arguments) ? .archive(path) : .folder(path)
     }
 
-    /// What a model is called, without what says its format.
+    /// Returns the name of a model without the suffix of its format.
     private static func name(of model: String) -> String? {
         guard let name = Checkpoint.name(of: model) else { return nil }
         let suffix = ModelFormats.all.flatMap { $0.suffixes }.first { name.hasSuffix($0) && name != $0 }

@@ -1,7 +1,7 @@
 import AccelByteIO
 import AccelConversion
 
-/// What a share of a conversion tells when it is done.
+/// The summary of a finished shard of a conversion.
 struct ShardSummary {
     private let made: ConvertedShard
     private let seconds: Double

@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelCalibration
 import AccelConversion
 
-/// The options that give a target for the size or the accuracy of a package's weights.
+/// The options for a target size or a target accuracy of a package's weights.
 enum TargetArguments {
     static let size = Option(
         "target-size", .text("SIZE"),
@@ -26,7 +26,7 @@ enum TargetArguments {
         })
     static let options = [size, bits, sqnr, plan]
 
-    /// nil: there is no target.
+    /// Returns nil if there is no target.
     static func target(_ arguments: Arguments) throws -> CompressionTarget? {
         func number(_ option: Option, _ text: String) throws -> Double {
             guard let number = Double(text), number.isFinite, number > 0 else {

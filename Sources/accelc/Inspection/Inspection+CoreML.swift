@@ -7,7 +7,7 @@ extension CoreMLSource: InspectedSource {
 }
 
 extension Inspection {
-    /// A Core ML package: its functions and how each weight is stored.
+    /// Inspects a Core ML package: its functions, and the encoding of each weight.
     init(_ source: CoreMLSource, _ request: InspectionRequest) throws {
         let (package, model) = (source.package, source.package.model)
         let weights = try package.weights
@@ -52,7 +52,7 @@ extension Inspection {
                 + ", weights of \(Text.bytes(bytes)), \(Text.decimals(bits(weights), 2)) bits per weight"
         ]
         if !model.metadata.description.isEmpty { lines.append("  description: \(model.metadata.description)") }
-        // Digests and interfaces are for programs to read.
+        // Digests and interfaces are machine-readable entries, which are not shown.
         lines += model.metadata.other.filter {
             !$0.name.hasPrefix("accelc.sha256.") && !CoreMLExporter.machineKeys.contains($0.name)
         }.map { "  \($0.name): \($0.content)" }
@@ -81,7 +81,7 @@ extension Inspection {
             + (ranges.isEmpty ? "" : " in [\(ranges.joined(separator: ","))]")
     }
 
-    /// How often a function has each operation, constants aside.
+    /// Returns the number of operations of each type in a function, without constants.
     private static func operations(of name: String, in package: CoreMLPackage) -> [(name: String, count: Int)] {
         let operations = package.model.program.functions.first { $0.name == name }?.operations ?? []
         let computed = operations.filter { $0.type != "const" && !$0.type.hasPrefix("constexpr_") }

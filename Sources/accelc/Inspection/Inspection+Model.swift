@@ -16,7 +16,8 @@ extension HuggingFaceModel: InspectedSource {
 }
 
 extension Inspection {
-    /// A model: its family and parts, how large they are and how much they compute, and which tensors do not fit.
+    /// Inspects a model: its family, its parts with their size and amount of computation, and the tensors that do not
+    /// fit.
     init(_ checkpoint: Checkpoint, _ family: any ModelFamily, _ survey: ModelSurvey, tensors: Bool) {
         let name = type(of: family).modelTypes.first ?? ""
         let architectures = (try? checkpoint.configuration["architectures"].array().map { try $0.string() }) ?? []
@@ -86,7 +87,8 @@ extension Inspection {
         return lines.joined(separator: "\n")
     }
 
-    /// Names, types, roles and links; those of one type whose names differ in the number at their end only share a line.
+    /// Returns the ports with names, types, roles and links. Ports of one type whose names differ only in a number at
+    /// the end share a line.
     private static func ports(of program: Program, _ side: RoleRule.Side) -> [String] {
         let links = side == .input ? program.interface.links : []
         var groups: [(stem: Substring, type: TensorType, names: [String])] = []

@@ -14,7 +14,7 @@ extension PackagedModel: InspectedSource {
 }
 
 extension Inspection {
-    /// A package: what it is, its functions, and what became of each tensor of its checkpoint.
+    /// Inspects a package: its overview, its functions, and the storage of each tensor of its checkpoint.
     init(_ package: AcceleratorPackage, graph: Bool, plan: Bool, operators: Bool) throws {
         let manifest = package.manifest
         let coverage = try PackageCoverage(of: package)
@@ -142,7 +142,7 @@ extension Inspection {
         return ([memory] + calls).joined(separator: "\n")
     }
 
-    /// The kernel and the reason for it; then what else was to choose from.
+    /// Returns the kernel and the reason for it, then the other candidates.
     private static func text(of choice: KernelChoice) -> String {
         func cost(_ candidate: KernelChoice.Candidate) -> String {
             candidate.cost.map { "cost \(Text.number($0))" } ?? candidate.reason

@@ -4,7 +4,7 @@ import AccelPrograms
 import AccelTensors
 
 extension Inspection {
-    /// Any source: its functions, and how each weight is stored.
+    /// Inspects any source: its functions, and the encoding of each weight.
     init(_ source: any ModelSource, _ request: InspectionRequest) throws {
         let weights = try source.weights
         let bytes = weights.reduce(0) { $0 + $1.storedBits } / 8
@@ -48,7 +48,7 @@ extension Inspection {
         return lines.joined(separator: "\n")
     }
 
-    /// The nodes of functions, for sources that show the rest in their own way.
+    /// Returns the nodes of each function, for sources that format the rest in their own way.
     static func graphs(of source: any ModelSource) throws -> [String] {
         try source.model().programs.map { $0.lines.joined(separator: "\n") }
     }

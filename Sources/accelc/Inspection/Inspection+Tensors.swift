@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelTensors
 
 extension Inspection {
-    /// A safetensors file: its tensors in the order of their bytes.
+    /// Inspects a safetensors file: its tensors in the order of their bytes.
     init(_ file: SafetensorsFile) {
         var lines = [
             "\(file.path): \(Wording.count(file.tensors.count, "tensor")), \(Self.size(of: file.tensors))"

@@ -5,7 +5,7 @@ import AccelTensors
 import AccelWeightCompression
 
 extension PackageCoverage {
-    /// A row for each scheme.
+    /// The table with a row for each scheme.
     var schemes: String {
         let codecs = Dictionary(grouping: entries) { $0.tensor.codec.values.request }
         let rows = codecs.sorted { $0.key < $1.key }.map { codec, entries in
@@ -29,7 +29,7 @@ extension PackageCoverage {
         ]
     }
 
-    /// A row for each tensor.
+    /// The table with a row for each tensor.
     var tensors: String {
         Text.table(
             ["tensor", "was", "shape", "stored as", "bits", "SQNR dB", "read by"],
@@ -67,7 +67,7 @@ extension PackageCoverage {
 }
 
 extension CoverageEntry {
-    /// Of a matrix, what was multiplied before it was stored: rows, columns, or both; of a vector, its elements.
+    /// The axes of a matrix that were scaled before it was stored: rows, columns, or both; the elements of a vector.
     fileprivate var scaledAxes: [String] {
         guard let scaling else { return [] }
         if tensor.shape.rank < 2 { return ["elements"] }

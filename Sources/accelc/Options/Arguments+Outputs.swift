@@ -10,7 +10,7 @@ extension NamedPath {
 }
 
 extension Arguments {
-    /// All that the command is going to write.
+    /// All paths that the command writes.
     var outputs: [NamedPath] {
         command.allOptions.compactMap { option in
             guard case .output = option.kind else { return nil }
@@ -18,8 +18,9 @@ extension Arguments {
         }
     }
 
-    /// Decides, before a command begins, about all that it is going to write: nothing stands there but an earlier output of the
-    /// same kind, no input is it, lies in it or has it inside, and it lies in no cache. What is published is decided about once more then.
+    /// Checks all outputs before a command begins: only an earlier output of the same kind may exist at the path, and
+    /// the path must not be, contain or lie in an input, another output or a cache. The check is repeated when an
+    /// output is published.
     /// - Throws: `RequestError`
     func requireReplaceableOutputs() throws {
         let outputs = outputs

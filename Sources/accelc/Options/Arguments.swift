@@ -1,13 +1,14 @@
 import AccelByteIO
 
-/// A command line that fits its command's tables: every name known, every value of its kind, nothing required missing.
+/// A command line that is valid for its command's tables: every name is known, every value has its kind, and nothing
+/// required is missing.
 struct Arguments: Sendable {
     let command: any Command.Type
     private var values: [String: [String]] = [:]
     private var words: [String] = []
 
-    /// - Parameter line: what follows the command's name: `--name value`, `--name=value`, `-o value`, positionals in between;
-    ///   after `--` positionals only.
+    /// - Parameter line: the words after the command's name: `--name value`, `--name=value`, `-o value`, with
+    ///   positionals in between; after `--` only positionals.
     /// - Throws: `RequestError`
     init(_ line: [String], for command: any Command.Type) throws {
         self.command = command
@@ -27,30 +28,30 @@ struct Arguments: Sendable {
         try checkOptions()
     }
 
-    /// The value, or the default, or what the other words imply; nil when there is nothing of that.
+    /// The last value on the command line, the default, or the value that other words imply; nil if there is none.
     subscript(option: Option) -> String? { values[option.name]?.last ?? option.defaultValue ?? option.implied?(self) }
 
     /// Every value of a repeatable option, in order.
     func all(_ option: Option) -> [String] { values[option.name] ?? option.defaultValue.map { [$0] } ?? [] }
 
-    /// Whether it is on the command line.
+    /// Returns whether an option is on the command line.
     func has(_ option: Option) -> Bool { values[option.name] != nil }
 
     func integer(_ option: Option) -> Int? { self[option].flatMap { Int($0) } }
 
-    /// The value of an option that is a time.
+    /// Returns the value of an option that is a time, in seconds.
     func seconds(_ option: Option) -> Double? { self[option].flatMap { Double($0) } }
 
-    /// Thirty years: longer times do not fit clocks.
+    /// Thirty years: clocks do not support longer times.
     private static let longestSeconds = 1e9
 
-    /// The value of an option that the table requires.
+    /// Returns the value of an option that the table requires.
     func required(_ option: Option) throws -> String {
         guard let value = self[option] else { throw usage("needs \(option.usage)") }
         return value
     }
 
-    /// The positionals from the one called so on: one, or all the rest of a repeatable one.
+    /// Returns the words of a positional: one, or all remaining words if it is repeatable.
     func all(_ positional: Positional) -> [String] {
         guard let index = command.positionals.firstIndex(where: { $0.name == positional.name }), index < words.count
         else {
@@ -67,15 +68,15 @@ struct Arguments: Sendable {
     }
 
     /// Refuses options that would have no effect.
-    /// - Parameter reason: why, in words that go before "and --NAME is for THINGS only".
+    /// - Parameter reason: the words before "and --NAME is for THINGS only".
     func refuse(_ options: [Option], _ reason: String, for things: String) throws {
         for option in options where has(option) {
             throw RequestError("\(reason), and --\(option.name) is for \(things) only")
         }
     }
 
-    /// An error about this command line.
-    /// - Parameter nearest: what was meant, perhaps.
+    /// Returns an error about this command line.
+    /// - Parameter nearest: the suggestion of "did you mean"; nil for none.
     func usage(_ sentence: String, nearest: String? = nil) -> RequestError {
         let hint = nearest.map { "did you mean \($0)?" } ?? "see \"accelc \(command.name) --help\""
         return RequestError("\(command.name) \(sentence); \(hint)")

@@ -1,4 +1,4 @@
-/// Completion scripts for shells, made from the tables.
+/// Completion scripts for shells, made from the option tables.
 enum CompletionScript {
     enum Shell: String, CaseIterable {
         case bash, zsh, fish
@@ -16,7 +16,7 @@ enum CompletionScript {
         (option.short.map { ["-\($0)"] } ?? []) + ["--\(option.name)"]
     }
 
-    /// Words that an positional of the command may be.
+    /// Returns the words that the positionals of the command accept.
     private static func positionalWords(_ command: any Command.Type) -> [String] {
         command.positionals.flatMap { positional in
             if case .words(let words) = positional.kind { words } else { [String]() }

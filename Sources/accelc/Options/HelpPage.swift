@@ -1,4 +1,4 @@
-/// The text of help pages, made from the tables.
+/// The text of help pages, made from the option tables.
 enum HelpPage {
     static let width = 100
 
@@ -55,7 +55,7 @@ enum HelpPage {
         return text
     }
 
-    /// Two columns; an entry too long for the first one gets a line of its own.
+    /// Returns two columns; an entry that is too long for the first column gets its own line.
     static func table(_ rows: [(String, String)]) -> String {
         let column = min((rows.map { $0.0.count }.max() ?? 0) + 2, 28)
         return rows.map { row($0.0, $0.1, column: column) }.joined(separator: "\n")

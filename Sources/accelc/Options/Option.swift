@@ -2,54 +2,54 @@ import AccelByteIO
 
 /// One row of a command's option table. The table drives parsing, help, completions, and errors.
 struct Option: Sendable {
-    /// What follows the name.
+    /// The kind of value that follows the name.
     enum Kind: Sendable {
-        /// Nothing: it is given or not.
+        /// No value: the option is present or absent.
         case flag
-        /// Any text; the word stands for it in help.
+        /// Any text; the word is its placeholder in help.
         case text(String)
-        /// The path, or the name of a model, of something that is read; the word stands for it in help.
+        /// The path of an input, or the name of a model; the word is its placeholder in help.
         case input(String)
-        /// The path of something that is written, and what it may replace. It is decided about before the command begins, and no
-        /// other option is for paths that are written.
+        /// The path of an output, and the kind of output that it may replace. The path is checked before the command
+        /// begins; every written path belongs to an option of this kind.
         case output(String, @Sendable (Arguments) throws -> OutputKind)
-        /// A folder that the tool keeps for itself; the word stands for it in help.
+        /// A folder that the tool manages itself; the word is its placeholder in help.
         case location(String)
         case integer(ClosedRange<Int>)
-        /// A time: a decimal number above zero.
+        /// A time in seconds: a decimal number above zero.
         case seconds
         case words([String])
     }
 
-    /// Without dashes.
+    /// The name without dashes.
     let name: String
     let kind: Kind
     let help: String
-    /// A single letter that stands for the name, as in `-o`.
+    /// A single letter as an abbreviation of the name, as in `-o`.
     let short: Character?
     let defaultValue: String?
     let isRequired: Bool
-    /// May be given several times.
+    /// The option may be given several times.
     let isRepeatable: Bool
-    /// What a conversion makes depends on it: such an option, and no other, goes into the cache's key.
+    /// The option changes the result of a conversion. These options, and no others, are part of the cache's key.
     let affectsOutput: Bool
-    /// Names of options that cannot be given together with this one.
+    /// The names of options that cannot be combined with this one.
     let excludes: [String]
-    /// What it is where it is not given, as the other words have it; nil for nothing.
+    /// The value that the rest of the command line implies if the option is absent; nil for none.
     let implied: (@Sendable (Arguments) -> String?)?
-    /// Without one of these it would have no effect, and is refused; empty: it needs nothing.
+    /// The option has no effect, and is refused, unless one of these is present; empty if it needs nothing.
     private(set) var needs: [Need]
 
-    /// Something on the command line that another option needs.
+    /// A part of the command line that another option needs.
     enum Need: Equatable, Sendable {
         /// An option, without dashes.
         case option(String)
         /// A value of an option, given or by default.
         case value(String, of: String)
-        /// A word that stands without a dash.
+        /// A positional word.
         case word(String)
 
-        /// As help and errors write it.
+        /// The spelling in help and errors.
         var usage: String {
             switch self {
             case .option(let name): "--\(name)"
@@ -58,7 +58,7 @@ struct Option: Sendable {
             }
         }
     }
-    /// Of an option that takes a path: what may stand there. Empty: the command finds out by itself.
+    /// The kinds of files that a path option accepts. If empty, the command checks the path itself.
     let takes: [PathKind]
 
     init(
@@ -80,14 +80,14 @@ struct Option: Sendable {
         self.needs = needs
     }
 
-    /// The same option in a command where it has an effect with one of these only.
+    /// Returns the same option for a command in which it needs one of `needs`.
     func needing(_ needs: [Need]) -> Option {
         var option = self
         option.needs = needs
         return option
     }
 
-    /// What stands for its value in help; nil for a flag.
+    /// The placeholder of the value in help; nil for a flag.
     var placeholder: String? {
         switch kind {
         case .flag: nil
@@ -98,28 +98,28 @@ struct Option: Sendable {
         }
     }
 
-    /// As help and errors write it, e.g. `-o OUT` or `--shape DIM=N,..`.
+    /// The spelling in help and errors, e.g. `-o OUT` or `--shape DIM=N,..`.
     var usage: String {
         let spelling = short.map { "-\($0)" } ?? "--\(name)"
         return placeholder.map { "\(spelling) \($0)" } ?? spelling
     }
 }
 
-/// Something that stands on the command line without a dash.
+/// An argument without a dash.
 struct Positional: Sendable {
     enum Kind: Sendable {
-        /// The path, or the name of a model, of something that is read.
+        /// The path of an input, or the name of a model.
         case path
         case text
         case words([String])
     }
-    /// In capitals, as help prints it.
+    /// The name in capitals, as in help.
     let name: String
     let kind: Kind
     let help: String
     let isRequired: Bool
     let isRepeatable: Bool
-    /// What may stand at the path.
+    /// The kinds of files that the path accepts.
     let takes: [PathKind]
 
     init(
@@ -134,7 +134,7 @@ struct Positional: Sendable {
         self.isRepeatable = isRepeatable
     }
 
-    /// As a usage line writes it.
+    /// The spelling in a usage line.
     var usage: String {
         let word = isRepeatable ? "\(name)..." : name
         return isRequired ? word : "[\(word)]"

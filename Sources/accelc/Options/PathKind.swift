@@ -2,11 +2,12 @@ import AccelByteIO
 import AccelFormats
 import AccelTensors
 
-/// What may stand at a path: a model of one of the formats, or something that commands read or refuse with advice.
+/// The kind of file or folder at a path: a model of one of the formats, or another kind that commands read or refuse
+/// with advice.
 struct PathKind: Hashable, Sendable {
-    /// One word.
+    /// The name, one word.
     let name: String
-    /// With its article, for errors.
+    /// The name with its article, for errors.
     let title: String
 
     /// A model of a format.
@@ -18,7 +19,7 @@ struct PathKind: Hashable, Sendable {
     static let package = PathKind(AcceleratorPackageFormat.self)
     static let coreML = PathKind(CoreMLFormat.self)
 
-    /// A file of tensors, for a run or as the weights of a model.
+    /// A file of tensors: values for a run, or the weights of a model.
     static let tensors = PathKind("tensors", "a safetensors file")
     static let gguf = PathKind("gguf", "a GGUF file")
     static let onnx = PathKind("onnx", "an ONNX file")
@@ -27,20 +28,20 @@ struct PathKind: Hashable, Sendable {
     static let recordedRuns = PathKind("recorded-runs", "a folder of recorded runs (verify record)")
     static let plan = PathKind("plan", "a folder of a compression plan")
 
-    /// Those that are let through so that what opens models refuses them, with advice of its own.
+    /// Kinds that the check accepts, so that the code that opens models refuses them with its own advice.
     private static let refused = [gguf, onnx, pickle, archive]
 
-    /// What commands take that read a model, whatever its format.
+    /// The kinds for commands that read a model of any format.
     static let models = formats + [tensors] + refused
 
-    /// By what stands at a path: its content, and its name only where it is too broken to be recognised. Nil for what cannot be
-    /// told.
+    /// Creates the kind of the file or folder at a path, by its content, or by its name if the content is too damaged
+    /// to be recognised; nil if the kind is unknown.
     init?(of path: String) {
         guard let kind = Self.kinds(of: path).first else { return nil }
         self = kind
     }
 
-    /// All that a path may be taken for: a file of tensors may be a model's weights too.
+    /// Returns all kinds that a path may have: a file of tensors may also be a model's weights.
     static func kinds(of path: String) -> [PathKind] {
         let path = Files.trimmingSlashes(path)
         let format = ModelFormats.recognising(path)
@@ -58,12 +59,12 @@ struct PathKind: Hashable, Sendable {
         return [other, model.map { PathKind($0) }].compactMap(\.self)
     }
 
-    /// Folders that are no models, by the files that they have.
+    /// Folders that are not models, with the files that mark them.
     private static let folders: [(kind: PathKind, marks: [String])] = [
         (recordedRuns, ["runs.json", "inputs.safetensors"]), (plan, ["front.json", "recipe.json"]),
     ]
 
-    /// - Parameter isModel: a format has recognised it: its name does not count, nor that it is an archive.
+    /// - Parameter isModel: a format has recognised the file, so that neither its name nor being an archive counts.
     private static func file(_ path: String, isModel: Bool) -> PathKind? {
         let start = (try? MappedFile(path).bytes).map { $0[0..<min($0.count, 16)].withBytes { Array($0) } } ?? []
         let format = ForeignFormat(start)
@@ -79,15 +80,15 @@ struct PathKind: Hashable, Sendable {
         [(".safetensors", .tensors), (".gguf", .gguf), (".onnx", .onnx)]
         + ForeignFormat.pickleSuffixes.map { ($0, .pickle) }
 
-    /// What is wanted, in words.
+    /// Returns the accepted kinds in words.
     static func titles(of takes: [PathKind]) -> String {
         takes.filter { !refused.contains($0) }.map(\.title).joined(separator: " or ")
     }
 }
 
 extension Arguments {
-    /// Refuses a path at which something else stands than its place on the command line takes. What cannot be told, or is
-    /// not there, is left to the command.
+    /// Refuses a path of a kind that its argument does not accept. The command itself handles unknown kinds and missing
+    /// files.
     func requireKinds() throws {
         for positional in command.positionals where !positional.takes.isEmpty {
             for path in all(positional) { try require(positional.takes, path, "as \(positional.name)") }

@@ -4,15 +4,15 @@ import AccelPlatform
 import AccelPrograms
 import AccelTensors
 
-/// What a plan of runs needs of a session: this processor's, or another backend's.
+/// The operations of a session that planned runs use, on this processor or on another backend.
 struct PlanSession {
     let reset: () -> Void
     let states: () throws -> [StoredTensor]
-    /// Sets the states that a step sets and runs it, with what the steps before it made, by name.
+    /// Sets the states of a step and runs it; `made` has the results of earlier steps by name.
     let run: (_ step: RunStep, _ made: [String: StoredTensor]) throws -> [StoredTensor]
 
-    /// By this processor, whose session takes steps as they are.
-    /// - Parameter functions: those that are to be prepared now.
+    /// Creates a session on this processor, which runs steps directly.
+    /// - Parameter functions: the functions to prepare now.
     init(_ program: ModelPlan, functions: Set<Int>, threads: Int) throws {
         let session = try Session(program, threads: threads)
         for function in functions.sorted() { _ = try session.executor(of: function) }
@@ -21,7 +21,7 @@ struct PlanSession {
         run = { try session.run($0, carrying: $1) }
     }
 
-    /// Waits until the backend has loaded the package.
+    /// Creates a session on a backend. Waits until the backend has loaded the package.
     init(_ backend: any Backend, _ package: AcceleratorPackage, threads: Int) throws {
         let request = BackendRequest(package, threads: threads)
         let model = try Self.awaiting { try await backend.load(request) { _ in } }
@@ -41,7 +41,7 @@ struct PlanSession {
         }
     }
 
-    /// What asynchronous work gives, for a command, which is not.
+    /// Waits for the result of asynchronous work, because commands are synchronous.
     private static func awaiting<Result: Sendable>(
         _ body: @escaping @Sendable () async throws -> Result
     ) throws -> Result {
@@ -54,7 +54,7 @@ struct PlanSession {
                 slot.withLock { $0 = .failure(error) }
             }
         }
-        // Loading takes milliseconds, so looking every one is as good as being woken.
+        // Loading takes milliseconds, so that polling every millisecond costs little time.
         while true {
             if let result = slot.withLock({ $0 }) { return try result.get() }
             usleep(1000)

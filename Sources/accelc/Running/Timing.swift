@@ -1,7 +1,7 @@
 import AccelByteIO
 import AccelPlatform
 
-/// How long loading, preparing and each run took.
+/// The times of loading, preparing and each run.
 struct Timing {
     private let clock = ContinuousClock()
     private(set) var loading: Duration = .zero
@@ -30,16 +30,16 @@ struct Timing {
     }
 
     var best: Duration { runs.min() ?? .zero }
-    /// The upper one of two in the middle.
+    /// The median; of an even number of runs the upper one of the two in the middle.
     var median: Duration { runs.isEmpty ? .zero : runs.sorted()[runs.count / 2] }
 
-    /// To a microsecond.
+    /// Returns milliseconds, rounded to a microsecond.
     func milliseconds(_ duration: Duration) -> Double { (duration / .microseconds(1)).rounded() / 1000 }
 
-    /// The most bytes that this process has had in memory, mapped files included.
+    /// The peak resident memory of this process in bytes, mapped files included.
     static var peakMemory: Int {
         var usage = rusage()
-        // RUSAGE_SELF is 0 everywhere, under a type of its own here and there.
+        // RUSAGE_SELF is 0 on every platform, but its type differs.
         guard getrusage(0, &usage) == 0 else { return 0 }
         #if canImport(Darwin)
             return usage.ru_maxrss
@@ -54,7 +54,8 @@ struct Timing {
         return "  \(times) of \(Wording.count(runs.count, "run")), peak memory \(Text.bytes(Self.peakMemory))"
     }
 
-    /// Of a decoder's blocks: the first, which is the prefill, and the others, which are steps; nil when there is but one.
+    /// Returns the times of a decoder's blocks: the first (the prefill), and the median of the others (decode steps);
+    /// nil for fewer than two blocks.
     func text(ofBlocks blocks: [Duration]) -> String? {
         guard let first = blocks.first, blocks.count > 1 else { return nil }
         let steps = blocks.dropFirst().sorted()

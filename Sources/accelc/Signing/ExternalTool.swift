@@ -2,18 +2,18 @@ import AccelByteIO
 import AccelHostTools
 import AccelPlatform
 
-/// Another program, which does what this tool leaves to it: no private key is ever read here.
+/// Another program that does a part of the work, so that this tool never reads a private key.
 struct ExternalTool {
     struct Result {
         var isSuccess: Bool
         var output: [UInt8]
-        /// The last line of what it said of an error, in parentheses; empty when it said nothing.
+        /// The last line of its error output, in parentheses; empty if there is none.
         var message: String
     }
     let name: String
     private let path: String
 
-    /// - Parameter need: what it is needed for.
+    /// - Parameter need: the purpose, for the error.
     /// - Throws: `RequestError` (unavailable) when it is not on PATH.
     init(_ name: String, need: String) throws {
         let folders = (ProcessEnvironment.value("PATH") ?? "").split(separator: ":")
@@ -25,8 +25,9 @@ struct ExternalTool {
         self.path = path
     }
 
-    /// Runs it to its end.
-    /// - Parameter files: written to a folder for its eyes only; words that are `@NAME` become their paths.
+    /// Runs the program to its end.
+    /// - Parameter files: contents of temporary files that only this user may read; words `@NAME` are replaced by their
+    ///   paths.
     func run(_ words: [String], input: [UInt8], files: [String: [UInt8]] = [:]) throws -> Result {
         let folder = try TemporaryFolder(beside: "\(ProcessEnvironment.temporaryFolder)/accelc-signing", mode: 0o700)
         func write(_ bytes: [UInt8], _ name: String) throws -> String {

@@ -1,22 +1,22 @@
 import AccelByteIO
 import AccelPackages
 
-/// `openssl`, for signatures by keys on elliptic curves.
+/// The program `openssl`, for signatures with elliptic-curve keys.
 struct OpenSSL {
     private let tool: ExternalTool
 
     init() throws { tool = try ExternalTool("openssl", need: "make and check OpenSSF model signatures") }
 
-    /// A public key as model signatures speak of it.
+    /// A public key with the values that model signatures need.
     struct PublicKey {
         /// SubjectPublicKeyInfo in PEM, as openssl writes it.
         let pem: [UInt8]
-        /// The hash that belongs to the curve.
+        /// The hash function for the key's curve.
         let hash: String
         var hint: Digest { SHA256.digest(of: ByteView(pem)) }
     }
 
-    /// How the SubjectPublicKeyInfo of a key on each curve begins, and the hash that goes with it.
+    /// The first bytes of the SubjectPublicKeyInfo of a key on each curve, and the hash function for the curve.
     private static let curves: [(prefix: [UInt8], hash: String)] = [
         (
             [
@@ -31,7 +31,7 @@ struct OpenSSL {
         ),
     ]
 
-    /// - Parameter isPrivate: the file holds a private key, of which only the public half is asked for.
+    /// - Parameter isPrivate: the file holds a private key; only its public half is read from openssl.
     func publicKey(_ path: String, isPrivate: Bool) throws -> PublicKey {
         let result = try tool.run(
             ["pkey"] + (isPrivate ? [] : ["-pubin"]) + ["-in", path, "-pubout"], input: [])
@@ -60,7 +60,8 @@ struct OpenSSL {
         return ModelSignature(payload: payload, signature: result.output, keyHint: publicKey.hint)
     }
 
-    /// - Throws: `FormatError` naming `file` unless the signature is by that key.
+    /// Checks a signature.
+    /// - Throws: `FormatError` naming `file` unless that key made the signature.
     func check(_ signature: ModelSignature, file: String, publicKey path: String) throws {
         let key = try publicKey(path, isPrivate: false)
         if let hint = signature.keyHint, hint != key.hint {

@@ -1,7 +1,8 @@
 import AccelByteIO
 import AccelPackages
 
-/// `ssh-keygen -Y`: signs with any key that SSH knows, of a file, an agent or a token, and tells whose key it is.
+/// The program `ssh-keygen -Y`: signs with any SSH key (file, agent or token), and checks whose key a signature is
+/// from.
 struct SSHKeygen {
     private let tool: ExternalTool
 

@@ -1,10 +1,10 @@
 import AccelByteIO
 import AccelPackages
 
-/// The signatures beside a package that is about to be replaced.
+/// The signature files beside a package that is about to be replaced.
 struct SignaturesBeside {
     private let paths: [String]
-    /// What they may be of.
+    /// The digest of the package that they may belong to.
     private let digest: Digest?
 
     init(_ package: String) {
@@ -12,7 +12,7 @@ struct SignaturesBeside {
         digest = paths.isEmpty ? nil : try? AcceleratorPackage(at: package).digest
     }
 
-    /// Those that are of another package than the one that stands there now, as sentences.
+    /// Returns a warning for each signature that belongs to another package than the new one.
     func warnings(after replacement: Digest) -> [String] {
         guard let digest, digest != replacement else { return [] }
         return paths.map { "\($0) is of the package that was replaced, \(digest); sign the new one, or remove it" }
