@@ -33,7 +33,7 @@ enum CheckSignatureCommand: Command {
         guard Files.kind(of: path) != nil else {
             throw RequestError("there is no package at \(path)", status: .unavailable)
         }
-        // The path is opened once, so that the checked bytes stay the same even if another file takes its path meanwhile.
+        // The path is opened once: the checked bytes stay the same even if another file takes the path meanwhile.
         let opened = try OpenedPath(path)
         let package = try AcceleratorPackage(opened)
         let signer: Signer
