@@ -16,21 +16,21 @@ struct CoreMLComparison {
     }
 
     let run: CoreMLRun
-    /// nil when there is only a golden.
+    /// The model's function; nil if there is only a golden.
     let model: FrozenProgram?
     let start: CoreMLStates
-    /// By the package's names; those that are given in parts as a whole too.
+    /// The outputs by the package's names. An output that the package has in parts is also here as a whole.
     let outputs: [String: HostTensor]
     let states: [String: HostTensor]
-    /// Of the golden's sample.
+    /// The suffix of the golden's sample.
     let suffix: String
 
-    /// All that the model gives: outputs and states.
+    /// The names of all outputs and states of the model.
     var names: Set<String> {
         Set((model?.program.outputs.map(\.name) ?? []) + (model?.program.states.map(\.name) ?? []))
     }
 
-    /// The package's name for an output of the model or of a golden.
+    /// Returns the package's name for an output of the model or of a golden.
     private func own(_ name: String) -> String? {
         let identifier = CoreMLWeightMatcher.identifier(name)
         if let own = outputs.keys.sorted().first(where: { CoreMLWeightMatcher.output($0) == identifier }) { return own }

@@ -27,7 +27,7 @@ struct CoreMLDecoding {
         var states: [String: HostTensor] = [:]
         /// All outputs so far.
         var made: [String: HostTensor] = [:]
-        /// Those of the last block.
+        /// The outputs of the last block.
         var outputs: [String: HostTensor] = [:]
 
         mutating func run(
@@ -113,7 +113,7 @@ struct CoreMLDecoding {
         let options: Parity.Options
     }
 
-    /// Compares values with the model's, and with the golden's of the name that they have there.
+    /// Compares values with the model's, and with the golden's values of the names that `name` returns.
     /// - Parameter names: the names of the model's values.
     private func add(
         _ rows: Rows, _ actual: [String: HostTensor], _ ofStored: [String: HostTensor],

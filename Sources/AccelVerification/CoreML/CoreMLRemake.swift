@@ -9,11 +9,11 @@ struct CoreMLRemake {
     private(set) var finding = StructureFinding()
     /// The export could be repeated, so that it proves equality without other stages.
     private(set) var isMade = true
-    /// The limits of the model's weights whose codes it does not determine, by their names.
+    /// The error bounds of the model's weights whose codes it does not determine, by their names.
     private(set) var bounds: [String: RowBound] = [:]
     private var open: [String] { bounds.keys.sorted() }
 
-    /// Whether a weight of the package, or of the model, was compared exactly, and found the same.
+    /// Returns whether a weight of the package or the model was compared exactly and is equal.
     func proves(_ weight: String) -> Bool {
         let name = CoreMLWeightMatcher.identifier(weight)
         return isMade && finding.differences.isEmpty
@@ -54,7 +54,7 @@ struct CoreMLRemake {
         }
     }
 
-    /// As frozen when the package was made.
+    /// Returns the functions that the package records, frozen to the recorded shapes.
     private static func functions(of package: CoreMLPackage, _ programs: [Program]) throws -> [FrozenProgram] {
         guard let texts = package.note("shapes")?.split(separator: " ") else {
             throw CoreMLExporter.Unknown(reason: "it does not say of which parts and shapes it was made")
@@ -89,7 +89,7 @@ struct CoreMLRemake {
 }
 
 extension CoreMLPackage {
-    /// Codes of weights that accelc made by calibration data need not be the nearest.
+    /// The package was made by accelc with calibration data, so that codes need not be the nearest.
     var dependsOnCalibration: Bool { (try? CoreMLRemake.recipe(of: self))?.needsCalibration ?? false }
 
     /// The recorded parts of the source model; empty if the metadata have none.
@@ -97,6 +97,6 @@ extension CoreMLPackage {
         Set((note("shapes") ?? "").split(separator: " ").compactMap { $0.split(separator: "[").first.map(String.init) })
     }
 
-    /// An entry `accelc.NAME` of the metadata.
+    /// Returns the entry `accelc.NAME` of the metadata.
     func note(_ name: String) -> String? { model.metadata.other.first { $0.name == "accelc.\(name)" }?.content }
 }

@@ -3,7 +3,7 @@ import AccelFormats
 import AccelPrograms
 import AccelTensors
 
-/// S3 and S4 for one function of a Core ML package on one set of inputs, of one of the shapes that it enumerates.
+/// S3 and S4 for one function of a Core ML package, on one set of inputs with one of the enumerated shapes.
 struct CoreMLRun {
     let package: CoreMLPackage
     let interface: CoreMLModel.Interface
@@ -12,7 +12,7 @@ struct CoreMLRun {
     let source: InputSource
     /// The package's weights by the model's names.
     let stored: [String: StoredTensor]
-    /// Of the ways in which the package stores weights, the one that may lose most.
+    /// The default tolerance of the package's weakest weight encoding.
     let weakest: SchemeTolerance?
 
     /// - Returns: nil when the inputs are not of the function's names and shapes.
@@ -64,7 +64,7 @@ struct CoreMLRun {
         return result
     }
 
-    /// The function's name, with the shape where it has several.
+    /// The function's name, with the shape if it has several.
     var function: String {
         guard interface.shapeCount > 1,
             let input = interface.inputs.first(where: { $0.enumeratedShapes.count == interface.shapeCount })
@@ -81,7 +81,7 @@ struct CoreMLRun {
         return isHalf ?? false ? .halves : .rounding
     }
 
-    /// Of the file, by name; empty when inputs are drawn.
+    /// Returns the tensors of the file by name; empty if inputs are drawn.
     private func tensors() throws -> [String: HostTensor] {
         let stored: [String: StoredTensor]
         switch source {
@@ -97,7 +97,7 @@ struct CoreMLRun {
     /// Returns the part of the model that takes the function's inputs, with the function's sizes.
     /// - Throws: `RequestError` (unavailable) if the sizes need more memory than there is.
     func reference(_ programs: [Program], _ given: [String: HostTensor]) throws -> FrozenProgram? {
-        // An input that takes a range goes by those that enumerate their shapes.
+        // The sizes of an input with a range follow from the inputs that enumerate their shapes.
         let sizes: [String: [Int]?] = Dictionary(
             interface.inputs.map { input in
                 let isFree = !input.shapeRanges.isEmpty && interface.shapeCount > 1
@@ -132,7 +132,7 @@ struct CoreMLRun {
         return nil
     }
 
-    /// As accelc wrote down when it exported the model: each function's part and shape.
+    /// Returns the function with the part and the shape that accelc recorded when it exported the model.
     private func recorded(_ programs: [Program]) -> FrozenProgram? {
         let texts = package.model.metadata.other.first { $0.name == "accelc.shapes" }?.content.split(separator: " ")
         guard let texts,
@@ -169,7 +169,7 @@ struct CoreMLRun {
         return inputs
     }
 
-    /// As the function takes them; nil when one is missing or of another shape.
+    /// Returns the inputs in the function's names and types; nil if one is missing or has another shape.
     private func packageInputs(_ named: [String: HostTensor]) throws -> [String: HostTensor]? {
         var inputs: [String: HostTensor] = [:]
         for feature in interface.inputs {
@@ -184,7 +184,7 @@ struct CoreMLRun {
 }
 
 extension StoredTensor {
-    /// A tensor that stands for its shape alone.
+    /// Returns a tensor of which only the shape is used.
     fileprivate static func outline(_ name: String, _ sizes: [Int]) throws -> StoredTensor {
         guard let count = Shape(sizes).checkedCount else {
             throw RequestError("\(name) of \(sizes) has more elements than any memory holds", status: .unavailable)
@@ -194,7 +194,7 @@ extension StoredTensor {
 }
 
 extension [Program] {
-    /// Of the outputs of all parts, by their names.
+    /// The roles of the outputs of all parts, by name.
     var outputRoles: [String: Role] { reduce(into: [:]) { $0.merge($1.interface.outputs) { first, _ in first } } }
 }
 
@@ -209,10 +209,10 @@ extension HostTensor {
 }
 
 extension CoreMLModel.Interface {
-    /// How many shapes the inputs enumerate together; 1 where they do not.
+    /// The number of shapes that the inputs enumerate together; 1 if they enumerate none.
     var shapeCount: Int { max(inputs.map(\.enumeratedShapes.count).max() ?? 1, 1) }
 
-    /// Of these, those that have the sizes of what a file gives; all when inputs are drawn.
+    /// Returns the indices of the enumerated shapes that match the sizes in a file; all if inputs are drawn.
     func shapes(of source: InputSource) throws -> [Int] {
         let given: [String: Shape]
         switch source {

@@ -5,7 +5,7 @@ import AccelPrograms
 import AccelTensors
 
 extension CoreMLPackage {
-    /// How the functions are fed with the tokens of a decoder's golden.
+    /// Returns the blocks in which the functions process the tokens of a decoder's golden.
     /// - Parameter functions: the programs of the package's functions, in their order.
     /// - Throws: `RequestError` when no function takes the golden's blocks.
     func decoding(of functions: [FrozenProgram], golden: Golden) throws -> [[GoldenDecoding.Block]] {
@@ -18,8 +18,7 @@ extension CoreMLPackage {
 }
 
 extension FrozenProgram {
-    /// A function of the same interface that computes nothing: its ports and their roles are all that there is to know of it
-    /// before it is fed.
+    /// Returns a plan with the function's interface and without calls. Ports and roles are all that feeding it needs.
     fileprivate func outline(part: String) -> FunctionPlan {
         func port(_ name: String, _ value: Value) -> FrozenProgram.Port {
             .init(name: name, elementType: program.type(of: value).elementType, shape: shape(of: value))

@@ -19,7 +19,7 @@ extension StructureFinding {
     /// Compares the digests of the model's files that accelc wrote into a Core ML package with those of the files.
     mutating func compareSources(of package: CoreMLPackage, with sources: [Provenance.Source]) {
         let entries = package.model.metadata.other.filter { $0.name.hasPrefix(Self.sourcePrefix) }
-        // Other tools write none; accelc writes them beside the recipe.
+        // Packages of other tools have no digests; accelc writes them together with the recipe.
         guard !entries.isEmpty || package.note("recipe") != nil else { return }
         let found = Dictionary(entries.map { ($0.name, $0.content) }) { first, _ in first }
         for source in sources {

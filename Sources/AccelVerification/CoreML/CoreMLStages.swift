@@ -10,21 +10,21 @@ struct CoreMLStages: StageRunner {
     private(set) var report: ParityReport
     private let package: CoreMLPackage
     private let weights: [CoreMLWeight]
-    /// The model's programs, with the weights scaled as the package says it has them; nil when there is only a golden file to
-    /// compare with.
+    /// The model's programs, with weights scaled as the package records; nil if there is only a golden file to compare
+    /// with.
     private let programs: [Program]?
     /// The model's files; nil if they are not known.
     private let original: OriginalModel?
     private let options: Parity.Options
     /// The reference is the recorded source of the package, as far as can be known.
     private var isMadeOfReference: Bool { original?.isSource(of: package.madeOfSources) ?? true }
-    /// The package made again; nil where it cannot be.
+    /// The repeated export of the model; nil before it is made, or if it is not possible.
     private var remake: CoreMLRemake?
     /// The package's weights by the model's names.
     private var stored: [String: StoredTensor] = [:]
 
-    /// - Throws: `RequestError` where there is nothing to compare with; `FormatError` when with its weights scaled as the package
-    ///   says the model would give something else.
+    /// - Throws: `RequestError` if there is nothing to compare with; `FormatError` if the recorded scalings change the
+    ///   results of the model.
     init(of package: CoreMLPackage, against reference: Subject?, _ options: Parity.Options) throws {
         (self.package, self.options) = (package, options)
         original = reference?.original
@@ -72,7 +72,7 @@ struct CoreMLStages: StageRunner {
         }
     }
 
-    /// The package against an export made again; nothing without a model.
+    /// Compares the package with a repeated export. Does nothing without a model.
     mutating func compareStructure() throws {
         guard let programs, options.stages != [.container] else { return }
         guard isMadeOfReference else {
@@ -101,7 +101,7 @@ struct CoreMLStages: StageRunner {
         let constants = programs.flatMap(\.constants).filter(\.isWeight).compactMap(\.tensor)
         let sources = Dictionary(constants.map { ($0.name, $0) }) { first, _ in first }
         let remake = remake
-        // Of a model that the package was not made of, tables are held to what the functions give.
+        // If the package was made from another model, its tables are checked only by the outputs of the functions.
         let names = programs.flatMap(\.constants).filter { !$0.isWeight }.map {
             CoreMLWeightMatcher.identifier($0.name)
         }
@@ -133,7 +133,7 @@ struct CoreMLStages: StageRunner {
         self.report = report
     }
 
-    /// One of the shapes of a function.
+    /// One of the enumerated shapes of a function.
     private struct FunctionShape: Hashable {
         let function: String
         let index: Int
@@ -141,7 +141,7 @@ struct CoreMLStages: StageRunner {
         init(_ interface: CoreMLModel.Interface, _ index: Int) { (function, self.index) = (interface.function, index) }
     }
 
-    /// S3 and S4: what the inputs are for, and with a model all else on drawn inputs.
+    /// Runs S3 and S4 on the given inputs, and with a model on drawn inputs for all other functions and shapes.
     private func checkFunctions(
         _ weakest: SchemeTolerance?, _ report: inout ParityReport, _ progress: (Stage, Double) -> Void
     ) throws {
@@ -190,7 +190,7 @@ struct CoreMLStages: StageRunner {
         if !drawn.isEmpty { report.draw(for: drawn, seed: seed) }
     }
 
-    /// - Returns: whether the inputs are the function's.
+    /// - Returns: Whether the inputs fit the function.
     private func add(_ run: CoreMLRun, _ report: inout ParityReport) throws -> Bool {
         do {
             guard let result = try run.result(programs ?? [], options) else { return false }

@@ -10,7 +10,7 @@ struct CoreMLStates {
     private(set) var ofPackage: [String: HostTensor] = [:]
     /// By the model's names.
     private(set) var ofModel: [String: HostTensor] = [:]
-    /// The package's.
+    /// The names of the package's states.
     let names: [String]
 
     init(
@@ -38,7 +38,7 @@ struct CoreMLStates {
 
     /// Compares the states that a run leaves: only the elements that either side has changed, so that unchanged initial
     /// values do not hide errors.
-    /// - Parameter states: the model's names of those to compare.
+    /// - Parameter states: the model's names of the states to compare.
     func compare(
         _ found: [String: HostTensor], with expected: [String: HostTensor], of states: [String],
         _ body: (_ name: String, _ found: HostTensor, _ wanted: HostTensor) -> Void,

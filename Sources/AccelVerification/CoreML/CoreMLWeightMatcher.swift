@@ -1,14 +1,14 @@
 import AccelFormats
 import AccelTensors
 
-/// Which tensor of a checkpoint a weight of a Core ML package stands for: as accelc wrote down, by its name as converters
-/// write it, else by its shape and elements.
+/// Matches weights of a Core ML package with tensors of a checkpoint: by the tensor that accelc recorded, by the names
+/// that converters derive, or else by shape and elements.
 struct CoreMLWeightMatcher {
     struct Match {
         let source: StoredTensor
         /// The package holds the matrix with its axes exchanged.
         var isTransposed = false
-        /// The rows that it is of the source; nil for all.
+        /// The rows of the source that the weight holds; nil for all.
         var rows: Range<Int>?
     }
     private let sources: [StoredTensor]
@@ -19,12 +19,12 @@ struct CoreMLWeightMatcher {
         byName = Dictionary(sources.map { (Self.identifier($0.name), $0) }) { first, _ in first }
     }
 
-    /// Letters, digits and underscores of a name, in lower case.
+    /// Returns a name in lower case, with underscores for all characters that are not ASCII letters or digits.
     static func identifier(_ name: String) -> String {
         String(name.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
     }
 
-    /// The identifier of an output, without the suffix that separates it from a state of the same name.
+    /// Returns the identifier of an output, without the suffix that separates it from a state of the same name.
     static func output(_ name: String) -> String {
         let suffix = CoreMLModel.outputSuffix
         return identifier(name.hasSuffix(suffix) ? String(name.dropLast(suffix.count)) : name)
@@ -35,7 +35,7 @@ struct CoreMLWeightMatcher {
         "_to_fp16", "_to_fp32", "_palettized", "_quantized", "_sparsified", "_pcs", "_promoted", "_cast_fp16",
     ]
 
-    /// The name of a weight without the suffixes that converters add.
+    /// Returns the name of a weight without the suffixes that converters add.
     private static func base(_ name: String) -> String {
         var name = identifier(name)
         while let ending = endings.first(where: name.hasSuffix) { name = String(name.dropLast(ending.count)) }
@@ -61,7 +61,7 @@ struct CoreMLWeightMatcher {
         return fitting.max { $0.source.name.count < $1.source.name.count }
     }
 
-    /// The tensors whose names end as the weight's, or the other way round.
+    /// Returns the tensors whose names end with the weight's name, or whose whole name the weight's name ends with.
     private func alike(_ weight: CoreMLWeight) -> [StoredTensor] {
         let name = Self.base(weight.name)
         return sources.filter { source in
@@ -82,7 +82,8 @@ struct CoreMLWeightMatcher {
         return "no tensor of the model has its name, or its shape \(weight.shape) and elements like it"
     }
 
-    /// By elements: of the tensors in `candidates` that fit in shape, the one that correlates best, if that is much.
+    /// Returns the match by elements: of the tensors with a fitting shape that are not in `taken`, the one with the
+    /// highest correlation, if it is high enough.
     func byElements(_ weight: CoreMLWeight, _ elements: [Float], excluding taken: Set<String>) -> Match? {
         guard weight.shape.count >= 16, weight.holds == nil else { return nil }
         var best: (match: Match, correlation: Double)?
@@ -97,17 +98,18 @@ struct CoreMLWeightMatcher {
         return best?.match
     }
 
-    /// Weights of two bits correlate by 0.9 and more with their source; those of different layers by next to nothing.
+    /// The lowest correlation of a match. Weights of two bits correlate by 0.9 and more with their source; weights of
+    /// different layers hardly correlate.
     private static let leastCorrelation = 0.5
 
-    /// Nil when the shapes differ by more than axes of 1, or the exchange of two.
+    /// Returns nil if the shapes differ by more than axes of size 1 or the exchange of two axes.
     private static func match(_ shape: Shape, _ source: StoredTensor) -> Match? {
         let (own, other) = (shape.dimensions.filter { $0 != 1 }, source.shape.dimensions.filter { $0 != 1 })
         if own == other { return Match(source: source) }
         return own.count == 2 && own == other.reversed() ? Match(source: source, isTransposed: true) : nil
     }
 
-    /// Of up to 4,096 elements.
+    /// Returns the correlation of a sample of elements: 4,096 to 8,191 of them, or all if there are fewer.
     private static func correlation(_ elements: [Float], _ match: Match, _ shape: Shape) -> Double {
         let reference = match.floats(as: shape)
         let step = max(1, elements.count / 4096)
@@ -123,7 +125,7 @@ struct CoreMLWeightMatcher {
 }
 
 extension CoreMLWeightMatcher.Match {
-    /// The source's elements in the order of the package's weight of shape `shape`.
+    /// Returns the source's elements in the order of the package's weight of shape `shape`.
     func floats(as shape: Shape) -> [Float] {
         let floats = source.floats()
         if let rows {

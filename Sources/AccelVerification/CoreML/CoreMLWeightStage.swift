@@ -4,25 +4,26 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// S1 for a Core ML package: every weight, decompressed, against the tensor of the checkpoint that it stands for. Weights
-/// that are rows of one tensor are one comparison, which all its rows have to be in.
+/// S1 for a Core ML package: compares every decompressed weight with its tensor of the checkpoint. Weights that hold
+/// rows of one tensor are one comparison, which has to cover all rows of the tensor.
 struct CoreMLWeightStage {
     let package: CoreMLPackage
     let sources: [StoredTensor]
     let budget: Budget?
     let threads: Int
-    /// Each code has to be the nearest: nothing else proves it.
+    /// Each code has to be the nearest one, because no other comparison proves the codes.
     var asksForNearest = false
-    /// Whether a weight of the package or of the model has been compared exactly, as what tables are computed of are.
+    /// Returns whether a weight of the package or of the model needs no comparison here: the repeated export compared
+    /// it exactly, or the outputs of functions check it.
     var isProved: (String) -> Bool = { _ in false }
-    /// Limits of weights whose codes nothing proves, by the model's names.
+    /// The error bounds of weights whose codes cannot be proved, by the model's names.
     var bounds: [String: RowBound] = [:]
 
     struct Result {
         var weights: [WeightFinding] = []
         var metrics = Metrics()
         var notCompared: [NotCompared] = []
-        /// Compressed weights whose form does not tell which code would be nearer.
+        /// Compressed weights whose encoding does not determine which code is nearer.
         var unproved: [String] = []
         /// The package's elements in the checkpoint's order, by the checkpoint's name.
         var stored: [String: StoredTensor] = [:]
@@ -36,7 +37,7 @@ struct CoreMLWeightStage {
         var joined: [String: JoinedTensor] = [:]
         for (index, weight) in weights.enumerated() {
             progress(Double(index) / Double(weights.count))
-            // A scalar, or a vector of one number, of another name than the model's is a table of the converter's.
+            // A scalar or a vector of one number without a name of the model is a constant of the converter.
             guard weight.shape.count > 1 || weight.holds != nil || matches[index] != nil else { continue }
             let tensor = try package.tensor(of: weight)
             let elements = tensor.floats()
@@ -99,8 +100,9 @@ struct CoreMLWeightStage {
         return result
     }
 
-    /// Why a row cannot be zeros: scales over tables make a row of zeros of zeros alone, but for what float16 rounds to zero. Of
-    /// vectors, and where elements are left out, a small row may go.
+    /// Returns a failure if a row is zeros although the checkpoint's row is not. With scales over code tables only a
+    /// row of zeros becomes zeros, apart from elements that float16 rounds to zero. Vector tables and sparse encodings
+    /// are exempt, because they may drop a small row.
     private static func lostRow(of weight: CoreMLWeight, _ elements: [Float], _ original: [Float]) -> String? {
         let width = weight.shape.columns
         guard !weight.isSparse, !weight.isOfVectors, width > 1 else { return nil }
@@ -110,10 +112,12 @@ struct CoreMLWeightStage {
         }
         return row.map { "row \($0 / width): all is zero, and the checkpoint's is not" }
     }
-    /// Scales of 8-bit codes for smaller numbers are zeros in float16.
+    /// The largest element of a row that may become zeros: in float16, the scales of 8-bit codes for smaller elements
+    /// are zeros.
     private static let leastRow: Float = 0x1p-16
 
-    /// Elements of a matrix [columns, rows] as one of `shape` = [rows, columns], which may have axes of 1 besides.
+    /// Returns the elements of a matrix [columns, rows] in the order of `shape` = [rows, columns], which may have
+    /// additional axes of size 1.
     private static func transposed(_ elements: [Float], _ shape: Shape) -> [Float] {
         let sizes = shape.dimensions.filter { $0 != 1 }
         let (rows, columns) = (sizes[0], sizes[1])
@@ -122,15 +126,15 @@ struct CoreMLWeightStage {
 }
 
 extension CoreMLWeight {
-    /// How reports group it, e.g. `palette, 4 bits`.
+    /// The group of the weight in reports, e.g. `palette, 4 bits`.
     var codec: String { form.split(separator: ",").prefix(2).joined(separator: ",") }
 }
 
 extension SchemeTolerance {
-    /// The line for a weight of a Core ML package: by the bits of its codes. What leaves elements out may lose as much as
-    /// one bit does.
+    /// Returns the line for a weight of a Core ML package, by the bits of its codes. Sparse encodings may lose as much
+    /// as one bit does.
     static func line(for weight: CoreMLWeight) -> SchemeTolerance {
-        // Converters may round plain numbers before they write them in a wider type.
+        // Converters may round uncompressed numbers before they write them in a wider type.
         if !weight.isCompressed { return table.first { $0.scheme == "float16" } ?? table[0] }
         return table.first { $0.bits <= min(weight.isSparse ? 0 : weight.codeBits, 8) } ?? table[0]
     }

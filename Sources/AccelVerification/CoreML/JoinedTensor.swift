@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelFormats
 import AccelTensors
 
-/// A tensor that the package has in parts.
+/// A tensor that the package stores in parts.
 struct JoinedTensor {
     let source: StoredTensor
     private var floats: [Float]
@@ -25,7 +25,7 @@ struct JoinedTensor {
     ) {
         let width = source.shape.dimensions.dropFirst().reduce(1, *)
         floats.replaceSubrange(part.lowerBound * width..<part.upperBound * width, with: elements)
-        // A table that is also the head is there twice; its elements are stored once.
+        // An embedding table that is also the output head is in the package twice; its bytes are counted once.
         if !rows.contains(part) { byteCount += (weight.storedBits + 7) / 8 }
         rows.append(part)
         self.metrics.merge(metrics)
@@ -37,7 +37,7 @@ struct JoinedTensor {
         }
     }
 
-    /// The first rows that are in no part.
+    /// The first rows that no part holds; nil if all rows are held.
     var missing: Range<Int>? {
         var end = 0
         for part in rows.sorted(by: { $0.lowerBound < $1.lowerBound }) {

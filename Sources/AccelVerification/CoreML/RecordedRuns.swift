@@ -4,10 +4,10 @@ public import AccelFormats
 import AccelPrograms
 import AccelTensors
 
-/// Runs of a Core ML package's functions with what they have to give, as a folder: `inputs.safetensors` and
-/// `expected.safetensors`, whose tensors are called `RUN.NAME`, and `runs.json`, which lists the runs. All runs of one
-/// sequence share the states, which start as zeros. A Mac or a phone makes a file of outputs of the same names, which
-/// `compare` judges.
+/// Runs of a Core ML package's functions with their expected outputs, as a folder: `inputs.safetensors` and
+/// `expected.safetensors`, whose tensors have names `RUN.NAME`, and `runs.json`, which lists the runs. All runs of one
+/// sequence share the states, which start as zeros. A Mac or a phone writes a file of outputs with the same names,
+/// which `compare` checks.
 public struct RecordedRuns: Sendable {
     struct Run: Sendable {
         let function: String
@@ -15,7 +15,7 @@ public struct RecordedRuns: Sendable {
         let sequence: Int
         let inputs: [String]
         let outputs: [String]
-        /// Of these, the ones that are logits.
+        /// The outputs that are logits.
         let logits: [String]
     }
     private let runs: [Run]
@@ -25,9 +25,9 @@ public struct RecordedRuns: Sendable {
 
     static let (list, inputs, outputs) = ("runs.json", "inputs.safetensors", "expected.safetensors")
 
-    /// Runs every function of the package by the reference implementation of its operations, and writes what it was
-    /// given and gave. A golden of a decoder gives its blocks; else each function runs once.
-    /// - Returns: how many runs there are.
+    /// Runs every function of the package with the reference implementation of its operations, and writes the inputs
+    /// and outputs. A decoder's golden defines the runs; otherwise each function runs once.
+    /// - Returns: The number of runs.
     public static func record(_ package: CoreMLPackage, on source: InputSource, to path: String) throws -> Int {
         let names = package.model.interfaces.map(\.function)
         let functions = try names.map { try package.program(function: $0) }
@@ -142,6 +142,7 @@ public struct RecordedRuns: Sendable {
         try writer.finish()
     }
 
+    /// Reads recorded runs.
     /// - Throws: `FormatError` for a folder that `record` has not written.
     public init(_ path: String) throws {
         let file = "\(path)/\(Self.list)"
@@ -159,7 +160,7 @@ public struct RecordedRuns: Sendable {
         expected = Dictionary(tensors.map { ($0.name, $0) }) { first, _ in first }
     }
 
-    /// Compares outputs that were made elsewhere with those that were recorded.
+    /// Compares outputs from elsewhere with the recorded ones.
     /// - Parameter path: a safetensors file of tensors called `RUN.NAME`.
     public func compare(_ path: String, budget: Budget?) throws -> ParityReport {
         let found = try SafetensorsFile(path).tensors

@@ -4,8 +4,8 @@ import AccelPrograms
 public import AccelTensors
 
 /// Inputs and outputs of the framework that a model comes from: a safetensors file with `in.NAME`, `out.NAME`, and
-/// perhaps `ref64.NAME` (the same forward in float64) and `labels` (the right class for each row of `logits`), and a
-/// `case.json` beside it that states the framework's noise. A file whose inputs and outputs all end in a number
+/// optionally `ref64.NAME` (the same forward pass in float64) and `labels` (the right class for each row of `logits`).
+/// An optional `case.json` beside it states the framework's noise. A file whose inputs and outputs all end in a number
 /// (`in.frame.0`, `out.prob.0`, `in.frame.1`, ...) holds that many samples.
 public struct Golden: Sendable {
     struct Noise: Sendable {
@@ -24,14 +24,16 @@ public struct Golden: Sendable {
     private(set) var noise: [String: Noise]
     /// The tensor `labels`: for each row of `logits` the right class.
     let labels: StoredTensor?
-    /// It holds the outputs of a decoder (see `NamedTensors`).
+    /// The file holds the outputs of a decoder (see `NamedTensors`).
     let isDecoding: Bool
     /// The number of tokens of the prefill; nil if there are no outputs of one.
     let prefillLength: Int?
     /// The suffix removed from the names: empty, or the number of the sample, e.g. `.0`.
     private(set) var suffix = ""
 
-    /// - Throws: `FormatError` for a broken file; `RequestError` (exit status 3) when it holds no `in.` or no `out.` tensor.
+    /// Reads a golden file.
+    /// - Throws: `FormatError` for a corrupt file; `RequestError` (exit status 3) if it holds no `in.` or no `out.`
+    ///   tensor.
     public init(_ path: String) throws {
         self.path = path
         name = Files.name(of: path)
@@ -67,7 +69,7 @@ public struct Golden: Sendable {
         return noise
     }
 
-    /// One for each sample, in the order of their numbers; the golden itself when its names have no numbers.
+    /// The samples in the order of their numbers; the golden itself if its names have no numbers.
     var samples: [Golden] {
         // A number on inputs alone is part of their names (`codes.0`, `codes.1`).
         let numbers = Set((Array(inputs.keys) + outputs.keys).map(\.sampleNumber))
@@ -88,7 +90,7 @@ public struct Golden: Sendable {
         return Dictionary(mine.map { (String($0.key.dropLast(suffix.count)), $0.value) }) { first, _ in first }
     }
 
-    /// The limit for an output of a package that loses nothing in its weights.
+    /// Returns the limit for an output of a package whose weights are lossless.
     func tolerance(for output: String) -> Tolerance? {
         if let noise = noise[output] {
             return .noise(noise.maximumError, rms: noise.referenceRMS, origin: "case.json")

@@ -3,8 +3,8 @@ import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
-/// How a decoder's functions are fed with the tokens of a golden: all at once, and as a prefill with single steps after
-/// it that share a cache.
+/// The blocks in which a decoder's functions process the tokens of a golden: all tokens at once, and a prefill followed
+/// by decode steps that share a cache.
 struct GoldenDecoding {
     struct Block {
         let step: RunStep
@@ -13,7 +13,7 @@ struct GoldenDecoding {
         /// The golden's prefix for the states after this block; nil if it has none.
         var states: String?
     }
-    /// Each starts with an empty cache.
+    /// The sequences of blocks. Each starts with an empty cache.
     let sequences: [[Block]]
 
     /// - Throws: `RequestError` with exit status 3 when no function takes the golden's blocks.

@@ -13,7 +13,7 @@ struct InputRanges {
         bounds = isOpaque ? function.program.indexBounds : [:]
     }
 
-    /// - Returns: nil for a mask.
+    /// Returns the range of an input's integers; nil for a mask.
     func range(of name: String, _ value: Value) -> Range<Int>? {
         let role = function.program.interface.inputs[name] ?? .opaque
         switch role.kind {
@@ -26,7 +26,7 @@ struct InputRanges {
         }
     }
 
-    /// The least of all caches.
+    /// The length of the shortest cache.
     private var cacheLength: Int {
         function.program.states(.keyValueCache).compactMap { state in
             function.program.interface.states[state.name]?.integer("axis").map {
@@ -52,8 +52,8 @@ extension Program {
         Cast.name, Concat.name, Copy.name, Expand.name, Reshape.name, Slice.name, Transpose.name,
     ]
 
-    /// Below which integers an input has to stay so that every operator accepts them, where one reads it as an index.
-    /// It gives no roles of inputs, and is for models without known roles.
+    /// The exclusive upper bounds of integer inputs that operators read as indices, so that every operator accepts
+    /// them. They do not give the roles of inputs, and serve models without known roles.
     var indexBounds: [Value: Int] {
         var bounds: [Value: Int] = [:]
         func lower(_ value: Value, to bound: Int) { bounds[value] = min(bounds[value] ?? bound, bound) }

@@ -1,7 +1,7 @@
 import AccelByteIO
 import AccelWeightCompression
 
-/// An entry of a budget that gave no comparison its limits.
+/// An entry of a budget that applies to no comparison.
 public struct BudgetMistake: Equatable, Sendable {
     let stage: Stage
     /// The file and the field, e.g. `budget.json, field outputs[0].match`.
@@ -14,18 +14,19 @@ extension Budget {
     /// The names that a list of the budget could match.
     private struct Compared {
         let stage: Stage
-        /// In the singular.
+        /// The kind of item, in the singular.
         let thing: String
-        /// Of all comparisons made, and whether a budget may set the limit (integers and tables are compared exactly).
+        /// The names of all comparisons, and whether a budget may set the limit (integers and tables are compared
+        /// exactly).
         var names: [(name: String, isOpen: Bool)] = []
         /// The items that were not compared, with the reason.
         var missing: [(name: String, reason: String)] = []
     }
 
-    /// The entries that gave no comparison of `report` their limits: a limit that applies to nothing always passes.
-    /// - Parameter stages: those that were asked for.
+    /// Returns the entries that apply to no comparison of `report`: a limit that applies to nothing always passes.
+    /// - Parameter stages: the requested stages.
     func mistakes(in report: ParityReport, asked stages: Set<Stage>) -> [BudgetMistake] {
-        // A report names no folders.
+        // A report contains no folders.
         let name = Files.name(of: file)
         func missing(_ stages: Set<Stage>) -> [(name: String, reason: String)] {
             report.notCompared.filter { stages.contains($0.stage) }.map { ($0.name, $0.reason) }
@@ -77,12 +78,12 @@ extension Budget {
             + mistakes("operators", patterns, calls) { operators[$0].injected == nil || isFirst($0, in: calls.names) }
             + mistakes("operators", patterns, throughout) { index in
                 operators[index].propagated == nil || isFirst(index, in: throughout.names)
-                    // Said once.
+                    // The list of calls has reported the entry already.
                     || operators[index].injected != nil && !isFirst(index, in: calls.names)
             }
     }
 
-    /// The entries of `allow` that nothing needs.
+    /// Returns the entries of `allow` that are not needed.
     private func allowances(in report: ParityReport, _ file: String, _ stages: Set<Stage>) -> [BudgetMistake] {
         func unused(_ list: String, _ patterns: [Pattern], _ stage: Stage, _ names: [String]) -> [BudgetMistake] {
             patterns.enumerated().filter { !names.contains(where: $0.element.names) }.map { index, pattern in
@@ -98,7 +99,7 @@ extension Budget {
         return differences + unused("notCompared", allowedGaps, stages.max() ?? .outputs, gaps)
     }
 
-    /// Why an entry gave nothing its limits.
+    /// Returns the reason why an entry applies to no comparison.
     private func reason(_ index: Int, _ patterns: [Pattern], _ list: String, _ compared: Compared) -> String {
         let pattern = patterns[index]
         let rule = "\"\(pattern.text)\""
@@ -129,7 +130,8 @@ extension Budget {
 }
 
 extension Budget.Pattern {
-    /// Reports call an output of the second sample `NAME.1`, and one that was not compared `FUNCTION NAME`.
+    /// Returns whether the pattern matches any form of a name: reports call an output of the second sample `NAME.1`,
+    /// and one that was not compared `FUNCTION NAME`.
     fileprivate func matches(inAnyForm name: String) -> Bool {
         let bare = name.split(separator: " ").last.map(String.init) ?? name
         return [name, bare].contains { form in
@@ -141,6 +143,6 @@ extension Budget.Pattern {
 }
 
 extension Tolerance {
-    /// Not for a budget to loosen.
+    /// The comparison is exact, so that a budget cannot loosen it.
     fileprivate var isExact: Bool { maximumError == 0 && sqnr == nil && relativeL2 == nil }
 }

@@ -23,7 +23,7 @@ public struct Budget: Sendable {
     }
     struct Rule: Sendable {
         let match: Pattern
-        /// Its origin names the rule.
+        /// The limits; their origin names the rule.
         let tolerance: Tolerance
     }
     struct OperatorRule: Sendable {
@@ -51,8 +51,9 @@ public struct Budget: Sendable {
     /// Reads a budget file.
     public init(path: String) throws { try self.init(JSONField(try JSON.read(path), file: path)) }
 
-    /// - Throws: `FormatError` naming the field for an unknown one, a missing `match`, a limit that is no number, or where no
-    ///   limit is set, and nothing allowed, at all.
+    /// Reads a budget.
+    /// - Throws: `FormatError` naming the field for an unknown field, a missing `match`, a limit that is not a number,
+    ///   or a budget that neither limits nor allows anything.
     public init(_ document: JSONField) throws {
         file = document.file
         json = document.value ?? .null

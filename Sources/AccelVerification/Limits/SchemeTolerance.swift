@@ -30,7 +30,7 @@ import AccelWeightCompression
 public struct SchemeTolerance: Sendable {
     /// The storage scheme, e.g. `4 bits`.
     public let scheme: String
-    /// Bits a code, at least.
+    /// The lowest number of bits per code.
     let bits: Double
     /// SQNR of one weight in dB.
     public let weight: Double
@@ -40,8 +40,9 @@ public struct SchemeTolerance: Sendable {
     /// Float32 arithmetic in another order, in dB: kernels were measured at 128 and more, whole models at 118 and more.
     public static let rounding = 100.0
 
-    /// The table, from the most bits to the least. The first line that a codec's bits reach is its limit; one of
-    /// infinite bits is found by its name only. Half precision loses more than its rounding below 6e-5; bfloat16 never does.
+    /// The table, from the most bits to the fewest. A codec has the limits of the first line whose bits it reaches; a
+    /// line with infinite bits is found by its name only. Half precision loses more than its rounding below 6e-5;
+    /// bfloat16 never does.
     public static let table: [SchemeTolerance] = [
         SchemeTolerance(scheme: "float32", bits: 32, weight: 140, output: rounding),
         SchemeTolerance(scheme: "float16", bits: 16, weight: 30, output: 45),
@@ -56,7 +57,7 @@ public struct SchemeTolerance: Sendable {
         SchemeTolerance(scheme: "1 bit", bits: 0, weight: 0.3, output: -12),
     ]
 
-    /// The line for a stored weight.
+    /// Returns the line for a stored weight.
     static func line(for weight: CompressedTensor) -> SchemeTolerance {
         let layouts = weight.codec.sections(elementType: weight.elementType, shape: weight.shape)
         let codeBytes = (layouts.first { $0.name == "codes" } ?? layouts.first)?.byteCount ?? 0
@@ -74,7 +75,7 @@ extension Tolerance {
         return Tolerance(sqnr: line.weight, origin: "the default for \(line.scheme)")
     }
 
-    /// For outputs of a function: the weakest of the schemes that lose something.
+    /// Returns the tolerance for outputs of a function: the line of the weakest lossy scheme.
     static func scheme(ofOutputsReading lossy: [CompressedTensor]) -> Tolerance {
         guard let weakest = lossy.map(SchemeTolerance.line).min(by: { $0.output < $1.output }) else {
             return .rounding
@@ -82,14 +83,14 @@ extension Tolerance {
         return Tolerance(sqnr: weakest.output, origin: "the default for weights in \(weakest.scheme)")
     }
 
-    /// Of results that are rounded to float16 after each operation.
+    /// The tolerance for results that are rounded to float16 after each operation.
     ///
-    /// Measured as the SQNR of a Core ML package's outputs, run with each fp16 result rounded, against the model in float32
-    /// with the same stored weights. All-MiniLM-L6-v2 with 128 random tokens has, over eight drawings of them, 55.1 dB at
-    /// least where all is float16 (the Neural Engine's layout, norms included), 56.2 where norms are float32; four ways of
-    /// storing the weights are between 55.8 and 57.1. Of the models of `scripts/peers/coreml_models.py`, for every target, a
-    /// Phi-3-like decoder has the least, 51.0, and the Kokoro generator 51.1. The limit leaves 6 dB, twice the noise of the
-    /// worst of them: an epsilon of 6e-5 where MiniLM has 1e-12 gives 43.3, and fails.
+    /// Measured as the SQNR of a Core ML package's outputs, run with each fp16 result rounded, against the model in
+    /// float32 with the same stored weights. All-MiniLM-L6-v2 with 128 random tokens has, over eight draws, at least
+    /// 55.1 dB if everything is float16 (the Neural Engine's layout, norms included) and 56.2 dB if norms are float32;
+    /// four weight encodings are between 55.8 and 57.1 dB. Of the models of `scripts/peers/coreml_models.py`, over all
+    /// targets, a Phi-3-like decoder has the least, 51.0 dB, and the Kokoro generator 51.1 dB. The limit leaves 6 dB,
+    /// twice the noise of the worst model: an epsilon of 6e-5 instead of MiniLM's 1e-12 gives 43.3 dB, and fails.
     static var halves: Tolerance {
         let line = SchemeTolerance.table.first { $0.scheme == "float16" }
         return Tolerance(sqnr: line?.output, origin: "the default for computing in float16")

@@ -7,9 +7,9 @@ extension Tolerance {
     /// Noise below this share of the reference's RMS is not measurable in float32 (half a unit in the last place).
     static let roundingUnit = 0x1p-24
 
-    /// The limit that a noise sets.
+    /// Returns the limit for the noise of a framework.
     /// - Parameter noise: the framework's own largest error, float32 against float64.
-    /// - Parameter rms: of the reference.
+    /// - Parameter rms: the RMS of the reference.
     /// - Parameter origin: e.g. `case.json`.
     static func noise(_ noise: Double, rms: Double, origin: String) -> Tolerance {
         let floor = max(noise, rms * roundingUnit)
@@ -18,12 +18,12 @@ extension Tolerance {
             origin: "4 x the float32 noise of \(Figure.small(floor)) that \(origin) states")
     }
 
-    /// The limit against another framework's float32 result whose noise nobody states.
+    /// The limit against another framework's float32 result whose noise is unknown.
     static var unstatedNoise: Tolerance {
         Tolerance(sqnr: 80, origin: "another framework's float32 arithmetic, whose noise is not stated")
     }
 
-    /// The limit from a golden that carries the same forward in float64.
+    /// Returns the limit from a golden that holds the same forward pass in float64.
     static func noise(of output: StoredTensor, against exact: StoredTensor, origin: String) -> Tolerance {
         let (values, reference) = (output.doubles(), exact.doubles())
         var (largest, energy) = (0.0, 0.0)

@@ -30,8 +30,8 @@ public struct ErrorDistribution: Equatable, Sendable {
         }
     }
 
-    /// The error that a fraction `quantile` of the elements does not exceed, rounded up to the end of its bucket.
-    /// 0 when nothing was recorded.
+    /// Returns the error that a fraction `quantile` of the elements does not exceed, rounded up to the end of its
+    /// bucket; 0 if nothing was recorded.
     public func quantile(_ quantile: Double) -> Double {
         let wanted = Int((quantile * Double(count)).rounded(.up))
         var seen = 0

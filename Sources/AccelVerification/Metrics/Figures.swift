@@ -1,11 +1,11 @@
 import AccelByteIO
 
-/// `value` to so many significant decimal digits.
+/// Rounds `value` to a number of significant decimal digits.
 func rounded(_ value: Double, significantDigits digits: Int) -> Double {
     Double(NumberText.scientific(value, digits: digits - 1)) ?? value
 }
 
-/// How figures are written for people: the same in the terminal and on the page.
+/// The format of figures for people, the same in the terminal and on the page.
 enum Figure {
     /// e.g. `17.2`, `exact`
     static func decibels(_ value: Double) -> String {

@@ -54,7 +54,7 @@ struct SizeChart {
     }
 }
 
-/// How many elements are how wrong: a bar for each power of ten.
+/// A histogram of errors: a bar for each power of ten.
 struct HistogramChart {
     let title: String
     let distribution: ErrorDistribution
@@ -100,7 +100,7 @@ struct HistogramChart {
 
     private static func label(_ exponent: Int?) -> String { exponent.map { "1e\($0)" } ?? "0" }
 
-    /// The axis ends at the next 20 % above the highest bar.
+    /// Returns the end of the axis: the next 20 % above the highest bar.
     private func top(_ bars: [ErrorDistribution.Bar]) -> Double {
         let highest = Double(bars.map(\.count).max() ?? 0) / Double(max(distribution.count, 1)) * 100
         return min(100, max(20, (highest / 20).rounded(.up) * 20))

@@ -12,7 +12,7 @@ struct HTMLTable {
     let titles: [(text: String, isNumber: Bool)]
     private var rows: [String] = []
 
-    /// - Parameter titles: a title that ends in `#` is of a column of numbers.
+    /// - Parameter titles: a `#` at the end of a title marks a column of numbers.
     init(_ titles: String...) {
         self.titles = titles.map { $0.hasSuffix("#") ? (String($0.dropLast()), true) : ($0, false) }
     }

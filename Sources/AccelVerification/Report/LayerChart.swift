@@ -61,7 +61,7 @@ struct LayerChart {
                         ("x", XML.number(from)), ("y", XML.number(plot.top)), ("width", XML.number(to - from)),
                         ("height", XML.number(plot.innerHeight)), ("class", "band"),
                     ]) : ""
-            // A name that does not fit is left to the table below.
+            // A name that does not fit is only in the table below.
             func fits(_ name: String) -> Bool { AxisLabels.width(of: name) + AxisLabels.gap <= to - from }
             let name = fits(group.name) ? group.name : Self.number(in: group.name)
             guard !name.isEmpty, fits(name) else { return band }
@@ -75,10 +75,10 @@ struct LayerChart {
         }.joined()
     }
 
-    /// The label up to its first number, e.g. `encoder.layer.3`; else its first part.
+    /// Returns the label up to its first number, e.g. `encoder.layer.3`; else its first part.
     private static func group(of label: String) -> String {
         let parts = label.split(separator: ".")
-        // A number at the end only keeps labels apart.
+        // A number at the end only makes labels unique.
         let end = parts.dropLast().firstIndex { Int($0) != nil } ?? 0
         return parts.prefix(end + 1).joined(separator: ".")
     }

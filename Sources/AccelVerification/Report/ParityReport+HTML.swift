@@ -3,10 +3,10 @@ import AccelPackages
 import AccelTensors
 
 extension ParityReport {
-    /// By this line a page is known again.
+    /// The line that marks a page as a report, so that a later run may replace it.
     static let pageMark = "<meta name=\"generator\" content=\"accelc parity report\"/>"
 
-    /// The report as one page that needs nothing else: no script, no font, no picture from elsewhere.
+    /// The report as one self-contained page: no script, font or picture from elsewhere.
     public var html: String {
         """
         <!DOCTYPE html>

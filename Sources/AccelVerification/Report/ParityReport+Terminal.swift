@@ -1,9 +1,9 @@
 import AccelByteIO
 
 extension ParityReport {
-    /// The report for a person at a terminal: a table per stage, the worst lines first, the verdict last.
-    /// - Parameter width: of the terminal, in columns.
-    /// - Parameter colour: red, green and dimmed text by ANSI sequences.
+    /// Returns the report for a terminal: a table per stage, the worst lines first, the verdict last.
+    /// - Parameter width: the columns of the terminal.
+    /// - Parameter colour: adds ANSI sequences for red, green and dimmed text.
     public func terminal(width: Int = 100, colour: Bool = false) -> String {
         let style = TerminalStyle(isOn: colour)
         var lines = ["inputs: \(inputs)"]
@@ -136,7 +136,7 @@ extension ParityReport {
     }
 }
 
-/// ANSI colours, or nothing.
+/// ANSI colours, or none.
 struct TerminalStyle {
     let isOn: Bool
     func strong(_ text: String) -> String { wrap(text, "1") }

@@ -1,4 +1,4 @@
-/// Columns of text, aligned, within a width: the first column gives way when the rows are too long.
+/// Aligned columns of text within a width. The first column is shortened if the rows are too long.
 struct TextTable {
     struct Column {
         var title: String
@@ -37,7 +37,7 @@ struct TextTable {
         return right ? padding + text : text + padding
     }
 
-    /// Keeps both ends: the end of a label tells most.
+    /// Shortens the middle of a text, because the end of a label is its most specific part.
     private func shortened(_ text: String, to width: Int) -> String {
         guard text.count > width, width > 4 else { return text }
         let head = (width - 1) / 3

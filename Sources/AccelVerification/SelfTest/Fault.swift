@@ -5,8 +5,8 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// A mistake that a converter could make, put into a program in memory on purpose. A new fault is a type here or beside
-/// it, and a line in `Faults.swift`.
+/// A mistake that a converter could make, injected into a program in memory. A new fault is a type here or beside it,
+/// and a line in `Faults.swift`.
 protocol Fault: Sendable {
     /// e.g. `swap nibbles`
     var name: String { get }
@@ -21,10 +21,10 @@ protocol WeightFault: Fault {
     func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]?
 }
 
-/// A mistake in the plan of a function; the operators stage has to catch it.
+/// A mistake in the execution plan of a function; the operators stage has to catch it.
 protocol PlanFault: Fault {
-    /// Returns the function with the fault, once for each call that allows it. Some may not change the outputs, because
-    /// both values are equal; the first that does is used.
+    /// Returns the function with the fault, once for each call that allows it. A change may leave the outputs equal,
+    /// because both values are equal; the first one that changes them is used.
     func inject(into function: FunctionPlan, weights: [CompressedTensor]) -> [FunctionPlan]
 }
 
@@ -38,7 +38,7 @@ protocol StructureFault: Fault {
 struct StoredBytes {
     private let weight: CompressedTensor
     var sections: [[UInt8]]
-    /// Under which name the bytes are stored.
+    /// The name under which the bytes are stored.
     var name: String
 
     init(_ weight: CompressedTensor) {
@@ -63,23 +63,23 @@ struct StoredBytes {
         codec.sections(elementType: weight.elementType, shape: shape).firstIndex { $0.name == section }
     }
 
-    /// The section with one entry for each element: codes, or the values themselves.
+    /// The index of the section with one entry for each element: codes, or the values themselves.
     var elements: Int { index(of: "codes") ?? 0 }
-    /// Bytes of a row in it.
+    /// The bytes of a row in that section.
     var rowBytes: Int { shape.rows == 0 ? 0 : sections[elements].count / shape.rows }
-    /// Bytes that move together in it: a byte of codes, or a whole value.
+    /// The bytes that a fault moves together in that section: a byte of codes, or a whole value.
     var unit: Int { index(of: "codes") == nil ? max(1, rowBytes / max(shape.columns, 1)) : 1 }
-    /// Bits of a code, to the nearest whole number.
+    /// The bits of a code, to the nearest whole number.
     var codeBits: Int { shape.columns == 0 ? 0 : (8 * rowBytes + shape.columns / 2) / shape.columns }
 
-    /// The value of an option of the codec, or of one within it.
+    /// Returns the value of an option of the codec or of an inner codec.
     func option(_ name: String) -> String? { codec.values.layers.lazy.map { $0[name] }.first { !$0.isEmpty } }
 
-    /// Whether codes next to the nearest are as right: a small mistake then makes another right weight of it, which only
-    /// the package's digests tell from the one that was meant. Faults are larger there.
+    /// Codes beside the nearest one are also valid (gptq). A small change then gives another valid weight, which only
+    /// the package's digests detect, so that faults are larger for such weights.
     var hasFreedom: Bool { codec.method == .gptq }
 
-    /// The type of the numbers in a section; nil when they are no floating-point numbers.
+    /// Returns the type of the numbers in a section; nil if they are not floating-point numbers.
     func numbers(in section: String) -> ElementType? {
         switch section {
         case "scales", "biases": option("scales") == "float16" ? .float16 : .float32
@@ -96,7 +96,7 @@ struct StoredBytes {
         }
     }
 
-    /// Multiplies numbers of a section; nil when there are no such numbers of 16 or 32 bits.
+    /// Multiplies numbers of a section; nil if the section has no such floating-point numbers.
     func scaled(_ section: String, _ range: Range<Int>, by factor: Float) -> StoredBytes? {
         guard let index = index(of: section), let type = numbers(in: section) else { return nil }
         var copy = self
@@ -134,9 +134,10 @@ extension CompressedTensor {
     }
 }
 
-/// Half precision by its bits: `Float16` is not there on every platform.
+/// Half-precision arithmetic on bit patterns, because `Float16` is not available on every platform.
 enum HalfBits {
-    /// The product, rounded to nearest in the fraction; subnormal numbers and overflow are left alone.
+    /// Returns the product, with its fraction rounded to nearest. A subnormal number, or one whose product is subnormal
+    /// or overflows, is returned unchanged.
     static func scaled(_ bits: UInt16, by factor: Float) -> UInt16 {
         let exponent = Int(bits >> 10 & 0x1F)
         guard exponent > 0, exponent < 31 else { return bits }

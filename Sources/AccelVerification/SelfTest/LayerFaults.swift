@@ -11,7 +11,7 @@ struct ShiftedBias: WeightFault {
     }
 }
 
-/// A weight that a mask keeps, or an outlier, stands in the column beside its own.
+/// A weight that a mask keeps, or an outlier, is in the column beside its own.
 struct MovedWeight: WeightFault {
     let name = "move a weight"
     let detail = "a kept weight or an outlier stands in the column beside its own"
@@ -22,7 +22,7 @@ struct MovedWeight: WeightFault {
             for index in weight.sections[mask].indices {
                 let byte = weight.sections[mask][index]
                 guard let bit = (0..<7).first(where: { byte >> $0 & 3 == 1 }) else { continue }
-                // Not beyond the row's last column.
+                // The new column must not be beyond the row's last one.
                 let column = index % ((weight.shape.columns + 7) / 8) * 8 + bit + 1
                 guard column < weight.shape.columns else { continue }
                 copy.sections[mask][index] ^= 3 << bit
@@ -31,7 +31,7 @@ struct MovedWeight: WeightFault {
             return nil
         }
         guard let columns = weight.index(of: "columns"), weight.shape.columns > 1 else { return nil }
-        // The row's only outlier can go to any column.
+        // If it is the row's only outlier, it can move to any column.
         let width = weight.shape.columns <= 1 << 16 ? 2 : 4
         guard let starts = weight.index(of: "starts"),
             let row = (0..<weight.shape.rows).first(where: {
@@ -40,7 +40,7 @@ struct MovedWeight: WeightFault {
         else { return nil }
         let index = weight.number(row, in: starts, width: 4)
         let column = weight.number(index, in: columns, width: width)
-        // To its neighbour in a pair of columns.
+        // The new column is the other one in a pair of columns.
         guard column ^ 1 < weight.shape.columns else { return nil }
         copy.sections[columns][index * width] ^= 1
         return [copy]
@@ -58,7 +58,7 @@ struct ScaledOutlier: WeightFault {
 }
 
 extension StoredBytes {
-    /// A little-endian number of `width` bytes in a section.
+    /// Returns a little-endian number of `width` bytes in a section.
     fileprivate func number(_ index: Int, in section: Int, width: Int) -> Int {
         (0..<width).reduce(0) { $0 | Int(sections[section][index * width + $1]) << (8 * $1) }
     }

@@ -22,7 +22,7 @@ struct WrongWeight: PlanFault {
     }
 }
 
-/// A call reads another intermediate value of the same shape: memory that was planned twice.
+/// A call reads another intermediate value of the same shape, as if the memory plan used the same bytes twice.
 struct WrongValue: PlanFault {
     let name = "wrong value"
     let detail = "a call reads another value's memory"
@@ -38,7 +38,7 @@ struct WrongValue: PlanFault {
     }
 }
 
-/// An activation was left off when it was fused.
+/// A fused activation is lost.
 struct LostActivation: PlanFault {
     let name = "lose an activation"
     let detail = "a fused activation is left off"
@@ -53,7 +53,7 @@ struct LostActivation: PlanFault {
 }
 
 extension FunctionPlan {
-    /// The function with one input changed, for each input that `change` has another one for.
+    /// Returns the function with one input changed, for each input that `change` replaces.
     fileprivate func changingInputs(_ change: (_ call: Int, Operand) -> Operand?) -> [FunctionPlan] {
         calls.enumerated().flatMap { index, call in
             call.inputs.enumerated().compactMap { position, operand in

@@ -5,15 +5,15 @@ import AccelPrograms
 public import AccelTensors
 import AccelWeightCompression
 
-/// Proves that a verification of this package would notice: injects known faults into a copy of it in memory, one at a
-/// time, and requires that the stage which is to catch each does.
+/// A test of the verification itself: it injects known faults into a copy of the package in memory, one at a time, and
+/// requires that the stage responsible for each fault catches it.
 public struct SelfTest: Sendable {
     private let program: ModelPlan
     private let programs: [Program]
     private let original: OriginalModel?
     private let package: AcceleratorPackage?
 
-    /// - Throws: `RequestError` when the subject is no package, or the reference no model.
+    /// - Throws: `RequestError` if the subject is not a package, or the reference is not a model.
     public init(of subject: Subject, against reference: Subject) throws {
         guard let program = try subject.program(), let programs = reference.programs else {
             throw RequestError("a self test needs a package and the model that it was made from")
@@ -24,7 +24,8 @@ public struct SelfTest: Sendable {
         package = subject.package
     }
 
-    /// Runs the control (no fault: nothing may be caught) and every fault on one weight of each codec.
+    /// Runs the control (no fault, so that nothing may be caught) and all faults; those of weights on one weight of
+    /// each codec.
     public func run(
         seed: UInt64 = InputSource.defaultSeed, threads: Int = Parallel.processorCount,
         progress: (_ fault: String) -> Void = { _ in }
@@ -59,8 +60,8 @@ public struct SelfTest: Sendable {
         return SelfTestReport(seed: seed, trials: trials)
     }
 
-    /// One weight for each codec with its options: the smallest with several rows and a twin of equal shape, if there is
-    /// one. Tables are no targets.
+    /// Returns one weight for each codec with its options: the smallest with several rows and a twin of equal shape, if
+    /// there is one. Tables are never targets.
     private func targets(of model: ReferenceModel) -> [CompressedTensor] {
         let weights = program.weights.filter {
             model.weights[$0.name] != nil && $0.elementType.isFloatingPoint && $0.shape.count > 1

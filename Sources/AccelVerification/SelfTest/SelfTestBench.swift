@@ -11,7 +11,7 @@ struct SelfTestBench {
     private let threads: Int
     private let stage: WeightStage
     private let lossy: Set<String>
-    /// The function that runs: the first that the model has.
+    /// The index of the function that runs: the first that the model has.
     private let function: Int
     private let feed: FunctionFeed
     private let frozen: FrozenProgram
@@ -51,7 +51,7 @@ struct SelfTestBench {
     }
 
     /// The control: the unchanged package. A failure of a stage is a false alarm.
-    /// - Parameter differences: those of its structure.
+    /// - Parameter differences: the differences of the package's structure.
     func control(_ differences: [StructureFinding.Difference]) throws -> SelfTestReport.Trial {
         var caught: [Stage: String] = [:]
         caught[.structure] = differences.first.map { "\($0.name): \($0.reason)" }
@@ -93,7 +93,7 @@ struct SelfTestBench {
         return trial(caught)
     }
 
-    /// Whether a weight decodes to something else than the program's own, or has another name.
+    /// Returns whether a weight decodes to other values than the program's own, or has another name.
     private func differs(_ changed: CompressedTensor) -> Bool {
         guard let own = program.weights.first(where: { $0.name == changed.name }) else { return true }
         return !zip(own.floats(), changed.floats()).allSatisfy { $0.bitPattern == $1.bitPattern }
@@ -115,7 +115,7 @@ struct SelfTestBench {
             caught: caught)
     }
 
-    /// The failures of S2 and S3.
+    /// Returns the failures of S2 and S3.
     private func runtimeFailures(for program: ModelPlan, operators: Bool) throws -> [Stage: String] {
         let run = run(of: program)
         var caught: [Stage: String] = [:]

@@ -4,7 +4,7 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// An output is not given any more.
+/// A function loses its last output.
 struct DroppedOutput: StructureFault {
     let name = "drop an output"
     let detail = "a function no longer gives its last output"
@@ -30,7 +30,7 @@ struct TransposedOutput: StructureFault {
     }
 }
 
-/// An output has an axis more.
+/// An output has an additional axis.
 struct ReshapedOutput: StructureFault {
     let name = "reshape an output"
     let detail = "an output has another axis, of size 1"
@@ -56,7 +56,7 @@ struct LostStateWrite: StructureFault {
     }
 }
 
-/// A state starts as 5 (or true).
+/// A state starts 5 higher, or as the opposite flag.
 struct WrongStart: StructureFault {
     let name = "start a state elsewhere"
     let detail = "a state starts as another number"
@@ -64,7 +64,7 @@ struct WrongStart: StructureFault {
     func inject(into contents: PackageContents) -> PackageContents? {
         guard let name = contents.graph.functions.lazy.flatMap(\.program.states).first?.name else { return nil }
         var copy = contents
-        // Functions that share a state agree on it.
+        // Functions that share a state start it with the same value.
         copy.graph.functions = contents.graph.functions.map { function in
             function.with(
                 function.program.with(
@@ -80,7 +80,7 @@ struct WrongStart: StructureFault {
     }
 }
 
-/// Two functions have each other's names.
+/// Two functions have exchanged names.
 struct ExchangedNames: StructureFault {
     let name = "exchange names"
     let detail = "two functions are called as each other"
@@ -98,7 +98,7 @@ struct ExchangedNames: StructureFault {
     }
 }
 
-/// A layer norm has another epsilon: too little for any figure.
+/// A layer norm has another epsilon; the change is too small for any metric.
 struct WrongEpsilon: StructureFault {
     let name = "change an epsilon"
     let detail = "a layer norm's epsilon is 3e-06 more"
@@ -108,7 +108,7 @@ struct WrongEpsilon: StructureFault {
     }
 }
 
-/// An RMS norm has no epsilon.
+/// An RMS norm has an epsilon of 0.
 struct LostEpsilon: StructureFault {
     let name = "lose an epsilon"
     let detail = "an RMS norm's epsilon is 0"
@@ -118,7 +118,7 @@ struct LostEpsilon: StructureFault {
     }
 }
 
-/// A file passed through is another one.
+/// An asset has another last byte.
 struct ReplacedAsset: StructureFault {
     let name = "replace an asset"
     let detail = "a file that is passed through has another last byte"
@@ -181,7 +181,7 @@ extension FrozenProgram {
 }
 
 extension PackageContents {
-    /// The first function that `change` can do something to, changed; nil where there is none.
+    /// Returns the package with the first function changed for which `change` returns a result; nil if there is none.
     fileprivate func changingFunction(_ change: (Program) -> Program?) -> PackageContents? {
         for (index, function) in graph.functions.enumerated() {
             guard let changed = change(function.program) else { continue }
@@ -192,7 +192,8 @@ extension PackageContents {
         return nil
     }
 
-    /// The first output that `other` has an operator for gives that operator's result.
+    /// Returns the package with the first output replaced for which `other` returns an operator; its new value is the
+    /// result of that operator.
     fileprivate func changingOutput(_ other: (TensorType) -> (any Operator)?) -> PackageContents? {
         changingFunction { program in
             for (index, output) in program.outputs.enumerated() {

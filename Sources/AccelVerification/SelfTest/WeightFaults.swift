@@ -1,7 +1,7 @@
 import AccelTensors
 import AccelWeightCompression
 
-/// The first output channel (or the first group that shares a table) comes out 1.1 times too large, or 3 times.
+/// The first output channel (or the first group that shares a table) is 1.1 or 3 times too large.
 struct ScaledChannel: WeightFault {
     let name = "scale a channel"
     let detail = "one channel's scale, table or values times 1.1 (with method=gptq: 3)"
@@ -10,7 +10,7 @@ struct ScaledChannel: WeightFault {
         let factor: Float = weight.hasFreedom ? 3 : 1.1
         if let changed = weight.scaled("scales", 0..<1, by: factor) { return [changed] }
         if let index = weight.index(of: "palettes"), let type = weight.numbers(in: "palettes") {
-            // Integer entries come after their scale.
+            // Integer entries follow their scale.
             let entries =
                 weight.option("entries") == "int8" ? 1 : weight.option("bits").flatMap { Int($0) }.map { 1 << $0 }
             let all = weight.sections[index].count / type.byteCount
@@ -36,7 +36,7 @@ struct SwappedNibbles: WeightFault {
     }
 }
 
-/// The first zero point is one too high, or half the range of codes.
+/// The first zero point is one too high, or too high by half the range of codes.
 struct ShiftedZeroPoint: WeightFault {
     let name = "shift a zero point"
     let detail = "one zero point is off by one (with method=gptq: by half the range of codes)"
@@ -44,14 +44,14 @@ struct ShiftedZeroPoint: WeightFault {
     func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
         guard let zeros = weight.index(of: "zeros"), let first = weight.sections[zeros].first else { return nil }
         var copy = weight
-        // The low four bits hold a zero point of 4 bits; one of 8 bits changes by one as well.
+        // A zero point of 4 bits is the low half of its byte; one of 8 bits is the whole byte.
         let step: UInt8 = weight.hasFreedom ? 1 << UInt8(weight.codeBits - 1) : 1
         copy.sections[zeros][0] = weight.codeBits == 4 ? first & 0xF0 | (first &+ step) & 0xF : first &+ step
         return [copy]
     }
 }
 
-/// The first row starts one byte (or value) late.
+/// The first row is rotated by one byte (or value).
 struct RotatedRow: WeightFault {
     let name = "rotate a row"
     let detail = "a row's codes or values move on by one column"
@@ -87,7 +87,7 @@ struct TransposedBlock: WeightFault {
     }
 }
 
-/// The last row was never written.
+/// The last row is zeros, as if it was never written.
 struct DroppedRow: WeightFault {
     let name = "drop a row"
     let detail = "the last row's codes or values are zeros"
@@ -102,7 +102,7 @@ struct DroppedRow: WeightFault {
     }
 }
 
-/// One bit in the middle has flipped.
+/// One bit in the middle is flipped.
 struct FlippedBit: WeightFault {
     let name = "flip a bit"
     let detail = "the lowest bit of one code or value is the other one (with method=gptq: the highest of a code)"

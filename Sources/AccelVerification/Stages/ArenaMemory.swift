@@ -3,7 +3,7 @@ import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
-/// The memory of a planned function in a plain form: operands are read and written element by element, and every
+/// The memory of a planned function in its simplest form: operands are read and written element by element, and every
 /// address is checked.
 struct ArenaMemory {
     private let arena: ByteBuffer
@@ -26,7 +26,7 @@ struct ArenaMemory {
         }
     }
 
-    /// - Parameter weight: the weight of an index, whole.
+    /// - Parameter weight: returns the whole weight of an index.
     func read(_ operand: Operand, weight: (Int) throws -> HostTensor) throws -> HostTensor {
         switch operand.storage {
         case .weight(let index): return try strided(weight(index), operand.layout)
@@ -101,7 +101,7 @@ struct ArenaMemory {
         for (value, offset) in zip(values, offsets(layout)) { elements[offset] = value }
     }
 
-    /// Where each element lies, in row-major order.
+    /// Returns the offset of each element, in row-major order.
     private func offsets(_ layout: StridedLayout) -> [Int] {
         let sizes = layout.shape.dimensions
         if sizes.contains(0) { return [] }

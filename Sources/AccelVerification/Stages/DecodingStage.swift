@@ -12,7 +12,7 @@ struct DecodingStage {
         var notCompared: [NotCompared] = []
         /// The functions that the golden has blocks for.
         var functions: Set<Int> = []
-        /// Those whose operators were not compared, because their inputs are outputs of another function.
+        /// The functions whose operators were not compared, because their inputs are outputs of another function.
         var fed: Set<Int> = []
     }
     private let program: ModelPlan
@@ -64,7 +64,7 @@ struct DecodingStage {
             golden: golden, frozen: model?.functions[block.step.function], runner: runner, stored: stored, lossy: lossy)
     }
 
-    /// Each function once, on its first block.
+    /// Compares the operators of each function once, on its first block.
     private func compareOperators(_ plan: GoldenDecoding, _ result: inout Result) throws {
         var seen: Set<Int> = []
         for block in plan.sequences.joined() where seen.insert(block.step.function).inserted {
@@ -83,13 +83,13 @@ struct DecodingStage {
         }
     }
 
-    /// One output or state as the golden calls it.
+    /// One output or state, under the golden's name.
     private struct Row {
         let name: String
-        /// Of an output; nil for a state.
+        /// The role of an output; nil for a state.
         let role: Role?
         let run: FunctionRun
-        /// nil: the package does not give it.
+        /// The package's value; nil if it does not have the output.
         let actual: HostTensor?
         var original: HostTensor?
         var ofStored: HostTensor?

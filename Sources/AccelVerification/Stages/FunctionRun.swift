@@ -9,7 +9,7 @@ struct FunctionRun {
     let index: Int
     let function: FunctionPlan
     let feed: FunctionFeed
-    /// The golden that the inputs are from, one sample of it.
+    /// The golden that the inputs are from, reduced to one sample.
     let golden: Golden?
     /// The model's function with the same sizes; nil without a model.
     let frozen: FrozenProgram?
@@ -19,7 +19,7 @@ struct FunctionRun {
     let lossy: Set<String>
 
     var inputs: [String: HostTensor] { feed.inputs }
-    /// The model's, where there is one.
+    /// The model's interface, or the plan's without a model.
     var interface: Interface { frozen?.program.interface ?? function.interface }
 
     /// The compared results: the outputs, and the changed states that are not outputs. They are the model's if there is
@@ -35,7 +35,7 @@ struct FunctionRun {
     /// The suffix of output names: the number of the sample.
     var suffix: String { golden?.suffix ?? "" }
 
-    /// The weights that this function reads and that lose something.
+    /// The weights that this function reads and whose encoding is lossy.
     var lossyWeights: [Int] {
         var indices = Set<Int>()
         for operand in function.calls.flatMap(\.inputs) + function.outputs.map(\.operand) {
@@ -64,8 +64,8 @@ struct ReferenceValues {
 }
 
 extension FunctionRun {
-    /// The reference implementation with the original weights.
-    /// - Parameter calls: those whose nodes' results are kept too.
+    /// Returns the results of the reference implementation with the original weights.
+    /// - Parameter calls: the calls whose nodes' results are kept too.
     func originalValues(of frozen: FrozenProgram, keeping calls: ArraySlice<KernelCall>) throws -> ReferenceValues {
         let wanted = Set(calls.map(\.label))
         var values = ReferenceValues()
@@ -77,7 +77,7 @@ extension FunctionRun {
         return values
     }
 
-    /// The reference implementation with the stored weights.
+    /// Returns the outputs of the reference implementation with the stored weights.
     func storedOutputs(of frozen: FrozenProgram) throws -> [String: HostTensor] {
         try frozen.results(of: feed, constant: storedValue)
     }

@@ -9,9 +9,9 @@ struct OperatorStage {
     let run: FunctionRun
     let budget: Budget?
 
-    /// All calls. The model runs as often as it takes for its intermediate results to fit.
-    /// - Parameter byteLimit: bytes that they may take together; a single call's may take more.
-    /// - Returns: the findings, and the model's outputs with its original weights.
+    /// Compares all calls. The model runs several times if its intermediate results do not fit into memory at once.
+    /// - Parameter byteLimit: the bytes that they may take together; a single call's may take more.
+    /// - Returns: The findings, and the model's outputs with its original weights.
     func findings(
         of frozen: FrozenProgram, keepingUpTo byteLimit: Int
     ) throws -> (findings: [OperatorFinding], outputs: [String: HostTensor]) {
@@ -31,7 +31,8 @@ struct OperatorStage {
         return try findings(of: run.function.calls.indices, plan, against: reference)
     }
 
-    /// All calls, in runs whose results take no more than `byteLimit` bytes together. There is one even without calls.
+    /// Returns all calls in ranges whose results take at most `byteLimit` bytes together; one empty range if there are
+    /// no calls.
     func windows(of byteLimit: Int) -> [Range<Int>] {
         var windows = [0..<0]
         var kept = 0
@@ -47,7 +48,7 @@ struct OperatorStage {
         return windows
     }
 
-    /// - Parameter plan: has run the calls before these.
+    /// - Parameter plan: a plan that has run the calls before these.
     private func findings(
         of calls: Range<Int>, _ plan: ReferencePlan, against reference: ReferenceValues
     ) throws -> [OperatorFinding] {
@@ -67,8 +68,8 @@ struct OperatorStage {
         return findings
     }
 
-    /// Each call alone: the reference implementation runs the execution plan with the original weights, and the kernel
-    /// gets the same inputs.
+    /// Compares each call alone: the reference implementation runs the execution plan with the original weights, and
+    /// the kernel gets the same inputs.
     private func isolated(
         _ calls: Range<Int>, _ original: ReferencePlan, against reference: ReferenceValues
     ) throws -> [OperatorFinding] {
@@ -111,7 +112,7 @@ struct OperatorStage {
         }
     }
 
-    /// The checkpoint's tensor under a stored weight's name; tables are the package's own.
+    /// Returns the checkpoint's tensor of a stored weight's name; tables are the package's own.
     private func originalWeight(_ index: Int) throws -> HostTensor {
         let weights = run.stored.tensors
         if weights.indices.contains(index), run.lossy.contains(weights[index].name),
@@ -124,7 +125,7 @@ struct OperatorStage {
 }
 
 extension Metrics {
-    /// All results of a node together.
+    /// Creates the metrics of all results of a node together.
     init(_ results: [HostTensor], against reference: [HostTensor]) {
         self.init()
         for (result, expected) in zip(results, reference) {

@@ -15,12 +15,12 @@ struct OutputStage {
         var notCompared: [NotCompared] = []
     }
 
-    /// S3: against the reference implementation of the model with the stored weights.
+    /// S3: compares with the reference implementation of the model with the stored weights.
     func graph(storedOutputs: [String: HostTensor]) -> Result {
         result(.graph, against: .storedWeights, storedOutputs) { _ in .rounding }
     }
 
-    /// S4 without a golden: against the model with its original weights.
+    /// S4 without a golden: compares with the model with its original weights.
     func outputs(originalOutputs: [String: HostTensor]) -> Result {
         let tolerance = Tolerance.scheme(ofOutputsReading: run.lossyWeights.map { run.stored.tensors[$0] })
         return result(.outputs, against: .originalWeights, originalOutputs) {
@@ -28,8 +28,8 @@ struct OutputStage {
         }
     }
 
-    /// S4 with a golden: the package against it, and the model's reference implementation against it, which separates a
-    /// wrong import of the model from a wrong package.
+    /// S4 with a golden: compares the package with it, and the model's reference implementation with it. The second
+    /// comparison separates a wrong import of the model from a wrong package.
     /// - Parameter originalOutputs: empty without a model.
     func outputs(golden: Golden, originalOutputs: [String: HostTensor]) -> Result {
         let expected = golden.outputs.mapValues { HostTensor($0) }
@@ -51,7 +51,7 @@ struct OutputStage {
         for port in run.results {
             guard let reference = originalOutputs[port.name] else { continue }
             guard let expected = expected[port.name] else {
-                // The golden does not tell, so the model does.
+                // The golden has no such output, so the model gives the expected value.
                 add(
                     port.name, against: .originalWeights, reference,
                     budget?.tolerance(forOutput: port.name) ?? .scheme(ofOutputsReading: lossy), .outputs, &result)
@@ -71,7 +71,7 @@ struct OutputStage {
         var result = Result()
         for port in run.results {
             guard let wanted = expected[port.name] else {
-                // With a model, it is compared with that.
+                // With a model, the output is compared with the model's.
                 if reference == .golden, run.frozen != nil { continue }
                 let reason =
                     reference == .golden ? "the golden has no out.\(port.name)\(run.suffix)" : "the model gave none"
@@ -123,7 +123,7 @@ struct OutputStage {
 
 extension OutputFinding {
     /// Compares two tensors of one shape.
-    /// - Parameter role: of the output; rows of logits are compared by their largest too.
+    /// - Parameter role: the role of the output; rows of logits are also compared by their largest element.
     init(
         _ stage: Stage, function: String, name: String, _ role: Role?, against reference: Reference,
         _ values: HostTensor, _ expected: HostTensor, _ tolerance: Tolerance

@@ -3,7 +3,7 @@ import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
-/// Runs the functions of a verification's subject, each run from the states that it is to start with.
+/// Runs the functions of a verification's subject, each run from its own initial states.
 final class PackageRunner {
     private let program: ModelPlan
     private let threads: Int
@@ -48,7 +48,7 @@ final class PackageRunner {
         return Dictionary(results.map { ($0.name, HostTensor($0)) }) { first, _ in first }
     }
 
-    /// Runs one call on given inputs; those that are weights in the plan are read from the package.
+    /// Runs one call on given inputs. Inputs that are weights in the execution plan are read from the package.
     func results(of call: Int, in function: Int, inputs: [HostTensor]) throws -> [HostTensor] {
         try open().executor(of: function).run(call: call, on: inputs)
     }

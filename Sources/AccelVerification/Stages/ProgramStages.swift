@@ -72,7 +72,7 @@ struct ProgramStages: StageRunner {
                 report.notCompared.append(
                     .init(stage: .weights, name: "all weights", reason: "there is no model to compare with"))
             }
-            // Without the checkpoint, a weight counts as lossy when its stored form may lose something.
+            // Without the checkpoint, a weight counts as lossy if its encoding may lose something.
             lossy = Set(
                 program.weights.filter { SchemeTolerance.line(for: $0).output < SchemeTolerance.rounding }.map(\.name))
             return
@@ -94,7 +94,7 @@ struct ProgramStages: StageRunner {
         lossy = Set(result.weights.filter { !$0.metrics.isExact }.map(\.name))
     }
 
-    /// A run of a function, for some of the stages.
+    /// A run of a function for some of the stages.
     private struct Choice {
         let function: Int
         let feed: FunctionFeed
@@ -127,7 +127,8 @@ struct ProgramStages: StageRunner {
                         isRequired: true))
             }
         }
-        // A golden is of the model whose weights were not stored yet: how near its outputs are is for the package to show.
+        // A golden is from the model before its weights were compressed. A reference with fixed dimensions, such as a
+        // package, does not have to match the golden; only the verified package does.
         if reference?.original?.functions.isEmpty == false {
             report.outputs.removeAll { $0.reference == .modelAgainstGolden }
         }
@@ -137,7 +138,7 @@ struct ProgramStages: StageRunner {
     /// is left out.
     private mutating func choices() throws -> [Choice] {
         var choices: [Choice] = []
-        /// The stages that each function has had.
+        /// The stages that have run for each function.
         var done: [Int: Set<Stage>] = [:]
         if let golden = options.inputs.golden, golden.isDecoding,
             program.functions.contains(where: { !$0.states.isEmpty })
@@ -149,7 +150,7 @@ struct ProgramStages: StageRunner {
             }
         } else {
             for (index, feed, golden) in try given(options.inputs) {
-                // Operators do the same for each sample.
+                // One sample is enough for the operators.
                 let isFirst = done.updateValue([.operators, .graph, .outputs], forKey: index) == nil
                 let stages: Set<Stage> = isFirst ? [.operators, .graph, .outputs] : [.graph, .outputs]
                 choices.append(Choice(function: index, feed: feed, golden: golden, stages: stages))
@@ -173,7 +174,7 @@ struct ProgramStages: StageRunner {
         return choices
     }
 
-    /// The runs that the inputs ask for.
+    /// Returns the runs for the given inputs.
     private func given(
         _ source: InputSource
     ) throws -> [(function: Int, feed: FunctionFeed, golden: Golden?)] {

@@ -2,17 +2,17 @@ import AccelByteIO
 import AccelTensors
 import AccelWeightCompression
 
-/// A tensor of the checkpoint, compressed again. Conversion is deterministic, so a stored weight has to equal it byte for
-/// byte wherever the checkpoint and the scheme alone determine the codes.
+/// A tensor of the checkpoint, compressed again. Conversion is deterministic, so that a stored weight has to equal it
+/// byte for byte if the checkpoint and the scheme alone determine the codes.
 struct Recompression {
     let tensor: CompressedTensor
     let distortion: Distortion
 
     /// - Parameters:
-    ///   - source: as it was when it was stored, that is with its channels scaled where they were.
-    ///   - codec: the stored weight's.
-    /// - Returns: nil where codes depend on calibration data too (`method=gptq`, `method=weighted`).
-    /// - Throws: `FormatError` when the codec cannot store the tensor.
+    ///   - source: the tensor as it was compressed, that is with its scaled channels.
+    ///   - codec: the codec of the stored weight.
+    /// - Returns: nil if codes depend on calibration data too (`method=gptq`, `method=weighted`).
+    /// - Throws: `FormatError` if the codec cannot store the tensor.
     init?(of source: StoredTensor, as codec: any WeightCodec, threads: Int) throws {
         guard Self.determines(codec) else { return nil }
         (tensor, distortion) = try CompressedTensor.compressing(source, with: codec, threads: threads)
@@ -38,7 +38,7 @@ struct Recompression {
 }
 
 extension ByteView {
-    /// Whether two views are of the same bytes, or of equal ones.
+    /// Returns whether two views hold equal bytes.
     func isSame(as other: ByteView) -> Bool { firstDifference(from: other) == nil }
 
     /// Returns the first offset at which two views differ; the end of the shorter one if it is a prefix of the other.

@@ -5,21 +5,22 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// The model that a model plan comes from, frozen as each of its functions is.
+/// The model that a model plan comes from, frozen to the dimensions of each of the plan's functions.
 struct ReferenceModel {
-    /// By the function's index; nil where the model has no function of this interface.
+    /// The functions by the plan's function index; nil if the model has no function of this interface.
     let functions: [FrozenProgram?]
-    /// Why it has none.
+    /// The reasons for functions that are nil.
     let reasons: [String?]
     /// The weights that the functions read, by name.
     let weights: [String: StoredTensor]
-    /// The factors that the package has multiplied channels of weights with; `weights` are scaled by them.
+    /// The factors by which the package has multiplied channels of weights; `weights` are scaled by them too.
     let scalings: [String: ChannelScaling]
-    /// The tables that compilation makes of the model: the model's own, and those that constant folding makes.
+    /// The tables that compilation derives from the model: the model's own, and those that constant folding makes.
     let tables: [String: [StoredTensor]]
 
-    /// - Parameter package: says which weights it has scaled; they are scaled here too, so that the functions give the same.
-    /// - Throws: `FormatError` when with its weights scaled as the package says the model would give something else.
+    /// - Parameter package: records which weights are scaled; the model's are scaled too, which leaves the results of
+    ///   functions unchanged.
+    /// - Throws: `FormatError` if the recorded scalings change the results of the model.
     init(
         _ programs: [Program], resolved: [FrozenProgram] = [], for planned: ModelPlan,
         in package: AcceleratorPackage? = nil
@@ -60,7 +61,7 @@ struct ReferenceModel {
 }
 
 extension AcceleratorPackage {
-    /// - Returns: nil where no weight is scaled.
+    /// - Returns: nil if no weight is scaled.
     fileprivate func scaledWeights(of programs: [Program], for planned: ModelPlan) throws -> ScaledWeights? {
         let entries = try coverage.filter { $0.scaling != nil }
         guard let first = entries.first else { return nil }

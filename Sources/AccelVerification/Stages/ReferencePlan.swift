@@ -7,7 +7,7 @@ import AccelTensors
 struct ReferencePlan {
     private let function: FunctionPlan
     private let memory: ArenaMemory
-    /// The weights that results are made with.
+    /// Returns the weights for the results that the arena holds.
     private let weight: (Int) throws -> HostTensor
 
     init(_ function: FunctionPlan, _ feed: FunctionFeed, weight: @escaping (Int) throws -> HostTensor)
@@ -25,12 +25,12 @@ struct ReferencePlan {
             }, states: feed.states)
     }
 
-    /// The values that a call reads, its weights from `weight` or the plan's own.
+    /// Returns the values that a call reads, with its weights from `weight` or else from the plan's own source.
     func inputs(of call: KernelCall, weight other: ((Int) throws -> HostTensor)? = nil) throws -> [HostTensor] {
         try call.inputs.map { try memory.read($0, weight: other ?? weight) }
     }
 
-    /// The call's results on the values that lie in the arena now.
+    /// Returns the call's results on the values that the arena holds now.
     func results(of call: KernelCall) throws -> [HostTensor] { try call.operation.evaluate(inputs(of: call)) }
 
     func store(_ results: [HostTensor], of call: KernelCall) throws {

@@ -2,17 +2,17 @@ import AccelPlatform
 import AccelTensors
 import AccelWeightCompression
 
-/// The limit on the error of a stored weight whose codes the checkpoint and the scheme alone do not determine: a multiple of
-/// the squared error that the same scheme makes of the checkpoint's own tensor without calibration data.
+/// The limit on the error of a stored weight whose codes are not determined by the checkpoint and the scheme alone: a
+/// multiple of the squared error that the same scheme makes on the checkpoint's own tensor without calibration data.
 ///
-/// It holds for each output channel (row), and more tightly for the whole tensor. No row and no input channel (column) may
-/// be lost, be it little against the others. A channel is expected to lose as much as without calibration, or the tensor's
-/// share of its energy, whichever is more.
+/// The limit holds for each output channel (row), and more tightly for the whole tensor. No row and no input channel
+/// (column) may be lost, even if it is small compared with the others. The expected error of a channel is its error
+/// without calibration data, or the tensor's share of its energy, whichever is larger.
 ///
-/// Largest multiples that conversions were measured to have, of all schemes that take calibration data: int4 (blocks, a scale
-/// a channel, asymmetric), int8 (a scale a channel, one scale, asymmetric), palettes of 1 to 8 bits, grouped and not. The
-/// models are all-MiniLM-L6-v2 with 1,024 and with 6 tokens, seven small models with random weights of other families, and one of these
-/// with two channels of 200 and 300 times the others' size.
+/// The largest multiples that were measured for conversions, over all schemes that take calibration data: int4 (blocks,
+/// a scale per channel, asymmetric), int8 (a scale per channel, one scale, asymmetric), palettes of 1 to 8 bits,
+/// grouped and not. The models are all-MiniLM-L6-v2 with 1,024 and with 6 tokens, seven small models with random
+/// weights of other families, and one of these with two channels that are 200 and 300 times as large as the others.
 ///
 /// | method | row | tensor | share of a column's energy |
 /// |---|---|---|---|
@@ -20,14 +20,15 @@ import AccelWeightCompression
 /// | weighted | 14.2 | 2.2 | 0.47 |
 /// | awq | 6.9 | 3.2 | 0.14 |
 ///
-/// Parts of a row are not held: with few tokens, gptq of a palette was measured to lose several times the energy of 64 columns.
+/// Parts of a row have no limit: with few tokens, gptq of a palette was measured to lose several times the energy of 64
+/// columns.
 struct RowBound {
     static let rowFactor = 32.0
     static let tensorFactor = 8.0
-    /// A channel that loses this much of its energy is lost, unless the scheme alone loses most of it too.
+    /// The share of its energy that a lost channel loses, unless the scheme alone loses most of it too.
     private static let lostShare = 0.95
 
-    /// Why codes are not compared byte for byte.
+    /// The reason for not comparing codes byte for byte.
     enum Reason: String, CaseIterable, Sendable {
         case calibration = "codes depend on calibration data"
         case scaling = "channels are scaled by calibration data"
@@ -37,26 +38,26 @@ struct RowBound {
     /// Squared errors of one weight, as multiples of the expected ones.
     struct Finding: Sendable {
         let reason: Reason
-        /// Of the worst row.
+        /// The multiple of the worst row.
         let row: Double
-        /// Of the whole tensor.
+        /// The multiple of the whole tensor.
         let tensor: Double
 
-        /// That of two parts of a tensor.
+        /// Returns the finding for two parts of a tensor together.
         func joined(with other: Finding) -> Finding {
             Finding(reason: reason, row: max(row, other.row), tensor: max(tensor, other.tensor))
         }
     }
 
-    /// The checkpoint's tensor in the same scheme, without calibration data.
+    /// The checkpoint's tensor, compressed with the same scheme and without calibration data.
     let plain: CompressedTensor
-    /// The error expected of the whole tensor, as a share of its energy.
+    /// The expected error of the whole tensor, as a share of its energy.
     private let share: Double
 
     /// - Parameters:
-    ///   - source: the checkpoint's own tensor, its channels not scaled.
-    ///   - codec: the stored weight's.
-    /// - Throws: `FormatError` when the codec cannot store the tensor.
+    ///   - source: the checkpoint's own tensor, without scaled channels.
+    ///   - codec: the codec of the stored weight.
+    /// - Throws: `FormatError` if the codec cannot store the tensor.
     init(of source: StoredTensor, as codec: any WeightCodec, threads: Int) throws {
         let (tensor, distortion) = try CompressedTensor.compressing(source, with: codec.dataFree, threads: threads)
         plain = tensor
@@ -64,8 +65,9 @@ struct RowBound {
         share = max(loss, Self.leastShare(of: tensor))
     }
 
-    /// No code of b bits loses less than 2^-2b of the energy of Gaussian weights (Cover and Thomas, Elements of Information
-    /// Theory, 10.3.2). A palette loses less of a tensor with few elements, but need not when it is calibrated.
+    /// Returns the smallest share of energy that codes lose. Codes of b bits lose at least 2^-2b of the energy of
+    /// Gaussian weights (Cover and Thomas, Elements of Information Theory, 10.3.2). A palette may lose less of a tensor
+    /// with few elements, but calibrated codes do not have to.
     private static func leastShare(of weight: CompressedTensor) -> Double {
         let layouts = weight.codec.sections(elementType: weight.elementType, shape: weight.shape)
         guard let codes = layouts.first(where: { $0.name == "codes" }), weight.shape.count > 0 else { return 0 }
@@ -80,7 +82,7 @@ struct RowBound {
 }
 
 extension RowBound {
-    /// Sums over some of a weight's rows.
+    /// Sums over some rows of a weight.
     struct Sums {
         fileprivate var whole = Channel()
         fileprivate var columns: [Channel]
@@ -97,7 +99,7 @@ extension RowBound {
         }
     }
 
-    /// Energies and errors of one row, one column, or all.
+    /// The energies and errors of one row, one column, or the whole tensor.
     fileprivate struct Channel {
         private(set) var error = 0.0
         private(set) var plainError = 0.0
@@ -125,7 +127,7 @@ extension RowBound {
 
         func ratio(_ share: Double) -> Double { error == 0 ? 0 : error / expected(share) }
 
-        /// - Parameter factor: of what is expected, at most; nil: the channel may not be lost, and that is all.
+        /// - Parameter factor: the limit as a multiple of the expected error; nil if only a lost channel fails.
         func failureReason(expecting expected: Double, factor: Double? = nil) -> String? {
             if storedEnergy == 0, 4 * plainEnergy > energy { return "all is zero, and the checkpoint's is not" }
             let lost = max(lostShare * energy, tensorFactor * expected)
@@ -160,7 +162,7 @@ extension RowBound {
         return sums
     }
 
-    /// The errors of rows, and a description of those beyond the limits.
+    /// Returns the errors of rows, and the first violation of a limit.
     func verdict(_ parts: [Sums], because reason: Reason) -> (finding: Finding, failureReason: String?) {
         var sums = parts.first ?? Sums(columns: [])
         for part in parts.dropFirst() { sums.merge(part) }
@@ -171,7 +173,8 @@ extension RowBound {
         let finding = Finding(reason: reason, row: sums.ratio, tensor: sums.whole.ratio(share))
         return (finding, failureReason)
     }
-    /// Of a few rows, errors that one column takes for others are no average.
+    /// The fewest rows for the check of columns: over fewer rows, errors that one column takes over from others do not
+    /// average out.
     private static let leastRows = 16
 
     private func lostColumn(_ sums: Sums) -> String? {

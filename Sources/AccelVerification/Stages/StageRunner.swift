@@ -7,20 +7,21 @@ import AccelPackages
 protocol StageRunner {
     /// The report so far.
     var report: ParityReport { get }
-    /// S0.
-    /// - Throws: `FormatError` for bytes that are not those that were written.
+    /// Runs S0.
+    /// - Throws: `FormatError` if the bytes differ from the written ones.
     mutating func checkContainer() throws
     /// Runs ST if it is requested, and prepares the reference for later stages.
     mutating func compareStructure() throws
     /// Runs S1 if it is requested, and finds the weights that differ from the reference.
     mutating func compareWeights(progress: (Double) -> Void) throws
-    /// S2 to S4, those that are asked for.
+    /// Runs the requested stages of S2 to S4.
     mutating func runFunctions(_ progress: (Stage, Double) -> Void) throws
 }
 
 extension Subject {
     /// Returns the runner that compares this subject with a reference.
-    /// - Throws: `RequestError` for a subject that is none: a reference, or nothing to compare with.
+    /// - Throws: `RequestError` if this subject cannot be verified (it is a reference), or if there is nothing to
+    ///   compare with.
     func stages(against reference: Subject?, _ options: Parity.Options) throws -> any StageRunner {
         switch self {
         case .package(let package):

@@ -22,13 +22,14 @@ struct StoredWeights {
         return Self.host(tensors[index])
     }
 
-    /// The decoded weight; an integer or boolean table is returned unchanged.
+    /// Returns the decoded weight; an integer or boolean table is returned unchanged.
     static func host(_ weight: CompressedTensor) -> HostTensor {
         if let source = verbatim(weight), !weight.elementType.isFloatingPoint { return HostTensor(source) }
         return HostTensor(weight.floats(), weight.shape)
     }
 
-    /// The stored bytes as a tensor, when they are those of the checkpoint; nil for a form that has to be decoded.
+    /// Returns the stored bytes as a tensor if they have the checkpoint's type; nil for an encoding that has to be
+    /// decoded.
     static func verbatim(_ weight: CompressedTensor) -> StoredTensor? {
         guard let bytes = weight.sections.first, weight.sections.count == 1,
             bytes.count == weight.shape.count * weight.elementType.byteCount

@@ -13,19 +13,20 @@ struct WeightStage {
     let threads: Int
     /// The recorded error of each weight when the package was written.
     var recorded: [String: Distortion] = [:]
-    /// Whether this version of the tool makes the same codes of a weight as the one that made the package.
+    /// The codecs whose version differs between this tool and the one that made the package, so that codes may differ.
     var otherCodecs: Set<String> = []
-    /// The model is another one than the package was made of: types may differ, and no code has to be the one that a conversion
-    /// of it gives. Limits hold all the same.
+    /// The package was made from another model: element types may differ, and codes do not have to equal those of a
+    /// conversion of this model. Limits still apply.
     var isOfAnother = false
-    /// Elements a block; the sums of a tensor depend on it, so it is the same for any number of threads.
+    /// The number of elements in a block. The sums of a tensor depend on it, so it does not depend on the number of
+    /// threads.
     private static let blockElements = 1 << 18
 
     struct Result {
         var weights: [WeightFinding] = []
         /// All weights together, without tables.
         var metrics = Metrics()
-        /// Weights of the model that the package lacks, and the other way round.
+        /// Sentences about weights that the model has and the package lacks, and the other way round.
         var misfits: [String] = []
     }
 
@@ -41,7 +42,7 @@ struct WeightStage {
         return result
     }
 
-    /// Weights that only one side has, or whose shapes or types differ, in words.
+    /// Returns sentences about weights that only one side has, or whose shapes or types differ.
     func misfits() -> [String] {
         let ofPackage = program.weights.compactMap { weight -> String? in
             let sources = model.sources(of: weight.name)
@@ -57,7 +58,7 @@ struct WeightStage {
         return ofPackage + ofModel.map { "the model's weight \"\($0)\" is missing in the package" }
     }
 
-    /// The tensor of the model that a stored one stands for; of several tables of one name, the one that it equals.
+    /// Returns the model's tensor for a stored one; of several tables of one name, the equal one if there is one.
     private func source(for weight: CompressedTensor) -> StoredTensor? {
         let fitting = model.sources(of: weight.name).filter {
             $0.shape == weight.shape && (isOfAnother || $0.elementType == weight.elementType)
@@ -65,7 +66,7 @@ struct WeightStage {
         return fitting.first { weight.sections == [$0.bytes] } ?? fitting.first
     }
 
-    /// nil when the model has no such weight.
+    /// Returns nil if the model has no such weight.
     func finding(_ weight: CompressedTensor) throws -> (finding: WeightFinding, metrics: Metrics)? {
         guard let source = source(for: weight) else { return nil }
         let ranges = blocks(of: weight.shape)
@@ -89,8 +90,8 @@ struct WeightStage {
         return (finding, metrics)
     }
 
-    /// Compressing the checkpoint's tensor again has to give the same bytes, and the errors that the package recorded.
-    /// If that cannot prove the stored bytes, the rows are held to error bounds.
+    /// Requires that compressing the checkpoint's tensor again gives the same bytes and the errors that the package
+    /// recorded. If that cannot prove the stored bytes, the rows are held to error bounds.
     private func storage(
         of weight: CompressedTensor, _ source: StoredTensor, _ metrics: Metrics
     ) throws -> (bound: RowBound.Finding?, failure: String?) {
@@ -110,14 +111,14 @@ struct WeightStage {
         }
         let scaling = model.scalings[weight.name]
         let isEqual = again != nil && difference == nil
-        // A weight that is scaled and loses nothing is the checkpoint's.
+        // A scaled weight without loss equals the checkpoint's tensor.
         guard !isEqual || scaling != nil && !metrics.isExact else { return (nil, nil) }
         let reason: RowBound.Reason = again == nil ? .calibration : isEqual ? .scaling : .version
         let (bound, failureReason) = try bounded(weight, source, scaling ?? ChannelScaling(), because: reason)
         return (bound, failureReason)
     }
 
-    /// Holds each row to the error that the scheme makes of the checkpoint's own tensor.
+    /// Holds each row to the error of the same scheme on the checkpoint's own tensor.
     private func bounded(
         _ weight: CompressedTensor, _ source: StoredTensor, _ scaling: ChannelScaling, because reason: RowBound.Reason
     ) throws -> (finding: RowBound.Finding?, failureReason: String?) {
@@ -160,7 +161,7 @@ struct WeightStage {
         return (metrics, weight.codec.violation(rows, of: weight, source: source))
     }
 
-    /// All rows, cut into blocks.
+    /// Returns all rows, divided into blocks.
     private func blocks(of shape: Shape) -> [Range<Int>] {
         let step = max(1, Self.blockElements / max(shape.columns, 1))
         return stride(from: 0, to: shape.rows, by: step).map { $0..<min($0 + step, shape.rows) }
@@ -168,7 +169,7 @@ struct WeightStage {
 }
 
 extension CompressedTensor {
-    /// Some rows, decoded.
+    /// Returns some rows, decoded.
     func floats(ofRows rows: Range<Int>) -> [Float] {
         let count = rows.count * shape.columns
         return [Float](unsafeUninitializedCapacity: count) { target, written in
@@ -180,7 +181,7 @@ extension CompressedTensor {
 }
 
 extension StoredTensor {
-    /// Some rows, widened.
+    /// Returns some rows, converted to float32.
     func floats(ofRows rows: Range<Int>) -> [Float] {
         let count = rows.count * shape.columns
         return [Float](unsafeUninitializedCapacity: count) { target, written in

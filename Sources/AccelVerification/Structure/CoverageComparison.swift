@@ -4,16 +4,16 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// Compares the coverage table with the plan that the recipe gives for the model: the weights, the scheme of each with
-/// its reason, and the operators that read it. S1 computes and compares errors.
+/// Compares the coverage table with the compression plan that the recipe gives for the model: the weights, the scheme
+/// of each with its reason, and the operators that read it. S1 computes and compares errors.
 struct CoverageComparison {
     let found: [CoverageEntry]
     let graph: ModelGraph
     let programs: [Program]
-    /// nil: it could not be read.
+    /// The recorded recipe; nil if it could not be read.
     let recipe: Recipe?
     let frozen: [FrozenProgram]
-    /// How the model's tensors are found in the weights.
+    /// The mapping from the checkpoint's tensors to the weights.
     let origins: TensorOrigins
 
     func run(_ finding: inout StructureFinding) throws {
@@ -59,13 +59,13 @@ struct CoverageComparison {
 
     /// A scheme with its reason in the coverage table.
     private struct Choice: Hashable {
-        /// Every option written out.
+        /// The codec with every option written out.
         let codec: String
         let reason: String?
         var words: String { reason.map { "\(codec), because \"\($0)\"" } ?? codec }
     }
 
-    /// Weights whose inputs the calibration data tells, of the parts for which there were some.
+    /// The weights with activation statistics, in the parts of the model that the calibration data covered.
     private var calibratedWeights: Set<String> {
         let shown = Set(
             found.filter {
@@ -74,7 +74,7 @@ struct CoverageComparison {
         return programs.map(\.multipliedWeights).filter { !$0.isDisjoint(with: shown) }.reduce([]) { $0.union($1) }
     }
 
-    /// Scaled channels have to cancel out in the model.
+    /// Requires that scaled channels cancel out in the model.
     private func compareScalings(_ finding: inout StructureFinding) {
         let recorded = Dictionary(
             found.compactMap { entry in entry.scaling.map { (entry.tensor.name, $0) } }
@@ -84,15 +84,15 @@ struct CoverageComparison {
         }
     }
 
-    /// How a weight may be stored when the recipe is followed. A scheme that asks for calibration data gives way to the
-    /// same one without where they do not serve, which only they can tell.
+    /// Returns the schemes that the recipe allows for a weight. A scheme that needs calibration data falls back to the
+    /// same scheme without it if the data does not help; only the data itself can show that.
     private func choices(
         _ planned: PlannedWeight, isScaled: Bool, isFitting: Bool, isCalibrated: Bool
     ) -> [Choice] {
         let (codec, reason) = (planned.choice.codec, planned.choice.reason)
         let asked = Choice(codec: codec.values.fullRequest, reason: reason)
         let without = Choice(codec: codec.dataFree.values.fullRequest, reason: reason)
-        // Columns are scaled by awq only.
+        // Only awq scales columns.
         if isScaled { return codec.method == .awq ? [asked] : [] }
         switch codec.method {
         case .nearest: return [asked]

@@ -2,7 +2,8 @@ import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
-/// The functions of a graph or its plan, frozen anew: the part of the model that each names, with the sizes that it names.
+/// The functions of a graph or its plan, frozen again: the part of the model that each names, with the recorded
+/// dimensions.
 struct FrozenFunctions {
     /// The functions in the program's order. A failure has the reason that the model has no function with this
     /// interface.
@@ -12,14 +13,14 @@ struct FrozenFunctions {
         let reason: String
     }
 
-    /// - Parameter resolved: the functions of a model whose every dimension is a number; empty: the programs are frozen.
+    /// - Parameter resolved: the functions of a model with fixed dimensions only; if empty, the programs are frozen.
     init(_ programs: [Program], resolved: [FrozenProgram] = [], for planned: ModelPlan) {
         functions = planned.functions.map {
             Self.frozen($0.part, $0.bindings, inputs: $0.inputs, states: $0.states, programs, resolved)
         }
     }
 
-    /// - Parameter resolved: as above.
+    /// - Parameter resolved: as for the other initialiser.
     init(_ programs: [Program], resolved: [FrozenProgram] = [], for graph: ModelGraph) {
         functions = graph.functions.map {
             Self.frozen($0.program.name, $0.bindings, inputs: $0.inputs, states: $0.states, programs, resolved)
@@ -49,10 +50,10 @@ struct FrozenFunctions {
         return .success(frozen)
     }
 
-    /// nil where the model has no such function.
+    /// The frozen functions; nil for a function that the model does not have.
     var frozen: [FrozenProgram?] { functions.map { try? $0.get() } }
 
-    /// Why a function has no counterpart; nil where it has one.
+    /// Returns the reason that a function has no counterpart; nil if it has one.
     func reason(_ index: Int) -> String? {
         if case .failure(let unlike) = functions[index] { unlike.reason } else { nil }
     }

@@ -1,8 +1,8 @@
 import AccelPrograms
 import AccelTensors
 
-/// Compares a function of a package with the one that a conversion makes: interface, and each node's operator, attributes
-/// and wiring.
+/// Compares a function of a package with the one that a conversion makes: interface, and each node's operator,
+/// attributes and wiring.
 struct FunctionComparison {
     let found: FrozenProgram
     let wanted: FrozenProgram
@@ -65,7 +65,7 @@ struct FunctionComparison {
     private func words(_ attribute: AttributeValue?) -> String {
         switch attribute {
         case .integer(let integer)?: "\(integer)"
-        // Its description tells every bit pattern from the others but those of NaN.
+        // The description of a number is unique for every bit pattern except those of NaN.
         case .number(let number)?: number.isNaN ? "nan \(number.bitPattern)" : "\(number)"
         case .word(let word)?: "\"\(word)\""
         case .flag(let flag)?: "\(flag)"

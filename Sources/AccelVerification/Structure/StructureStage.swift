@@ -14,11 +14,12 @@ struct StructureStage {
     let programs: [Program]
     /// The model's files; nil compares only functions and tables.
     let original: OriginalModel?
-    /// Compared file by file in the end, so that nothing is overlooked; nil: there is no container.
+    /// The package, for a comparison of its files in the end, so that nothing is overlooked; nil if there is no
+    /// container.
     let package: AcceleratorPackage?
-    /// The model's functions, where their every dimension is a number already.
+    /// The functions of a model that has fixed dimensions only.
     private let resolved: [FrozenProgram]
-    /// The model is another one than the package was made of: its weights may be of other types.
+    /// The package was made from another model: its weights may have other types.
     private let isOfAnother: Bool
 
     init(
@@ -58,7 +59,7 @@ struct StructureStage {
         let wanted = try Self.graph(frozen, stored: found.graph.tensors)
         var graphs = StructureFinding()
         compareFunctions(functions, wanted, &graphs)
-        // Weights and tables are those of all functions.
+        // Weights and tables belong to all functions together.
         let isWhole = frozen.count == functions.functions.count
         if isWhole { compareTensors(wanted, &graphs) }
         finding.compared += graphs.compared
@@ -78,7 +79,7 @@ struct StructureStage {
         return finding
     }
 
-    /// The graph that a conversion makes of these functions, with the stored weights.
+    /// Returns the graph that a conversion makes of these functions, with the stored weights.
     private static func graph(_ functions: [FrozenProgram], stored: [CompressedTensor]) throws -> ModelGraph {
         let names = Set(functions.flatMap { $0.program.constants.filter(\.isWeight).map(\.name) })
         let byName = Dictionary(stored.map { ($0.name, $0) }) { first, _ in first }
@@ -102,7 +103,7 @@ struct StructureStage {
         ]
     }
 
-    /// Names, types and shapes of all tensors, and the bytes of tables; those of weights are for S1.
+    /// Compares names, types and shapes of all tensors, and the bytes of tables. S1 compares the bytes of weights.
     private func compareTensors(_ wanted: ModelGraph, _ finding: inout StructureFinding) {
         let sources = programs.flatMap { $0.constants.filter(\.isWeight) }
         let types = Dictionary(sources.map { ($0.name, "\($0.elementType.rawValue)\($0.shape)") }) { first, _ in first }
@@ -197,7 +198,7 @@ extension Provenance {
     /// The package records that this version of the tool made it.
     var isOfThisVersion: Bool { toolVersion == Tool.version && otherCodecs.isEmpty }
 
-    /// The codecs that this tool has in another version, or not at all: it may choose other codes.
+    /// The codecs that this tool has in another version, or not at all, so that it may choose other codes.
     var otherCodecs: Set<String> {
         Set(codecVersions.filter { Codecs.numericsVersions[$0.key] != $0.value }.keys)
     }
