@@ -1,11 +1,11 @@
-// Which cell of a line a number is in, for many numbers: the passes of exact k-means over all of its points.
+// Assigns many numbers to cells of an axis, for the passes of exact k-means over all of its points.
 //
 // The same float32 operations on every instruction set (contraction is off), so results are bit-equal.
 #include "internal.h"
 
 #pragma clang fp contract(off)
 
-/// The position nearest to x: the low bits of a sum whose last bit counts ones.
+/// Returns the position nearest to x. Adding 2^23 rounds to an integer, which is then in the low bits.
 CK_INLINE uint32_t position(const ck_cells *cells, float x) {
     float sum = (x - cells->low) * cells->per_step + 0x1p23f;
     uint32_t bits;
@@ -15,7 +15,7 @@ CK_INLINE uint32_t position(const ck_cells *cells, float x) {
 
 CK_INLINE int is_open(const ck_cells *cells, float x) { return cells->first[position(cells, x) >> cells->outer] >= 0; }
 
-/// (A branch would be guessed wrong too often.)
+/// Copies without a branch, which would be mispredicted too often.
 CK_INLINE size_t keep(const float *values, size_t count, const ck_cells *cells, float *kept) {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
@@ -55,12 +55,12 @@ void ck_add_to_cells(const float *values, size_t count, const ck_cells *cells, d
     enum { block = 64 };
     uint32_t at[block], mask = (1u << cells->outer) - 1;
     for (size_t start = 0; start < count; start += block) {
-        // Positions first: many at once.
+        // The positions are computed first, many at once.
         size_t n = count - start < block ? count - start : block;
         for (size_t i = 0; i < n; i++) at[i] = position(cells, values[start + i]);
         for (size_t i = 0; i < n; i++) {
             int32_t first = cells->first[at[i] >> cells->outer];
-            // Not so, but for values that change while they are read.
+            // A value outside of all cells occurs only if the values change while they are read.
             if (first < 0) continue;
             double *sum = sums + 2 * ((size_t)first + ((at[i] & mask) >> cells->inner));
             sum[0] += 1;

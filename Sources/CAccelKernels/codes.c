@@ -1,4 +1,4 @@
-// The nearest entry of a palette, for many values.
+// Finds the nearest entry of a palette for many values.
 #include "internal.h"
 
 #pragma clang fp contract(off)
@@ -6,7 +6,7 @@
 CK_INLINE void nearest(const float *values, size_t count, const float *bounds, size_t limit, uint8_t *codes) {
     size_t i = 0;
     if (limit <= 16) {
-        // Sixteen values against every bound: the code is how many they lie above.
+        // Compares sixteen values with every bound. The code is the number of bounds below the value.
         typedef float f16 __attribute__((ext_vector_type(16)));
         typedef float f16u __attribute__((ext_vector_type(16), aligned(4)));
         typedef int32_t i16 __attribute__((ext_vector_type(16)));
@@ -35,7 +35,8 @@ static void nearest_scalar(const float *v, size_t n, const float *b, size_t l, u
 
 #if CK_X86
 
-/// More bounds than are compared one by one, filled up with infinity to 255 of them: a binary search of all lanes together.
+/// Pads bounds that are too many to compare one by one with infinity, to 255 of them, so that all lanes do a binary
+/// search together.
 #define SEARCHED_BOUNDS 255
 CK_INLINE int fill_bounds(const float *bounds, size_t limit, float all[256]) {
     if (limit <= 16 || limit > SEARCHED_BOUNDS) return 0;
@@ -68,7 +69,7 @@ CK_TARGET_AVX512 static void nearest_avx512(const float *v, size_t n, const floa
     float all[256];
     size_t i = 0;
     if (n >= 64 && fill_bounds(b, l, all)) {
-        // Every sixteenth fits a register.
+        // Every sixteenth bound: these fit a register.
         float every[16];
         for (int k = 0; k < 16; k++) every[k] = all[16 * k + 15];
         const __m512 coarse = _mm512_loadu_ps(every);

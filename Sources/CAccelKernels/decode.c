@@ -1,10 +1,10 @@
-// Stored codes of a weight to float32.
+// Decodes stored codes of a weight to float32.
 #include "internal.h"
 
-// The difference and the product of an int8 weight are rounded one after the other, on every instruction set.
+// The difference and the product of an int8 weight are rounded separately on every instruction set.
 #pragma clang fp contract(off)
 
-// ---- the meaning ---------------------------------------------------------------------------------------------
+// ---- scalar definition ---------------------------------------------------------------------------------------
 
 static void palette4_scalar(const uint8_t *codes, size_t first, const float table[16], float *target, size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -21,7 +21,7 @@ static void int8_plain(const int8_t *codes, float scale, float zero, float *targ
     int8_body(codes, scale, zero, target, count);
 }
 
-// ---- faster forms: each starts at a whole byte and returns how many values it decoded ------------------------
+// ---- vector variants: each starts at a whole byte and returns the number of decoded values -------------------
 
 #if CK_X86
 
@@ -31,7 +31,7 @@ CK_TARGET_AVX2 static size_t palette4_avx2(const uint8_t *codes, const float tab
     for (; i + 16 <= count; i += 16) {
         __m256i even = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(codes + i / 2)));
         __m256i odd = _mm256_srli_epi32(even, 4);
-        // The permutation looks at 3 bits of a code; the 4th, moved to the sign, picks the half of the table.
+        // The permutation uses 3 bits of a code. The 4th, shifted to the sign, selects the half of the table.
         __m256 a = _mm256_blendv_ps(_mm256_permutevar8x32_ps(first_half, even),
                                     _mm256_permutevar8x32_ps(second_half, even),
                                     _mm256_castsi256_ps(_mm256_slli_epi32(even, 28)));
@@ -48,7 +48,7 @@ CK_TARGET_AVX2 static size_t palette4_avx2(const uint8_t *codes, const float tab
 CK_TARGET_AVX512 static size_t palette4_avx512(const uint8_t *codes, const float table[16], float *target,
                                                size_t count) {
     __m512 values = _mm512_loadu_ps(table);
-    // Each half of the vector takes 8 codes out of one word. The permutation looks at 4 bits only.
+    // Each half of the vector takes 8 codes out of one word. The permutation uses 4 bits only.
     const __m512i shifts = _mm512_set_epi32(28, 24, 20, 16, 12, 8, 4, 0, 28, 24, 20, 16, 12, 8, 4, 0);
     size_t i = 0;
     for (; i + 16 <= count; i += 16) {
@@ -84,7 +84,7 @@ static size_t palette4_neon(const uint8_t *codes, const float table[16], float *
     for (; i + 16 <= count; i += 16) {
         uint8x8_t pairs = vld1_u8(codes + i / 2);
         uint8x8_t even = vand_u8(pairs, vdup_n_u8(15)), odd = vshr_n_u8(pairs, 4);
-        // Code c is bytes 4c to 4c + 3 of the table.
+        // The entry of code c is at bytes 4c to 4c + 3 of the table.
         uint8x16_t starts = vshlq_n_u8(vcombine_u8(vzip1_u8(even, odd), vzip2_u8(even, odd)), 2);
 #pragma clang loop unroll(full)
         for (int part = 0; part < 4; part++) {
@@ -97,7 +97,7 @@ static size_t palette4_neon(const uint8_t *codes, const float table[16], float *
 
 #endif
 
-// ---- choice --------------------------------------------------------------------------------------------------
+// ---- dispatch ------------------------------------------------------------------------------------------------
 
 void ck_decode_palette4(const uint8_t *codes, size_t first, const float table[16], float *target, size_t count) {
     if (first & 1 && count) {
@@ -118,7 +118,7 @@ void ck_decode_palette4(const uint8_t *codes, size_t first, const float table[16
     palette4_scalar(start, done, table, target + done, count - done);
 }
 
-// A look-up in 1 KB is two loads and a store a value; gather instructions do no better.
+// A look-up in 1 KB is two loads and a store per value; gather instructions are not faster.
 void ck_decode_palette8(const uint8_t *codes, const float table[256], float *target, size_t count) {
     for (size_t i = 0; i < count; i++) target[i] = table[codes[i]];
 }

@@ -1,4 +1,4 @@
-// Which instruction set the kernels use: found once, then read on every call.
+// The instruction set of the kernels, detected once and then read on every call.
 #include "internal.h"
 
 extern char *getenv(const char *name);
@@ -14,7 +14,8 @@ static int is_equal(const char *text, const char *other) {
     return *text == *other;
 }
 
-/// The best that ACCELC_CPU allows: `scalar`, `neon`, `avx2` or `avx512`. Anything else, or none, allows all.
+/// Returns the best instruction set that ACCELC_CPU allows: `scalar`, `neon`, `avx2` or `avx512`. Any other value, or
+/// none, allows all.
 static ck_isa allowed_isa(void) {
     const char *limit = getenv("ACCELC_CPU");
     if (!limit) return CK_AVX512;

@@ -1,11 +1,11 @@
-// Dot products of many rows of weights with one vector: what a step of one token is made of. Weights are decoded in
+// Dot products of many rows of weights with one vector: the main work of a decode step. Weights are decoded in
 // registers, so memory is read once and never written.
 #include "internal.h"
 
-// a * b + c is two roundings unless the code says otherwise, on every instruction set.
+// Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
 #pragma clang fp contract(off)
 
-// Rows that share what is read of the vector; their sums are enough to keep the multipliers busy.
+// The number of rows that share each load of the vector. Their sums keep the multipliers busy.
 #define DOT_ROWS 4
 
 #define NAME(x) x##_plain
@@ -22,7 +22,7 @@ static inline void lookup_neon(const uint8_t *codes, const float *table, float *
     static const uint8_t spread_bytes[16] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
     static const uint8_t place_bytes[16] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
     uint8x16_t spread = vld1q_u8(spread_bytes), places = vld1q_u8(place_bytes), pairs = vld1q_u8(codes);
-    // Code c is bytes 4c to 4c + 3 of the table.
+    // The entry of code c is at bytes 4c to 4c + 3 of the table.
     uint8x16_t low = vshlq_n_u8(vandq_u8(pairs, vdupq_n_u8(15)), 2), high = vshlq_n_u8(vshrq_n_u8(pairs, 4), 2);
 #pragma clang loop unroll(full)
     for (int part = 0; part < 4; part++) {
@@ -44,7 +44,7 @@ static inline void lookup_neon(const uint8_t *codes, const float *table, float *
 
 #if CK_X86
 
-// The permutation looks at 3 bits of a code; the 4th, moved to the sign, picks the half of the table.
+// The permutation uses 3 bits of a code. The 4th, shifted to the sign, selects the half of the table.
 CK_TARGET_AVX2 CK_INLINE __m256 lookup_eight(__m256i codes, const float *table) {
     return _mm256_blendv_ps(_mm256_permutevar8x32_ps(_mm256_loadu_ps(table), codes),
                             _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), codes),
@@ -63,7 +63,7 @@ CK_TARGET_AVX2 CK_INLINE void lookup_avx2(const uint8_t *codes, const float *tab
 #define LOOKUP(codes, table, even, odd) lookup_avx2(codes, table, (float *)&even, (float *)&odd)
 #include "dot_body.h"
 
-// The permutation looks at 4 bits only.
+// The permutation uses 4 bits only.
 CK_TARGET_AVX512 CK_INLINE void lookup_avx512(const uint8_t *codes, const float *table, float *even, float *odd) {
     __m512 values = _mm512_loadu_ps(table);
     __m512i pairs = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)codes));

@@ -2,7 +2,7 @@
 //   NAME(x)   the function's name for this set      TARGET    its target attribute
 //   LOOKUP(codes, table, even, odd)   the entries of 32 codes of 4 bits: those of low nibbles, those of high ones
 //
-// A row's products are added up in two vectors of 16 sums, whatever the set and whatever rows are beside it, so all sets
+// A row's products are added in two vectors of 16 sums, for every set and independently of the other rows, so all sets
 // give the same bits. The end of a row is padded with zeros to whole vectors.
 
 typedef float NAME(floats) __attribute__((ext_vector_type(16), aligned(4)));
@@ -20,7 +20,7 @@ TARGET CK_INLINE float NAME(sum)(const FLOATS *values) {
     return s[0];
 }
 
-/// The end of a row, padded with zeros.
+/// Copies the end of a row, padded with zeros.
 TARGET CK_INLINE void NAME(rest)(const void *source, size_t bytes, uint8_t *buffer, size_t size) {
     for (size_t i = 0; i < size; i++) buffer[i] = 0;
     ck_copy(buffer, source, bytes);
@@ -95,7 +95,7 @@ TARGET CK_INLINE void NAME(int8_rows)(const float *x, const int8_t *codes, size_
 /// The sharing of scales: one per row or none, one per 32 columns or more, one per 16.
 enum NAME(sharing) { NAME(by_row), NAME(by_groups), NAME(by_halves) };
 
-/// 32 columns; `low` is the scale of the first 16, `high` of the others.
+/// Adds 32 columns; `low` is the scale of the first 16, `high` of the others.
 TARGET CK_INLINE void NAME(codes4_step)(const float *x, const uint8_t *codes, const float *table, float low, float high,
                                         FLOATS *first, FLOATS *second, const enum NAME(sharing) sharing) {
     FLOATS even, odd;
@@ -112,7 +112,7 @@ TARGET CK_INLINE void NAME(codes4_step)(const float *x, const uint8_t *codes, co
     *first = FMA(part, scale, *first);
 }
 
-/// One group of 32 columns (the last one of a row may have fewer), for all rows.
+/// Adds one group of 32 columns (the last one of a row may have fewer), for all rows.
 TARGET CK_INLINE void NAME(codes4_group)(const float *x, const uint8_t *codes, size_t stride, size_t group, size_t left,
                                          const float *table, const float *scales, size_t blocks, int shift,
                                          FLOATS *first, FLOATS *second, const int rows,
@@ -199,7 +199,7 @@ TARGET static void NAME(dot_codes4)(const float *x, const uint8_t *codes, size_t
 #undef CALL_AS
 }
 
-/// 16 columns at a time stay in a register while all rows are added up.
+/// Sums of up to 64 columns stay in registers while all rows are added.
 TARGET static void NAME(weighted_sum)(const float *weights, const float *rows, size_t stride, size_t count,
                                       size_t columns, float *target) {
     size_t column = 0;

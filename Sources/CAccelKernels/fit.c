@@ -1,7 +1,7 @@
-// Sums from which the best of several scales follows, for all of them at once.
+// Computes the sums that determine the best of several scales, for all scales at once.
 #include "internal.h"
 
-// Products and sums are rounded one after the other, on every instruction set.
+// Products and sums are rounded separately on every instruction set.
 #pragma clang fp contract(off)
 
 typedef float f32x16 __attribute__((ext_vector_type(16)));
@@ -9,7 +9,7 @@ typedef int32_t i32x16 __attribute__((ext_vector_type(16)));
 
 #define CHOOSE(mask, yes, no) ((f32x16)(((mask) & (i32x16)(yes)) | (~(mask) & (i32x16)(no))))
 
-// The lanes are scales, so that every set adds in the same order. Float32 sums of 32 values are added up in float64.
+// Each lane is a scale, so every set adds in the same order. Float32 sums of 32 values are added in float64.
 CK_INLINE void try_scales(const float *values, const float *weights, size_t count, const float inverses[16], float low,
                           float high, double products[16], double squares[16]) {
     f32x16 inverse, lowest = low, highest = high;
@@ -40,7 +40,7 @@ CK_INLINE void try_scales(const float *values, const float *weights, size_t coun
     }
 }
 
-// The same with the nearest of the table's entries in place of the integer.
+// The same with the nearest entry of a table instead of an integer.
 CK_INLINE void try_table(const float *values, size_t count, const float inverses[16], const float table[16],
                          const float bounds[15], double products[16], double squares[16]) {
     f32x16 inverse;

@@ -1,11 +1,11 @@
 // The matrix product, panel by panel.
 #include "internal.h"
 
-// a * b + c is two roundings unless the code says otherwise, on every instruction set.
+// Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
 #pragma clang fp contract(off)
 
-// Sums are cut off and added to the result after so many products: what a tile reads of a panel stays in the first
-// cache level, and rounding errors grow with the number of blocks, not of products.
+// The number of products that are summed before they are added to the result. The part of a panel that a tile reads
+// stays in the first cache level, and rounding errors grow with the number of blocks, not of products.
 #define K_BLOCK 192
 
 size_t ck_panel_width(void) { return PANEL_WIDTH; }
@@ -62,7 +62,7 @@ static void panel_scalar(const float *a, size_t lda, size_t m, size_t k, const f
 typedef void whole_panel(const float *a, size_t lda, size_t m, size_t k, const float *panel, const float *bias,
                          float *c, size_t ldc);
 
-/// A panel of fewer columns goes through a buffer, some rows at a time.
+/// Computes a panel of fewer columns through a buffer, some rows at a time.
 static void narrow_panel(whole_panel *whole, const float *a, size_t lda, size_t m, size_t k, const float *panel,
                          const float *bias, float *c, size_t ldc, size_t columns) {
     enum { rows_at_once = 56 };

@@ -4,8 +4,8 @@
 //   ROWS      rows of the tile (its ROWS * VECTORS sums stay in registers)
 //   REAL      float or double                       WIDTH     columns of a panel
 //
-// Every set adds up the same products in the same order with one rounding each (fused multiply-add), so all of them
-// give the same bits.
+// Every set adds the same products in the same order with one rounding each (fused multiply-add), so all of them give
+// the same bits.
 
 typedef REAL NAME(vector) __attribute__((ext_vector_type(LANES), aligned(sizeof(REAL))));
 

@@ -1,7 +1,7 @@
-// float16 and bfloat16 to and from float32.
+// Conversions of float16 and bfloat16 to and from float32.
 #include "half.h"
 
-// ---- the meaning ---------------------------------------------------------------------------------------------
+// ---- scalar definition ---------------------------------------------------------------------------------------
 
 static void f16_to_f32_scalar(const uint16_t *source, float *target, size_t count) {
     for (size_t i = 0; i < count; i++) target[i] = widen_f16(source[i]);
@@ -33,7 +33,7 @@ CK_INLINE void bf16_to_f32_body(const uint16_t *source, float *target, size_t co
     }
 }
 
-/// As narrow_bf16, with the result in the upper half of each lane.
+/// The same as narrow_bf16, with the result in the upper half of each lane.
 #define NARROWED(bits)                                                                              \
     (((bits) & 0x7FFFFFFF) > 0x7F800000 ? (bits) | 0x00400000 : (bits) + 0x7FFF + ((bits) >> 16 & 1))
 
@@ -153,7 +153,7 @@ static void f32_to_f16_neon(const float *source, uint16_t *target, size_t count)
 
 #endif
 
-// ---- choice --------------------------------------------------------------------------------------------------
+// ---- dispatch ------------------------------------------------------------------------------------------------
 
 void ck_f16_to_f32(const uint16_t *source, float *target, size_t count) {
     switch (ck_current_isa()) {

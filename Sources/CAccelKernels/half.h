@@ -1,4 +1,4 @@
-// Single values of float16 and bfloat16: the reference of the conversions.
+// Conversions of single values of float16 and bfloat16: the reference for the vector variants.
 #ifndef CKERNELS_HALF_H
 #define CKERNELS_HALF_H
 

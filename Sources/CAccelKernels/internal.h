@@ -20,25 +20,25 @@
 // file compiles for any processor with a bare compiler.
 #define ck_copy(target, source, bytes) __builtin_memcpy(target, source, bytes)
 
-/// Prefetches memory a few pages' lines ahead; past the end of a buffer it does nothing. Loops that do some work
-/// for each cache line have too few outstanding reads otherwise.
+/// Prefetches memory 2 KB ahead, which is harmless past the end of a buffer. Without it, loops that do some work for
+/// each cache line have too few outstanding reads.
 #define prefetch_ahead(p) __builtin_prefetch((const char *)(p) + 2048)
 
-/// Calls the form of a kernel for the instruction set in use: `_plain`, `_avx2` or `_avx512`.
+/// Calls the variant of a kernel for the instruction set in use: `_plain`, `_avx2` or `_avx512`.
 #if CK_X86
 #define CK_CHOOSE(kernel, ...)                                         \
     (ck_current_isa() == CK_AVX512 ? kernel##_avx512(__VA_ARGS__)      \
      : ck_current_isa() == CK_AVX2 ? kernel##_avx2(__VA_ARGS__)        \
                                    : kernel##_plain(__VA_ARGS__))
 #else
-// NEON belongs to the plain compilation on ARM.
+// On ARM, NEON is part of the plain compilation.
 #define CK_CHOOSE(kernel, ...) kernel##_plain(__VA_ARGS__)
 #endif
 
-// The columns of a panel: two AVX-512 vectors; narrower sets take a panel in several columns of tiles.
+// The columns of a panel: two AVX-512 vectors. Narrower sets compute a panel in several columns of tiles.
 #define PANEL_WIDTH 32
 
-/// Whether the processor has SHA-256 instructions, and `ck_limit_isa` allows more than the scalar forms.
+/// Returns whether the processor has SHA-256 instructions and `ck_limit_isa` allows more than scalar kernels.
 int ck_has_sha256(void);
 
 #endif

@@ -1,4 +1,4 @@
-// Weights of 16 bits, by what their bit patterns stand for: how often each occurs, and a code for each.
+// Kernels on the bit patterns of 16-bit weights: the number of occurrences of each, and a code for each.
 #include "internal.h"
 
 CK_INLINE uint64_t load64(const uint8_t *p) {
@@ -16,7 +16,7 @@ CK_INLINE uint16_t load16(const uint8_t *p) {
 void ck_count_halves(const void *values, size_t count, uint32_t counts[1 << 16]) {
     const uint8_t *p = values;
     size_t i = 0;
-    // (Several tables, so that runs of one pattern do not wait for each other, no longer fit the first cache level.)
+    // Several tables would avoid waits in runs of one pattern, but no longer fit the first cache level.
     for (; i + 4 <= count; i += 4, p += 8) {
         prefetch_ahead(p);
         uint64_t word = load64(p);
@@ -28,7 +28,7 @@ void ck_count_halves(const void *values, size_t count, uint32_t counts[1 << 16])
     for (; i < count; i++, p += 2) counts[load16(p)]++;
 }
 
-/// The codes of four values, `bits` apart.
+/// Returns the codes of four values, each `bits` bits after the one before it.
 CK_INLINE uint64_t four(const uint8_t *p, const uint8_t *table, int bits) {
     uint64_t x = load64(p);
     return (uint64_t)table[x & 0xFFFF] | (uint64_t)table[x >> 16 & 0xFFFF] << bits |

@@ -1,7 +1,9 @@
-// One instruction set's forms of ck_quantize_nibbles, after quantize_body.h. NARROW_F16(v, p) rounds the sixteen values of
-// v to float16 at p; FUSED(a, b, c) is a * b + c, rounded once or twice; FROM_INTEGER(x) is x less the nearest integer.
+// ck_quantize_nibbles for one instruction set; included after quantize_body.h. NARROW_F16(v, p) rounds the sixteen
+// values of v to float16 at p; FUSED(a, b, c) is a * b + c, rounded once or twice; FROM_INTEGER(x) is x less the
+// nearest integer.
 
-/// The smallest and the largest of a block's values and 0 in each lane, as bits that rise with them; whole vectors.
+/// Finds the smallest and the largest of 0 and a block's values in each lane, as integers that are ordered like the
+/// values. The block is whole vectors.
 TARGET CK_INLINE void NAME(block_extremes)(const uint8_t *p, ck_type type, size_t count, i32x16 *low, i32x16 *high) {
     if (type == CK_F32) {
         i32x16 lows = 0, highs = 0;
@@ -47,8 +49,9 @@ TARGET CK_INLINE void NAME(block_extremes)(const uint8_t *p, ck_type type, size_
     }
 #define JOIN_SUM(a, b) ((a) + (b))
 
-/// The scales of sixteen blocks for both signs: the smallest that reach the extremes, rounded to their type; and the values
-/// of largest magnitude, negated (1 for zeros). Returns 0 if a block is outside of the magnitudes of the fast path.
+/// Computes the scales of sixteen blocks for both signs: the smallest that reach the extremes, rounded to their type.
+/// `units` receives the values of largest magnitude, negated (1 for zeros). Returns 0 if a block is outside of the
+/// magnitudes of the fast path.
 TARGET CK_INLINE int NAME(block_scales)(const i32x16 *lows, const i32x16 *highs, ck_type type, float reach, int halves,
                                         f32x16 *forward, f32x16 *backward, f32x16 *units) {
     f32x16 low, high;
@@ -61,10 +64,10 @@ TARGET CK_INLINE int NAME(block_scales)(const i32x16 *lows, const i32x16 *highs,
         NAME(widen)((const uint8_t *)bits, type, &low);
         NAME(widen)((const uint8_t *)(bits + 1), type, &high);
     }
-    // No value is above zero by more codes than 7, or below it by more than `reach`.
+    // Codes reach 7 steps above zero and `reach` steps below it. A negative scale exchanges the two sides.
     f32x16 a = -low / reach, b = high / 7, c = high / reach, d = -low / 7;
     f32x16 first = a > b ? a : b, second = c > d ? c : d;
-    // The scale of a block of zeros; its codes are zeros, too.
+    // A block of zeros has the scale 1; its codes are zeros.
     const f32x16 one = 1;
     i32x16 isEmpty = (first == 0) & (second == 0);
     first = isEmpty ? one : first, second = isEmpty ? one : second;
@@ -83,8 +86,8 @@ TARGET CK_INLINE int NAME(block_scales)(const i32x16 *lows, const i32x16 *highs,
     return __builtin_reduce_and(isInside) != 0;
 }
 
-/// The reduction of the squared error by the scale `other` against `scale`, spread over lanes; `count` values are whole
-/// vectors. Quotients may differ slightly from those of the codes, but only where both codes are equally near.
+/// Computes how much the scale `other` reduces the squared error of `scale`, spread over lanes; `count` values are
+/// whole vectors. Quotients may differ slightly from those of the codes, but only where both codes are equally near.
 /// - Parameter wide: NULL, or receives the values as float32.
 TARGET CK_INLINE void NAME(gain)(const uint8_t *p, ck_type type, size_t count, float scale, float reciprocal,
                                  float other, float other_reciprocal, float *wide, f32x16 *gain) {
@@ -130,7 +133,7 @@ TARGET CK_INLINE void NAME(nibbles_loop)(const uint8_t *p, ck_type type, size_t 
     }
 }
 
-/// `count` values, whole vectors, to packed nibbles.
+/// Quantises `count` values (whole vectors) to packed nibbles.
 /// - Parameter reach: 0 if all codes are known to be within -reach and 7.
 TARGET CK_INLINE void NAME(nibbles_block)(const uint8_t *p, ck_type type, size_t count, float scale, float reciprocal, int reach,
                                           int is_half, uint8_t *codes, f32x16 *energy, f32x16 *squares, f32x16 *largest) {
@@ -197,7 +200,7 @@ TARGET CK_INLINE int NAME(nibbles_all)(const uint8_t *p, ck_type type, size_t co
         REDUCE_ROWS(highs, __builtin_elementwise_max);
         f32x16 chosen, backward, units, energy = 0, squares = 0;
         if (!NAME(block_scales)(lows, highs, type, (float)reach, halves, &chosen, &backward, &units)) return 0;
-        // Kept for the codes if widening is slow and the values are few.
+        // The widened values are kept for the codes if widening is slow and there are few values.
         _Alignas(64) float wide[16 * 32];
         const int isKept = reach == 8 && !is_refined && type != CK_F32 && block == 32;
         if (is_refined) {
@@ -242,7 +245,7 @@ TARGET CK_INLINE int NAME(nibbles_all)(const uint8_t *p, ck_type type, size_t co
 
 TARGET static int NAME(nibbles)(const uint8_t *p, ck_type type, size_t count, size_t block, int reach, int is_refined,
                                 int halves, uint8_t *codes, uint8_t *scales, error_sums *sums) {
-    // Constant arguments, so that the compiler specialises the loops.
+    // The arguments are constants, so that the compiler specialises the loops.
 #define ALL(type, block, reach, is_refined) \
     NAME(nibbles_all)(p, type, count, block, reach, is_refined, halves, codes, scales, sums)
 #define FORM(type)                                                                                                  \

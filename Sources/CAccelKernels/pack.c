@@ -1,4 +1,4 @@
-// Panels: 32 rows of a weight side by side, so that the matrix product reads them in order.
+// Packs panels: 32 rows of a weight side by side, so that the matrix product reads them in order.
 #include "internal.h"
 
 typedef float eight __attribute__((ext_vector_type(8), aligned(4)));
@@ -8,7 +8,7 @@ CK_INLINE void transpose_8x8(const float *from, size_t stride, float *to) {
     eight row[8], pair[8], quad[8];
 #pragma clang loop unroll(full)
     for (int i = 0; i < 8; i++) row[i] = *(const eight *)(from + (size_t)i * stride);
-    // Pairs of rows, then of pairs, then of halves; each step stays within 16-byte lanes but the last.
+    // Interleaves pairs of rows, then pairs of pairs, then halves. Each step but the last stays within 16-byte lanes.
 #pragma clang loop unroll(full)
     for (int i = 0; i < 8; i += 2) {
         pair[i] = __builtin_shufflevector(row[i], row[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
@@ -31,7 +31,7 @@ CK_INLINE void transpose_8x8(const float *from, size_t stride, float *to) {
 
 CK_INLINE void pack_body(const float *w, size_t stride, size_t rows, size_t k, float *panel) {
     size_t whole_rows = rows & ~(size_t)7, whole_k = k & ~(size_t)7;
-    // Eight rows at a time to their end: so few streams the processor fetches ahead by itself.
+    // Eight rows at a time are packed to their end, because the hardware prefetcher can follow that few streams.
     for (size_t row = 0; row < whole_rows; row += 8)
         for (size_t i = 0; i < whole_k; i += 8)
             transpose_8x8(w + row * stride + i, stride, panel + i * PANEL_WIDTH + row);

@@ -1,4 +1,4 @@
-// Optimal partitions of sorted weighted points into runs, at a price for each run: the inner loop of exact k-means.
+// Optimal partitions of sorted weighted points into runs, with a penalty for each run: the inner loop of exact k-means.
 //
 // The same float64 operations in the same order on every instruction set (contraction is off, ties go to the lowest
 // index), so results are bit-equal.
@@ -18,19 +18,19 @@ typedef int64_t i8 __attribute__((ext_vector_type(8)));
 typedef struct {
     const double *w, *s1, *s2;  // sums of weight, weight * x, weight * x^2 over the points before a position
     double *f, *g;              // cost of the best partition of the points before a position; the same less s2
-    int32_t *previous;          // where its last run starts
-    const double *reciprocal;   // reciprocal[d] = 1 / (w[i + d] - w[i]) where that is the same for all i; else NULL
+    int32_t *previous;          // start of its last run
+    const double *reciprocal;   // reciprocal[d] = 1 / (w[i + d] - w[i]) if that is the same for all i; else NULL
     double penalty;
-    size_t count;               // of points
+    size_t count;               // number of points
 } state;
 
-/// g[j] less the energy that one run from j to i explains; adding s2[i] gives the cost of ending a run at i.
+/// Returns g[j] less the energy that one run from j to i explains. Adding s2[i] gives the cost of ending a run at i.
 CK_INLINE double candidate(const state *t, int even, size_t i, size_t j) {
     double d = t->s1[i] - t->s1[j];
     return t->g[j] - (even ? d * d * t->reciprocal[i - j] : d * d / (t->w[i] - t->w[j]));
 }
 
-/// The best j of low...high for one i; the lowest of equals.
+/// Returns the best j of low...high for one i; the lowest of equal ones.
 CK_INLINE size_t best_previous(const state *t, int even, size_t i, size_t low, size_t high, double *value) {
     const i8 lanes = {0, 1, 2, 3, 4, 5, 6, 7};
     size_t j = low;
@@ -66,7 +66,7 @@ CK_INLINE size_t best_previous(const state *t, int even, size_t i, size_t low, s
     return at;
 }
 
-/// Up to eight neighbouring i at once, each over low...high; i + 7 is a position too.
+/// Finds the best j of low...high for up to eight neighbouring i at once. i + 7 has to be a position too.
 CK_INLINE void best_previous_eight(const state *t, int even, size_t i, size_t count, size_t low, size_t high) {
 #define explained(d, j) (even ? d * d * load(t->reciprocal + (i - j)) : d * d / (weight - t->w[j]))
     f8 sum = load(t->s1 + i), weight = load(t->w + i), least;
@@ -88,7 +88,7 @@ CK_INLINE void best_previous_eight(const state *t, int even, size_t i, size_t co
         t->f[i + lane] = cost[lane], t->previous[i + lane] = (int32_t)where[lane];
 }
 
-/// All i of first...last, whose best j lie in low...high in the same order: halve, and go on in both halves.
+/// Fills all i of first...last by divide and conquer: their best j are in low...high, and ascend with i.
 CK_INLINE void fill(const state *t, int even, size_t first, size_t last, size_t low, size_t high) {
     struct { size_t first, last, low, high; } stack[64];
     int depth = 0;
@@ -118,9 +118,9 @@ CK_INLINE void pass(const state *t, int even, size_t n) {
     size_t start = 0, block = 64;
     while (start < n) {
         size_t low = (size_t)t->previous[start];
-        // The cost never falls from one position to the next. So when all of a block costs no more than one further run
-        // after `start`, no run that starts inside the block can end in it at less, and `low`...`start` are all the
-        // candidates. A block of one position is always right.
+        // The cost never falls from one position to the next. So if ending the block costs no more than one additional
+        // run after `start`, no run that starts inside the block can end in it at a lower cost, and `low`...`start` are
+        // all the candidates. A block of one position is always valid.
         for (;;) {
             size_t end = n - start > block ? start + block : n;
             double value;
@@ -137,7 +137,7 @@ CK_INLINE void pass(const state *t, int even, size_t n) {
             start = end;
             break;
         }
-        // A third of a run: short enough to hold, long enough to share the scan over `low`...`start`.
+        // A third of a run is short enough to pass this test, and long enough to share the scan over `low`...`start`.
         size_t run = (start - (size_t)t->previous[start]) / 3;
         block = run < 16 ? 16 : run;
     }

@@ -1,4 +1,4 @@
-// Weights to codes of evenly spaced values, straight from the type they are stored in.
+// Quantises weights to codes of evenly spaced values, directly from their stored type.
 //
 // The same float32 operations in the same sixteen lanes on every instruction set (contraction is off), so codes and
 // error sums are bit-equal.
@@ -25,10 +25,10 @@ typedef uint8_t u8x8u __attribute__((ext_vector_type(8), aligned(1)));
 typedef uint8_t u8x16 __attribute__((ext_vector_type(16)));
 typedef uint8_t u8x16u __attribute__((ext_vector_type(16), aligned(1)));
 
-// 1.5 * 2^23: what is added to it loses its fraction, rounded to nearest even, and stands in the lowest bits.
+// 1.5 * 2^23: adding it to a number rounds that to nearest even, and leaves the integer in the lowest bits.
 #define INTEGER_ROUNDER 12582912.0f
 
-// So many values share float32 sums of squares.
+// The number of values that share float32 sums of squares.
 #define PART 256
 
 typedef struct {
@@ -46,14 +46,15 @@ typedef struct {
     }
 #define DIVIDE_PLAIN(w, scale, reciprocal, quotient) quotient = (w) / (scale)
 
-// sum += w * w. Squares of values of 16 bits are exact, so that they can be added in one operation on any instruction set (but for
-// those below 2^-126, of which nothing is left in the sum of a row that has a scale of 2^-40 or more).
+// sum += w * w. Squares of 16-bit values are exact, so that one fused operation gives the same result on every
+// instruction set. (Squares below 2^-126 are not exact, but they vanish in the sum of a row with a scale of 2^-40 or
+// more.)
 #define ADD_SQUARE(sum, w, is_half) (sum) = (is_half) ? FUSED(w, w, sum) : (sum) + (w) * (w)
 
-// A value times the reciprocal of the scale rounds to the same code as their quotient where that is more than `doubt` steps away
-// from the middle between two codes: where the error is below 0.5 - doubt steps. The reciprocal, the product, the quotient and the
-// error are each rounded by 2^-24 of the code at most: 2^-15 together for codes up to 128, 2^-19 for codes up to 8, and `doubt` is
-// more. This is the square of that error, or less.
+// A value times the reciprocal of the scale rounds to the same code as their quotient if the quotient is more than
+// `doubt` steps away from the middle between two codes, that is if the error is below 0.5 - doubt steps. The
+// reciprocal, the product, the quotient and the error are each rounded by at most 2^-24 of the code: together 2^-15 for
+// codes up to 128, and 2^-19 for codes up to 8. `doubt` is larger. The macro gives the square of that error, or less.
 #define SURE_SQUARE(scale, doubt) ((scale) * (scale) * (0.25f - (doubt)))
 
 static float value_at(const uint8_t *p, ck_type type) {
@@ -62,7 +63,7 @@ static float value_at(const uint8_t *p, ck_type type) {
     return type == CK_F32 ? float_of(bits) : type == CK_F16 ? widen_f16((uint16_t)bits) : float_of(bits << 16);
 }
 
-/// What the nearest codes are off by, in float64, in the values' order.
+/// Returns the sum of squared errors of the nearest codes, in float64 and in the order of the values.
 static double exact_squares(const uint8_t *p, ck_type type, size_t count, float scale) {
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
@@ -74,11 +75,11 @@ static double exact_squares(const uint8_t *p, ck_type type, size_t count, float 
     return sum;
 }
 
-// So many values at a time are tried in sixteen bits, with sums in thirty-two.
+// The number of values that are tried at a time in 16 bits, with sums in 32 bits.
 #define TRIED_PART 4096
 
-/// For each pair of x and each lane's ratio, twice in its 32 bits: the code q of x, of which 4096 make one in 16 bits; the
-/// sums of x * q and q^2.
+/// Adds up x * q and q^2 over all x for the ratio of each lane, which the lane's 32 bits hold twice. q is the code of
+/// x; 16 bits hold it in steps of 1/4096.
 static void sum_ratios_plain(const int16_t *x, size_t count, const i32x16 *ratios, int reach, i32x16 *products,
                              i32x16 *squares) {
     i32x16 ratio = *ratios >> 16, product = 0, square = 0;
@@ -209,7 +210,7 @@ CK_TARGET_AVX512 CK_INLINE void sum_ratios_avx512(const int16_t *x, size_t count
 
 #endif
 
-/// The float whose bits, made to rise with it, are `x`.
+/// Returns the float whose ordered integer is `x`.
 static float unordered(int32_t x, ck_type type) {
     if (type == CK_F32) return float_of((uint32_t)(x ^ ((x >> 31) & 0x7FFFFFFF)));
     uint16_t half = (uint16_t)(x ^ ((x >> 15) & 0x7FFF));
@@ -219,14 +220,14 @@ static float unordered(int32_t x, ck_type type) {
 int ck_extremes(const void *values, ck_type type, size_t count, float *low, float *high) {
     int least, most;
     CK_CHOOSE(extremes, values, type, count, &least, &most);
-    // Positive infinity; the bits of the negative one are those below -1 - infinity.
+    // The ordered integer of positive infinity. Negative infinity is -1 - infinity, and NaNs are beyond both.
     const int infinity = type == CK_F32 ? 0x7F800000 : type == CK_F16 ? 0x7C00 : 0x7F80;
     if (most >= infinity || least <= -1 - infinity) return 0;
     *low = unordered(least, type), *high = unordered(most, type);
     return 1;
 }
 
-/// The sum of lanes, in an order that does not depend on the instruction set.
+/// Returns the sum of lanes, in an order that does not depend on the instruction set.
 static double total(const f64x16 *lanes) {
     double sums[16];
     ck_copy(sums, lanes, sizeof sums);

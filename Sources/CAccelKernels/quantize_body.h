@@ -1,5 +1,5 @@
-// One instruction set's forms of the kernels in quantize.c. NAME and TARGET say which; WIDEN_F16(p, v) widens the
-// sixteen float16 values at p into *v; DIVIDE(w, scale, reciprocal, quotient) divides, correctly rounded.
+// The kernels of quantize.c for one instruction set, which NAME and TARGET select. WIDEN_F16(p, v) widens the sixteen
+// float16 values at p into *v; DIVIDE(w, scale, reciprocal, quotient) divides, correctly rounded.
 
 TARGET CK_INLINE void NAME(widen)(const uint8_t *p, ck_type type, f32x16 *v) {
     if (type == CK_F32) {
@@ -12,7 +12,7 @@ TARGET CK_INLINE void NAME(widen)(const uint8_t *p, ck_type type, f32x16 *v) {
 }
 
 // ---- extremes ------------------------------------------------------------------------------------------------
-// Bits of floats, mapped so that they are ordered as signed integers; NaN and infinity are beyond all others.
+// The bits of floats are mapped to signed integers in the same order. NaN and infinity are beyond all other values.
 
 TARGET CK_INLINE void NAME(extremes16)(const uint8_t *p, size_t count, int *low, int *high) {
     i16x32 lows = 0, highs = 0;
@@ -59,7 +59,7 @@ TARGET static void NAME(extremes)(const uint8_t *p, ck_type type, size_t count, 
 
 // ---- bytes ---------------------------------------------------------------------------------------------------
 
-/// Whole vectors: their codes and errors.
+/// Quantises whole vectors, and computes their errors.
 /// - Parameter is_exact: 0 to multiply by the reciprocal instead of dividing, which is faster.
 TARGET CK_INLINE void NAME(bytes_loop)(const uint8_t *p, ck_type type, size_t count, size_t ahead, float scale, int is_exact,
                                        uint8_t *codes, f32x16 *energies, f32x16 *all_squares, f32x16 *most) {
@@ -87,11 +87,12 @@ TARGET CK_INLINE void NAME(bytes_loop)(const uint8_t *p, ck_type type, size_t co
     *energies = energy, *all_squares = squares, *most = largest;
 }
 
-/// Whole vectors, at most `PART` values.
+/// Quantises whole vectors, at most `PART` values.
 TARGET CK_INLINE void NAME(bytes_part)(const uint8_t *p, ck_type type, size_t count, size_t ahead, float scale,
                                        uint8_t *codes, error_sums *sums) {
     f32x16 energy, squares, largest;
-    // Many bfloat16 values are exactly half of the largest, which is the middle between two codes.
+    // Many bfloat16 values are exactly half of the largest, which is the middle between two codes, so that the fast
+    // path would seldom succeed.
     const int is_exact = type == CK_BF16;
     NAME(bytes_loop)(p, type, count, ahead, scale, is_exact, codes, &energy, &squares, &largest);
     if (!is_exact && __builtin_reduce_or(largest >= SURE_SQUARE(scale, 0x1.4p-15f)))

@@ -1,4 +1,4 @@
-// What reference runs are made of. In C, because a debug build of the same loop in Swift is many times slower.
+// The kernel of reference runs. It is in C, because a debug build of the same loop in Swift is many times slower.
 #include "internal.h"
 
 #pragma clang fp contract(off)

@@ -1,6 +1,7 @@
-// One instruction set's search for scales of 4-bit codes, after quantize_body.h. SUM_RATIOS evaluates sixteen ratios.
+// The search for scales of 4-bit codes for one instruction set; included after quantize_body.h. SUM_RATIOS evaluates
+// sixteen ratios.
 
-/// x[i] = values[i] * factor, rounded to an integer; whole vectors.
+/// Computes x[i] = values[i] * factor, rounded to an integer, for whole vectors.
 TARGET CK_INLINE void NAME(normalize)(const uint8_t *p, ck_type type, size_t count, float factor, int16_t *x) {
     const size_t size = type == CK_F32 ? 4 : 2;
     for (size_t i = 0; i < count; i += 16) {
@@ -10,7 +11,7 @@ TARGET CK_INLINE void NAME(normalize)(const uint8_t *p, ck_type type, size_t cou
     }
 }
 
-/// Sums over values for sixteen scales; x are values in steps of 1/32767 of a unit, q is the code of a value.
+/// Computes sums over values for sixteen scales; x are values in steps of 1/32767 of a unit, q is the code of a value.
 /// - Parameters:
 ///   - scales: of either sign, in units; magnitudes below a sixteenth of a unit are raised to it.
 ///   - products: of x * q.
@@ -18,7 +19,8 @@ TARGET CK_INLINE void NAME(normalize)(const uint8_t *p, ck_type type, size_t cou
 TARGET CK_INLINE void NAME(try_units)(const uint8_t *p, ck_type type, size_t count, float factor, const f32x16 *scales, int reach,
                                       f32x16 *products, f32x16 *squares) {
     const size_t size = type == CK_F32 ? 4 : 2;
-    // 2^26 / 32767: a code is 4096 in sixteen bits, half of which the product of x and a ratio has, less 15 bits.
+    // 2^26 / 32767: one code is 4096 in 16 bits, and the product of x and a ratio is half of that after a shift by 15
+    // bits.
     f32x16 ratio = 2048.0625f / *scales;
     const f32x16 most = 32767, least = -32767;
     ratio = ratio > most ? most : ratio;
@@ -47,15 +49,15 @@ TARGET CK_INLINE void NAME(try_units)(const uint8_t *p, ck_type type, size_t cou
     *products = __builtin_convertvector(product_sum, f32x16), *squares = __builtin_convertvector(square_sum, f32x16);
 }
 
-/// The stored scale of least squared error. Sixteen candidates clip more or less; each is refitted by least squares to its
-/// codes and rounded to its storage type, and the stored scales are compared.
+/// Returns the stored scale of least squared error. Sixteen candidates clip values to different degrees. Each is
+/// refitted by least squares to its codes and rounded to its storage type; then the stored scales are compared.
 /// - Parameters:
 ///   - unit: the value of largest magnitude, negated.
 ///   - first, second: stored scales that reach all values.
 TARGET CK_INLINE float NAME(refined)(const uint8_t *p, ck_type type, size_t count, float unit, int reach, int halves,
                                      float first, float second) {
     const float factor = 32767 / unit, part = unit / 32767;
-    // Ratios of the largest magnitude to the longer side of the codes.
+    // Factors on the longer side of the codes: a candidate puts the largest magnitude at reach * clip steps.
     const f32x16 clips = {0.8125f,  0.85f,    0.8875f,  0.925f,   0.9625f,  1.0f,     1.0375f,  1.075f,
                           1.1125f,  1.15f,    1.1875f,  1.225f,   1.2625f,  1.3f,     1.3375f,  1.375f};
     f32x16 tried = 1 / ((float)reach * clips), products, squares;
@@ -71,15 +73,15 @@ TARGET CK_INLINE float NAME(refined)(const uint8_t *p, ck_type type, size_t coun
     scales[0] = first, scales[15] = second;
     tried = scales / unit;
     NAME(try_units)(p, type, count, factor, &tried, reach, &products, &squares);
-    // Without the values' own squares, which are the same for all scales.
+    // The sum of squared values is left out, because it is the same for all scales.
     f32x16 errors = scales * (scales * squares - 2 * (part * products));
     _Alignas(64) float all[16];
     *(f32x16 *)all = scales;
     const int bound = errors[15] < errors[0] ? 15 : 0;
-    // Differences below the rounding of values to steps of a unit do not count.
+    // Differences below the rounding of values to steps of a unit are ignored.
     const float limit = errors[bound] - 0x1p-15f * (first * first) * squares[0];
     errors[0] = errors[15] = limit;
-    // (The compiler's own reduction goes lane by lane.)
+    // The reduction is written out, because the compiler's own goes lane by lane.
     __typeof__(errors.lo) eight = errors.lo < errors.hi ? errors.lo : errors.hi;
     __typeof__(eight.lo) four = eight.lo < eight.hi ? eight.lo : eight.hi;
     const float even = four[0] < four[2] ? four[0] : four[2], odd = four[1] < four[3] ? four[1] : four[3];

@@ -1,7 +1,7 @@
 // Elementwise functions and row reductions.
 #include "internal.h"
 
-// a * b + c is two roundings unless the code says otherwise, on every instruction set.
+// Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
 #pragma clang fp contract(off)
 
 #define NAME(x) x##_plain

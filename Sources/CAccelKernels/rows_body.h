@@ -14,12 +14,13 @@ typedef int32_t NAME(ints) __attribute__((ext_vector_type(16), aligned(4)));
 #define NARROW(x) __builtin_convertvector(x, FLOATS)
 #define FMA(a, b, c) __builtin_elementwise_fma(a, b, c)
 
-/// e^x = part * scale. The argument is wide because an error of it becomes a relative error of the result; the scale, a
-/// power of two, is apart so that factors can be multiplied in before a result falls below the normal numbers.
+/// Computes e^x = part * scale. The argument is wide because its error becomes a relative error of the result. The
+/// scale, a power of two, is separate so that factors can be multiplied in before a result falls below the normal
+/// numbers.
 TARGET CK_INLINE void NAME(exponential)(const DOUBLES *argument, FLOATS *part, FLOATS *scale) {
     const double round_to_integer = 0x1.8p52;
     DOUBLES x = *argument;
-    // Outside of these the result is 0 or infinity; NaN fails both comparisons and stays.
+    // Outside of this range the result is 0 or infinity. NaN fails both comparisons and stays.
     x = x < -120.0 ? (DOUBLES)-120.0 : x;
     x = x > 89.0 ? (DOUBLES)89.0 : x;
     DOUBLES n = (x * 0x1.71547652b82fep0 + round_to_integer) - round_to_integer;
@@ -38,11 +39,11 @@ TARGET CK_INLINE void NAME(exponential)(const DOUBLES *argument, FLOATS *part, F
     INTS half = exponent >> 1;
     *part = p * (FLOATS)((half + 127) << 23);
     *scale = (FLOATS)((exponent - half + 127) << 23);
-    // Not merely small: a huge factor may follow.
+    // The result has to be exactly 0, because a huge factor may follow.
     *scale = NARROW(x) <= -120.0f ? (FLOATS)0.0f : *scale;
 }
 
-/// x / (1 + e^-v), without overflow on the way.
+/// Computes x / (1 + e^-v) without intermediate overflow.
 TARGET CK_INLINE void NAME(gate)(const FLOATS *x, const DOUBLES *v, FLOATS *result) {
     DOUBLES away = *v > 0.0 ? -*v : *v;
     FLOATS part, scale;
@@ -76,7 +77,7 @@ TARGET CK_INLINE void NAME(gelu_erf_16)(FLOATS *values) {
     g = FMA(g, t, (FLOATS)0x1.cabd76p-7f);
     g = FMA(g, t, (FLOATS)-0x1.8c18f0p-4f);
     g = FMA(g, t, (FLOATS)0x1.e361eap-2f);
-    // The whole of a negative x: minus infinity is infinity times 0, NaN as in the definition.
+    // The complete result for negative x. Minus infinity gives infinity times 0, which is NaN as in the definition.
     FLOATS factor = x > 0.0f ? a : -x;
     FLOATS lost = NARROW(WIDE(g) * WIDE(part) * WIDE(factor)) / (1.0f + a) * scale;
     FLOATS far = (x > 0.0f ? x : (FLOATS)0.0f) - lost;
@@ -140,8 +141,8 @@ TARGET CK_INLINE void NAME(tanh_16)(FLOATS *values) {
     *values = __builtin_elementwise_copysign(result, x);
 }
 
-/// The sine of x + turn * pi / 2. The quarter turns are taken off in three parts whose products with their number are
-/// exact; a polynomial (Taylor, relative error 1e-11) does the rest.
+/// Computes the sine of x + turn * pi / 2. The nearest multiple of pi / 2 is subtracted in three parts, whose products
+/// with the multiple are exact; the rest goes through a Taylor polynomial (relative error 1e-11).
 TARGET CK_INLINE void NAME(turned)(FLOATS *values, int turn) {
     const double round_to_integer = 0x1.8p52;
     DOUBLES x = WIDE(*values);
@@ -153,7 +154,7 @@ TARGET CK_INLINE void NAME(turned)(FLOATS *values, int turn) {
     DOUBLES cosine = 1.0 + s * (-0.5 + s * (0x1.5555555555555p-5 + s * (-0x1.6c16c16c16c17p-10 +
                      s * (0x1.a01a01a01a01ap-16 + s * (-0x1.27e4fb7789f5cp-22 + s * 0x1.1eed8eff8d898p-29)))));
     FLOATS steps = NARROW(n);
-    // Beyond a million the parts are no longer exact.
+    // Beyond a million the products are no longer exact.
     INTS far = __builtin_elementwise_abs(*values) > 1e6f;
     steps = steps == steps ? steps : (FLOATS)0.0f;
     steps = far ? (FLOATS)0.0f : steps;
@@ -190,7 +191,7 @@ ELEMENTWISE(sin)
 ELEMENTWISE(cos)
 #undef ELEMENTWISE
 
-/// The 16 values at `i`, with `fill` past `count`.
+/// Loads the 16 values at `i`, with `fill` past `count`.
 TARGET CK_INLINE void NAME(load)(const float *x, size_t i, size_t count, float fill, FLOATS *values) {
     if (i + 16 <= count) {
         *values = *(const FLOATS *)(x + i);

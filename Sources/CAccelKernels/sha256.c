@@ -59,7 +59,7 @@ SHA_TARGET CK_INLINE void store_state(sha_state s, uint32_t state[8]) {
     _mm_storeu_si128((__m128i *)(state + 4), _mm_alignr_epi8(dchg, feba, 8));
 }
 
-/// Rounds 4i to 4i + 3.
+/// Computes rounds 4i to 4i + 3.
 SHA_TARGET CK_INLINE void four_rounds(sha_state *s, __m128i w[4], const uint8_t *bytes, int i) {
     const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0bll, 0x0405060700010203ll);
     __m128i message;
@@ -95,7 +95,7 @@ SHA_TARGET static void blocks_sha(uint32_t state[8], const uint8_t *bytes, size_
     store_state(s, state);
 }
 
-// A round waits for the one before it: two hashes in turns take little more time than one.
+// A round waits for the one before it, so two interleaved hashes take little more time than one.
 SHA_TARGET static void blocks_sha_two(uint32_t first[8], const uint8_t *bytes, uint32_t second[8],
                                       const uint8_t *other_bytes, size_t blocks) {
     sha_state s = load_state(first), t = load_state(second);
@@ -165,7 +165,7 @@ void ck_sha256_blocks(uint32_t state[8], const uint8_t *bytes, size_t blocks) {
 
 #define XOR3(a, b, c) _mm512_ternarylogic_epi32(a, b, c, 0x96)
 
-/// word[i] of lane l becomes what word[l] of lane i was.
+/// Transposes words and lanes: word[i] of lane l receives the former word[l] of lane i.
 CK_TARGET_AVX512 CK_INLINE void transpose_16x16(__m512i word[16]) {
     __m512i pair[16], quad[16];
 #pragma clang loop unroll(full)
@@ -179,7 +179,7 @@ CK_TARGET_AVX512 CK_INLINE void transpose_16x16(__m512i word[16]) {
             quad[i + 2 * k] = _mm512_unpacklo_epi64(pair[i + k], pair[i + k + 2]);
             quad[i + 2 * k + 1] = _mm512_unpackhi_epi64(pair[i + k], pair[i + k + 2]);
         }
-    // quad[4g + c] has in its 16-byte part p column 4p + c of rows 4g to 4g + 3.
+    // The 16-byte part p of quad[4g + c] holds column 4p + c of rows 4g to 4g + 3.
 #pragma clang loop unroll(full)
     for (int c = 0; c < 4; c++) {
         __m512i a = _mm512_shuffle_i32x4(quad[c], quad[4 + c], 0x88), b = _mm512_shuffle_i32x4(quad[c], quad[4 + c], 0xDD);
@@ -190,7 +190,7 @@ CK_TARGET_AVX512 CK_INLINE void transpose_16x16(__m512i word[16]) {
     }
 }
 
-/// Sixteen hashes, a lane each: nearly twice as fast as two at a time with SHA instructions.
+/// Computes sixteen hashes, one in each lane: nearly twice as fast as two at a time with SHA instructions.
 CK_TARGET_AVX512 static void blocks_sixteen(uint32_t states[16][8], const uint8_t *const bytes[16], size_t blocks) {
     uint32_t lanes[8][16];
     for (int i = 0; i < 8; i++)
@@ -235,7 +235,7 @@ CK_TARGET_AVX512 static void blocks_sixteen(uint32_t states[16][8], const uint8_
     }
 }
 
-/// From how many hashes on sixteen lanes are faster than pairs, though some lanes hash in vain.
+/// The number of hashes from which sixteen lanes are faster than pairs, although some lanes are unused.
 enum { fewest_lanes = 10 };
 
 static void blocks_up_to_sixteen(uint32_t *states, const uint8_t *const *bytes, size_t hashes, size_t blocks) {

@@ -1,4 +1,4 @@
-// Values that a bit mask spreads over a row.
+// Expands values over a row by a bit mask.
 #include "internal.h"
 
 static void expand_scalar(const float *values, const uint8_t *mask, float *target, size_t first, size_t count) {
@@ -12,7 +12,7 @@ CK_TARGET_AVX512 static size_t expand_avx512(const float *values, const uint8_t 
     for (; i + 16 <= count; i += 16) {
         uint16_t bits;
         ck_copy(&bits, mask + i / 8, 2);
-        // Reads only as many values as there are bits.
+        // Reads only as many values as there are set bits.
         _mm512_storeu_ps(target + i, _mm512_maskz_expandloadu_ps(bits, values + taken));
         taken += (size_t)__builtin_popcount(bits);
     }

@@ -1,7 +1,8 @@
-// The threads that work on runs. One pool serves the process; a run claims some of its helpers, wakes each once, and shares out
-// the pieces of its calls to them by atomic counters. No lock is taken and nothing is allocated once the helpers exist.
+// The threads that execute runs. One pool serves the process. A run claims some of its helpers, wakes each once, and
+// shares the pieces of its calls with them by atomic counters. Once the helpers exist, no lock is taken and nothing is
+// allocated.
 //
-// A helper that is late is never waited for: it takes part in a call only if it joins before the caller has closed it.
+// Nobody waits for a late helper: it takes part in a call only if it joins before the caller has closed the call.
 #include "CAccelKernels.h"
 #include <limits.h>
 #include <pthread.h>
@@ -20,8 +21,8 @@
 
 enum { most_helpers = 255, spins_before_yield = 256, spins_before_nap = 4096, spins_before_sleep = 2048 };
 
-// What a helper's bell says in its low bits; the others count how often the helper was claimed, so that a team which lets a helper
-// go cannot take the call of another team for its own.
+// The low bits of a helper's bell are its state. The other bits count its claims, so that a team that releases a helper
+// cannot mistake another team's call for its own.
 enum { idle = 0, claimed = 1, called = 2, working = 3, state_mask = 3, next_claim = 4 };
 
 typedef struct {
@@ -31,7 +32,7 @@ typedef struct {
 } helper;
 
 static helper helpers[most_helpers];
-// Helpers whose threads exist.
+// The number of helpers whose threads exist.
 static _Atomic size_t helper_count;
 
 // The state of a call: a number that changes from call to call, whether helpers may join, and how many are inside.
@@ -46,9 +47,9 @@ struct ck_team {
     ck_piece body;
     void *context;
     _Atomic int is_running;
-    // The caller sleeps until the last helper has left a call.
+    // 1 while the caller sleeps until the last helper has left a call.
     _Atomic uint32_t is_waiting;
-    // Claimed helpers that have not left.
+    // The number of claimed helpers that have not left.
     _Atomic size_t claims;
     size_t threads;
     size_t claimed_count;
@@ -72,8 +73,8 @@ static inline void relax(unsigned *spins) {
     }
 }
 
-// Between two calls a helper spins. Where the next one is long in coming (the caller has lost its processor, or works alone), it naps,
-// so that it does not take the time of whoever has work; nobody has to wake it.
+// A helper spins between two calls. If the next call is late (the caller has lost its processor, or works alone), the
+// helper naps, so that it does not take time from threads with work; nobody has to wake it.
 static inline void relax_between_calls(unsigned *spins) {
     if (*spins < spins_before_nap) {
         relax(spins);
@@ -150,10 +151,10 @@ static void *help(void *argument) {
     return NULL;
 }
 
-// One thread at a time makes helpers; a run never does.
+// Held while helpers are made, by one thread at a time; a run never takes it.
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 
-// A thread that cannot be made is no error: there is one helper fewer.
+// Makes helpers up to `count`. A thread that cannot be created is not an error: there is one helper fewer.
 static void make_helpers(size_t count) {
     if (count > most_helpers) count = most_helpers;
     if (atomic_load_explicit(&helper_count, memory_order_acquire) >= count) return;
@@ -235,7 +236,7 @@ void ck_team_rest(ck_team *team) {
     if (!atomic_load_explicit(&team->is_running, memory_order_relaxed)) return;
     atomic_store_explicit(&team->is_running, 0, memory_order_release);
     for (size_t i = 0; i < team->claimed_count; i++) {
-        // One that has not begun is let go at once; it finds nothing to do when it wakes up.
+        // A helper that has not begun is released at once; it finds nothing to do when it wakes up.
         _Atomic uint32_t *bell = &helpers[team->claimed[i].index].bell;
         uint32_t call = team->claimed[i].bell;
         if (atomic_compare_exchange_strong_explicit(bell, &call, (call & ~(uint32_t)state_mask) | idle, memory_order_relaxed, memory_order_relaxed))

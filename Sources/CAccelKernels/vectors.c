@@ -1,4 +1,4 @@
-// The nearest entry of a table of short vectors.
+// Finds the nearest entry of a table of short vectors.
 #include "internal.h"
 
 #pragma clang fp contract(off)
@@ -6,7 +6,8 @@
 typedef float f32x16 __attribute__((ext_vector_type(16)));
 typedef int32_t i32x16 __attribute__((ext_vector_type(16)));
 
-// Sixteen entries at a time; lanes and then entries are compared in ascending order, so the first of equal ones wins.
+// Compares sixteen entries at a time. Lanes and then entries are compared in ascending order, so the first of equal
+// ones wins.
 CK_INLINE void nearest_vectors(const float *points, size_t count, size_t size, const float *entries, size_t k,
                                uint8_t *codes) {
     const i32x16 first = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};

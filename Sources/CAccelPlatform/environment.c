@@ -1,4 +1,4 @@
-// The environment, which Swift does not let a program read as a whole.
+// The whole environment, which Swift does not let a program read.
 #include "include/CAccelPlatform.h"
 
 #if defined(__APPLE__)

@@ -1,4 +1,4 @@
-// What Swift's view of the C library leaves out.
+// File functions that Swift does not import from the C library or the system.
 #define _GNU_SOURCE
 #include "include/CAccelPlatform.h"
 
@@ -45,7 +45,7 @@ int cp_notices_maps(const char *path) {
 #if defined(__linux__)
     struct statfs status;
     if (statfs(path, &status) != 0) { return 0; }
-    // TMPFS_MAGIC, RAMFS_MAGIC and HUGETLBFS_MAGIC of linux/magic.h: what lies in memory only is never written back.
+    // TMPFS_MAGIC, RAMFS_MAGIC and HUGETLBFS_MAGIC of linux/magic.h: files in memory are never written back.
     unsigned long type = (unsigned long)status.f_type & 0xFFFFFFFFul;
     return type != 0x01021994ul && type != 0x858458F6ul && type != 0x958458F6ul;
 #else
@@ -54,7 +54,7 @@ int cp_notices_maps(const char *path) {
 #endif
 }
 
-// A rename by which two paths change places (exchange), or that fails where something has the new name.
+// Renames a path. With `exchange`, the two paths exchange their files; otherwise the call fails if the new path exists.
 static int rename_with(const char *from, const char *to, int exchange) {
 #if defined(__linux__) && defined(SYS_renameat2)
     // AT_FDCWD of fcntl.h, RENAME_EXCHANGE and RENAME_NOREPLACE of linux/fs.h.

@@ -1,8 +1,8 @@
-// What the C library does with freed memory.
+// Settings of the C library for freed memory.
 #include "include/CAccelPlatform.h"
 
 #if defined(__linux__)
-// Of glibc; where another library has none, the address is null.
+// A function of glibc; with other libraries its address is null.
 extern int mallopt(int parameter, int value) __attribute__((weak));
 #endif
 

@@ -1,4 +1,5 @@
-// The symbols of the executable come before those of the libraries that it loads, so that these are called in their place.
+// The symbols of the executable precede those of the libraries that it loads, so that calls reach these functions
+// instead.
 #define _GNU_SOURCE
 #include "CCounting.h"
 #include <stdatomic.h>
@@ -14,7 +15,8 @@ static atomic_int is_counting;
 
 #include <stdlib.h>
 
-// ACCELC_STOP_AT in the environment stops the process at the first call that is counted, so that a debugger shows where it is.
+// If ACCELC_STOP_AT is in the environment, the process stops at the first counted call, so that a debugger shows its
+// location.
 static int stops_at_first;
 
 static inline void count(atomic_size_t *counter) {
@@ -65,7 +67,7 @@ void *mmap(void *address, size_t size, int protection, int flags, int file, off_
     return (void *)syscall(SYS_mmap, address, size, protection, flags, file, offset);
 }
 
-// The library's own function of the name that a call goes on to.
+// Declares `function`, the library's own function of a name, which the call continues with, and counts a lock.
 #define NEXT(name, type)                                                                          \
     static _Atomic(type) next;                                                                    \
     type function = atomic_load_explicit(&next, memory_order_relaxed);                            \
