@@ -16,7 +16,7 @@ extension CoreMLPackage {
 extension StructureFinding {
     private static let sourcePrefix = CoreMLPackage.sourcePrefix
 
-    /// Compares the digests of the model's files that accelc wrote into a Core ML package with those of the files.
+    /// Compares the digests that accelc recorded in a Core ML package with those of the model's files.
     mutating func compareSources(of package: CoreMLPackage, with sources: [Provenance.Source]) {
         let entries = package.model.metadata.other.filter { $0.name.hasPrefix(Self.sourcePrefix) }
         // Packages of other tools have no digests; accelc writes them together with the recipe.

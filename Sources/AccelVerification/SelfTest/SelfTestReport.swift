@@ -69,7 +69,7 @@ public struct SelfTestReport: Sendable {
     }
 
     /// Returns the detection matrix for a terminal: a table for each weight or function with injected faults. An empty
-    /// cell stands for a stage that did not run.
+    /// cell marks a stage that did not run.
     public func terminal(width: Int = 100, colour: Bool = false) -> String {
         let style = TerminalStyle(isOn: colour)
         var lines = [style.strong("self test: what notices which fault (inputs: seed \(seed))")]

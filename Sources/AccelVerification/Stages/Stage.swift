@@ -1,6 +1,6 @@
 /// The stages of a verification, cheapest first. Each runs alone and needs no result of another.
 public enum Stage: String, CaseIterable, Comparable, Sendable {
-    /// The package's bytes are those that were written.
+    /// The package's bytes equal the written ones.
     case container
     /// The package equals a new conversion of the model, except for the codes of weights.
     case structure
