@@ -1,3 +1,5 @@
+import CAccelKernels
+
 /// Codes of 1 to 8 bits packed as a bit stream: the first code is in the lowest bits of the first byte.
 public enum BitPacking {
     static func byteCount(_ codes: Int, bits: Int) -> Int { (codes * bits + 7) / 8 }
@@ -30,23 +32,6 @@ public enum BitPacking {
     /// Reads as many codes as `codes` has elements.
     public static func unpack(_ source: UnsafePointer<UInt8>, bits: Int, into codes: UnsafeMutableBufferPointer<UInt8>)
     {
-        if bits == 8 {
-            for index in 0..<codes.count { codes[index] = source[index] }
-            return
-        }
-        let mask = UInt8((1 << bits) - 1)
-        if 8 % bits == 0 {
-            for index in 0..<codes.count {
-                let bit = index &* bits
-                codes[index] = source[bit >> 3] >> UInt8(truncatingIfNeeded: bit & 7) & mask
-            }
-            return
-        }
-        for index in 0..<codes.count {
-            let bit = index * bits
-            let low = UInt16(source[bit >> 3]) >> UInt16(bit & 7)
-            let high = bit & 7 + bits > 8 ? UInt16(source[bit >> 3 + 1]) << UInt16(8 - bit & 7) : 0
-            codes[index] = UInt8(truncatingIfNeeded: low | high) & mask
-        }
+        ck_unpack_codes(source, Int32(bits), codes.count, codes.baseAddress)
     }
 }

@@ -21,6 +21,63 @@ extension Kernels {
             }
         }
 
+        @Test("packed codes of 1 to 8 bits become one byte each, and nothing behind them is read", arguments: 1...8)
+        func unpack(bits: Int) {
+            var generator = SeededGenerator(seed: UInt64(20 + bits))
+            for size in oddSizes + Array(0..<80) {
+                // An allocation of exactly the packed bytes, for the address sanitizer.
+                let packed = generator.bytes((size * bits + 7) / 8)
+                let expected = (0..<size).map { index in
+                    (0..<bits).reduce(UInt8(0)) { code, bit in
+                        let position = index * bits + bit
+                        return code | (packed[position / 8] >> (position % 8) & 1) << bit
+                    }
+                }
+                for result in onEachSet({
+                    var target = [UInt8](repeating: 77, count: size + 2)
+                    ck_unpack_codes(packed, Int32(bits), size, &target)
+                    return target
+                }) {
+                    #expect(result == expected + [77, 77])
+                }
+            }
+        }
+
+        @Test("codes of a row meet the scale of their block, each step rounded", arguments: [1, 16, 32, 64, 5000])
+        func blocks(block: Int) {
+            var generator = SeededGenerator(seed: 30)
+            let codes = generator.bytes(1000).map { $0 & 15 }
+            let (scales, zeros) = (generator.floats(1000), generator.bytes(1000).map { Float($0 % 16) - 8 })
+            func expected(_ size: Int, _ value: (Float, Float, Int) -> Float) -> [Float] {
+                (0..<size).map { value(scales[$0 / block], zeros[$0 / block], Int(codes[$0])) } + [-7]
+            }
+            for size in oddSizes where size <= 1000 {
+                let signed = expected(size) { $0 * (Float($2 < 8 ? $2 : $2 - 16) - $1) }
+                let plain = expected(size) { scale, _, code in scale * Float(code) }
+                let shifted = expected(size) { Float(Double($0) * Double($2) + Double($1)) }
+                for (wanted, decode) in [
+                    (signed, { ck_decode_scaled(codes, 1, size, block, scales, zeros, $0) }),
+                    (plain, { ck_decode_scaled(codes, 0, size, block, scales, nil, $0) }),
+                    (shifted, { ck_decode_shifted(codes, size, block, scales, zeros, $0) }),
+                    (
+                        plain,
+                        { target in
+                            for index in 0..<size { target[index] = Float(codes[index]) }
+                            ck_multiply_blocks(target, size, block, scales)
+                        }
+                    ),
+                ] as [([Float], (UnsafeMutablePointer<Float>) -> Void)] {
+                    for result in onEachSet({
+                        var target = [Float](repeating: -7, count: size + 1)
+                        target.withUnsafeMutableBufferPointer { decode($0.baseAddress!) }
+                        return target
+                    }) {
+                        #expect(result == wanted)
+                    }
+                }
+            }
+        }
+
         @Test("8-bit palette codes look up their entry")
         func palette8() {
             var generator = SeededGenerator(seed: 5)

@@ -108,58 +108,36 @@ public struct AffineCodec: WeightCodec {
     }
 
     private func grid(of weight: CompressedTensor, row: Int, block: Int) -> AffineGrid {
-        grid(of: weight, index: row * blocks.perRow(weight.shape) + block)
-    }
-
-    private func grid(of weight: CompressedTensor, index: Int) -> AffineGrid {
-        AffineGrid(
+        let index = row * blocks.perRow(weight.shape) + block
+        return AffineGrid(
             scale: weight.sections[1].withBytes { search.type.load($0, at: index) },
             bias: weight.sections[2].withBytes { search.type.load($0, at: index) }, top: search.top)
+    }
+
+    /// The codes of a row as bytes, its scales, and its biases.
+    public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int {
+        2 * blocks.perRow(shape) * MemoryLayout<Float>.stride + shape.columns
     }
 
     public func decode(
         _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
         scratch: UnsafeMutableRawPointer
     ) {
-        let shape = weight.shape
-        guard shape.columns > 0, let target = target.baseAddress else { return }
-        let (width, size, perRow, bytes) = (
-            shape.columns, blocks.size(shape), blocks.perRow(shape), bytesPerRow(shape)
-        )
-        let entries = scratch.assumingMemoryBound(to: Float.self)
-        let codes = UnsafeMutableBufferPointer(
-            start: (entries + Self.tableSize).withMemoryRebound(to: UInt8.self, capacity: shape.columns) { $0 },
-            count: shape.columns)
-        weight.sections[0].withBytes { codeBytes in
-            guard let start = codeBytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-            for index in 0..<rows.count {
-                let row = rows.lowerBound + index
-                let packed = start + row * bytes
-                if bits != 4 { BitPacking.unpack(packed, bits: bits, into: codes) }
-                for block in 0..<perRow {
-                    let grid = self.grid(of: weight, index: row * perRow + block)
-                    let columns = block * size..<min((block + 1) * size, width)
-                    let out = target + index * width
-                    guard bits <= 4 || columns.count > 64 else {
-                        for column in columns { out[column] = grid.value(Float(codes[column])) }
-                        continue
-                    }
-                    for code in 0...search.top { entries[code] = grid.value(Float(code)) }
-                    if bits == 4 {
-                        ck_decode_palette4(
-                            packed, columns.lowerBound, entries, out + columns.lowerBound, columns.count)
-                    } else {
-                        for column in columns { out[column] = entries[Int(codes[column])] }
-                    }
-                }
+        let (shape, columns, perRow) = (weight.shape, weight.shape.columns, blocks.perRow(weight.shape))
+        let scales = scratch.assumingMemoryBound(to: Float.self)
+        let biases = scales + perRow
+        let codes = (scratch + 2 * perRow * MemoryLayout<Float>.stride).assumingMemoryBound(to: UInt8.self)
+        weight.sections[0].withBytes { packed in
+            guard let start = packed.baseAddress?.assumingMemoryBound(to: UInt8.self), let target = target.baseAddress
+            else { return }
+            for (index, row) in rows.enumerated() {
+                let grids = row * perRow..<(row + 1) * perRow
+                weight.sections[1].withBytes { search.type.load($0, grids, into: scales) }
+                weight.sections[2].withBytes { search.type.load($0, grids, into: biases) }
+                ck_unpack_codes(start + row * bytesPerRow(shape), Int32(bits), columns, codes)
+                ck_decode_shifted(codes, columns, blocks.size(shape), scales, biases, target + index * columns)
             }
         }
-    }
-
-    private static let tableSize = 256
-
-    public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int {
-        Self.tableSize * MemoryLayout<Float>.stride + shape.columns
     }
 
     public func violation(

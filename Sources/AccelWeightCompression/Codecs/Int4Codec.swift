@@ -141,32 +141,38 @@ public struct Int4Codec: WeightCodec {
             scale: weight.sections[1].withBytes { search.scaleType.load($0, at: row * blocks + block) }, zero: zero)
     }
 
+    /// The codes of a row as bytes, its scales, and its zero points.
+    public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int {
+        2 * blocksPerRow(shape) * MemoryLayout<Float>.stride + shape.columns
+    }
+
     public func decode(
         _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
         scratch: UnsafeMutableRawPointer
     ) {
-        let columns = weight.shape.columns
-        let (size, blocks) = (blockSize(weight.shape), blocksPerRow(weight.shape))
-        weight.sections[0].withBytes { codes in
-            withUnsafeTemporaryAllocation(of: Float.self, capacity: 16) { table in
-                guard let start = codes.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                    let target = target.baseAddress, let values = table.baseAddress
-                else { return }
-                for index in 0..<rows.count {
-                    let row = rows.lowerBound + index
-                    let codes = start + row * Nibbles.byteCount(columns)
-                    for block in 0..<blocks {
-                        let grid = self.grid(of: weight, row: row, block: block, of: blocks)
-                        let zero = Float(grid.zero)
-                        for code in 0..<8 {
-                            values[code] = grid.scale * (Float(code) - zero)
-                            values[code + 8] = grid.scale * (Float(code - 8) - zero)
-                        }
-                        let first = block * size
-                        ck_decode_palette4(
-                            codes, first, values, target + index * columns + first, min(size, columns - first))
-                    }
-                }
+        let (shape, columns) = (weight.shape, weight.shape.columns)
+        let (size, blocks) = (blockSize(shape), blocksPerRow(shape))
+        let scales = scratch.assumingMemoryBound(to: Float.self)
+        let zeros = isSymmetric ? nil : scales + blocks
+        let codes = (scratch + 2 * blocks * MemoryLayout<Float>.stride).assumingMemoryBound(to: UInt8.self)
+        weight.sections[0].withBytes { packed in
+            guard let start = packed.baseAddress?.assumingMemoryBound(to: UInt8.self), let target = target.baseAddress
+            else { return }
+            for (index, row) in rows.enumerated() {
+                loadScales(row * blocks..<(row + 1) * blocks, of: weight, into: scales)
+                if let zeros { loadZeros(of: weight, row: row, blocks, into: zeros) }
+                ck_unpack_codes(start + row * Nibbles.byteCount(columns), 4, columns, codes)
+                ck_decode_scaled(codes, 1, columns, size, scales, zeros, target + index * columns)
+            }
+        }
+    }
+
+    private func loadZeros(
+        of weight: CompressedTensor, row: Int, _ blocks: Int, into target: UnsafeMutablePointer<Float>
+    ) {
+        weight.sections[2].withBytes { section in
+            for block in 0..<blocks {
+                target[block] = Float(Nibbles.signed(section, from: row * Nibbles.byteCount(blocks), at: block))
             }
         }
     }

@@ -112,30 +112,27 @@ public struct NF4Codec: WeightCodec {
         }
     }
 
+    /// The scales of a row.
+    public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int {
+        blocks.perRow(shape) * MemoryLayout<Float>.stride
+    }
+
     public func decode(
         _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
         scratch: UnsafeMutableRawPointer
     ) {
-        let shape = weight.shape
-        let (width, size, perRow) = (shape.columns, blocks.size(shape), blocks.perRow(shape))
+        let (columns, perRow) = (weight.shape.columns, blocks.perRow(weight.shape))
+        let scales = scratch.assumingMemoryBound(to: Float.self)
         weight.sections[0].withBytes { codes in
-            weight.sections[1].withBytes { scales in
-                withUnsafeTemporaryAllocation(of: Float.self, capacity: 16) { entries in
-                    guard let codes = codes.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                        let target = target.baseAddress, let entries = entries.baseAddress
-                    else { return }
-                    for index in 0..<rows.count {
-                        let row = rows.lowerBound + index
-                        for block in 0..<perRow {
-                            let scale = scaleType.load(scales, at: row * perRow + block)
-                            for code in 0..<16 { entries[code] = scale * Self.table[code] }
-                            let first = block * size
-                            ck_decode_palette4(
-                                codes + row * Nibbles.byteCount(width), first, entries,
-                                target + index * width + first, min(size, width - first))
-                        }
-                    }
+            guard let start = codes.baseAddress?.assumingMemoryBound(to: UInt8.self), let target = target.baseAddress
+            else { return }
+            for (index, row) in rows.enumerated() {
+                weight.sections[1].withBytes {
+                    scaleType.load($0, row * perRow..<(row + 1) * perRow, into: scales)
                 }
+                let out = target + index * columns
+                ck_decode_palette4(start + row * Nibbles.byteCount(columns), 0, Self.table, out, columns)
+                ck_multiply_blocks(out, columns, blocks.size(weight.shape), scales)
             }
         }
     }

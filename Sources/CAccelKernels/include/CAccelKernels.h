@@ -117,6 +117,19 @@ void ck_decode_palette8(const uint8_t *codes, const float table[256], float *tar
 /// target[i] = scale * (codes[i] - zero).
 void ck_decode_int8(const int8_t *codes, float scale, float zero, float *target, size_t count);
 
+// Rows whose weights have a scale for each `block` values; the last block may be shorter. Codes are one byte each.
+
+/// Codes of 1 to 8 bits, packed from the lowest bit of the first byte on, to one byte each.
+void ck_unpack_codes(const uint8_t *packed, int bits, size_t count, uint8_t *codes);
+/// target[i] = scale * (code - zero). Signed codes are the lower four bits in two's complement; NULL: all zeros are 0.
+void ck_decode_scaled(const uint8_t *codes, int is_signed, size_t count, size_t block, const float *scales,
+                      const float *zeros, float *target);
+/// target[i] = scale * code + bias, computed in float64 and rounded once.
+void ck_decode_shifted(const uint8_t *codes, size_t count, size_t block, const float *scales, const float *biases,
+                       float *target);
+/// values[i] = scale * values[i].
+void ck_multiply_blocks(float *values, size_t count, size_t block, const float *scales);
+
 /// target[i] = the next of `values` if bit i of `mask` is set (the lowest bit of a byte first), else 0. Reads as many
 /// values as there are bits set among the first `count`.
 void ck_expand_mask(const float *values, const uint8_t *mask, float *target, size_t count);
