@@ -130,7 +130,8 @@ public struct AffineCodec: WeightCodec {
         weight.sections[0].withBytes { packed in
             guard let start = packed.baseAddress?.assumingMemoryBound(to: UInt8.self), let target = target.baseAddress
             else { return }
-            for (index, row) in rows.enumerated() {
+            for index in 0..<rows.count {
+                let row = rows.lowerBound + index
                 let grids = row * perRow..<(row + 1) * perRow
                 weight.sections[1].withBytes { search.type.load($0, grids, into: scales) }
                 weight.sections[2].withBytes { search.type.load($0, grids, into: biases) }

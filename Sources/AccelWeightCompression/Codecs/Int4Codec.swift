@@ -158,7 +158,8 @@ public struct Int4Codec: WeightCodec {
         weight.sections[0].withBytes { packed in
             guard let start = packed.baseAddress?.assumingMemoryBound(to: UInt8.self), let target = target.baseAddress
             else { return }
-            for (index, row) in rows.enumerated() {
+            for index in 0..<rows.count {
+                let row = rows.lowerBound + index
                 loadScales(row * blocks..<(row + 1) * blocks, of: weight, into: scales)
                 if let zeros { loadZeros(of: weight, row: row, blocks, into: zeros) }
                 ck_unpack_codes(start + row * Nibbles.byteCount(columns), 4, columns, codes)

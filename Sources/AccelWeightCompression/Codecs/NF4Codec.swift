@@ -126,7 +126,8 @@ public struct NF4Codec: WeightCodec {
         weight.sections[0].withBytes { codes in
             guard let start = codes.baseAddress?.assumingMemoryBound(to: UInt8.self), let target = target.baseAddress
             else { return }
-            for (index, row) in rows.enumerated() {
+            for index in 0..<rows.count {
+                let row = rows.lowerBound + index
                 weight.sections[1].withBytes {
                     scaleType.load($0, row * perRow..<(row + 1) * perRow, into: scales)
                 }
