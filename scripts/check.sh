@@ -26,7 +26,7 @@ for step; do
     traps) scripts/check_traps.sh ;;
     debug) tests debug -Xswiftc -warnings-as-errors -Xcc -Wall -Xcc -Wextra -Xcc -Werror ;;
     release) tests release -c release -Xswiftc -enable-testing -Xswiftc -warnings-as-errors ;;
-    # Optimised: the sanitized tests take an hour each otherwise. `debug` has the checks of a build that is not.
+    # The sanitizers run optimised builds, which take less time; `debug` runs the checks of a build that is not optimised.
     address) LSAN_OPTIONS=suppressions=$PWD/scripts/leaks.txt:print_suppressions=0 tests address -c release -Xswiftc -enable-testing --sanitize address ;;
     thread) TSAN_OPTIONS=suppressions=$PWD/scripts/races.txt tests thread -c release -Xswiftc -enable-testing --sanitize thread ;;
     fuzz) scripts/fuzz.sh 30 ;;

@@ -139,8 +139,8 @@ extension Operand {
         guard case .arena(let start) = storage, case .arena(let otherStart) = other.storage else {
             return storage == other.storage
         }
-        return start < otherStart + other.size && otherStart < start + size
+        return start < otherStart + other.byteSpan && otherStart < start + byteSpan
     }
 
-    private var size: Int { ((layout.lastElement ?? 0) + 1) * elementType.byteCount }
+    private var byteSpan: Int { ((layout.lastElement ?? 0) + 1) * elementType.byteCount }
 }

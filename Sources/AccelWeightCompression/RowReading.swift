@@ -99,6 +99,25 @@ extension StoredTensor {
     }
 }
 
+extension CompressedTensor {
+    /// Calls `body` with the index of each of some rows, its codes in the first section, and its part of `target`.
+    /// - Parameter rowBytes: the bytes of a row's codes.
+    func forEachPackedRow(
+        _ rows: Range<Int>, rowBytes: Int, into target: UnsafeMutableBufferPointer<Float>,
+        _ body: (_ row: Int, _ codes: UnsafePointer<UInt8>, _ target: UnsafeMutablePointer<Float>) -> Void
+    ) {
+        sections[0].withBytes { codes in
+            guard let start = codes.baseAddress?.assumingMemoryBound(to: UInt8.self), let target = target.baseAddress
+            else { return }
+            // A loop over an enumeration allocates in builds that are not optimised.
+            for index in 0..<rows.count {
+                let row = rows.lowerBound + index
+                body(row, start + row * rowBytes, target + index * shape.columns)
+            }
+        }
+    }
+}
+
 extension Distortion {
     /// Adds values that are encoded without loss.
     mutating func addLossless(_ row: UnsafeMutableBufferPointer<Float>) {

@@ -169,9 +169,9 @@ extension StridedLayout {
     fileprivate var isInjective: Bool {
         if shape.dimensions.contains(0) { return true }
         var covered = 0
-        for (stride, byteRange) in zip(strides, shape.dimensions).filter({ $0.1 > 1 }).sorted(by: { $0.0 < $1.0 }) {
+        for (stride, size) in zip(strides, shape.dimensions).filter({ $0.1 > 1 }).sorted(by: { $0.0 < $1.0 }) {
             guard stride > covered else { return false }
-            covered += stride * (byteRange - 1)
+            covered += stride * (size - 1)
         }
         return true
     }

@@ -20,7 +20,7 @@ struct ConvTransposeAxesKernel: Kernel {
     /// For three axes, of which the first may have one element: which elements reach each index, by which taps.
     private let taps: [[[Tap]]]
     /// Input [batch and group][position][channel], weight [output channel][tap][channel].
-    private let (turnedInput, turnedWeight): (MemoryLocation, MemoryLocation)
+    private let (transposedInput, transposedWeight): (MemoryLocation, MemoryLocation)
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         guard let operation = call.operation as? ConvTranspose else { throw Unsuitable("is for conv_transpose only") }
@@ -56,8 +56,8 @@ struct ConvTransposeAxesKernel: Kernel {
         }
         while lists.count < 3 { lists.append([[Tap(position: 0, tap: 0)]]) }
         self.taps = lists.reversed()
-        turnedInput = call.workspace.reserve(floats: batch * groups * positions * channels)
-        turnedWeight = call.workspace.reserve(floats: groups * rows * kernel * channels)
+        transposedInput = call.workspace.reserve(floats: batch * groups * positions * channels)
+        transposedWeight = call.workspace.reserve(floats: groups * rows * kernel * channels)
     }
 
     var cost: Double { 100 }
@@ -67,14 +67,14 @@ struct ConvTransposeAxesKernel: Kernel {
         let (positions, channels, outputs) = (positions, channels, outputs)
         let turningInput = KernelStep(batch * groups) { group, _ in
             guard let x = source.contiguousFloats else { return }
-            let (from, to) = (x + group * channels * positions, floats(turnedInput) + group * channels * positions)
+            let (from, to) = (x + group * channels * positions, floats(transposedInput) + group * channels * positions)
             for position in 0..<positions {
                 for channel in 0..<channels { to[position * channels + channel] = from[channel * positions + position] }
             }
         }
         let turningWeight = KernelStep(groups * rows) { row, _ in
             guard let weight = weight.floats else { return }
-            let target = floats(turnedWeight) + row * kernel * channels
+            let target = floats(transposedWeight) + row * kernel * channels
             let (group, own) = (row / rows, row % rows)
             for tap in 0..<kernel {
                 for channel in 0..<channels {
@@ -87,8 +87,8 @@ struct ConvTransposeAxesKernel: Kernel {
         let adding = KernelStep(batch * groups * rows) { row, _ in
             guard let target = target.contiguousFloats else { return }
             let channel = row % (groups * rows)
-            let source = floats(turnedInput) + row / rows * positions * channels
-            let weight = floats(turnedWeight) + channel * kernel * channels
+            let source = floats(transposedInput) + row / rows * positions * channels
+            let weight = floats(transposedWeight) + channel * kernel * channels
             for output in 0..<outputs {
                 target[row * outputs + output] = Float(sum(output, source, weight, from: Double(bias[channel])))
             }

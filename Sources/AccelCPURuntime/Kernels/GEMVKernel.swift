@@ -52,14 +52,14 @@ struct GEMVKernel: Kernel {
             guard let source = source.contiguousFloats, let target = target.contiguousFloats else { return }
             let columns = piece * columnsAtOnce..<min((piece + 1) * columnsAtOnce, width)
             for row in 0..<rows {
-                let location = target + row * width + columns.lowerBound
+                let part = target + row * width + columns.lowerBound
                 product.multiply(
-                    columns, with: DotVector(floats: source + row * depth, pairs: pairs(ofRow: row)), into: location,
+                    columns, with: DotVector(floats: source + row * depth, pairs: pairs(ofRow: row)), into: part,
                     scratch: scratch)
                 if let bias = bias?.contiguousFloats {
-                    for index in 0..<columns.count { location[index] += bias[columns.lowerBound + index] }
+                    for index in 0..<columns.count { part[index] += bias[columns.lowerBound + index] }
                 }
-                activation.apply(to: location, count: columns.count)
+                activation.apply(to: part, count: columns.count)
             }
         }
         return [split, multiply]

@@ -43,10 +43,10 @@ struct ResizeKernel: Kernel {
 
     /// An element of the output's first axes up to `axis`, at an offset for those after it: the earlier axes are weighed
     /// first.
-    private func value(_ plane: UnsafePointer<Float>, axis: Int, _ location: Int, at offset: Int) -> Double {
+    private func value(_ plane: UnsafePointer<Float>, axis: Int, _ position: Int, at offset: Int) -> Double {
         guard axis >= 0 else { return Double(plane[offset]) }
-        let (lower, upper, weight) = sources[axis][location % sources[axis].count]
-        let rest = location / sources[axis].count
+        let (lower, upper, weight) = sources[axis][position % sources[axis].count]
+        let rest = position / sources[axis].count
         let a = value(plane, axis: axis - 1, rest, at: offset + lower * strides[axis])
         if weight == 0 { return a }
         let b = value(plane, axis: axis - 1, rest, at: offset + upper * strides[axis])

@@ -129,12 +129,12 @@ final class FunctionMemory {
             return try memory(stateCells[index].location, stateSizes[index])
         case .weight(let index):
             guard self.weights.tensors.indices.contains(index) else { throw outside(operand) }
-            let (weights, location) = replaced[index].map { ($0, 0) } ?? (self.weights, index)
-            if let weight = try weights.resident(location) { return try memory(weight.cell.location, weight.byteCount) }
-            guard weights.tensors[location].shape == operand.shape, operand.layout.isContiguous,
+            let (weights, number) = replaced[index].map { ($0, 0) } ?? (self.weights, index)
+            if let weight = try weights.resident(number) { return try memory(weight.cell.location, weight.byteCount) }
+            guard weights.tensors[number].shape == operand.shape, operand.layout.isContiguous,
                 operand.layout.offset == 0, operand.elementType == .float32
             else { throw outside(operand) }
-            return OperandMemory(operand: operand, location: .weight(weights.stored(location)))
+            return OperandMemory(operand: operand, location: .weight(weights.stored(number)))
         }
     }
 

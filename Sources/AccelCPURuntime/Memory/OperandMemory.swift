@@ -97,9 +97,9 @@ extension OperandMemory {
             count = shape.count
             var next = 0
             for row in 0..<rows.count {
-                let location = rows.start(of: row)
+                let offset = rows.start(of: row)
                 for column in 0..<rows.width {
-                    target.initializeElement(at: next, to: source[location + column * rows.step])
+                    target.initializeElement(at: next, to: source[offset + column * rows.step])
                     next += 1
                 }
             }
@@ -110,8 +110,8 @@ extension OperandMemory {
         let target = start.assumingMemoryBound(to: Element.self)
         let rows = StridedRows(layout)
         for row in 0..<rows.count {
-            let location = rows.start(of: row)
-            for column in 0..<rows.width { target[location + column * rows.step] = values[row * rows.width + column] }
+            let offset = rows.start(of: row)
+            for column in 0..<rows.width { target[offset + column * rows.step] = values[row * rows.width + column] }
         }
     }
 }

@@ -66,9 +66,10 @@ final class StateJournal {
             var offset = 0
             if let block = entry.block {
                 // At an invalid position the call writes nothing and throws.
-                guard let slot = block.position.start(as: Int64.self)?.pointee, slot >= 0, slot < Int64(block.positions)
+                guard let position = block.position.start(as: Int64.self)?.pointee, position >= 0,
+                    position < Int64(block.positions)
                 else { continue }
-                offset = Int(slot) * block.stride
+                offset = Int(position) * block.stride
             }
             kept[index] = offset
             copy(entry, offset, isUndone: false)
@@ -92,16 +93,16 @@ final class StateJournal {
         let (size, rows) = (entry.target.elementType.byteCount, entry.rows)
         guard let target = entry.target.bytes, let start = memory.bytes.baseAddress else { return }
         for row in 0..<rows.count {
-            let slot = target + (offset + rows.start(of: row)) * size
+            let state = target + (offset + rows.start(of: row)) * size
             let copy = start + entry.start + row * rows.width * size
             if rows.step == 1 {
-                let (from, to) = isUndone ? (copy, slot) : (slot, copy)
+                let (from, to) = isUndone ? (copy, state) : (state, copy)
                 to.copyMemory(from: from, byteCount: rows.width * size)
                 continue
             }
             for column in 0..<rows.width {
-                let (slot, copy) = (slot + column * rows.step * size, copy + column * size)
-                let (from, to) = isUndone ? (copy, slot) : (slot, copy)
+                let (state, copy) = (state + column * rows.step * size, copy + column * size)
+                let (from, to) = isUndone ? (copy, state) : (state, copy)
                 to.copyMemory(from: from, byteCount: size)
             }
         }

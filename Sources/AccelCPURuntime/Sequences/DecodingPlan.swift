@@ -40,8 +40,8 @@ public struct DecodingPlan: Sendable {
         self.program = program
         self.tokens = tokens
         count = tokens.shape.dimensions[1]
-        let cursor = tensors[first.position].flatMap { $0.elementType == .int64 ? $0.integers().first : nil }
-        start = cursor.map { Int(max(-1, min($0, 1 << 40))) } ?? 0
+        let stated = tensors[first.position].flatMap { $0.elementType == .int64 ? $0.integers().first : nil }
+        start = stated.map { Int(max(-1, min($0, 1 << 40))) } ?? 0
         var caches: [Cache] = []
         for feed in feeds where feed.tokens == first.tokens && !caches.contains(where: { $0.states == feed.states }) {
             let sharing = feeds.filter { $0.states == feed.states && $0.tokens == first.tokens }

@@ -22,12 +22,13 @@ struct TokenFeed: Sendable {
 
     /// Nil when the function takes no blocks of tokens, or has an input that `tensors` do not hold.
     init?(_ index: Int, _ function: FunctionPlan, _ tensors: [String: StoredTensor]) {
-        guard let tokens = function.input(.tokens), let start = function.input(.position), start.shape.count == 1,
+        guard let tokens = function.input(.tokens), let positionPort = function.input(.position),
+            positionPort.shape.count == 1,
             let capacity = function.cacheLength, let given = tensors[tokens.name], given.elementType == .int64,
             given.shape.rank == 2, given.shape.dimensions[0] == tokens.shape.dimensions[0]
         else { return nil }
         var held: [String: StoredTensor] = [:]
-        for port in function.inputs where port.name != tokens.name && port.name != start.name {
+        for port in function.inputs where port.name != tokens.name && port.name != positionPort.name {
             guard let given = tensors[port.name], given.elementType == port.elementType, given.shape == port.shape
             else { return nil }
             held[port.name] = given
@@ -37,7 +38,7 @@ struct TokenFeed: Sendable {
         self.capacity = capacity
         states = Set(function.states)
         self.tokens = tokens.name
-        (position, positionShape) = (start.name, start.shape)
+        (position, positionShape) = (positionPort.name, positionPort.shape)
         self.held = held
         logits = function.output(.logits)?.name
     }

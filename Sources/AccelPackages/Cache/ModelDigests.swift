@@ -61,14 +61,14 @@ public final class ModelDigests: Sendable {
                 for (range, digest) in zip(ranges, memo.tensors) { state.known[range] = digest }
             }
         }
-        let resolved = SyncedFile(file.path)
+        let synced = SyncedFile(file.path)
         let read = cache?.now ?? 0
         try hash(file.tensors)
         let digests = file.tensors.map(digest)
-        if let resolved, resolved.identity == file.identity, resolved.isUnchanged {
+        if let synced, synced.identity == file.identity, synced.isUnchanged {
             cache?.store(
                 DigestMemo(
-                    identity: resolved.identity, read: read, file: digest(ofFile: index, digests), tensors: digests))
+                    identity: synced.identity, read: read, file: digest(ofFile: index, digests), tensors: digests))
         }
     }
 

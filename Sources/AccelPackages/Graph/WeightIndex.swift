@@ -99,11 +99,11 @@ struct WeightIndex {
             let contents = encoding.sections.map { sections[$0] }.map { section in
                 blobs[section.blob][section.offset..<section.offset + section.byteCount]
             }
-            let form = StoredEncoding(
+            let stored = StoredEncoding(
                 name: constant.name, elementType: constant.elementType, shape: constant.shape, codec: encoding.codec)
-            let codec = try codecs[encoding.codec] ?? form.parsedCodec(file: file)
+            let codec = try codecs[encoding.codec] ?? stored.parsedCodec(file: file)
             codecs[encoding.codec] = codec
-            let tensor = try form.tensor(codec, sections: contents, file: file)
+            let tensor = try stored.tensor(codec, sections: contents, file: file)
             func fail(_ reason: String) -> FormatError {
                 FormatError(file: file, location: .tensor(constant.name, index: nil), reason: reason)
             }

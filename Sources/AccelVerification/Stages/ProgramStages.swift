@@ -55,15 +55,15 @@ struct ProgramStages: StageRunner {
             }
             return
         }
-        let resolved = reference.original?.functions ?? []
+        let fixed = reference.original?.functions ?? []
         if options.stages.contains(.structure) {
             report.structure = try StructureStage(
                 of: try package?.contents ?? PackageContents(inMemory: ModelGraph(of: program)), programs: programs,
                 original: package != nil && isMadeOfReference ? reference.original : nil, package: package,
-                resolved: resolved, isOfAnother: !isMadeOfReference
+                fixed: fixed, isOfAnother: !isMadeOfReference
             ).run()
         }
-        model = try ReferenceModel(programs, resolved: resolved, for: program, in: package)
+        model = try ReferenceModel(programs, fixed: fixed, for: program, in: package)
     }
 
     mutating func compareWeights(progress: (Double) -> Void) throws {

@@ -22,7 +22,7 @@ struct ReferenceModel {
     ///   functions unchanged.
     /// - Throws: `FormatError` if the recorded scalings change the results of the model.
     init(
-        _ programs: [Program], resolved: [FrozenProgram] = [], for planned: ModelPlan,
+        _ programs: [Program], fixed: [FrozenProgram] = [], for planned: ModelPlan,
         in package: AcceleratorPackage? = nil
     ) throws {
         let scaled = try package?.scaledWeights(of: programs, for: planned)
@@ -30,11 +30,11 @@ struct ReferenceModel {
         scalings = scaled?.scalings ?? [:]
         var weights: [String: StoredTensor] = [:]
         var tables: [String: [StoredTensor]] = [:]
-        let resolved =
+        let fixed =
             try scaled.map { scaled in
-                try resolved.map { try $0.applying { $0.replacing(scaled.tensors) } }
-            } ?? resolved
-        let functions = FrozenFunctions(programs, resolved: resolved, for: planned)
+                try fixed.map { try $0.applying { $0.replacing(scaled.tensors) } }
+            } ?? fixed
+        let functions = FrozenFunctions(programs, fixed: fixed, for: planned)
         for frozen in functions.frozen.compactMap(\.self) {
             for constant in try frozen.optimized().program.constants {
                 let tensor = try constant.requireTensor()

@@ -13,23 +13,23 @@ struct FrozenFunctions {
         let reason: String
     }
 
-    /// - Parameter resolved: the functions of a model with fixed dimensions only; if empty, the programs are frozen.
-    init(_ programs: [Program], resolved: [FrozenProgram] = [], for planned: ModelPlan) {
+    /// - Parameter fixed: the functions of a model with fixed dimensions only; if empty, the programs are frozen.
+    init(_ programs: [Program], fixed: [FrozenProgram] = [], for planned: ModelPlan) {
         functions = planned.functions.map {
-            Self.frozen($0.part, $0.bindings, inputs: $0.inputs, states: $0.states, programs, resolved)
+            Self.frozen($0.part, $0.bindings, inputs: $0.inputs, states: $0.states, programs, fixed)
         }
     }
 
-    /// - Parameter resolved: as for the other initialiser.
-    init(_ programs: [Program], resolved: [FrozenProgram] = [], for graph: ModelGraph) {
+    /// - Parameter fixed: as for the other initialiser.
+    init(_ programs: [Program], fixed: [FrozenProgram] = [], for graph: ModelGraph) {
         functions = graph.functions.map {
-            Self.frozen($0.program.name, $0.bindings, inputs: $0.inputs, states: $0.states, programs, resolved)
+            Self.frozen($0.program.name, $0.bindings, inputs: $0.inputs, states: $0.states, programs, fixed)
         }
     }
 
     private static func frozen(
         _ part: String, _ bindings: ShapeBindings, inputs: [FrozenProgram.Port], states: [FrozenProgram.State],
-        _ programs: [Program], _ resolved: [FrozenProgram]
+        _ programs: [Program], _ fixed: [FrozenProgram]
     ) -> Result<FrozenProgram, Unlike> {
         guard let program = programs.first(where: { $0.name == part }) else {
             let parts = programs.map(\.name).joined(separator: ", ")
@@ -37,7 +37,7 @@ struct FrozenFunctions {
         }
         let frozen: FrozenProgram
         do {
-            let known = resolved.first { $0.program.name == part && $0.bindings == bindings }
+            let known = fixed.first { $0.program.name == part && $0.bindings == bindings }
             frozen = try known ?? program.freezing(bindings)
         } catch {
             return .failure(Unlike(reason: "the model cannot be frozen to \(bindings): \(error)"))

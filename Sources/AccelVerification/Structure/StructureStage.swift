@@ -18,16 +18,16 @@ struct StructureStage {
     /// container.
     let package: AcceleratorPackage?
     /// The functions of a model that has fixed dimensions only.
-    private let resolved: [FrozenProgram]
+    private let fixed: [FrozenProgram]
     /// The package was made from another model: its weights may have other types.
     private let isOfAnother: Bool
 
     init(
         of found: PackageContents, programs: [Program], original: OriginalModel? = nil,
-        package: AcceleratorPackage? = nil, resolved: [FrozenProgram] = [], isOfAnother: Bool = false
+        package: AcceleratorPackage? = nil, fixed: [FrozenProgram] = [], isOfAnother: Bool = false
     ) {
         (self.found, self.programs, self.original, self.package) = (found, programs, original, package)
-        (self.resolved, self.isOfAnother) = (resolved, isOfAnother)
+        (self.fixed, self.isOfAnother) = (fixed, isOfAnother)
     }
 
     func run() throws -> StructureFinding {
@@ -43,7 +43,7 @@ struct StructureStage {
                 "the package was made with \(others.joined(separator: ", ")): that its graph is the one that a conversion "
                     + "makes now is not required, and the numbers of the other stages have to prove it")
         }
-        let functions = FrozenFunctions(programs, resolved: resolved, for: found.graph)
+        let functions = FrozenFunctions(programs, fixed: fixed, for: found.graph)
         for (index, function) in found.graph.functions.enumerated() {
             if let reason = functions.reason(index) { finding.add(function.functionName, reason) }
         }

@@ -103,9 +103,9 @@ final class DriftCorrection: Sendable {
             let line = row * columns
             for position in 0..<columns {
                 let move = Self.share * moves[line + position] / pivots[position]
-                let slot = line + Int(order[position])
+                let element = line + Int(order[position])
                 // If the inputs differ too much for float32, the drift is ignored.
-                aims[slot] = (weights[slot] + move).isFinite ? weights[slot] + move : weights[slot]
+                aims[element] = (weights[element] + move).isFinite ? weights[element] + move : weights[element]
             }
         }
     }

@@ -21,8 +21,8 @@ extension LinearGridSearch {
     /// Returns why error feedback cannot have chosen a code that is `steps` from the value; nil if it can.
     func feedbackViolation(_ steps: Double, code: Int, reach: Int) -> String? {
         // Values outside of the grid count as its end.
-        let slot = min(max(steps + Double(code), Double(codes.lowerBound)), Double(codes.upperBound))
-        guard steps.isFinite, abs(slot - Double(code)) <= Double(reach) + LinearGrid.halfStep else {
+        let nearest = min(max(steps + Double(code), Double(codes.lowerBound)), Double(codes.upperBound))
+        guard steps.isFinite, abs(nearest - Double(code)) <= Double(reach) + LinearGrid.halfStep else {
             return "is \(abs(steps)) steps from its stored value, more than \(reach) and a half"
         }
         return nil
@@ -121,10 +121,10 @@ extension StoredTensor {
         ErrorFeedback(factor: factor).run(start, rows: unit.count, grid: &grid, codes: codes, stored: start + count)
         for (index, row) in unit.enumerated() {
             store(row, codes + index * columns)
-            let slot = start + index * columns
+            let row = start + index * columns
             distortion.add(
-                UnsafeMutableBufferPointer(start: slot, count: columns),
-                storedAs: UnsafeMutableBufferPointer(start: slot + count, count: columns))
+                UnsafeMutableBufferPointer(start: row, count: columns),
+                storedAs: UnsafeMutableBufferPointer(start: row + count, count: columns))
         }
         return distortion
     }

@@ -127,17 +127,12 @@ public struct AffineCodec: WeightCodec {
         let scales = scratch.assumingMemoryBound(to: Float.self)
         let biases = scales + perRow
         let codes = (scratch + 2 * perRow * MemoryLayout<Float>.stride).assumingMemoryBound(to: UInt8.self)
-        weight.sections[0].withBytes { packed in
-            guard let start = packed.baseAddress?.assumingMemoryBound(to: UInt8.self), let target = target.baseAddress
-            else { return }
-            for index in 0..<rows.count {
-                let row = rows.lowerBound + index
-                let grids = row * perRow..<(row + 1) * perRow
-                weight.sections[1].withBytes { search.type.load($0, grids, into: scales) }
-                weight.sections[2].withBytes { search.type.load($0, grids, into: biases) }
-                ck_unpack_codes(start + row * bytesPerRow(shape), Int32(bits), columns, codes)
-                ck_decode_shifted(codes, columns, blocks.size(shape), scales, biases, target + index * columns)
-            }
+        weight.forEachPackedRow(rows, rowBytes: bytesPerRow(shape), into: target) { row, packed, target in
+            let grids = row * perRow..<(row + 1) * perRow
+            weight.sections[1].withBytes { search.type.load($0, grids, into: scales) }
+            weight.sections[2].withBytes { search.type.load($0, grids, into: biases) }
+            ck_unpack_codes(packed, Int32(bits), columns, codes)
+            ck_decode_shifted(codes, columns, blocks.size(shape), scales, biases, target)
         }
     }
 

@@ -155,16 +155,11 @@ public struct Int4Codec: WeightCodec {
         let scales = scratch.assumingMemoryBound(to: Float.self)
         let zeros = isSymmetric ? nil : scales + blocks
         let codes = (scratch + 2 * blocks * MemoryLayout<Float>.stride).assumingMemoryBound(to: UInt8.self)
-        weight.sections[0].withBytes { packed in
-            guard let start = packed.baseAddress?.assumingMemoryBound(to: UInt8.self), let target = target.baseAddress
-            else { return }
-            for index in 0..<rows.count {
-                let row = rows.lowerBound + index
-                loadScales(row * blocks..<(row + 1) * blocks, of: weight, into: scales)
-                if let zeros { loadZeros(of: weight, row: row, blocks, into: zeros) }
-                ck_unpack_codes(start + row * Nibbles.byteCount(columns), 4, columns, codes)
-                ck_decode_scaled(codes, 1, columns, size, scales, zeros, target + index * columns)
-            }
+        weight.forEachPackedRow(rows, rowBytes: Nibbles.byteCount(columns), into: target) { row, packed, target in
+            loadScales(row * blocks..<(row + 1) * blocks, of: weight, into: scales)
+            if let zeros { loadZeros(of: weight, row: row, blocks, into: zeros) }
+            ck_unpack_codes(packed, 4, columns, codes)
+            ck_decode_scaled(codes, 1, columns, size, scales, zeros, target)
         }
     }
 

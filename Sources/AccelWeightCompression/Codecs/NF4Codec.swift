@@ -123,18 +123,10 @@ public struct NF4Codec: WeightCodec {
     ) {
         let (columns, perRow) = (weight.shape.columns, blocks.perRow(weight.shape))
         let scales = scratch.assumingMemoryBound(to: Float.self)
-        weight.sections[0].withBytes { codes in
-            guard let start = codes.baseAddress?.assumingMemoryBound(to: UInt8.self), let target = target.baseAddress
-            else { return }
-            for index in 0..<rows.count {
-                let row = rows.lowerBound + index
-                weight.sections[1].withBytes {
-                    scaleType.load($0, row * perRow..<(row + 1) * perRow, into: scales)
-                }
-                let out = target + index * columns
-                ck_decode_palette4(start + row * Nibbles.byteCount(columns), 0, Self.table, out, columns)
-                ck_multiply_blocks(out, columns, blocks.size(weight.shape), scales)
-            }
+        weight.forEachPackedRow(rows, rowBytes: Nibbles.byteCount(columns), into: target) { row, packed, target in
+            weight.sections[1].withBytes { scaleType.load($0, row * perRow..<(row + 1) * perRow, into: scales) }
+            ck_decode_palette4(packed, 0, Self.table, target, columns)
+            ck_multiply_blocks(target, columns, blocks.size(weight.shape), scales)
         }
     }
 

@@ -351,8 +351,8 @@ public struct PaletteCodec: WeightCodec {
                 }
             }
             if let found {
-                let slot = reach == 0 ? "the nearest entry's" : "within \(reach) of the nearest entry's"
-                return (row * columns + found, "has a code that is not \(slot)")
+                let expected = reach == 0 ? "the nearest entry's" : "within \(reach) of the nearest entry's"
+                return (row * columns + found, "has a code that is not \(expected)")
             }
         }
         return nil

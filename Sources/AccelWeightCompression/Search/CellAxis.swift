@@ -25,5 +25,5 @@ struct CellAxis: Sendable {
     /// Returns the largest difference between numbers whose positions are among `count` consecutive ones. (A number may
     /// be half a position off because it is assigned to the nearest one, and another half because difference and
     /// product are rounded.)
-    func size(_ count: Int) -> Double { Double(count + 1) / Double(perStep) }
+    func width(_ count: Int) -> Double { Double(count + 1) / Double(perStep) }
 }

@@ -38,7 +38,7 @@ struct CutBounds {
 
     /// The groups that may contain a cut. Starts with a bound for all groups, and tightens it in rounds.
     var open: [Int] {
-        let all = axis.size(1 << CellAxis.bits)
+        let all = axis.width(1 << CellAxis.bits)
         var distances = [Double](repeating: all, count: groups.count)
         var open = groups.indices.filter { groups[$0].isCell }
         var slack = Double.infinity
@@ -59,7 +59,7 @@ struct CutBounds {
         var largest: [Double] = []
         // A single point cannot be cut.
         for index in open where groups[index].count > 1 {
-            let cost = 2 * groups[index].count * axis.size(groups[index].positions) * distances[index]
+            let cost = 2 * groups[index].count * axis.width(groups[index].positions) * distances[index]
             if largest.count == k - 1 {
                 guard let last = largest.last, cost > last else { continue }
                 largest.removeLast()
@@ -112,9 +112,9 @@ struct CutBounds {
             let (start, end) = (grid[lows[gridIndex[index]]], grid[highs[gridIndex[index] + 1]])
             // Only more distant points could move a center further, so the mean of all that the cluster may contain is
             // a bound.
-            let (own, size) = (mean(index, index + 1), axis.size(groups[index].positions))
-            let low = start < index ? mean(start, index) : own - size
-            let high = index + 1 < end ? mean(index + 1, end) : own + size
+            let (own, width) = (mean(index, index + 1), axis.width(groups[index].positions))
+            let low = start < index ? mean(start, index) : own - width
+            let high = index + 1 < end ? mean(index + 1, end) : own + width
             return high - low
         }
     }

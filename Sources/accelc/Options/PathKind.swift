@@ -98,7 +98,7 @@ extension Arguments {
         }
     }
 
-    private func require(_ takes: [PathKind], _ path: String, _ location: String) throws {
+    private func require(_ takes: [PathKind], _ path: String, _ argument: String) throws {
         let kinds = PathKind.kinds(of: path)
         guard let kind = kinds.first else {
             if let other = Files.kind(of: path), ![.file, .folder].contains(other) {
@@ -108,6 +108,6 @@ extension Arguments {
         }
         guard !kinds.contains(where: takes.contains) else { return }
         throw RequestError(
-            "\(path) is \(kind.title); \(command.name) takes \(PathKind.titles(of: takes)) \(location)")
+            "\(path) is \(kind.title); \(command.name) takes \(PathKind.titles(of: takes)) \(argument)")
     }
 }

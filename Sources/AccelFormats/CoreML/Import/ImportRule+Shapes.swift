@@ -209,11 +209,11 @@ extension MILCall {
         return (name, value)
     }
 
-    func filled(_ xSizes: [Int], with value: MILArgument) throws -> MILArgument {
+    func filled(_ sizes: [Int], with value: MILArgument) throws -> MILArgument {
         guard case .known(let number) = value.content, number.shape.count == 1,
-            let count = Shape(xSizes).checkedCount, count <= 1 << 24
-        else { throw Problem(reason: "cannot fill \(xSizes) with something that is no known number") }
-        return known(number.picking([Int](repeating: 0, count: count), Shape(xSizes)))
+            let count = Shape(sizes).checkedCount, count <= 1 << 24
+        else { throw Problem(reason: "cannot fill \(sizes) with something that is no known number") }
+        return known(number.picking([Int](repeating: 0, count: count), Shape(sizes)))
     }
 
     mutating func sliced(_ x: MILArgument, begin: [Int], sizes: [Int]) throws -> MILArgument {

@@ -27,10 +27,10 @@ extension CacheFolder {
     func isSound(_ file: MappedFile, _ digest: Digest) -> Bool {
         let isLarge = file.bytes.count > Self.alwaysVerifiedBytes && file.access.isOurs
         if isLarge, note(of: file.identity)?.digest == digest { return true }
-        let resolved = isLarge ? SyncedFile(file.path) : nil
+        let synced = isLarge ? SyncedFile(file.path) : nil
         guard SHA256.digest(of: file.bytes) == digest else { return false }
-        if let resolved, resolved.identity.inode == file.identity.inode, resolved.isUnchanged {
-            keep(VerificationNote(digest: digest, identity: resolved.identity))
+        if let synced, synced.identity.inode == file.identity.inode, synced.isUnchanged {
+            keep(VerificationNote(digest: digest, identity: synced.identity))
         }
         return true
     }
