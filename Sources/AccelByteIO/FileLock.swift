@@ -20,7 +20,6 @@ public final class FileLock: Sendable {
     private init(_ path: String, _ descriptor: Int32) {
         self.path = path
         self.descriptor = descriptor
-        TemporaryPaths.insert(path)
     }
 
     /// The file is removed while it is still locked, so that those who wait see that the name belongs to another file
@@ -34,18 +33,31 @@ public final class FileLock: Sendable {
     /// Creates the file at `path`, whose folder must exist, and locks it. Does not wait.
     public static func attempt(_ path: String) -> Attempt {
         for _ in 0..<100 {
-            let descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o644)
-            guard descriptor >= 0 else { return .unsupported }
-            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-                let isBusy = errno == EWOULDBLOCK
-                close(descriptor)
-                return isBusy ? .busy : .unsupported
+            var failure: Attempt?
+            if let descriptor = TemporaryPaths.making(path, { lock(path, &failure) }) {
+                return .locked(FileLock(path, descriptor))
             }
-            if identity(descriptor) == Files.identity(of: path)?.inode { return .locked(FileLock(path, descriptor)) }
-            // The previous holder has just unlocked it and removed the file.
-            close(descriptor)
+            if let failure { return failure }
         }
         return .busy
+    }
+
+    /// Creates and locks the file, without waiting.
+    /// - Returns: Its descriptor; nil with a failure, or without one if the attempt is to be repeated.
+    private static func lock(_ path: String, _ failure: inout Attempt?) -> CInt? {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o644)
+        guard descriptor >= 0 else {
+            failure = .unsupported
+            return nil
+        }
+        if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            failure = errno == EWOULDBLOCK ? .busy : .unsupported
+        } else if identity(descriptor) == Files.identity(of: path)?.inode {
+            return descriptor
+        }
+        // Without a failure, the previous holder has just unlocked the file and removed it.
+        close(descriptor)
+        return nil
     }
 
     /// Runs `body` under a lock on `path`: exclusive holders exclude all others, shared holders only exclusive ones.

@@ -11,29 +11,87 @@ extension Files {
         case copy
     }
 
-    /// Copies the file `source` to `target`, which must not exist.
+    /// Copies the file `source` to `target`, which must not exist. The copy is not synced.
     /// - Parameters:
     ///   - mode: the permissions of the copy; a link keeps those of the source.
     ///   - mayLink: allows a hard link, for files that nobody writes to.
-    ///   - isSynced: the bytes are on the disk when the function returns.
     @discardableResult
     public static func copy(
-        _ source: String, to target: String, mode: UInt16 = 0o644, mayLink: Bool = false, isSynced: Bool = true
+        _ source: String, to target: String, mode: UInt16 = 0o644, mayLink: Bool = false
     ) throws -> CopyMethod {
         let content = try MappedFile(source).bytes
-        if clone(source, to: target, mode: mode) { return .clone }
-        if mayLink, link(source, target) == 0 { return .link }
-        let descriptor = FileDescriptor(open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode)))
-        guard descriptor.number >= 0 else {
+        guard let start = startCopy(source, to: target, mode: mode, mayLink: mayLink) else {
             throw RequestError("cannot write \(target): \(systemMessage())", status: .unavailable)
         }
-        let isWritten = content.withBytes { descriptor.writeAll($0) }
-        guard isWritten, !isSynced || fsync(descriptor.number) == 0, descriptor.close() else {
+        guard start.finish(content, at: target, isSynced: false) else {
             let message = systemMessage()
             unlink(target)
             throw RequestError("cannot write \(target): \(message)", status: .unavailable)
         }
-        return .copy
+        return start.method
+    }
+
+    /// Copies the file `source` to `target`, which appears completely or not at all, and replaces a file of that name.
+    /// - Parameters:
+    ///   - kind: decides whether an existing entry at `target` may be replaced.
+    ///   - mode: the permissions of the copy, and after a hard link those of both names.
+    ///   - mayLink: allows a hard link, for files that nobody writes to.
+    ///   - isSynced: the bytes and the name are on the disk when the function returns.
+    /// - Throws: `RequestError` if the entry at `target` is not an earlier output of this kind, or if it cannot be
+    ///   written; what `MappedFile` throws for the source.
+    @discardableResult
+    public static func copyAtomically(
+        _ source: String, to target: String, as kind: OutputKind, mode: UInt16 = 0o644, mayLink: Bool = false,
+        isSynced: Bool = true
+    ) throws -> CopyMethod {
+        let content = try MappedFile(source).bytes
+        if let reason = kind.refusalReason(for: target, form: .file) { throw kind.refusal(of: target, reason) }
+        let temporary = try TemporaryPaths.sibling(of: target)
+        let start = TemporaryPaths.making(temporary) {
+            startCopy(source, to: temporary, mode: mode, mayLink: mayLink)
+        }
+        guard let start else {
+            throw RequestError("cannot write \(target): \(systemMessage())", status: .unavailable)
+        }
+        do {
+            guard start.method != .link || chmod(temporary, mode_t(mode)) == 0,
+                start.finish(content, at: temporary, isSynced: isSynced)
+            else { throw RequestError("cannot write \(target): \(systemMessage())", status: .unavailable) }
+            try TemporaryPaths.publish(temporary, as: target, kind: kind, form: .file)
+        } catch {
+            TemporaryPaths.discard(temporary)
+            throw error
+        }
+        if isSynced { Disk.syncFolder(parentFolder(of: target) ?? "/") }
+        return start.method
+    }
+
+    /// A copy that has its name. Its content is missing if it is neither a clone nor a link.
+    private struct StartedCopy {
+        let method: CopyMethod
+        /// The descriptor of the empty file, which `finish` closes; -1 for a clone or a link.
+        let number: CInt
+
+        /// Writes the content if it is missing, and syncs the file.
+        /// - Returns: False on a system error, which is in errno.
+        func finish(_ content: ByteView, at path: String, isSynced: Bool) -> Bool {
+            let descriptor = FileDescriptor(number)
+            if method == .copy, !content.withBytes({ descriptor.writeAll($0) }) { return false }
+            if isSynced {
+                let written = method == .copy ? descriptor : FileDescriptor(open(path, O_RDONLY | O_CLOEXEC))
+                guard written.number >= 0, Disk.sync(written, path) else { return false }
+            }
+            return descriptor.close()
+        }
+    }
+
+    /// Gives a copy its name, in a short time whatever its size is.
+    /// - Returns: nil if the system refuses, with the reason in errno.
+    private static func startCopy(_ source: String, to target: String, mode: UInt16, mayLink: Bool) -> StartedCopy? {
+        if clone(source, to: target, mode: mode) { return StartedCopy(method: .clone, number: -1) }
+        if mayLink, link(source, target) == 0 { return StartedCopy(method: .link, number: -1) }
+        let number = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
+        return number >= 0 ? StartedCopy(method: .copy, number: number) : nil
     }
 
     private static func clone(_ source: String, to target: String, mode: UInt16) -> Bool {
@@ -48,13 +106,6 @@ extension Files {
             unlink(target)
             return false
         #endif
-    }
-
-    /// Removes all write permissions of a file.
-    public static func makeReadOnly(_ path: String) throws {
-        guard chmod(path, 0o444) == 0 else {
-            throw RequestError("cannot make \(path) read-only: \(systemMessage())", status: .unavailable)
-        }
     }
 
     /// Renames a file within its file system, and replaces a file that has the new name.

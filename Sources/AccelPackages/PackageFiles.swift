@@ -24,6 +24,7 @@ struct PackageFolder: PackageFiles {
     init(path: String) { (self.path, opened) = (path, nil) }
     init(_ opened: OpenedPath) { (path, self.opened) = (opened.path, opened) }
 
+    /// Returns the path of every file, without those of a report that another run stores, or stored when it was killed.
     func names() throws -> [String] { try names(in: "") }
 
     /// Returns the path of every subfolder.
@@ -40,7 +41,10 @@ struct PackageFolder: PackageFiles {
         let folder = opened?.lastingPath ?? path
         return try Files.list(prefix.isEmpty ? folder : "\(folder)/\(prefix)").flatMap { part -> [String] in
             let name = prefix.isEmpty ? part : "\(prefix)/\(part)"
-            return Files.kindWithoutFollowing("\(folder)/\(name)") == .folder ? try names(in: name) : [name]
+            let kind = Files.kindWithoutFollowing("\(folder)/\(name)")
+            // It may be gone by now.
+            if kind == .file || kind == nil, TemporaryPaths.isSibling(name, of: PackageFormat.reportName) { return [] }
+            return kind == .folder ? try names(in: name) : [name]
         }
     }
 

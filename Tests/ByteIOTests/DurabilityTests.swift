@@ -90,6 +90,31 @@ struct DurabilityTests {
         }
     }
 
+    @Test("a copy's bytes are on the disk before it has its name, however it is made", arguments: [false, true])
+    func copies(mayLink: Bool) throws {
+        try withTemporaryFolder { folder in
+            try Data([UInt8](repeating: 1, count: 10_000)).write(to: URL(filePath: "\(folder)/source"))
+            let unknown = Locked<[String]>([])
+            try lawful(folder) {
+                for index in 0..<2 {
+                    try Files.copyAtomically(
+                        "\(folder)/source", to: "\(folder)/a", as: Self.kinds[index], mode: 0o444, mayLink: mayLink)
+                    #expect(Files.access(of: "\(folder)/a")?.mode == 0o444)
+                }
+            }
+            _ = try Disk.observing(folder) { event in
+                guard case .publishing(let temporary, _) = event else { return }
+                if !TemporaryPaths.paths.withLock({ $0.contains(temporary) }) {
+                    unknown.withLock { $0.append(temporary) }
+                }
+            } during: {
+                try Files.copyAtomically("\(folder)/source", to: "\(folder)/a", as: .internal, mayLink: mayLink)
+            }
+            #expect(unknown.withLock { $0 } == [])
+            #expect(try Files.list(folder).sorted() == ["a", "source"])
+        }
+    }
+
     @Test(
         "a folder's files and names are on the disk before it has its name, then its name",
         arguments: [kinds[0], kinds[2]].indices)

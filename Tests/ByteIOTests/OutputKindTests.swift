@@ -29,7 +29,7 @@ private func contents(of path: String) throws -> [String] {
 
 @Suite("what an output may replace")
 struct OutputKindTests {
-    enum Form: CaseIterable { case file, folder }
+    enum Form: CaseIterable { case file, copy, folder }
 
     /// Writes an output of the form's kind to `path`.
     private func put(_ form: Form, _ path: String, _ text: String) throws {
@@ -38,6 +38,11 @@ struct OutputKindTests {
             var output = try AtomicFile(replacing: path, as: file)
             try output.write("mine \(text)")
             try output.commit()
+        case .copy:
+            try withTemporaryFolder { other in
+                try write("mine \(text)", to: "\(other)/source")
+                try Files.copyAtomically("\(other)/source", to: path, as: file)
+            }
         case .folder:
             let output = try AtomicFolder(replacing: path, as: folder)
             try write(text, to: "\(output.path)/mine")
@@ -81,7 +86,7 @@ struct OutputKindTests {
         try withTemporaryFolder { root in
             for text in ["1", "2", "3"] {
                 try put(form, "\(root)/o", text)
-                let text = form == .file ? "o: mine \(text)" : "o/mine: \(text)"
+                let text = form == .folder ? "o/mine: \(text)" : "o: mine \(text)"
                 #expect(try contents(of: root).last == text)
             }
             #expect(try Files.list(root) == ["o"])
@@ -162,7 +167,7 @@ struct OutputKindTests {
             let all = try contents(of: root).filter { !$0.hasSuffix("/") }
             #expect(all.count == 20)
             for text in all {
-                #expect(text.wholeMatch(of: form == .file ? /\d+: mine [0-5]/ : /\d+\/mine: [0-5]/) != nil)
+                #expect(text.wholeMatch(of: form == .folder ? /\d+\/mine: [0-5]/ : /\d+: mine [0-5]/) != nil)
             }
         }
     }

@@ -71,7 +71,7 @@ struct CacheUpkeepTests {
             let blobs = cache.folder.path(.blobs)
             try write(
                 [1, 2, 3],
-                to: "\(blobs)/\(try Files.list(blobs)[0])/\(CacheNames.partial())")
+                to: "\(blobs)/\(try Files.list(blobs)[0])/.\(CacheNames.random()).partial")
             #expect(try cache.collect(maximumBytes: 0) == .init(removedBlobs: 2, freedBytes: 6147))
             #expect(try files(in: blobs).isEmpty)
         }

@@ -226,6 +226,22 @@ struct HostilePackageTests {
                 #expect(error.file.hasSuffix(name))
                 try FileManager.default.removeItem(atPath: "\(path)/\(name)")
             }
+            // Another run may be about to store its report.
+            try write([1], to: "\(path)/.verify.json.1a2b.partial")
+            try AcceleratorPackage(at: path).check()
+            try OutputKind.package.requireReplaceable(path)
+            try FileManager.default.removeItem(atPath: "\(path)/.verify.json.1a2b.partial")
+            for name in [
+                ".verify.json.1A.partial", "assets/.verify.json.1a.partial", ".manifest.json.1a.partial",
+                ".verify.json.1a.partial/file",
+            ] {
+                try Files.makeFolder(Files.parentFolder(of: "\(path)/\(name)") ?? path)
+                try write([1], to: "\(path)/\(name)")
+                #expect(throws: FormatError.self, "\(name)") { try AcceleratorPackage(at: path).check() }
+                #expect(throws: RequestError.self, "\(name)") { try OutputKind.package.requireReplaceable(path) }
+                try FileManager.default.removeItem(atPath: "\(path)/\(name)")
+            }
+            try FileManager.default.removeItem(atPath: "\(path)/.verify.json.1a.partial")
             try FileManager.default.createSymbolicLink(
                 atPath: "\(path)/assets/link", withDestinationPath: "/etc/hostname")
             #expect(throws: FormatError.self) { try AcceleratorPackage(at: path).check() }

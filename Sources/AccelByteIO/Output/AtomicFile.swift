@@ -89,16 +89,14 @@ final class TemporaryFile {
         self.cachedBytes = cachedBytes
         let temporary = try TemporaryPaths.sibling(of: path)
         self.temporary = temporary
-        var number: CInt = -1
-        let isMade = TemporaryPaths.making(temporary) {
-            number = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
-            return number >= 0
+        let made = TemporaryPaths.making(temporary) {
+            let number = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
+            return number >= 0 ? number : nil
         }
-        descriptor = FileDescriptor(number)
-        guard isMade else {
-            committed = true
+        guard let made else {
             throw RequestError("cannot write \(path): \(systemMessage())", status: .unavailable)
         }
+        descriptor = FileDescriptor(made)
     }
 
     deinit {

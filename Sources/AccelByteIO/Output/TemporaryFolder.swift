@@ -11,11 +11,18 @@ public final class TemporaryFolder {
     /// - Throws: `RequestError` if the parent folder cannot be written.
     public init(beside path: String, mode: UInt16 = 0o777) throws {
         let temporary = try TemporaryPaths.sibling(of: path)
-        self.path = temporary
-        guard TemporaryPaths.making(temporary, { mkdir(temporary, mode_t(mode)) == 0 }) else {
-            isPublished = true
+        guard TemporaryPaths.making(temporary, { mkdir(temporary, mode_t(mode)) == 0 ? temporary : nil }) != nil else {
             throw RequestError("cannot make the folder \(path): \(systemMessage())", status: .unavailable)
         }
+        self.path = temporary
+    }
+
+    /// Renames the folder to `path`, unless there is an entry of that name.
+    /// - Returns: False if there is one; it stays, and this folder will be removed.
+    /// - Throws: `RequestError` if the system refuses.
+    public func publish(asNew path: String) throws(RequestError) -> Bool {
+        isPublished = try TemporaryPaths.publish(self.path, asNew: path)
+        return isPublished
     }
 
     deinit {

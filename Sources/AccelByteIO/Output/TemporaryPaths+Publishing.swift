@@ -43,8 +43,24 @@ extension TemporaryPaths {
         }
     }
 
+    /// Publishes `temporary` under the name `path`, unless there is an entry of that name.
+    /// - Returns: False if there is one, which is left as it is.
+    static func publish(_ temporary: String, asNew path: String) throws(RequestError) -> Bool {
+        Disk.note(.publishing(temporary: temporary, path: path))
+        switch paths.withLock({ named(temporary, path, &$0) }) {
+        case .published:
+            Disk.note(.published(path: path))
+            return true
+        case .failed(let number):
+            throw RequestError("cannot write \(path): \(systemMessage(number))", status: .unavailable)
+        case .again, .refused: return false
+        }
+    }
+
     private static func renamed(_ temporary: String, _ path: String, _ paths: inout Set<String>) -> Step {
         guard rename(temporary, path) == 0 else { return .failed(errno) }
+        // A rename does nothing if both names are of one file, which has two hard links.
+        unlink(temporary)
         paths.remove(temporary)
         return .published
     }

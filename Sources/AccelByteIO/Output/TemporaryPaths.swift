@@ -13,16 +13,16 @@ public enum TemporaryPaths {
         }
     }
 
-    /// Runs `make`, which creates a path, and records the path; an interruption sees both or neither.
-    static func making(_ path: String, _ make: () -> Bool) -> Bool {
-        paths.withLock { paths in
-            guard make() else { return false }
+    /// Runs `make`, which creates a path, and records the path if the result is not nil; an interruption sees both or
+    /// neither. `make` must be short: an interruption waits for it.
+    static func making<Made: Sendable>(_ path: String, _ make: () throws -> Made?) rethrows -> Made? {
+        try paths.withLock { paths in
+            guard let made = try make() else { return nil }
             paths.insert(path)
-            return true
+            return made
         }
     }
 
-    static func insert(_ path: String) { _ = paths.withLock { $0.insert(path) } }
     static func remove(_ path: String) { _ = paths.withLock { $0.remove(path) } }
 
     /// Removes a temporary path, if it is still recorded as one.
@@ -42,6 +42,24 @@ public enum TemporaryPaths {
         }
         let random = String(UInt64.random(in: .min ... .max), radix: 16)
         // Shortened, so that the file system's limit for names is kept.
-        return (folder == "/" ? "/" : folder + "/") + ".\(name.prefix(40)).\(random).partial"
+        return (folder == "/" ? "/" : folder + "/") + ".\(name.prefix(startLength)).\(random)\(suffix)"
+    }
+
+    private static let startLength = 40
+    private static let suffix = ".partial"
+
+    /// Returns the first 40 characters of the name beside which `sibling` made a name; nil if it did not make `name`.
+    public static func start(ofSibling name: String) -> Substring? {
+        guard name.hasPrefix("."), name.hasSuffix(suffix) else { return nil }
+        let inner = name.dropFirst().dropLast(suffix.count)
+        guard let dot = inner.lastIndex(of: ".") else { return nil }
+        let (start, random) = (inner[..<dot], inner[inner.index(after: dot)...].utf8)
+        let isHex = random.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+        return (1...16).contains(random.count) && isHex && start.count <= startLength ? start : nil
+    }
+
+    /// Returns whether `name` is a temporary name that `sibling` made beside `final`.
+    public static func isSibling(_ name: String, of final: String) -> Bool {
+        start(ofSibling: name) == final.prefix(startLength)
     }
 }

@@ -68,21 +68,15 @@ extension Cache {
 extension CacheFolder {
     /// Creates a folder with links to blobs under their files' names. An existing folder is kept.
     func link(_ files: [CacheRecord.File], into path: String) throws {
-        let partial = "\(Files.parentFolder(of: path) ?? root)/\(CacheNames.partial())"
-        do {
-            for file in files {
-                let name = "\(partial)/\(file.path)"
-                try makeParent(of: name)
-                let blob = blobPath(file.digest)
-                try keepingNotes(of: [file]) {
-                    try Files.copy(blob, to: name, mode: 0o444, mayLink: mayLink(blob), isSynced: false)
-                }
-            }
-            try Files.rename(partial, to: path)
-        } catch {
-            try? Files.removeTree(partial)
-            // Another process may have created the same folder.
-            guard Files.kindWithoutFollowing(path) == .folder else { throw error }
+        try makeParent(of: path)
+        let partial = try TemporaryFolder(beside: path, mode: folderMode)
+        for file in files {
+            let name = "\(partial.path)/\(file.path)"
+            try makeParent(of: name)
+            let blob = blobPath(file.digest)
+            try keepingNotes(of: [file]) { try Files.copy(blob, to: name, mode: 0o444, mayLink: mayLink(blob)) }
         }
+        // False if another process has created the same folder.
+        _ = try partial.publish(asNew: path)
     }
 }

@@ -86,7 +86,7 @@ extension Cache {
         do {
             let mayLink = mayLink && folder.mayLink(source)
             try folder.keepingNotes(of: [file]) {
-                try Files.copy(source, to: path, mayLink: mayLink, isSynced: false)
+                try Files.copy(source, to: path, mayLink: mayLink)
             }
         } catch {
             if Files.kind(of: source) == nil { return CacheMiss(.missingBlob(file.digest)) }

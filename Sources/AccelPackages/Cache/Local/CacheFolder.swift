@@ -52,7 +52,7 @@ struct CacheFolder: Sendable {
     func makeParent(of path: String) throws { try makeFolder(Files.parentFolder(of: path) ?? root) }
 
     /// Other users have no access to a cache, unless that was requested.
-    private var folderMode: UInt16 { trustsOthers ? 0o777 : 0o700 }
+    var folderMode: UInt16 { trustsOthers ? 0o777 : 0o700 }
 
     /// Stores a blob, given in parts.
     func putBlob(_ parts: [ByteView]) throws -> CacheRecord.File {
@@ -83,24 +83,12 @@ struct CacheFolder: Sendable {
     func putFile(_ source: String, as file: CacheRecord.File, mayLink: Bool) throws {
         let path = blobPath(file.digest)
         if hasBlob(path, file.digest, size: file.byteCount) { return }
-        let folder = Files.parentFolder(of: path) ?? root
-        try makeFolder(folder)
-        let partial = "\(folder)/\(CacheNames.partial())"
-        do {
-            let isLarge = mayLink && file.byteCount >= Self.linkedBytes
-            let method = try Files.copy(source, to: partial, mode: 0o444, mayLink: isLarge, isSynced: isSynced)
-            if method == .link {
-                try Files.makeReadOnly(partial)
-                if isSynced { Files.sync(partial) }
-            }
-            try Files.rename(partial, to: path)
-            // The digest was computed from these bytes.
-            if method == .link { noteVerified(path, file.digest) }
-        } catch {
-            try? Files.removeTree(partial)
-            throw error
-        }
-        if isSynced { Files.sync(folder) }
+        try makeParent(of: path)
+        let isLarge = mayLink && file.byteCount >= Self.linkedBytes
+        let method = try Files.copyAtomically(
+            source, to: path, as: .internal, mode: 0o444, mayLink: isLarge, isSynced: isSynced)
+        // The digest was computed from these bytes.
+        if method == .link { noteVerified(path, file.digest) }
     }
 
     /// Returns whether links to a blob may be handed out: it is read-only, and belongs to this user.

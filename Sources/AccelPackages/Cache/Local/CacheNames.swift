@@ -17,18 +17,13 @@ enum CacheNames {
     static func shard(of digest: Digest) -> String { String(digest.description.prefix(2)) }
     static func isShard(_ name: String) -> Bool { isHex(name, 2...2) }
 
-    /// Returns the name of an incomplete file in its final folder.
-    static func partial() -> String { ".\(random()).partial" }
-
-    /// Returns whether a name is one of `partial()`, or the temporary sibling of a name (`TemporaryPaths`).
+    /// Returns whether a name is the temporary sibling of a name (`TemporaryPaths`), or one of earlier versions for
+    /// incomplete files (".<random>.partial").
     /// - Parameter isStart: tests the first 40 characters of the final name.
     static func isPartial(_ name: String, of isStart: (Substring) -> Bool) -> Bool {
-        guard name.hasPrefix("."), name.hasSuffix(".partial") else { return false }
-        let inner = name.dropFirst().dropLast(".partial".count)
-        if isRandom(inner) { return true }
-        guard let dot = inner.lastIndex(of: "."), isHex(inner[inner.index(after: dot)...], 1...16) else { return false }
-        let start = inner[..<dot]
-        return start.count <= 40 && isStart(start)
+        if let start = TemporaryPaths.start(ofSibling: name) { return isStart(start) }
+        return name.hasPrefix(".") && name.hasSuffix(".partial")
+            && isRandom(name.dropFirst().dropLast(".partial".count))
     }
 
     /// Returns whether a name is one that `FileLock.areEffective` creates.
