@@ -81,7 +81,11 @@ static void on_lost_page(int number, siginfo_t *information, void *context) {
     (void)context;
     void *address = information->si_addr;
     if (write(lost_pages_descriptor, &address, sizeof address) < 0) { _exit(4); }
-    for (;;) { pause(); }
+    // The other thread may have stopped at a lost page, too; then nobody ends the process.
+    for (unsigned seconds = 5; seconds > 0;) seconds = sleep(seconds);
+    static const char message[] = "accelc: error: a mapped file became shorter while it was being read, or cannot be read\n";
+    (void)!write(2, message, sizeof message - 1);
+    _exit(4);
 }
 
 int cp_report_lost_pages(int descriptor) {

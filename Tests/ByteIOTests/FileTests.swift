@@ -148,6 +148,19 @@ struct FileTests {
         }
     }
 
+    @Test("a read of a lost page ends the process, even if no thread reports it")
+    func unreportedPage() async {
+        await #expect(processExitsWith: .exitCode(4)) {
+            try withTemporaryFolder { folder in
+                guard LostPages.report() != nil else { exit(1) }
+                try Data(repeating: 1, count: 1 << 16).write(to: URL(filePath: "\(folder)/a"))
+                let bytes = try MappedFile("\(folder)/a").bytes
+                guard truncate("\(folder)/a", 0) == 0 else { exit(2) }
+                exit(bytes.withBytes { $0[1 << 15] } == 1 ? 3 : 0)
+            }
+        }
+    }
+
     #if os(Linux)
         @Test("a file that grows too large is an error, also past the page cache, and nothing of it is left")
         func limited() async {

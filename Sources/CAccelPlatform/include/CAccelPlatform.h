@@ -17,8 +17,8 @@ int cp_open_past_cache(const char *path);
 /// Lets further writes use the page cache again, with any size and alignment.
 void cp_go_through_cache(int descriptor);
 /// Installs a handler for lost pages of mapped files: a thread that reads one writes the address to the pipe and blocks;
-/// another thread, at the pipe's other end, has to end the process. Nothing else is safe in such a handler. Returns 0, or -1
-/// with errno.
+/// another thread, at the pipe's other end, has to end the process. Nothing else is safe in such a handler. If the process
+/// has not ended after 5 s, it ends with the exit status 4. Returns 0, or -1 with errno.
 int cp_report_lost_pages(int descriptor);
 /// Returns whether a file's times show writes through shared maps, which file systems in memory do not support. Returns 0 if
 /// the system cannot tell.
