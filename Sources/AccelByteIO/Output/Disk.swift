@@ -36,12 +36,12 @@ enum Disk {
     }
 
     static func note(_ event: @autoclosure () -> Event) {
-        let observers = observers.withLock { $0 }
-        guard !observers.isEmpty else { return }
         let event = event()
-        for (folder, observer) in observers where event.path == folder || event.path.hasPrefix("\(folder)/") {
-            observer(event)
+        // Not called under the lock, because an observer may cause further events.
+        let found = observers.withLock { observers in
+            observers.filter { event.path == $0.key || event.path.hasPrefix("\($0.key)/") }.map(\.value)
         }
+        for observer in found { observer(event) }
     }
 
     /// Writes a file or folder to the disk.
