@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Speed and memory of the whole tool on the real MiniLM: conversion, cache hit, runs at 1x128 and 8x128; against coremltools where it is.
 # usage: bench.sh [ROUNDS]                 the best of ROUNDS (default 3) counts
+#        bench.sh schemes [SCHEME...]      a product with a weight in every scheme, with 1, 8, 64 and 512 rows of input, beside float32 weights
+#                                          and the machine's limits; fails where one misses its bar
 #        bench.sh compress [FOLDER [GB]]   compression's inner loops, hashing and palettes beside their peers; and whole conversions of a
 #                                          random bfloat16 checkpoint of GB (4) gigabytes, which is made in FOLDER (skipped without)
 set -euo pipefail
@@ -43,6 +45,11 @@ compress() { # [folder [gigabytes]]
 if [ "${1:-}" = compress ]; then
     compress "${@:2}"
     exit
+fi
+
+if [ "${1:-}" = schemes ]; then
+    ACCELC_SPEED=1 swift build -c release --product speed
+    exec .build/release/speed "$@"
 fi
 
 rounds=${1:-3}

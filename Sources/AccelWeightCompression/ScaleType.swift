@@ -52,6 +52,10 @@ enum ScaleType: String, Sendable {
             let halves = start.assumingMemoryBound(to: UInt16.self) + indices.lowerBound
             return ck_f16_to_f32(halves, target, indices.count)
         }
+        if self == .float32, let start = section.baseAddress {
+            return UnsafeMutableRawPointer(target).copyMemory(
+                from: start + 4 * indices.lowerBound, byteCount: 4 * indices.count)
+        }
         for slot in 0..<indices.count { target[slot] = load(section, at: indices.lowerBound + slot) }
     }
 }

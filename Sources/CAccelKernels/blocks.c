@@ -1,46 +1,8 @@
-// Codes with a scale for each block of a row to float32, a whole row in one call.
+// Codes of one byte with a scale for each block of a row to float32, a whole row in one call.
 #include "internal.h"
 
 // Products and sums are rounded one after the other, on every instruction set.
 #pragma clang fp contract(off)
-
-// ---- codes to bytes --------------------------------------------------------------------------------------------
-
-/// Eight codes are `bits` bytes, so they are one word.
-CK_INLINE void unpack_words(const uint8_t *packed, const int bits, size_t count, uint8_t *codes) {
-    const uint64_t mask = (1u << bits) - 1;
-    size_t i = 0;
-    // A word of eight bytes must not end behind the last code: the last 64 bits are read byte by byte.
-    for (const size_t ahead = (64 + (size_t)bits - 1) / (size_t)bits; i + ahead <= count; i += 8, packed += bits) {
-        uint64_t word;
-        ck_copy(&word, packed, 8);
-#pragma clang loop unroll(full)
-        for (int k = 0; k < 8; k++) codes[i + k] = (uint8_t)(word >> (k * bits) & mask);
-    }
-    uint32_t word = 0;
-    for (int filled = 0; i < count; i++, filled -= bits, word >>= bits) {
-        if (filled < bits) word |= (uint32_t)*packed++ << filled, filled += 8;
-        codes[i] = (uint8_t)(word & mask);
-    }
-}
-
-CK_INLINE void unpack_nibbles(const uint8_t *packed, size_t count, uint8_t *codes) {
-    for (size_t i = 0; i < count / 2; i++) codes[2 * i] = packed[i] & 15, codes[2 * i + 1] = packed[i] >> 4;
-    if (count & 1) codes[count - 1] = packed[count / 2] & 15;
-}
-
-CK_INLINE void unpack_body(const uint8_t *packed, int bits, size_t count, uint8_t *codes) {
-    switch (bits) {
-    case 1: unpack_words(packed, 1, count, codes); return;
-    case 2: unpack_words(packed, 2, count, codes); return;
-    case 3: unpack_words(packed, 3, count, codes); return;
-    case 4: unpack_nibbles(packed, count, codes); return;
-    case 5: unpack_words(packed, 5, count, codes); return;
-    case 6: unpack_words(packed, 6, count, codes); return;
-    case 7: unpack_words(packed, 7, count, codes); return;
-    default: ck_copy(codes, packed, count);
-    }
-}
 
 // ---- bytes to values -------------------------------------------------------------------------------------------
 
@@ -63,13 +25,21 @@ CK_INLINE void shifted_block(const uint8_t *codes, double scale, double bias, si
     for (size_t i = 0; i < count; i++) target[i] = (float)(scale * codes[i] + bias);
 }
 
+/// The same if the scale has at most 16 significant bits: its products with codes are exact in float32, too.
+CK_INLINE void short_shifted_block(const uint8_t *codes, float scale, float bias, size_t count, float *target) {
+    for (size_t i = 0; i < count; i++) target[i] = scale * (float)codes[i] + bias;
+}
+
 CK_INLINE void shifted_body(const uint8_t *codes, size_t count, size_t block, const float *scales, const float *biases,
-                            float *target) {
+                            int is_short, float *target) {
     size_t b = 0, start = 0;
-    for (; block == 32 && start + 32 <= count; b++, start += 32)
-        shifted_block(codes + start, scales[b], biases[b], 32, target + start);
-    for (; start < count; b++, start += block)
-        shifted_block(codes + start, scales[b], biases[b], count - start < block ? count - start : block, target + start);
+    for (; block == 32 && is_short && start + 32 <= count; b++, start += 32)
+        short_shifted_block(codes + start, scales[b], biases[b], 32, target + start);
+    for (; start < count; b++, start += block) {
+        const size_t length = count - start < block ? count - start : block;
+        if (is_short) short_shifted_block(codes + start, scales[b], biases[b], length, target + start);
+        else shifted_block(codes + start, scales[b], biases[b], length, target + start);
+    }
 }
 
 CK_INLINE void multiplied_body(float *values, size_t count, size_t block, const float *scales) {
@@ -80,19 +50,42 @@ CK_INLINE void multiplied_body(float *values, size_t count, size_t block, const 
     }
 }
 
+// ---- sums of blocks ----------------------------------------------------------------------------------------------
+
+typedef float sixteen __attribute__((ext_vector_type(16), aligned(4)));
+
+/// Sixteen sums, of every sixteenth value, which are added at the end: so all instruction sets give the same bits.
+CK_INLINE float sum_body(const float *x, size_t count) {
+    sixteen sums = 0;
+    size_t i = 0;
+    for (; i + 16 <= count; i += 16) sums += *(const sixteen *)(x + i);
+    float s[16];
+    ck_copy(s, &sums, sizeof s);
+    for (int lane = 0; i < count; lane++, i++) s[lane] += x[i];
+    for (int step = 8; step; step /= 2)
+        for (int lane = 0; lane < step; lane++) s[lane] += s[lane + step];
+    return s[0];
+}
+
+CK_INLINE void sums_body(const float *x, size_t count, size_t block, float *sums) {
+    size_t b = 0, start = 0;
+    for (; block == 32 && start + 32 <= count; b++, start += 32) sums[b] = sum_body(x + start, 32);
+    for (; start < count; b++, start += block) sums[b] = sum_body(x + start, count - start < block ? count - start : block);
+}
+
 // ---- forms -----------------------------------------------------------------------------------------------------
 
 #define FORMS(form, TARGET)                                                                                          \
-    TARGET static void unpack_##form(const uint8_t *packed, int bits, size_t count, uint8_t *codes) {                \
-        unpack_body(packed, bits, count, codes);                                                                     \
-    }                                                                                                                \
     TARGET static void scaled_##form(const uint8_t *codes, int flip, size_t count, size_t block,                     \
                                      const float *scales, const float *zeros, float *target) {                       \
         scaled_body(codes, flip, count, block, scales, zeros, target);                                               \
     }                                                                                                                \
     TARGET static void shifted_##form(const uint8_t *codes, size_t count, size_t block, const float *scales,         \
-                                      const float *biases, float *target) {                                          \
-        shifted_body(codes, count, block, scales, biases, target);                                                   \
+                                      const float *biases, int is_short, float *target) {                            \
+        shifted_body(codes, count, block, scales, biases, is_short, target);                                         \
+    }                                                                                                                \
+    TARGET static void sums_##form(const float *x, size_t count, size_t block, float *sums) {                         \
+        sums_body(x, count, block, sums);                                                                            \
     }                                                                                                                \
     TARGET static void multiplied_##form(float *values, size_t count, size_t block, const float *scales) {           \
         multiplied_body(values, count, block, scales);                                                               \
@@ -106,20 +99,20 @@ FORMS(avx512, CK_TARGET_AVX512)
 
 // ---- choice ----------------------------------------------------------------------------------------------------
 
-void ck_unpack_codes(const uint8_t *packed, int bits, size_t count, uint8_t *codes) {
-    CK_CHOOSE(unpack, packed, bits, count, codes);
-}
-
 void ck_decode_scaled(const uint8_t *codes, int is_signed, size_t count, size_t block, const float *scales,
                       const float *zeros, float *target) {
     CK_CHOOSE(scaled, codes, is_signed ? 8 : 0, count, block, scales, zeros, target);
 }
 
 void ck_decode_shifted(const uint8_t *codes, size_t count, size_t block, const float *scales, const float *biases,
-                       float *target) {
-    CK_CHOOSE(shifted, codes, count, block, scales, biases, target);
+                       int is_short, float *target) {
+    CK_CHOOSE(shifted, codes, count, block, scales, biases, is_short, target);
 }
 
 void ck_multiply_blocks(float *values, size_t count, size_t block, const float *scales) {
     CK_CHOOSE(multiplied, values, count, block, scales);
+}
+
+void ck_sum_blocks(const float *x, size_t count, size_t block, float *sums) {
+    CK_CHOOSE(sums, x, count, block, sums);
 }

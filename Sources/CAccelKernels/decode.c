@@ -118,11 +118,6 @@ void ck_decode_palette4(const uint8_t *codes, size_t first, const float table[16
     palette4_scalar(start, done, table, target + done, count - done);
 }
 
-// A look-up in 1 KB is two loads and a store per value; gather instructions are not faster.
-void ck_decode_palette8(const uint8_t *codes, const float table[256], float *target, size_t count) {
-    for (size_t i = 0; i < count; i++) target[i] = table[codes[i]];
-}
-
 void ck_decode_int8(const int8_t *codes, float scale, float zero, float *target, size_t count) {
     switch (ck_current_isa()) {
 #if CK_X86

@@ -40,6 +40,8 @@ static inline void lookup_neon(const uint8_t *codes, const float *table, float *
     even[lane] = (table)[(codes)[lane] & 15], odd[lane] = (table)[(codes)[lane] >> 4]
 
 #endif
+#define TILE_ROWS 2
+#define TILE_VECTORS 3
 #include "dot_body.h"
 
 #if CK_X86
@@ -61,6 +63,8 @@ CK_TARGET_AVX2 CK_INLINE void lookup_avx2(const uint8_t *codes, const float *tab
 #define NAME(x) x##_avx2
 #define TARGET CK_TARGET_AVX2
 #define LOOKUP(codes, table, even, odd) lookup_avx2(codes, table, (float *)&even, (float *)&odd)
+#define TILE_ROWS 2
+#define TILE_VECTORS 3
 #include "dot_body.h"
 
 // The permutation uses 4 bits only.
@@ -73,6 +77,8 @@ CK_TARGET_AVX512 CK_INLINE void lookup_avx512(const uint8_t *codes, const float 
 #define NAME(x) x##_avx512
 #define TARGET CK_TARGET_AVX512
 #define LOOKUP(codes, table, even, odd) lookup_avx512(codes, table, (float *)&even, (float *)&odd)
+#define TILE_ROWS 4
+#define TILE_VECTORS 4
 #include "dot_body.h"
 
 #endif
@@ -86,6 +92,11 @@ void ck_dot(const float *x, const float *w, size_t stride, size_t rows, size_t c
     CK_CHOOSE(dot, x, w, stride, rows, count, target);
 }
 
+void ck_dot_many(const float *x, size_t x_stride, size_t vectors, const float *w, size_t stride, size_t rows,
+                 size_t count, float *target, size_t target_stride) {
+    CK_CHOOSE(dot_many, x, x_stride, vectors, w, stride, rows, count, target, target_stride);
+}
+
 void ck_dot_int8(const float *x, const int8_t *codes, size_t stride, size_t rows, size_t count, const float *zeros,
                  float *target) {
     CK_CHOOSE(dot_int8, x, codes, stride, rows, count, zeros, target);
@@ -94,6 +105,16 @@ void ck_dot_int8(const float *x, const int8_t *codes, size_t stride, size_t rows
 void ck_dot_codes4(const float *pairs, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                    const float table[16], const float *scales, size_t blocks, size_t block, float *target) {
     CK_CHOOSE(dot_codes4, pairs, codes, stride, rows, count, table, scales, blocks, block, target);
+}
+
+void ck_dot_nibbles(const float *pairs, const uint8_t *codes, size_t stride, size_t rows, size_t count, int flip,
+                    float zero, const float *scales, size_t blocks, size_t block, float *target) {
+    CK_CHOOSE(dot_nibbles, pairs, codes, stride, rows, count, flip, zero, scales, blocks, block, target);
+}
+
+void ck_dot_bytes(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, float zero,
+                  const float *scales, size_t blocks, size_t block, float *target) {
+    CK_CHOOSE(dot_bytes, x, codes, stride, rows, count, zero, scales, blocks, block, target);
 }
 
 void ck_weighted_sum(const float *weights, const float *rows, size_t stride, size_t count, size_t columns,

@@ -6,6 +6,30 @@ static void expand_scalar(const float *values, const uint8_t *mask, float *targe
 }
 
 #if CK_X86
+/// Each byte of a word is 1 where the bit of its index is set, else 0.
+CK_INLINE uint64_t bits_as_bytes(uint8_t bits) {
+    uint64_t spread = bits * 0x0101010101010101 & 0x8040201008040201;
+    return (spread + 0x7F7F7F7F7F7F7F7F) >> 7 & 0x0101010101010101;
+}
+
+CK_TARGET_AVX2 static size_t expand_avx2(const float *values, const uint8_t *mask, float *target, size_t count, size_t *used) {
+    // Eight values are read at once: as many as have to follow, whatever the masks of their lanes are.
+    size_t i = 0, taken = 0, all = 0;
+    for (size_t k = 0; k < count / 8; k++) all += (size_t)__builtin_popcount(mask[k]);
+    for (; i + 8 <= count && taken + 8 <= all; i += 8) {
+        uint64_t bits = bits_as_bytes(mask[i / 8]);
+        // The product's byte k is the number of bits set up to bit k.
+        uint64_t positions = bits * 0x0101010101010101 - bits;
+        __m256i isSet = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)bits));
+        __m256i from = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)positions));
+        __m256 lanes = _mm256_permutevar8x32_ps(_mm256_loadu_ps(values + taken), from);
+        _mm256_storeu_ps(target + i, _mm256_and_ps(lanes, _mm256_castsi256_ps(_mm256_cmpgt_epi32(isSet, _mm256_setzero_si256()))));
+        taken += (size_t)__builtin_popcount(mask[i / 8]);
+    }
+    *used = taken;
+    return i;
+}
+
 CK_TARGET_AVX512 static size_t expand_avx512(const float *values, const uint8_t *mask, float *target, size_t count,
                                              size_t *used) {
     size_t i = 0, taken = 0;
@@ -24,6 +48,7 @@ CK_TARGET_AVX512 static size_t expand_avx512(const float *values, const uint8_t 
 void ck_expand_mask(const float *values, const uint8_t *mask, float *target, size_t count) {
     size_t done = 0, used = 0;
 #if CK_X86
+    if (ck_current_isa() == CK_AVX2) done = expand_avx2(values, mask, target, count, &used);
     if (ck_current_isa() == CK_AVX512) done = expand_avx512(values, mask, target, count, &used);
 #endif
     expand_scalar(values + used, mask, target, done, count);

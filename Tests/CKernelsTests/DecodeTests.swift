@@ -55,10 +55,13 @@ extension Kernels {
                 let signed = expected(size) { $0 * (Float($2 < 8 ? $2 : $2 - 16) - $1) }
                 let plain = expected(size) { scale, _, code in scale * Float(code) }
                 let shifted = expected(size) { Float(Double($0) * Double($2) + Double($1)) }
+                let short = expected(size) { Float(Double(Float(Float16($0))) * Double($2) + Double($1)) }
+                let shortScales = scales.map { Float(Float16($0)) }
                 for (wanted, decode) in [
                     (signed, { ck_decode_scaled(codes, 1, size, block, scales, zeros, $0) }),
                     (plain, { ck_decode_scaled(codes, 0, size, block, scales, nil, $0) }),
-                    (shifted, { ck_decode_shifted(codes, size, block, scales, zeros, $0) }),
+                    (shifted, { ck_decode_shifted(codes, size, block, scales, zeros, 0, $0) }),
+                    (short, { ck_decode_shifted(codes, size, block, shortScales, zeros, 1, $0) }),
                     (
                         plain,
                         { target in
@@ -78,17 +81,62 @@ extension Kernels {
             }
         }
 
-        @Test("8-bit palette codes look up their entry")
-        func palette8() {
-            var generator = SeededGenerator(seed: 5)
-            let codes = generator.bytes(1000), table = generator.floats(256)
+        @Test("codes of one byte look up their entry, and nothing behind the table is read", arguments: 1...8)
+        func lookUp(bits: Int) {
+            var generator = SeededGenerator(seed: UInt64(50 + bits))
+            let table = generator.floats(1 << bits)
             for size in oddSizes {
+                let codes = generator.bytes(size).map { $0 >> (8 - bits) }
                 for result in onEachSet({
                     var target = [Float](repeating: -7, count: size + 1)
-                    ck_decode_palette8(codes, table, &target, size)
+                    ck_look_up(codes, table, Int32(bits), size, &target)
                     return target
                 }) {
-                    #expect(result == codes[..<size].map { table[Int($0)] } + [-7])
+                    #expect(result == codes.map { table[Int($0)] } + [-7])
+                }
+            }
+        }
+
+        @Test(
+            "codes of one byte look up the values of their vector, the last of which may be cut",
+            arguments: [1, 2, 3, 4])
+        func lookUpVectors(size: Int) {
+            var generator = SeededGenerator(seed: UInt64(60 + size))
+            let table = generator.floats(256 * size)
+            for count in oddSizes {
+                let codes = generator.bytes((count + size - 1) / size)
+                var target = [Float](repeating: -7, count: count + 1)
+                ck_look_up_vectors(codes, table, size, count, &target)
+                #expect(target == (0..<count).map { table[Int(codes[$0 / size]) * size + $0 % size] } + [-7])
+            }
+        }
+
+        @Test("every number of eight bits, times a scale", arguments: [false, true])
+        func float8(isE5M2: Bool) {
+            let (exponentBits, bias) = isE5M2 ? (5, 15) : (4, 7)
+            let mantissaBits = 7 - exponentBits
+            let exact = (0..<256).map { code -> Float in
+                let exponent = code >> mantissaBits & (1 << exponentBits - 1), mantissa = code & (1 << mantissaBits - 1)
+                let sign: Float = code < 128 ? 1 : -1
+                if isE5M2, exponent == 31 { return mantissa == 0 ? sign * .infinity : .nan }
+                if !isE5M2, code & 127 == 127 { return .nan }
+                let fraction = Float(mantissa) / Float(1 << mantissaBits) + (exponent == 0 ? 0 : 1)
+                return Float(sign: .plus, exponent: max(exponent, 1) - bias, significand: sign * fraction)
+            }
+            for scale: Float in [1, 0.0123, -3e30, 1e-38] {
+                for size in oddSizes {
+                    let codes = (0..<size).map { UInt8(truncatingIfNeeded: $0 * 7 + size) }
+                    for result in onEachSet({
+                        var target = [Float](repeating: -7, count: size + 1)
+                        ck_decode_float8(codes, isE5M2 ? 1 : 0, scale, size, &target)
+                        return target
+                    }) {
+                        for (index, code) in codes.enumerated() {
+                            let expected = exact[Int(code)] * scale
+                            #expect(expected.isNaN ? result[index].isNaN : result[index] == expected, "\(code)")
+                        }
+                        #expect(result[size] == -7)
+                    }
                 }
             }
         }

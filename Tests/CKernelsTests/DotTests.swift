@@ -49,6 +49,40 @@ extension Kernels {
             }
         }
 
+        @Test("rows of floats with several vectors: the same bits in any company", arguments: [1, 2, 3, 4, 5, 9])
+        func many(vectors: Int) {
+            var generator = SeededGenerator(seed: 27)
+            for size in oddSizes {
+                let (xStride, stride) = (size + 1, size + size % 3)
+                let x = generator.floats(vectors * xStride), w = generator.floats(7 * stride)
+                func one(_ vector: Int, _ row: Int) -> Float {
+                    var target: Float = -7
+                    x[(vector * xStride)...].withUnsafeBufferPointer { x in
+                        w[(row * stride)...].withUnsafeBufferPointer { w in
+                            ck_dot_many(x.baseAddress, xStride, 1, w.baseAddress, stride, 1, size, &target, 1)
+                        }
+                    }
+                    return target
+                }
+                let results = onEachSet {
+                    var target = [Float](repeating: -7, count: vectors * 8)
+                    ck_dot_many(x, xStride, vectors, w, stride, 7, size, &target, 8)
+                    return target
+                }
+                #expect(results.agree)
+                for vector in 0..<vectors {
+                    #expect(results[0][vector * 8 + 7] == -7)
+                    for row in 0..<7 {
+                        let (sum, bound) = exact(Array(x[(vector * xStride)...].prefix(size))) {
+                            Double(w[row * stride + $0])
+                        }
+                        #expect(abs(Double(results[0][vector * 8 + row]) - sum) <= 2e-6 * bound + 1e-30)
+                        #expect(results[0][vector * 8 + row] == one(vector, row))
+                    }
+                }
+            }
+        }
+
         @Test("rows of int8 codes about their zero points")
         func int8() {
             var generator = SeededGenerator(seed: 22)
@@ -99,6 +133,90 @@ extension Kernels {
                                 table, scales.baseAddress.map { $0 + rows.lowerBound * blocks }, blocks, block, target)
                         }
                     }
+                }
+            }
+        }
+
+        @Test("rows of 4-bit codes in two's complement, or about a zero", arguments: [0, 16, 32, 64, 128, 1 << 20])
+        func nibbles(block: Int) {
+            var generator = SeededGenerator(seed: 28)
+            for (flip, zero) in [(8, Float(8)), (0, 8), (0, 0)] {
+                for size in oddSizes where size > 0 {
+                    let block = min(block, size)
+                    let blocks = block == 0 ? 0 : (size + block - 1) / block
+                    guard blocks <= 1 || [16, 32, 64, 128].contains(block) else { continue }
+                    let bytes = (size + 1) / 2
+                    let x = generator.floats(size), codes = generator.bytes(6 * bytes)
+                    let scales = generator.floats(6 * blocks, in: 0.001...4)
+                    var pairs = [Float](repeating: .nan, count: (size + 31) / 32 * 32)
+                    ck_split_pairs(x, size, &pairs)
+                    let exact = { (row: Int) in
+                        // The zero is taken off the sums, whose size counts for the rounding.
+                        let entries = (0..<size).map { Int(codes[row * bytes + $0 / 2] >> ($0 % 2 * 4) & 15) ^ flip }
+                        let scale = { blocks == 0 ? 1 : Double(scales[row * blocks + $0 / block]) }
+                        let (sum, _) = self.exact(x) { (Double(entries[$0]) - Double(zero)) * scale($0) }
+                        return (sum, self.exact(x) { (Double(entries[$0]) + Double(zero)) * scale($0) }.size)
+                    }
+                    check(6, exact: exact, "\(size) columns, \(blocks) blocks") { rows, target in
+                        codes.withUnsafeBufferPointer { codes in
+                            scales.withUnsafeBufferPointer { scales in
+                                ck_dot_nibbles(
+                                    pairs, codes.baseAddress.map { $0 + rows.lowerBound * bytes }, bytes, rows.count,
+                                    size, Int32(flip), zero,
+                                    scales.baseAddress.map { $0 + rows.lowerBound * blocks }, blocks, block, target)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+
+        @Test(
+            "rows of codes of one byte about a zero, and no scales or those of blocks",
+            arguments: [0, 16, 32, 64, 1 << 20])
+        func bytes(block: Int) {
+            var generator = SeededGenerator(seed: 25)
+            for size in oddSizes where size > 0 {
+                let block = min(block, size)
+                let blocks = block == 0 ? 0 : (size + block - 1) / block
+                guard blocks <= 1 || [16, 32, 64].contains(block) else { continue }
+                let stride = size + size % 3, zero: Float = 100
+                let x = generator.floats(size), codes = generator.bytes(6 * stride)
+                let scales = generator.floats(6 * blocks, in: 0.001...4)
+                let exact = { (row: Int) in
+                    // The zero is taken off the sums, whose size counts for the rounding.
+                    let scale = { blocks == 0 ? 1 : Double(scales[row * blocks + $0 / block]) }
+                    let (sum, _) = self.exact(x) { (Double(codes[row * stride + $0]) - Double(zero)) * scale($0) }
+                    return (sum, self.exact(x) { (Double(codes[row * stride + $0]) + Double(zero)) * scale($0) }.size)
+                }
+                check(6, exact: exact, "\(size) columns, \(blocks) blocks") { rows, target in
+                    codes.withUnsafeBufferPointer { codes in
+                        scales.withUnsafeBufferPointer { scales in
+                            ck_dot_bytes(
+                                x, codes.baseAddress.map { $0 + rows.lowerBound * stride }, stride, rows.count, size,
+                                zero, scales.baseAddress.map { $0 + rows.lowerBound * blocks }, blocks, block, target)
+                        }
+                    }
+                }
+            }
+        }
+
+        @Test("sums of blocks", arguments: [1, 16, 32, 50])
+        func sums(block: Int) {
+            var generator = SeededGenerator(seed: 26)
+            for size in oddSizes where size > 0 {
+                let x = generator.floats(size), blocks = (size + block - 1) / block
+                let results = onEachSet {
+                    var sums = [Float](repeating: -7, count: blocks + 1)
+                    ck_sum_blocks(x, size, block, &sums)
+                    return sums
+                }
+                #expect(results.agree)
+                #expect(results[0][blocks] == -7)
+                for index in 0..<blocks {
+                    let part = x[index * block..<min((index + 1) * block, size)]
+                    let exact = part.reduce(0.0) { $0 + Double($1) }
+                    #expect(abs(Double(results[0][index]) - exact) <= 1e-6 * part.reduce(0.0) { $0 + Double(abs($1)) })
                 }
             }
         }

@@ -97,6 +97,8 @@ extension OptionEffect {
             ("outputs", "run p.accelpkg --inputs bert/golden.safetensors [ --outputs out.safetensors ]"),
             ("time", "run p.accelpkg --inputs bert/golden.safetensors [ --time ]"),
             ("repeat", "run p.accelpkg --inputs bert/golden.safetensors --time [ --repeat 2 ]"),
+            ("profile", "run p.accelpkg --inputs bert/golden.safetensors [ --profile ]"),
+            ("trace", "run p.accelpkg --inputs bert/golden.safetensors [ --trace t.json ]"),
             ("json", "run p.accelpkg --inputs bert/golden.safetensors [ --json ]"),
             (
                 "backend",

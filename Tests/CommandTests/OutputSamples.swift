@@ -61,6 +61,7 @@ enum OutputSamples {
                 "run", "save-states",
                 "%d.accelpkg --inputs %qwen/golden.safetensors -q --outputs %new.safetensors --save-states @",
                 kind: "states.safetensors"),
+            OutputSample("run", "trace", "\(run) --trace @", kind: "trace.json"),
             OutputSample("decompress", "output", "%p.accelpkg -q -o @", kind: "weights.safetensors"),
             OutputSample("sign", "output", "%p.accelpkg --key %key -q -o @", kind: "p.accelpkg.sig"),
             OutputSample(
@@ -71,7 +72,7 @@ enum OutputSamples {
     /// Outputs, by the names that `OutputSample.kind` uses, in the order in which they can be made.
     static let kinds = [
         "p.accelpkg", "p.zip", "x.mlpackage", "plan", "report.json", "page.html", "runs", "outputs.safetensors",
-        "states.safetensors", "weights.safetensors", "p.accelpkg.sig", "p.accelpkg.oms.sig",
+        "states.safetensors", "trace.json", "weights.safetensors", "p.accelpkg.sig", "p.accelpkg.oms.sig",
     ].filter { kind in all.contains { $0.kind == kind } }
 
     static let folder: Result<String, any Error> = Result {

@@ -93,8 +93,8 @@ struct ExecutorLawTests {
     func kernelsAreUsed() throws {
         // These have tests of their own.
         let special: [any Kernel.Type] = [
-            DecodeAttentionKernel.self, ConvTransposeAxesKernel.self, GEMVKernel.self, ViewKernel.self,
-            WeightViewKernel.self,
+            DecodeAttentionKernel.self, ConvTransposeAxesKernel.self, GEMVKernel.self, GEMMKernel.self,
+            ViewKernel.self, WeightViewKernel.self,
         ]
         for kernel in Kernels.all where !special.contains(where: { $0 == kernel }) {
             for operation in kernel.operators {
@@ -115,12 +115,16 @@ struct ExecutorLawTests {
     @Test("the kernel of least cost is chosen, and the others say why not")
     func choice() throws {
         let program = try SmallProgram(compress: "int4:block=32") { maker in
-            try [2, 3].map { try maker.builder.apply(Linear(), [maker.input([$0, 64]), maker.weight([80, 64])]) }
+            try [1, 3, 16].map { try maker.builder.apply(Linear(), [maker.input([$0, 64]), maker.weight([80, 64])]) }
         }
         let choices = try ExecutionPlan(program.program, function: 0).choices
-        #expect(choices.map(\.kernel) == ["GEMVKernel", "GEMMKernel"])
-        #expect(choices.map { $0.candidates.map(\.cost) } == [[6, 7], [9, 8]])
-        #expect(choices[1].reason == "int4 decoded to panels; each panel meets 3 rows")
+        #expect(choices.map(\.kernel) == ["GEMVKernel", "SmallGEMMKernel", "GEMMKernel"])
+        let costs = [1, 3, 16].map { rows -> [Double?] in
+            [LinearCost.vectors(rows: rows), LinearCost.fewRows(rows), LinearCost.panels(rows: rows)]
+        }
+        #expect(choices.map { $0.candidates.map(\.cost) } == costs)
+        #expect(choices[1].reason == "int4 rows decoded to the cache; each meets 3 rows")
+        #expect(choices[2].reason == "int4 decoded to panels; each panel meets 16 rows")
         let float = try SmallProgram { maker in
             [try maker.builder.apply(MatMul(), [maker.input([3, 64]), maker.weight([64, 80])])]
         }
@@ -218,16 +222,19 @@ struct ExecutorLawTests {
         }
     }
 
-    @Test("one and two rows meet weights of every codec without panels", arguments: codecs)
-    func linearStep(codec: String) throws {
-        for rows in [1, 2] {
+    @Test("one row, few and many meet weights of every codec, by a kernel each", arguments: codecs)
+    func linearRows(codec: String) throws {
+        for (rows, kernel) in [
+            (1, "GEMVKernel"), (2, "SmallGEMMKernel"), (7, "SmallGEMMKernel"), (14, "SmallGEMMKernel"),
+            (16, "GEMMKernel"),
+        ] {
             let program = try SmallProgram(compress: codec) { maker in
                 let x = maker.input([1, rows, 97])
                 let wide = try maker.builder.apply(
                     Linear(activation: .silu), [x, maker.weight([2000, 97]), maker.weight([2000])])
                 return [wide, try maker.builder.apply(Linear(), [wide, maker.weight([60, 2000])])]
             }
-            #expect(try Executor(program.program).kernelNames == ["GEMVKernel", "GEMVKernel"])
+            #expect(try Executor(program.program).kernelNames == [kernel, kernel])
             let found = try program.run(threads: 2)
             #expect(found == (try program.run(threads: 1)))
             for (found, expected) in zip(found, try program.reference()) {

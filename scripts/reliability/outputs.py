@@ -20,6 +20,7 @@ COMMANDS = {
     "verify record": (["verify", "record", CORE_ML, "-q", "-o"], True),
     "verify --report": (["verify", PACKAGE, "--golden", BERT / "golden.safetensors", "-q", "--report"], False),
     "run --outputs": (["run", PACKAGE, "--inputs", BERT / "golden.safetensors", "-q", "--outputs"], False),
+    "run --trace": (["run", PACKAGE, "--inputs", BERT / "golden.safetensors", "-q", "--trace"], False),
     "decompress": (["decompress", PACKAGE, "-q", "-o"], False),
 }
 IN_SHORT = ["convert", "export", "decompress"]

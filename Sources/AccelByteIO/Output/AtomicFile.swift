@@ -62,6 +62,14 @@ public struct AtomicFile: ~Copyable {
     /// - Throws: `RequestError` if the entry at its path is no longer an earlier output of its kind, or if it cannot be
     ///   written.
     public consuming func commit() throws { try file.commit() }
+
+    /// Writes a file that consists of `text`.
+    /// - Throws: as `init` and `commit` do.
+    public static func write(_ text: String, to path: String, as kind: OutputKind) throws {
+        var file = try AtomicFile(replacing: path, as: kind)
+        try file.write(text)
+        try file.commit()
+    }
 }
 
 /// The state of an `AtomicFile`; it removes the file if it was not committed.

@@ -71,10 +71,11 @@ struct GEMMKernel: Kernel {
 }
 
 /// The cost of a linear operator for each weight, in units of one multiply-add: a weight is decoded once for panels and
-/// packed, or decoded again for each row and packed never.
+/// packed; or decoded once to the cache, where products take somewhat longer; or decoded again for each row.
 enum LinearCost {
-    static let (multiply, decode, pack) = (1.0, 2.0, 3.0)
+    static let (multiply, multiplyInCache, decode, pack) = (1.0, 1.2, 2.0, 3.0)
 
     static func panels(rows: Int) -> Double { decode + pack + Double(rows) * multiply }
+    static func fewRows(_ rows: Int) -> Double { decode + Double(rows) * multiplyInCache }
     static func vectors(rows: Int) -> Double { Double(rows) * (decode + multiply) }
 }

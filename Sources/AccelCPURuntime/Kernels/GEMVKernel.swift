@@ -56,10 +56,7 @@ struct GEMVKernel: Kernel {
                 product.multiply(
                     columns, with: DotVector(floats: source + row * depth, pairs: pairs(ofRow: row)), into: part,
                     scratch: scratch)
-                if let bias = bias?.contiguousFloats {
-                    for index in 0..<columns.count { part[index] += bias[columns.lowerBound + index] }
-                }
-                activation.apply(to: part, count: columns.count)
+                activation.apply(to: part, of: columns, adding: bias)
             }
         }
         return [split, multiply]

@@ -21,6 +21,7 @@ enum Kernels {
         LSTMCellKernel.self,
         LayerNormKernel.self,
         GEMVKernel.self,
+        SmallGEMMKernel.self,
         GEMMKernel.self,
         MatMulKernel.self,
         PadKernel.self,

@@ -8,7 +8,8 @@ struct DecodedProduct: VectorProduct {
 
     init(_ weight: StoredWeight) {
         self.weight = weight
-        rowsAtOnce = max(1, (1 << 12) / max(weight.columns, 1))
+        // Decoding has a cost for each call, such as that of reading a table; so many rows stay in the second cache level.
+        rowsAtOnce = max(8, (1 << 14) / max(weight.columns, 1))
     }
 
     var readsPairs: Bool { false }

@@ -2,13 +2,11 @@ import AccelByteIO
 import AccelWeightCompression
 import CAccelKernels
 
-/// Symmetric codes of four bits, looked up in registers and summed block by block before their scale comes in.
+/// Symmetric codes of four bits, widened in registers and summed block by block before their scale comes in.
 struct Int4Product: VectorProduct {
     private let weight: StoredWeight
     private let codec: Int4Codec
     private let (block, blocks, rowsAtOnce): (Int, Int, Int)
-    /// The values of the codes' bit patterns.
-    private static let table = (0..<16).map { Float($0 < 8 ? $0 : $0 - 16) }
 
     init?(_ weight: StoredWeight) {
         guard let codec = weight.tensor.codec as? Int4Codec, codec.isSymmetric else { return nil }
@@ -32,8 +30,9 @@ struct Int4Product: VectorProduct {
             weight.tensor.sections[0].withBytes { codes in
                 guard let codes = codes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
                 let bytes = (columns + 1) / 2
-                ck_dot_codes4(
-                    x.pairs, codes + start * bytes, bytes, end - start, columns, Self.table, scales, blocks, block,
+                // Two's complement.
+                ck_dot_nibbles(
+                    x.pairs, codes + start * bytes, bytes, end - start, columns, 8, 8, scales, blocks, block,
                     target + (start - rows.lowerBound))
             }
         }

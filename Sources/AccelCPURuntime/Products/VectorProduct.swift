@@ -29,7 +29,8 @@ protocol VectorProduct: Sendable {
 /// The products by encoding, for float32 activations; each chooses by instruction set where it runs.
 enum VectorProducts {
     static let all: [any VectorProduct.Type] = [
-        FloatProduct.self, Int4Product.self, Int8Product.self, Palette4Product.self,
+        FloatProduct.self, Int4Product.self, Int8Product.self, NF4Product.self, Palette4Product.self,
+        ShiftedProduct.self,
     ]
 
     /// The first that takes the weight, or else one that decodes its rows.

@@ -132,7 +132,8 @@ public struct AffineCodec: WeightCodec {
             weight.sections[1].withBytes { search.type.load($0, grids, into: scales) }
             weight.sections[2].withBytes { search.type.load($0, grids, into: biases) }
             ck_unpack_codes(packed, Int32(bits), columns, codes)
-            ck_decode_shifted(codes, columns, blocks.size(shape), scales, biases, target)
+            ck_decode_shifted(
+                codes, columns, blocks.size(shape), scales, biases, search.type == .float16 ? 1 : 0, target)
         }
     }
 
@@ -159,5 +160,25 @@ public struct AffineCodec: WeightCodec {
                 return nil
             }
         }
+    }
+}
+
+extension AffineCodec: ShiftedCodec {
+    package func shiftedCodes(of weight: CompressedTensor) -> ShiftedCodes? {
+        let shape = weight.shape
+        return ShiftedCodes(
+            bits: bits, isSigned: false, zero: Float(1 << (bits - 1)), rowBytes: bytesPerRow(shape),
+            block: blocks.size(shape), blocks: blocks.perRow(shape))
+    }
+
+    package func loadShifts(
+        of rows: Range<Int>, of weight: CompressedTensor, scales: UnsafeMutablePointer<Float>,
+        shifts: UnsafeMutablePointer<Float>
+    ) {
+        let (perRow, zero) = (blocks.perRow(weight.shape), Float(1 << (bits - 1)))
+        let grids = rows.lowerBound * perRow..<rows.upperBound * perRow
+        weight.sections[1].withBytes { search.type.load($0, grids, into: scales) }
+        weight.sections[2].withBytes { search.type.load($0, grids, into: shifts) }
+        for index in 0..<grids.count { shifts[index] += zero * scales[index] }
     }
 }

@@ -146,23 +146,15 @@ public struct Float8Codec: WeightCodec {
         _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
         scratch: UnsafeMutableRawPointer
     ) {
-        let (shape, tiles) = (weight.shape, tiles(weight.shape))
-        let columns = shape.columns
-        weight.sections[0].withBytes { codes in
-            type.values.withUnsafeBufferPointer { table in
-                guard let codes = codes.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                    let table = table.baseAddress, let target = target.baseAddress
-                else { return }
-                for row in rows {
-                    let index = row - rows.lowerBound
-                    for tile in 0..<tiles.perRow {
-                        let first = tile * tiles.columns
-                        let count = min(tiles.columns, columns - first)
-                        let out = target + index * columns + first
-                        ck_decode_palette8(codes + row * columns + first, table, out, count)
-                        let scale = scale(of: weight, tiles, row: row, tile: tile)
-                        for column in 0..<count { out[column] *= scale }
-                    }
+        let (tiles, columns) = (tiles(weight.shape), weight.shape.columns)
+        let isE5M2: Int32 = values["type"] == "e5m2" ? 1 : 0
+        weight.forEachPackedRow(rows, rowBytes: columns, into: target) { row, codes, target in
+            weight.sections[1].withBytes { scales in
+                let start = row / tiles.rows * tiles.perRow
+                for tile in 0..<tiles.perRow {
+                    let first = tile * tiles.columns
+                    let scale = scales.loadUnaligned(fromByteOffset: 4 * (start + tile), as: Float.self)
+                    ck_decode_float8(codes + first, isE5M2, scale, min(tiles.columns, columns - first), target + first)
                 }
             }
         }

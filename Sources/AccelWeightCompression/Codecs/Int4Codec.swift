@@ -163,7 +163,7 @@ public struct Int4Codec: WeightCodec {
         }
     }
 
-    private func loadZeros(
+    fileprivate func loadZeros(
         of weight: CompressedTensor, row: Int, _ blocks: Int, into target: UnsafeMutablePointer<Float>
     ) {
         weight.sections[2].withBytes { section in
@@ -194,5 +194,27 @@ public struct Int4Codec: WeightCodec {
                 return nil
             }
         }
+    }
+}
+
+extension Int4Codec: ShiftedCodec {
+    package func shiftedCodes(of weight: CompressedTensor) -> ShiftedCodes? {
+        guard !isSymmetric else { return nil }
+        let shape = weight.shape
+        return ShiftedCodes(
+            bits: 4, isSigned: true, zero: 0, rowBytes: Nibbles.byteCount(shape.columns), block: blockSize(shape),
+            blocks: blocksPerRow(shape))
+    }
+
+    package func loadShifts(
+        of rows: Range<Int>, of weight: CompressedTensor, scales: UnsafeMutablePointer<Float>,
+        shifts: UnsafeMutablePointer<Float>
+    ) {
+        let blocks = blocksPerRow(weight.shape)
+        loadScales(rows.lowerBound * blocks..<rows.upperBound * blocks, of: weight, into: scales)
+        for index in 0..<rows.count {
+            loadZeros(of: weight, row: rows.lowerBound + index, blocks, into: shifts + index * blocks)
+        }
+        for index in 0..<rows.count * blocks { shifts[index] *= -scales[index] }
     }
 }

@@ -112,6 +112,16 @@ public struct NF4Codec: WeightCodec {
         }
     }
 
+    /// The size of the blocks and their number in a row.
+    package func blocks(of shape: Shape) -> (size: Int, perRow: Int) { (blocks.size(shape), blocks.perRow(shape)) }
+
+    /// Reads scales by their index over all rows.
+    package func loadScales(
+        _ indices: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutablePointer<Float>
+    ) {
+        weight.sections[1].withBytes { scaleType.load($0, indices, into: target) }
+    }
+
     /// The scales of a row.
     public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int {
         blocks.perRow(shape) * MemoryLayout<Float>.stride
@@ -124,7 +134,7 @@ public struct NF4Codec: WeightCodec {
         let (columns, perRow) = (weight.shape.columns, blocks.perRow(weight.shape))
         let scales = scratch.assumingMemoryBound(to: Float.self)
         weight.forEachPackedRow(rows, rowBytes: Nibbles.byteCount(columns), into: target) { row, packed, target in
-            weight.sections[1].withBytes { scaleType.load($0, row * perRow..<(row + 1) * perRow, into: scales) }
+            loadScales(row * perRow..<(row + 1) * perRow, of: weight, into: scales)
             ck_decode_palette4(packed, 0, Self.table, target, columns)
             ck_multiply_blocks(target, columns, blocks.size(weight.shape), scales)
         }

@@ -151,11 +151,20 @@ public struct OutlierCodec: LayeredCodec {
         let (starts, columns, values) = (
             weight.sections[first], weight.sections[first + 1], weight.sections[first + 2]
         )
-        for index in 0..<rows.count {
-            let row = rows.lowerBound + index
-            for outlier in starts.start(row)..<starts.start(row + 1) {
-                target[index * shape.columns + column(outlier, in: columns, shape)] = values.withBytes {
-                    type.load($0, at: outlier)
+        let isWide = columnBytes(shape) == 4
+        columns.withBytes { columns in
+            values.withBytes { values in
+                var outlier = starts.start(rows.lowerBound)
+                for index in 0..<rows.count {
+                    let end = starts.start(rows.lowerBound + index + 1)
+                    while outlier < end {
+                        let column =
+                            isWide
+                            ? Int(columns.loadUnaligned(fromByteOffset: outlier * 4, as: UInt32.self))
+                            : Int(columns.loadUnaligned(fromByteOffset: outlier * 2, as: UInt16.self))
+                        target[index * shape.columns + column] = type.load(values, at: outlier)
+                        outlier += 1
+                    }
                 }
             }
         }

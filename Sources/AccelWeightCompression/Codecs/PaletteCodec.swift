@@ -259,14 +259,16 @@ public struct PaletteCodec: WeightCodec {
     ) {
         let start = index * bytesPerPalette
         weight.sections[1].withBytes { section in
-            let scale = entryType == .int8 ? section.loadUnaligned(fromByteOffset: start, as: Float.self) : 1
-            for slot in 0..<size {
-                target[slot] =
-                    switch entryType {
-                    case .float16: Half.value(section.loadUnaligned(fromByteOffset: start + slot * 2, as: UInt16.self))
-                    case .int8: scale * Float(section.loadUnaligned(fromByteOffset: start + 4 + slot, as: Int8.self))
-                    default: section.loadUnaligned(fromByteOffset: start + slot * 4, as: Float.self)
-                    }
+            let entries = index * size..<(index + 1) * size
+            switch entryType {
+            case .float16: ScaleType.float16.load(section, entries, into: target)
+            case .int8:
+                let scale = section.loadUnaligned(fromByteOffset: start, as: Float.self)
+                for slot in 0..<size {
+                    let entry = section.loadUnaligned(fromByteOffset: start + 4 + slot, as: Int8.self)
+                    target[slot] = scale * Float(entry)
+                }
+            default: ScaleType.float32.load(section, entries, into: target)
             }
         }
     }
@@ -312,10 +314,10 @@ public struct PaletteCodec: WeightCodec {
             guard let packed = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
             switch bits {
             case 4: ck_decode_palette4(packed + start, 0, table, target.baseAddress, target.count)
-            case 8: ck_decode_palette8(packed + start, table, target.baseAddress, target.count)
+            case 8: ck_look_up(packed + start, table, 8, target.count, target.baseAddress)
             default:
                 BitPacking.unpack(packed + start, bits: bits, into: codes)
-                for slot in 0..<codes.count { target[slot] = table[Int(codes[slot])] }
+                ck_look_up(codes.baseAddress, table, Int32(bits), target.count, target.baseAddress)
             }
         }
     }

@@ -1,5 +1,6 @@
 import AccelByteIO
 public import AccelTensors
+import CAccelKernels
 
 /// Vector quantisation: neighbours in a row share an index into a table of short vectors, at `bits / size` bits per
 /// weight.
@@ -128,8 +129,8 @@ public struct VectorCodec: WeightCodec {
     private func loadEntries(
         of weight: CompressedTensor, group index: Int, into target: UnsafeMutablePointer<Float>
     ) {
-        weight.sections[1].withBytes { bytes in
-            for slot in 0..<entryCount { target[slot] = type.load(bytes, at: index * entryCount + slot) }
+        weight.sections[1].withBytes {
+            type.load($0, index * entryCount..<(index + 1) * entryCount, into: target)
         }
     }
 
@@ -169,12 +170,7 @@ public struct VectorCodec: WeightCodec {
                 loadEntries(of: weight, group: current, into: table)
             }
             unpack(row, of: weight, into: codes)
-            for number in 0..<codes.count {
-                let first = number * size
-                for slot in 0..<min(size, columns - first) {
-                    target[index * columns + first + slot] = table[Int(codes[number]) * size + slot]
-                }
-            }
+            ck_look_up_vectors(codes.baseAddress, table, size, columns, target.baseAddress.map { $0 + index * columns })
         }
     }
 

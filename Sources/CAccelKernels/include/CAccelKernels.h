@@ -112,8 +112,12 @@ void ck_sha256_blocks_many(uint32_t *states, const uint8_t *const *bytes, size_t
 
 /// target[i] = table[code i], codes of 4 bits packed low nibble first; `first` is the index of the first code.
 void ck_decode_palette4(const uint8_t *codes, size_t first, const float table[16], float *target, size_t count);
-/// target[i] = table[codes[i]].
-void ck_decode_palette8(const uint8_t *codes, const float table[256], float *target, size_t count);
+/// target[i] = table[codes[i]], of 2^`bits` entries (1 to 8 bits); the codes are below that, one byte each.
+void ck_look_up(const uint8_t *codes, const float *table, int bits, size_t count, float *target);
+/// The same with entries of `size` values each: target[i] = table[codes[i / size] * size + i % size].
+void ck_look_up_vectors(const uint8_t *codes, const float *table, size_t size, size_t count, float *target);
+/// target[i] = scale * the number of eight bits: E4M3 (with NaN, without infinities) or E5M2.
+void ck_decode_float8(const uint8_t *codes, int is_e5m2, float scale, size_t count, float *target);
 /// target[i] = scale * (codes[i] - zero).
 void ck_decode_int8(const int8_t *codes, float scale, float zero, float *target, size_t count);
 
@@ -124,9 +128,12 @@ void ck_unpack_codes(const uint8_t *packed, int bits, size_t count, uint8_t *cod
 /// target[i] = scale * (code - zero). Signed codes are the lower four bits in two's complement; NULL: all zeros are 0.
 void ck_decode_scaled(const uint8_t *codes, int is_signed, size_t count, size_t block, const float *scales,
                       const float *zeros, float *target);
-/// target[i] = scale * code + bias, computed in float64 and rounded once.
+/// target[i] = scale * code + bias, rounded once; if not `is_short`, after a sum in float64. Short scales have at most 16
+/// significant bits.
 void ck_decode_shifted(const uint8_t *codes, size_t count, size_t block, const float *scales, const float *biases,
-                       float *target);
+                       int is_short, float *target);
+/// sums[b] = the sum of block b of x; to float32 rounding.
+void ck_sum_blocks(const float *x, size_t count, size_t block, float *sums);
 /// values[i] = scale * values[i].
 void ck_multiply_blocks(float *values, size_t count, size_t block, const float *scales);
 
@@ -194,6 +201,13 @@ size_t ck_panel_width_f64(void);
 /// C[0..<m, 0..<width] = A (row stride lda) x panel, in float64; as `ck_gemm_panel`, for whole panels [k][width].
 void ck_gemm_panel_f64(const double *a, size_t lda, size_t m, size_t k, const double *panel, double *c, size_t ldc);
 
+// ---- limits of the machine --------------------------------------------------------------------------------------
+
+/// Does `rounds` times some multiply-adds of float32 in registers, as fast as the instruction set can. Returns their number.
+size_t ck_multiply_adds(size_t rounds, float *result);
+/// Reads memory once, in order. Returns a sum of it, so that no read is left out.
+uint64_t ck_read_memory(const uint64_t *words, size_t count);
+
 // ---- reference -------------------------------------------------------------------------------------------------
 // One plain implementation that does not depend on the instruction set, for comparisons with kernels.
 
@@ -205,6 +219,10 @@ void ck_reference_dot(const float *a, const float *b, size_t count, double sums[
 
 /// target[r] = sum_i x[i] * w[r * stride + i], i < count.
 void ck_dot(const float *x, const float *w, size_t stride, size_t rows, size_t count, float *target);
+/// The same for several vectors: target[v * target_stride + r] = sum_i x[v * x_stride + i] * w[r * stride + i]. Fastest if
+/// the vectors and a few rows fit into the first cache level.
+void ck_dot_many(const float *x, size_t x_stride, size_t vectors, const float *w, size_t stride, size_t rows,
+                 size_t count, float *target, size_t target_stride);
 /// target[r] = sum_i x[i] * (codes[r * stride + i] - zeros[r]).
 void ck_dot_int8(const float *x, const int8_t *codes, size_t stride, size_t rows, size_t count, const float *zeros,
                  float *target);
@@ -216,6 +234,13 @@ void ck_split_pairs(const float *x, size_t count, float *target);
 /// `pairs` is x in the order of `ck_split_pairs`.
 void ck_dot_codes4(const float *pairs, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                    const float table[16], const float *scales, size_t blocks, size_t block, float *target);
+/// The same with the codes themselves in place of a table: (code ^ flip) - zero. Codes in two's complement have 8 for both.
+void ck_dot_nibbles(const float *pairs, const uint8_t *codes, size_t stride, size_t rows, size_t count, int flip,
+                    float zero, const float *scales, size_t blocks, size_t block, float *target);
+/// target[r] = sum_i x[i] * scale(r, i) * (code - zero), with codes of one byte; a row starts at r * `stride` bytes. Scales
+/// are as in `ck_dot_codes4`.
+void ck_dot_bytes(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, float zero,
+                  const float *scales, size_t blocks, size_t block, float *target);
 /// target[c] = sum_r weights[r] * rows[r * stride + c], c < columns, r < count. Rows of weight 0 are not read.
 void ck_weighted_sum(const float *weights, const float *rows, size_t stride, size_t count, size_t columns,
                      float *target);

@@ -35,6 +35,12 @@ enum RunCommand: Command {
     static let time = Option(
         "time", .flag, "print how long loading, preparing and running took, and the peak memory",
         excludes: ["json"])
+    static let profile = Option(
+        "profile", .flag,
+        "print each kernel call: its time, its share, and the share of this machine's limits that it reaches")
+    static let trace = Option(
+        "trace", .output("FILE") { _ in .trace },
+        "the file to write the times of the kernel calls to, for trace viewers such as Perfetto")
     static let notes = """
         A tensor of FILE that is called as a state is what the state starts as; without one it starts
         as the package says.
@@ -49,7 +55,9 @@ enum RunCommand: Command {
         Outputs have the rows of all tokens; --generate adds "generated" I64[batch,N].
         """
     static let positionals = [package]
-    static let options = [inputs, outputs, generate, states, function, backend, times, time, CommonOptions.json]
+    static let options = [
+        inputs, outputs, generate, states, function, backend, times, time, profile, trace, CommonOptions.json,
+    ]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let inputFile = try arguments.required(inputs)
@@ -67,17 +75,24 @@ enum RunCommand: Command {
             try arguments.refuse([states], "\(package.path) has no states", for: "packages with states")
         }
         let chosen = try Backends.standard.backend(named: arguments[backend] ?? BackendID.cpu.rawValue)
+        if chosen.id != .cpu {
+            try arguments.refuse([profile, trace], "\(chosen.id.rawValue) runs no kernels", for: "the backend cpu")
+        }
+        let recorder = arguments.has(profile) || arguments.has(trace) ? RunProfile() : nil
         let session = try timing.prepare {
             guard chosen.id == .cpu else {
                 return try PlanSession(chosen, package, threads: console.threads)
             }
-            return try PlanSession(program, functions: Set(plan.steps.map(\.function)), threads: console.threads)
+            return try PlanSession(
+                program, functions: Set(plan.steps.map(\.function)), threads: console.threads, profile: recorder)
         }
         var result = RunPlan.Result()
         let times = arguments.integer(times) ?? 1
         let progress = console.progress("running", total: times * plan.runs)
         for number in 1...times {
             session.reset()
+            recorder?.begin()
+            defer { recorder?.end() }
             result = try timing.run {
                 try plan.run(keepsOutputs: number == times, progress: { progress.step("run \($0)") }) {
                     try session.run($0, $1)
@@ -88,10 +103,16 @@ enum RunCommand: Command {
         if let path = arguments[outputs] { try SafetensorsWriter.write(made, to: path, as: .outputs) }
         if let path = arguments[states] { try SafetensorsWriter.write(session.states(), to: path, as: .states) }
 
+        if let path = arguments[trace], let recorder {
+            try AtomicFile.write(recorder.trace(program).text() + "\n", to: path, as: .trace)
+        }
+        let limits = arguments.has(profile) ? try MachineLimits(measuring: console.threads) : nil
         if arguments.has(CommonOptions.json) {
-            console.print(document(package, result, timing))
+            let calls = limits.flatMap { recorder?.document(program, $0) }
+            console.print(document(package, result, timing, profile: calls))
         } else {
             console.summary(text(program, result, arguments.has(time) ? timing : nil))
+            if let recorder, let limits { console.summary(recorder.text(program, limits)) }
         }
         return .success
     }
@@ -120,7 +141,7 @@ enum RunCommand: Command {
     }
 
     private static func document(
-        _ package: AcceleratorPackage, _ result: RunPlan.Result, _ timing: Timing
+        _ package: AcceleratorPackage, _ result: RunPlan.Result, _ timing: Timing, profile: JSON?
     ) -> JSON {
         [
             "package": .string(package.path), "digest": .string(package.digest.description),
@@ -152,6 +173,7 @@ enum RunCommand: Command {
             "block_ms": .array(
                 result.runs.filter { $0.positions != nil }.map { .number(timing.milliseconds($0.duration)) }),
             "peak_memory_bytes": .integer(Int64(Timing.peakMemory)),
+            "profile": profile ?? .null,
         ]
     }
 }

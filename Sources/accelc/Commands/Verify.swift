@@ -68,8 +68,10 @@ enum VerifyCommand: Command {
     }
 
     static func show(_ report: ParityReport, _ arguments: Arguments, _ console: Console) throws -> ExitStatus {
-        if let path = arguments[Self.report] { try write(report.json.text(pretty: true), to: path, as: .parityReport) }
-        if let path = arguments[html] { try write(report.html, to: path, as: .parityPage) }
+        if let path = arguments[Self.report] {
+            try AtomicFile.write(report.json.text(pretty: true), to: path, as: .parityReport)
+        }
+        if let path = arguments[html] { try AtomicFile.write(report.html, to: path, as: .parityPage) }
         if arguments.has(CommonOptions.json) {
             console.print(report.json)
         } else {
@@ -92,11 +94,5 @@ enum VerifyCommand: Command {
         } catch {
             console.note("the report is not kept in the package: \(error)")
         }
-    }
-
-    private static func write(_ text: String, to path: String, as kind: OutputKind) throws {
-        var file = try AtomicFile(replacing: path, as: kind)
-        try file.write(text)
-        try file.commit()
     }
 }

@@ -1,5 +1,6 @@
 import Accel
 import AccelByteIO
+import AccelCPURuntime
 import AccelPlatform
 import AccelPrograms
 import AccelTensors
@@ -12,13 +13,19 @@ struct PlanSession {
     let run: (_ step: RunStep, _ made: [String: StoredTensor]) throws -> [StoredTensor]
 
     /// Creates a session on this processor, which runs steps directly.
-    /// - Parameter functions: the functions to prepare now.
-    init(_ program: ModelPlan, functions: Set<Int>, threads: Int) throws {
+    /// - Parameters:
+    ///   - functions: the functions to prepare now.
+    ///   - profile: gets the calls of each run.
+    init(_ program: ModelPlan, functions: Set<Int>, threads: Int, profile: RunProfile? = nil) throws {
         let session = try Session(program, threads: threads)
         for function in functions.sorted() { _ = try session.executor(of: function) }
         reset = { session.states.reset() }
         states = { session.states.copy() }
-        run = { try session.run($0, carrying: $1) }
+        run = { step, made in
+            let outputs = try session.run(step, carrying: made)
+            try profile?.add(session.executor(of: step.function).profile, of: step.function)
+            return outputs
+        }
     }
 
     /// Creates a session on a backend. Waits until the backend has loaded the package.

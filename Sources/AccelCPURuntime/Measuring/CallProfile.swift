@@ -1,0 +1,64 @@
+import AccelByteIO
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// The time and the work of a kernel call in the last run of its function.
+public struct CallProfile: Sendable {
+    /// The call in the execution plan.
+    public let call: KernelCall
+    /// The name of the kernel that computed it.
+    public let kernel: String
+    /// The encoding of the stored weight that the call reads, e.g. `int4:block=32`; nil if it reads none.
+    public let encoding: String?
+    /// The time that the call took.
+    public var duration: Duration
+    /// Bytes that the call has to read and write: stored weights as they are stored, each once. Of a table that is read
+    /// by index, only the rows that are read.
+    public let byteCount: Int
+    /// Products of two numbers that are added up.
+    public let multiplyAdds: Int
+
+    /// The share of the machine's limit that the call reached: of multiply-adds or of bytes, whichever is larger.
+    public func share(of limits: MachineLimits) -> Double {
+        let seconds = max(duration / .seconds(1), 1e-9)
+        return max(
+            Double(multiplyAdds) / seconds / limits.multiplyAddsPerSecond,
+            Double(byteCount) / seconds / limits.bytesPerSecond)
+    }
+}
+
+extension Executor {
+    /// The calls of the last run, in order. All durations are zero before the first run.
+    public var profile: [CallProfile] {
+        let kernels = kernelNames
+        return function.calls.enumerated().map { index, call in
+            let operands = calls[index].inputs
+            let stored = operands.lazy.compactMap(\.storedWeight).first
+            return CallProfile(
+                call: call, kernel: kernels[index], encoding: stored?.encoding, duration: durations[index],
+                byteCount: byteCount(of: call, operands),
+                multiplyAdds: call.operation.multiplyAdds(call.inputs.map(\.shape)))
+        }
+    }
+
+    private func byteCount(of call: KernelCall, _ operands: [OperandMemory]) -> Int {
+        let results = call.outputs.reduce(0) { $0 + $1.shape.count * $1.elementType.byteCount }
+        return operands.reduce(results) { sum, operand in
+            guard let weight = operand.storedWeight else {
+                return sum + operand.shape.count * operand.elementType.byteCount
+            }
+            let bytes = weight.tensor.sections.reduce(0) { $0 + $1.count }
+            guard call.operation is Gather, let indices = call.inputs.last, weight.rows > 0 else { return sum + bytes }
+            return sum + bytes / weight.rows * min(indices.shape.count, weight.rows)
+        }
+    }
+}
+
+extension OperandMemory {
+    /// The weight that is decoded while it is read; nil for a value in memory.
+    var storedWeight: StoredWeight? {
+        guard case .weight(let weight) = location else { return nil }
+        return weight
+    }
+}

@@ -1,0 +1,117 @@
+// Packed codes of 1 to 8 bits to one byte each.
+#include "internal.h"
+
+/// Eight codes are `bits` bytes, so they are one word.
+CK_INLINE void unpack_words(const uint8_t *packed, const int bits, size_t count, uint8_t *codes) {
+    const uint64_t mask = (1u << bits) - 1;
+    size_t i = 0;
+    // A word of eight bytes must not end behind the last code: the last 64 bits are read byte by byte.
+    for (const size_t ahead = (64 + (size_t)bits - 1) / (size_t)bits; i + ahead <= count; i += 8, packed += bits) {
+        uint64_t word;
+        ck_copy(&word, packed, 8);
+#pragma clang loop unroll(full)
+        for (int k = 0; k < 8; k++) codes[i + k] = (uint8_t)(word >> (k * bits) & mask);
+    }
+    uint32_t word = 0;
+    for (int filled = 0; i < count; i++, filled -= bits, word >>= bits) {
+        if (filled < bits) word |= (uint32_t)*packed++ << filled, filled += 8;
+        codes[i] = (uint8_t)(word & mask);
+    }
+}
+
+CK_INLINE void unpack_nibbles(const uint8_t *packed, size_t count, uint8_t *codes) {
+    for (size_t i = 0; i < count / 2; i++) codes[2 * i] = packed[i] & 15, codes[2 * i + 1] = packed[i] >> 4;
+    if (count & 1) codes[count - 1] = packed[count / 2] & 15;
+}
+
+/// Where code k of eight lies: in the bytes `byte` and `byte` + 1, `shift` bits above the lowest.
+#define CODE_BYTE(k, bits) ((k) * (bits) / 8)
+#define CODE_SHIFT(k, bits) ((k) * (bits) % 8)
+
+#if CK_X86
+
+typedef uint8_t bytes32 __attribute__((ext_vector_type(32)));
+typedef uint16_t words16 __attribute__((ext_vector_type(16)));
+
+/// Takes 16 codes out of 2 * `bits` bytes. Each lane of 16 bits gets the two bytes in which its code lies, and a product
+/// moves the code to the upper byte.
+CK_TARGET_AVX2 CK_INLINE __m256i sixteen_codes(const uint8_t *packed, const int bits, __m256i bytes, __m256i factors) {
+    __m128i low = _mm_loadu_si128((const __m128i *)packed), high = _mm_loadu_si128((const __m128i *)(packed + bits));
+    __m256i words = _mm256_shuffle_epi8(_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1), bytes);
+    words = _mm256_srli_epi16(_mm256_mullo_epi16(words, factors), 8);
+    return _mm256_and_si256(words, _mm256_set1_epi16((short)((1 << bits) - 1)));
+}
+
+CK_TARGET_AVX2 CK_INLINE void unpack_by_lanes(const uint8_t *packed, const int bits, size_t count, uint8_t *codes) {
+    bytes32 bytes;
+    words16 factors;
+#pragma clang loop unroll(full)
+    for (int k = 0; k < 16; k++) {
+        bytes[2 * k] = (uint8_t)CODE_BYTE(k % 8, bits), bytes[2 * k + 1] = (uint8_t)(CODE_BYTE(k % 8, bits) + 1);
+        factors[k] = (uint16_t)(256 >> CODE_SHIFT(k % 8, bits));
+    }
+    const size_t step = 4 * (size_t)bits, size = (count * (size_t)bits + 7) / 8;
+    size_t i = 0;
+    // The last load of a step ends 16 bytes after the step's last eight codes begin.
+    for (size_t at = 0; i + 32 <= count && at + 3 * (size_t)bits + 16 <= size; i += 32, at += step) {
+        __m256i a = sixteen_codes(packed + at, bits, (__m256i)bytes, (__m256i)factors);
+        __m256i b = sixteen_codes(packed + at + 2 * bits, bits, (__m256i)bytes, (__m256i)factors);
+        __m256i both = _mm256_permute4x64_epi64(_mm256_packus_epi16(a, b), 0xD8);
+        _mm256_storeu_si256((__m256i *)(codes + i), both);
+    }
+    unpack_words(packed + i / 8 * (size_t)bits, bits, count - i, codes + i);
+}
+
+#elif CK_ARM
+
+CK_INLINE void unpack_by_lanes(const uint8_t *packed, const int bits, size_t count, uint8_t *codes) {
+    uint8_t bytes[16];
+    int16_t shifts[8];
+#pragma clang loop unroll(full)
+    for (int k = 0; k < 8; k++) {
+        bytes[2 * k] = (uint8_t)CODE_BYTE(k, bits), bytes[2 * k + 1] = (uint8_t)(CODE_BYTE(k, bits) + 1);
+        shifts[k] = (int16_t)-CODE_SHIFT(k, bits);
+    }
+    const uint8x16_t pattern = vld1q_u8(bytes);
+    const int16x8_t right = vld1q_s16(shifts);
+    const uint16x8_t mask = vdupq_n_u16((uint16_t)((1 << bits) - 1));
+    const size_t size = (count * (size_t)bits + 7) / 8;
+    size_t i = 0;
+    for (size_t at = 0; i + 8 <= count && at + 16 <= size; i += 8, at += (size_t)bits) {
+        uint16x8_t words = vreinterpretq_u16_u8(vqtbl1q_u8(vld1q_u8(packed + at), pattern));
+        vst1_u8(codes + i, vmovn_u16(vandq_u16(vshlq_u16(words, right), mask)));
+    }
+    unpack_words(packed + i / 8 * (size_t)bits, bits, count - i, codes + i);
+}
+
+#endif
+
+#define UNPACK(form, TARGET, unpack_codes)                                                                           \
+    TARGET static void unpack_##form(const uint8_t *packed, int bits, size_t count, uint8_t *codes) {                \
+        switch (bits) {                                                                                              \
+        case 1: unpack_codes(packed, 1, count, codes); return;                                                       \
+        case 2: unpack_codes(packed, 2, count, codes); return;                                                       \
+        case 3: unpack_codes(packed, 3, count, codes); return;                                                       \
+        case 4: unpack_nibbles(packed, count, codes); return;                                                        \
+        case 5: unpack_codes(packed, 5, count, codes); return;                                                       \
+        case 6: unpack_codes(packed, 6, count, codes); return;                                                       \
+        case 7: unpack_codes(packed, 7, count, codes); return;                                                       \
+        default: ck_copy(codes, packed, count);                                                                      \
+        }                                                                                                            \
+    }
+
+#if CK_ARM
+UNPACK(neon, , unpack_by_lanes)
+#endif
+UNPACK(plain, , unpack_words)
+#if CK_X86
+UNPACK(avx2, CK_TARGET_AVX2, unpack_by_lanes)
+UNPACK(avx512, CK_TARGET_AVX512, unpack_by_lanes)
+#endif
+
+void ck_unpack_codes(const uint8_t *packed, int bits, size_t count, uint8_t *codes) {
+#if CK_ARM
+    if (ck_current_isa() == CK_NEON) return unpack_neon(packed, bits, count, codes);
+#endif
+    CK_CHOOSE(unpack, packed, bits, count, codes);
+}

@@ -1,0 +1,172 @@
+import AccelByteIO
+import AccelCPURuntime
+import AccelPrograms
+import AccelTensors
+
+/// The kernel calls of a run with their times: of several repetitions, those of the fastest.
+final class RunProfile {
+    /// A run of a function.
+    private struct Run {
+        let function: Int
+        let start: Duration
+        let calls: [CallProfile]
+    }
+    private let clock = ContinuousClock()
+    private var start = ContinuousClock.now
+    private var current: [Run] = []
+    private var best: (runs: [Run], duration: Duration)?
+
+    /// Begins a repetition.
+    func begin() {
+        current = []
+        start = clock.now
+    }
+
+    /// Adds the last run of a function.
+    func add(_ calls: [CallProfile], of function: Int) {
+        let length = calls.reduce(Duration.zero) { $0 + $1.duration }
+        current.append(Run(function: function, start: clock.now - start - length, calls: calls))
+    }
+
+    /// Ends the repetition.
+    func end() {
+        let duration = clock.now - start
+        if best == nil || best.map({ duration < $0.duration }) == true { best = (current, duration) }
+    }
+
+    /// The calls of each function with their times added up over its runs, in the order in which functions first ran.
+    private var functions: [(function: Int, runs: Int, calls: [CallProfile])] {
+        var order: [Int] = []
+        var sums: [Int: (runs: Int, calls: [CallProfile])] = [:]
+        for run in best?.runs ?? [] {
+            guard let sum = sums[run.function] else {
+                order.append(run.function)
+                sums[run.function] = (1, run.calls)
+                continue
+            }
+            var calls = sum.calls
+            for index in calls.indices { calls[index].duration += run.calls[index].duration }
+            sums[run.function] = (sum.runs + 1, calls)
+        }
+        return order.compactMap { function in sums[function].map { (function, $0.runs, $0.calls) } }
+    }
+}
+
+extension RunProfile {
+    /// A table of each function's calls, the longest first.
+    func text(_ program: ModelPlan, _ limits: MachineLimits) -> String {
+        let head =
+            "  limits of this machine, measured now: \(Self.billions(limits.multiplyAddsPerSecond, 0)) billion "
+            + "multiply-adds and \(Self.billions(limits.bytesPerSecond, 1)) GB from memory a second"
+        return
+            ([head]
+            + functions.map { function, runs, calls in
+                let total = calls.reduce(Duration.zero) { $0 + $1.duration }
+                let rows = calls.sorted { $0.duration > $1.duration }.map { Self.row($0, of: total, runs, limits) }
+                return "  \(program.functions[function].name), \(Wording.count(runs, "run")): "
+                    + "\(Text.decimals(Self.milliseconds(total), 3)) ms in calls\n"
+                    + Text.table(
+                        [
+                            "  ms", "share", "of limit", "G multiply-adds/s", "GB/s", "kernel", "weight", "result",
+                            "call",
+                        ],
+                        rows, [.right, .right, .right, .right, .right, .left, .left, .left, .left])
+            }).joined(separator: "\n")
+    }
+
+    private static func row(
+        _ profile: CallProfile, of total: Duration, _ runs: Int, _ limits: MachineLimits
+    ) -> [String] {
+        let one = profile.dividing(by: runs)
+        let seconds = max(one.duration / .seconds(1), 1e-9)
+        return [
+            "  \(Text.decimals(milliseconds(profile.duration), 3))",
+            "\(Text.decimals(100 * (profile.duration / max(total, .nanoseconds(1))), 1)) %",
+            "\(Text.decimals(100 * one.share(of: limits), 0)) %",
+            one.multiplyAdds == 0 ? "" : billions(Double(one.multiplyAdds) / seconds, 1),
+            billions(Double(one.byteCount) / seconds, 1), one.kernel, one.encoding ?? "", shapes(one),
+            "\(one.call.operation.name) \"\(one.call.label)\"",
+        ]
+    }
+
+    private static func shapes(_ profile: CallProfile) -> String {
+        profile.call.outputs.map { "\($0.elementType.rawValue)\($0.shape)" }.joined(separator: ", ")
+    }
+
+    private static func milliseconds(_ duration: Duration) -> Double { duration / .microseconds(1) / 1000 }
+    private static func billions(_ value: Double, _ digits: Int) -> String { Text.decimals(value / 1e9, digits) }
+
+    /// The functions as JSON: each call with its time, in the order of execution.
+    func document(_ program: ModelPlan, _ limits: MachineLimits) -> JSON {
+        [
+            "multiply_adds_per_second": .number(limits.multiplyAddsPerSecond.rounded()),
+            "bytes_per_second": .number(limits.bytesPerSecond.rounded()),
+            "functions": .array(
+                functions.map { function, runs, calls in
+                    [
+                        "name": .string(program.functions[function].name), "runs": .integer(Int64(runs)),
+                        "calls": .array(
+                            calls.map { call in
+                                var members = Self.members(of: call)
+                                members.append(JSON.Member("ms", .number(Self.milliseconds(call.duration))))
+                                let share = call.dividing(by: runs).share(of: limits)
+                                members.append(JSON.Member("share_of_limit", .number((share * 1000).rounded() / 1000)))
+                                return .object(members)
+                            }),
+                    ]
+                }),
+        ]
+    }
+
+    private static func members(of profile: CallProfile) -> [JSON.Member] {
+        [
+            JSON.Member("operator", .string(profile.call.operation.name)),
+            JSON.Member("label", .string(profile.call.label)), JSON.Member("kernel", .string(profile.kernel)),
+            JSON.Member("weight", profile.encoding.map { .string($0) } ?? .null),
+            JSON.Member("result", .string(shapes(profile))),
+            JSON.Member("multiply_adds", .integer(Int64(profile.multiplyAdds))),
+            JSON.Member("bytes", .integer(Int64(profile.byteCount))),
+        ]
+    }
+
+    /// The calls as events of the Trace Event Format, which Perfetto and chrome://tracing open.
+    func trace(_ program: ModelPlan) -> JSON {
+        var events: [JSON] = []
+        func event(_ name: String, _ category: String, _ start: Duration, _ length: Duration, _ arguments: JSON) {
+            events.append([
+                "name": .string(name), "cat": .string(category), "ph": "X", "pid": 1, "tid": 1,
+                "ts": .number(start / .microseconds(1)), "dur": .number(length / .microseconds(1)), "args": arguments,
+            ])
+        }
+        for run in best?.runs ?? [] {
+            let length = run.calls.reduce(Duration.zero) { $0 + $1.duration }
+            event(program.functions[run.function].name, "function", run.start, length, [:])
+            var start = run.start
+            for call in run.calls {
+                event(
+                    call.call.label.isEmpty ? call.call.operation.name : call.call.label, call.call.operation.name,
+                    start, call.duration, .object(Self.members(of: call)))
+                start += call.duration
+            }
+        }
+        return ["accelc": .string(Self.traceMark), "displayTimeUnit": "ms", "traceEvents": .array(events)]
+    }
+
+    static let traceMark = "trace"
+}
+
+extension CallProfile {
+    /// The same with the mean time of several runs.
+    fileprivate func dividing(by runs: Int) -> CallProfile {
+        var profile = self
+        profile.duration /= max(runs, 1)
+        return profile
+    }
+}
+
+extension OutputKind {
+    /// The trace of a run.
+    static let trace = OutputKind.file("a trace of a run") { path in
+        try missingMark(RunProfile.traceMark, in: path)
+    }
+}

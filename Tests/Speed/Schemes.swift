@@ -1,0 +1,90 @@
+import AccelByteIO
+import AccelCPURuntime
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+extension Speed {
+    /// Specifications that stand for every codec: its options that change how codes are stored.
+    private static let schemes = [
+        "float32", "float16", "bfloat16", "float8", "float8:type=e5m2,scale=block", "int8",
+        "int8:mode=asymmetric", "int8:axis=tensor", "int4", "int4:block=32", "int4:block=channel",
+        "int4:mode=asymmetric", "affine:bits=2", "affine:bits=3", "affine:bits=4", "affine:bits=5", "affine:bits=6",
+        "affine:bits=8", "nf4", "palette:bits=1", "palette:bits=2", "palette:bits=3", "palette:bits=4",
+        "palette:bits=4,group=16", "palette:bits=4,scale=channel", "palette:bits=6", "palette:bits=8",
+        "palette:bits=8,group=16", "vector", "sparse:target=0.5+float16", "sparse:target=0.5+int8",
+        "outliers:share=0.005+int4",
+    ]
+    private static let threads = 2
+
+    /// The time of one product with a weight in every scheme, beside that of float32 weights, and beside the machine's limits.
+    ///
+    /// Bars: with 128 rows of input or more, 1.1 times the time of float32 weights; with 64, 1.3 times; with one, half of the
+    /// bandwidth at which the stored bytes can be read, or half of the multiply-adds that the machine can do.
+    static func schemes(_ names: [String]) throws {
+        let weights = Weights(rows: 4096, columns: 2048)
+        let source = weights.tensor(.float32)
+        let limits = try MachineLimits(measuring: threads)
+        let (bandwidth, roof) = (limits.bytesPerSecond, limits.multiplyAddsPerSecond)
+        print(
+            "\(threads) threads; memory is read at \(text(bandwidth / 1e9, 1)) GB/s; "
+                + "\(text(roof / 1e9, 0)) billion multiply-adds a second")
+        let rows = [1, 8, 64, 512]
+        var plain: [Int: Double] = [:]
+        var misses = 0
+        for scheme in names.isEmpty ? schemes : ["float32"] + names {
+            let codec = try Codecs.codec(scheme)
+            let weight = try CompressedTensor.compressing(source, with: codec, threads: threads).tensor
+            let bytes = Double(weight.sections.reduce(0) { $0 + $1.count })
+            var figures: [String] = []
+            for m in rows {
+                let seconds = try seconds(of: weight, rows: m)
+                if scheme == "float32" { plain[m] = seconds }
+                let ratio = seconds / (plain[m] ?? .nan)
+                let work = Double(m * weights.count) / seconds / roof
+                let isMet =
+                    switch m {
+                    case 1: bytes / seconds >= 0.5 * bandwidth || work >= 0.5
+                    case 64: ratio <= 1.3
+                    case 128...: ratio <= 1.1
+                    default: true
+                    }
+                if !isMet { misses += 1 }
+                let share = m == 1 ? "\(text(100 * bytes / seconds / bandwidth, 0)) %" : "x\(text(ratio, 2))"
+                figures.append(
+                    pad(
+                        "\(m): \(text(seconds * 1000, 2)) ms \(share) (\(text(100 * work, 0)))\(isMet ? "" : " MISSED")",
+                        30))
+            }
+            print(pad(scheme, 30) + figures.joined())
+        }
+        guard misses == 0 else { throw RequestError("\(misses) products missed their bar") }
+    }
+
+    /// The best of several runs, as the runtime itself measures the call.
+    private static func seconds(of weight: CompressedTensor, rows: Int) throws -> Double {
+        var builder = ProgramBuilder(name: "product")
+        let x = builder.input("x", TensorType(.float32, shape: [rows, weight.shape.columns]))
+        let stored = StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape)
+        builder.output("y", try builder.apply(Linear(), [x, builder.constant(stored, isWeight: true)]))
+        let frozen = try builder.finish().freezing(ShapeBindings())
+        let plan = try ModelGraph(functions: [frozen], tensors: [weight]).planned()
+        let executor = try Executor(plan, threads: threads)
+        let count = rows * weight.shape.columns
+        let inputs = [
+            "x": StoredTensor(
+                name: "x", floats: (0..<count).map { Float($0 % 17) / 17 - 0.5 }, shape: [rows, weight.shape.columns])
+        ]
+        let other = ByteBuffer(count: rows == 1 ? 1 << 28 : 1)
+        other.bytes.initializeMemory(as: UInt8.self, repeating: 1)
+        var (best, sum) = (Double.infinity, UInt8(0))
+        for _ in 0..<(rows >= 512 ? 5 : 12) {
+            // One row meets each weight once, so that in a model weights come from memory.
+            for line in stride(from: 0, to: other.bytes.count, by: 64) { sum &+= other.bytes[line] }
+            _ = try executor.run(inputs)
+            best = min(best, executor.durations.reduce(.zero, +) / .seconds(1))
+        }
+        // Never so; but no compiler leaves the reads out.
+        return sum == 1 ? .nan : best
+    }
+}
