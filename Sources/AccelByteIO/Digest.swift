@@ -30,6 +30,11 @@ public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
         left.bytes.lexicographicallyPrecedes(right.bytes)
     }
 
+    /// Returns whether a text consists of so many lower-case hexadecimal digits.
+    package static func isHexadecimal(_ text: some StringProtocol, _ count: ClosedRange<Int>) -> Bool {
+        count.contains(text.utf8.count) && text.utf8.allSatisfy { value(ofDigit: $0) != nil }
+    }
+
     private static func value(ofDigit digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

@@ -45,7 +45,7 @@ extension Files {
         isSynced: Bool = true
     ) throws -> CopyMethod {
         let content = try MappedFile(source).bytes
-        if let reason = kind.refusalReason(for: target, form: .file) { throw kind.refusal(of: target, reason) }
+        try kind.requireReplaceable(target, by: .file)
         let temporary = try TemporaryPaths.sibling(of: target)
         let start = TemporaryPaths.making(temporary) {
             startCopy(source, to: temporary, mode: mode, mayLink: mayLink)

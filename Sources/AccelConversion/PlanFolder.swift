@@ -80,8 +80,6 @@ package final class PlanFolder: Sendable {
     }
 
     private func write(_ text: String, to name: String) throws {
-        var file = try AtomicFile(replacing: "\(folder)/\(name)", as: .internal)
-        try file.write(text)
-        try file.commit()
+        try AtomicFile.write(text, to: "\(folder)/\(name)", as: .internal)
     }
 }

@@ -72,8 +72,7 @@ extension AcceleratorPackage {
             throw RequestError("\(path) is an archive, which cannot hold a report; write the report to a file")
         }
         let document: JSON = ["package": .string(digest.description), "report": report]
-        var file = try AtomicFile(replacing: files.describe(PackageFormat.reportName), as: .packageReport)
-        try file.write(SealedDocument.text(of: document))
-        try file.commit()
+        try AtomicFile.write(
+            SealedDocument.text(of: document), to: files.describe(PackageFormat.reportName), as: .packageReport)
     }
 }

@@ -93,19 +93,14 @@ public struct PackageWriter: ~Copyable {
     }
 
     private mutating func write(_ content: ByteView, to name: String) throws {
-        var file = try AtomicFile(replacing: "\(folder)/\(name)", as: .internal, isSynced: false)
-        try file.write(content)
-        try file.commit()
+        try AtomicFile.write(content, to: "\(folder)/\(name)", as: .internal, isSynced: false)
         files.append(
             Manifest.File(name: name, byteCount: content.count, digest: TreeDigest.digest(of: content)))
     }
 
     private func write(_ manifest: Manifest) throws -> Digest {
         let text = manifest.text
-        var file = try AtomicFile(
-            replacing: "\(folder)/\(PackageFormat.manifestName)", as: .internal, isSynced: false)
-        try file.write(text)
-        try file.commit()
+        try AtomicFile.write(text, to: "\(folder)/\(PackageFormat.manifestName)", as: .internal, isSynced: false)
         // Reading it back detects contents that cannot be read: two assets with one name, a shape that is too large.
         return try Manifest(ByteView(Array(text.utf8)), file: PackageFormat.manifestName).digest
     }

@@ -31,13 +31,7 @@ CK_TARGET_AVX2 static size_t palette4_avx2(const uint8_t *codes, const float tab
     for (; i + 16 <= count; i += 16) {
         __m256i even = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(codes + i / 2)));
         __m256i odd = _mm256_srli_epi32(even, 4);
-        // The permutation uses 3 bits of a code. The 4th, shifted to the sign, selects the half of the table.
-        __m256 a = _mm256_blendv_ps(_mm256_permutevar8x32_ps(first_half, even),
-                                    _mm256_permutevar8x32_ps(second_half, even),
-                                    _mm256_castsi256_ps(_mm256_slli_epi32(even, 28)));
-        __m256 b = _mm256_blendv_ps(_mm256_permutevar8x32_ps(first_half, odd),
-                                    _mm256_permutevar8x32_ps(second_half, odd),
-                                    _mm256_castsi256_ps(_mm256_slli_epi32(odd, 28)));
+        __m256 a = entries_of_16(first_half, second_half, even), b = entries_of_16(first_half, second_half, odd);
         __m256 low = _mm256_unpacklo_ps(a, b), high = _mm256_unpackhi_ps(a, b);
         _mm256_storeu_ps(target + i, _mm256_permute2f128_ps(low, high, 0x20));
         _mm256_storeu_ps(target + i + 8, _mm256_permute2f128_ps(low, high, 0x31));

@@ -8,6 +8,13 @@
 // The number of rows that share each load of the vector. Their sums keep the multipliers busy.
 #define DOT_ROWS 4
 
+/// Blocks of more than 16 columns have 32 of them, times a power of two: its exponent.
+static inline int block_shift(size_t block) {
+    int shift = 0;
+    while ((size_t)32 << shift < block) shift++;
+    return shift;
+}
+
 #define NAME(x) x##_plain
 #define TARGET
 #if CK_ARM
@@ -46,19 +53,14 @@ static inline void lookup_neon(const uint8_t *codes, const float *table, float *
 
 #if CK_X86
 
-// The permutation uses 3 bits of a code. The 4th, shifted to the sign, selects the half of the table.
-CK_TARGET_AVX2 CK_INLINE __m256 lookup_eight(__m256i codes, const float *table) {
-    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(_mm256_loadu_ps(table), codes),
-                            _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), codes),
-                            _mm256_castsi256_ps(_mm256_slli_epi32(codes, 28)));
-}
 CK_TARGET_AVX2 CK_INLINE void lookup_avx2(const uint8_t *codes, const float *table, float *even, float *odd) {
     __m256i a = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)codes));
     __m256i b = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(codes + 8)));
-    _mm256_storeu_ps(even, lookup_eight(a, table));
-    _mm256_storeu_ps(even + 8, lookup_eight(b, table));
-    _mm256_storeu_ps(odd, lookup_eight(_mm256_srli_epi32(a, 4), table));
-    _mm256_storeu_ps(odd + 8, lookup_eight(_mm256_srli_epi32(b, 4), table));
+    const __m256 low = _mm256_loadu_ps(table), high = _mm256_loadu_ps(table + 8);
+    _mm256_storeu_ps(even, entries_of_16(low, high, a));
+    _mm256_storeu_ps(even + 8, entries_of_16(low, high, b));
+    _mm256_storeu_ps(odd, entries_of_16(low, high, _mm256_srli_epi32(a, 4)));
+    _mm256_storeu_ps(odd + 8, entries_of_16(low, high, _mm256_srli_epi32(b, 4)));
 }
 #define NAME(x) x##_avx2
 #define TARGET CK_TARGET_AVX2

@@ -24,6 +24,15 @@
 /// each cache line have too few outstanding reads.
 #define prefetch_ahead(p) __builtin_prefetch((const char *)(p) + 2048)
 
+#if CK_X86
+/// The entries of eight codes, of whose bits the lowest four count: of a table of sixteen, `low` and `high`.
+CK_TARGET_AVX2 CK_INLINE __m256 entries_of_16(__m256 low, __m256 high, __m256i codes) {
+    // The permutation uses 3 bits of a code. The 4th, shifted to the sign, selects the half of the table.
+    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, codes), _mm256_permutevar8x32_ps(high, codes),
+                            _mm256_castsi256_ps(_mm256_slli_epi32(codes, 28)));
+}
+#endif
+
 /// Calls the variant of a kernel for the instruction set in use: `_plain`, `_avx2` or `_avx512`.
 #if CK_X86
 #define CK_CHOOSE(kernel, ...)                                         \

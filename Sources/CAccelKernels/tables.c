@@ -27,12 +27,7 @@ CK_TARGET_AVX2 static size_t look_up_16(const uint8_t *codes, const float *table
     size_t i = 0;
     for (; i + 8 <= count; i += 8) {
         __m256i code = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(codes + i)));
-        // The permutation uses 3 bits of a code. The 4th, shifted to the sign, selects the half of the table.
-        __m256 values = _mm256_permutevar8x32_ps(low, code);
-        if (bits == 4)
-            values = _mm256_blendv_ps(values, _mm256_permutevar8x32_ps(high, code),
-                                      _mm256_castsi256_ps(_mm256_slli_epi32(code, 28)));
-        _mm256_storeu_ps(target + i, values);
+        _mm256_storeu_ps(target + i, bits == 4 ? entries_of_16(low, high, code) : _mm256_permutevar8x32_ps(low, code));
     }
     return i;
 }

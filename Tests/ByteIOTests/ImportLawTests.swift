@@ -19,12 +19,9 @@ struct ImportLawTests {
 
     @Test("no file imports Foundation, nor a platform's C library by its own name")
     func platforms() throws {
-        let folder = "\(Fixtures.repository)/Sources"
-        let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
-        let sources = names.filter { $0.hasSuffix(".swift") }
+        let sources = try Fixtures.sources()
         #expect(sources.count > 400)
-        for name in sources where !name.hasPrefix("AccelPlatform/") {
-            let text = try String(contentsOf: URL(filePath: "\(folder)/\(name)"), encoding: .utf8)
+        for (name, text) in sources where !name.hasPrefix("AccelPlatform/") {
             #expect(offenders(in: text).isEmpty, "\(name)")
         }
     }

@@ -34,15 +34,9 @@ struct TemporaryNameLawTests {
 
     @Test("only the files that are named here make an entry of the file system, and each of them does")
     func oneMaker() throws {
-        let folder = "\(Fixtures.repository)/Sources"
-        let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
-        let sources = names.filter { $0.hasSuffix(".swift") }
+        let sources = try Fixtures.sources()
         #expect(sources.count > 400)
-        let found = try Set(
-            sources.filter {
-                try !offenders(in: String(contentsOf: URL(filePath: "\(folder)/\($0)"), encoding: .utf8)).isEmpty
-            })
-        #expect(found == Set(Self.allowed.keys))
+        #expect(Set(sources.filter { !offenders(in: $0.value).isEmpty }.keys) == Set(Self.allowed.keys))
     }
 
     @Test("the search finds what it looks for")

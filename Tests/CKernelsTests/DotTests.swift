@@ -103,70 +103,97 @@ extension Kernels {
             }
         }
 
-        @Test(
-            "rows of 4-bit codes with a table, and no scales or those of blocks",
-            arguments: [0, 16, 32, 64, 128, 1 << 20])
-        func codes4(block: Int) {
-            var generator = SeededGenerator(seed: 23)
-            let table = generator.floats(16)
-            for size in oddSizes where size > 0 {
-                let block = min(block, size)
-                let blocks = block == 0 ? 0 : (size + block - 1) / block
+        /// Six rows of codes, the scales of their blocks, and a vector.
+        private struct Coded {
+            let (size, stride, block, blocks): (Int, Int, Int, Int)
+            let (x, pairs): ([Float], [Float])
+            let codes: [UInt8]
+            let scales: [Float]
+
+            func scale(_ row: Int, _ column: Int) -> Double {
+                blocks == 0 ? 1 : Double(scales[row * blocks + column / block])
+            }
+
+            func nibble(_ row: Int, _ column: Int) -> Int {
+                Int(codes[row * stride + column / 2] >> (column % 2 * 4) & 15)
+            }
+
+            /// - Parameter block: 0 for no scales.
+            init?(_ size: Int, stride: Int, block: Int, _ generator: inout SeededGenerator) {
+                (self.size, self.stride, self.block) = (size, stride, min(block, size))
+                blocks = block == 0 ? 0 : (size + self.block - 1) / self.block
                 // A block that is the whole row may have any size.
-                guard blocks <= 1 || [16, 32, 64, 128].contains(block) else { continue }
-                let bytes = (size + 1) / 2
-                let x = generator.floats(size), codes = generator.bytes(6 * bytes)
-                let scales = generator.floats(6 * blocks, in: 0.001...4)
+                guard blocks <= 1 || [16, 32, 64, 128].contains(self.block) else { return nil }
+                x = generator.floats(size)
+                codes = generator.bytes(6 * stride)
+                scales = generator.floats(6 * blocks, in: 0.001...4)
                 var pairs = [Float](repeating: .nan, count: (size + 31) / 32 * 32)
                 ck_split_pairs(x, size, &pairs)
-                let exact = { (row: Int) in
-                    self.exact(x) { column in
-                        let entry = table[Int(codes[row * bytes + column / 2] >> (column % 2 * 4) & 15)]
-                        return Double(entry) * (blocks == 0 ? 1 : Double(scales[row * blocks + column / block]))
-                    }
-                }
-                check(6, exact: exact, "\(size) columns, \(blocks) blocks") { rows, target in
-                    codes.withUnsafeBufferPointer { codes in
-                        scales.withUnsafeBufferPointer { scales in
-                            ck_dot_codes4(
-                                pairs, codes.baseAddress.map { $0 + rows.lowerBound * bytes }, bytes, rows.count, size,
-                                table, scales.baseAddress.map { $0 + rows.lowerBound * blocks }, blocks, block, target)
+                self.pairs = pairs
+            }
+        }
+
+        /// Checks rows of codes of all odd sizes.
+        private func check(
+            seed: UInt64, block: Int, stride: (_ size: Int) -> Int,
+            exact: (Coded, _ row: Int) -> (sum: Double, size: Double),
+            _ kernel: (
+                Coded, _ rows: Int, UnsafePointer<UInt8>?, _ scales: UnsafePointer<Float>?, UnsafeMutablePointer<Float>?
+            ) -> Void
+        ) {
+            var generator = SeededGenerator(seed: seed)
+            for size in oddSizes where size > 0 {
+                guard let coded = Coded(size, stride: stride(size), block: block, &generator) else { continue }
+                check(6, exact: { exact(coded, $0) }, "\(size) columns, \(coded.blocks) blocks") { rows, target in
+                    coded.codes.withUnsafeBufferPointer { codes in
+                        coded.scales.withUnsafeBufferPointer { scales in
+                            kernel(
+                                coded, rows.count, codes.baseAddress.map { $0 + rows.lowerBound * coded.stride },
+                                scales.baseAddress.map { $0 + rows.lowerBound * coded.blocks }, target)
                         }
                     }
                 }
             }
         }
 
+        /// The exact sum of entries less a zero. The zero is taken off the sums, whose size counts for the rounding.
+        private func exact(
+            _ coded: Coded, _ row: Int, zero: Float, _ entry: (_ column: Int) -> Int
+        ) -> (sum: Double, size: Double) {
+            func sums(_ zero: Double) -> (sum: Double, size: Double) {
+                exact(coded.x) { (Double(entry($0)) - zero) * coded.scale(row, $0) }
+            }
+            return (sums(Double(zero)).sum, sums(-Double(zero)).size)
+        }
+
+        @Test(
+            "rows of 4-bit codes with a table, and no scales or those of blocks",
+            arguments: [0, 16, 32, 64, 128, 1 << 20])
+        func codes4(block: Int) {
+            var generator = SeededGenerator(seed: 23)
+            let table = generator.floats(16)
+            check(
+                seed: 29, block: block, stride: { ($0 + 1) / 2 },
+                exact: { coded, row in
+                    exact(coded.x) { Double(table[coded.nibble(row, $0)]) * coded.scale(row, $0) }
+                }
+            ) { coded, rows, codes, scales, target in
+                ck_dot_codes4(
+                    coded.pairs, codes, coded.stride, rows, coded.size, table, scales, coded.blocks, coded.block, target
+                )
+            }
+        }
+
         @Test("rows of 4-bit codes in two's complement, or about a zero", arguments: [0, 16, 32, 64, 128, 1 << 20])
         func nibbles(block: Int) {
-            var generator = SeededGenerator(seed: 28)
             for (flip, zero) in [(8, Float(8)), (0, 8), (0, 0)] {
-                for size in oddSizes where size > 0 {
-                    let block = min(block, size)
-                    let blocks = block == 0 ? 0 : (size + block - 1) / block
-                    guard blocks <= 1 || [16, 32, 64, 128].contains(block) else { continue }
-                    let bytes = (size + 1) / 2
-                    let x = generator.floats(size), codes = generator.bytes(6 * bytes)
-                    let scales = generator.floats(6 * blocks, in: 0.001...4)
-                    var pairs = [Float](repeating: .nan, count: (size + 31) / 32 * 32)
-                    ck_split_pairs(x, size, &pairs)
-                    let exact = { (row: Int) in
-                        // The zero is taken off the sums, whose size counts for the rounding.
-                        let entries = (0..<size).map { Int(codes[row * bytes + $0 / 2] >> ($0 % 2 * 4) & 15) ^ flip }
-                        let scale = { blocks == 0 ? 1 : Double(scales[row * blocks + $0 / block]) }
-                        let (sum, _) = self.exact(x) { (Double(entries[$0]) - Double(zero)) * scale($0) }
-                        return (sum, self.exact(x) { (Double(entries[$0]) + Double(zero)) * scale($0) }.size)
-                    }
-                    check(6, exact: exact, "\(size) columns, \(blocks) blocks") { rows, target in
-                        codes.withUnsafeBufferPointer { codes in
-                            scales.withUnsafeBufferPointer { scales in
-                                ck_dot_nibbles(
-                                    pairs, codes.baseAddress.map { $0 + rows.lowerBound * bytes }, bytes, rows.count,
-                                    size, Int32(flip), zero,
-                                    scales.baseAddress.map { $0 + rows.lowerBound * blocks }, blocks, block, target)
-                            }
-                        }
-                    }
+                check(
+                    seed: 28, block: block, stride: { ($0 + 1) / 2 },
+                    exact: { coded, row in exact(coded, row, zero: zero) { coded.nibble(row, $0) ^ flip } }
+                ) { coded, rows, codes, scales, target in
+                    ck_dot_nibbles(
+                        coded.pairs, codes, coded.stride, rows, coded.size, Int32(flip), zero, scales, coded.blocks,
+                        coded.block, target)
                 }
             }
         }
@@ -175,29 +202,15 @@ extension Kernels {
             "rows of codes of one byte about a zero, and no scales or those of blocks",
             arguments: [0, 16, 32, 64, 1 << 20])
         func bytes(block: Int) {
-            var generator = SeededGenerator(seed: 25)
-            for size in oddSizes where size > 0 {
-                let block = min(block, size)
-                let blocks = block == 0 ? 0 : (size + block - 1) / block
-                guard blocks <= 1 || [16, 32, 64].contains(block) else { continue }
-                let stride = size + size % 3, zero: Float = 100
-                let x = generator.floats(size), codes = generator.bytes(6 * stride)
-                let scales = generator.floats(6 * blocks, in: 0.001...4)
-                let exact = { (row: Int) in
-                    // The zero is taken off the sums, whose size counts for the rounding.
-                    let scale = { blocks == 0 ? 1 : Double(scales[row * blocks + $0 / block]) }
-                    let (sum, _) = self.exact(x) { (Double(codes[row * stride + $0]) - Double(zero)) * scale($0) }
-                    return (sum, self.exact(x) { (Double(codes[row * stride + $0]) + Double(zero)) * scale($0) }.size)
+            let zero: Float = 100
+            check(
+                seed: 25, block: block, stride: { $0 + $0 % 3 },
+                exact: { coded, row in
+                    exact(coded, row, zero: zero) { Int(coded.codes[row * coded.stride + $0]) }
                 }
-                check(6, exact: exact, "\(size) columns, \(blocks) blocks") { rows, target in
-                    codes.withUnsafeBufferPointer { codes in
-                        scales.withUnsafeBufferPointer { scales in
-                            ck_dot_bytes(
-                                x, codes.baseAddress.map { $0 + rows.lowerBound * stride }, stride, rows.count, size,
-                                zero, scales.baseAddress.map { $0 + rows.lowerBound * blocks }, blocks, block, target)
-                        }
-                    }
-                }
+            ) { coded, rows, codes, scales, target in
+                ck_dot_bytes(
+                    coded.x, codes, coded.stride, rows, coded.size, zero, scales, coded.blocks, coded.block, target)
             }
         }
 

@@ -1,8 +1,10 @@
 import AccelByteIO
 import AccelCPURuntime
+import AccelPlatform
 import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
+import CAccelKernels
 
 extension Speed {
     /// Specifications that stand for every codec: its options that change how codes are stored.
@@ -58,7 +60,10 @@ extension Speed {
             }
             print(pad(scheme, 30) + figures.joined())
         }
-        guard misses == 0 else { throw RequestError("\(misses) products missed their bar") }
+        guard misses == 0 else {
+            print("\(misses) products missed their bar")
+            exit(1)
+        }
     }
 
     /// The best of several runs, as the runtime itself measures the call.
@@ -77,14 +82,13 @@ extension Speed {
         ]
         let other = ByteBuffer(count: rows == 1 ? 1 << 28 : 1)
         other.bytes.initializeMemory(as: UInt8.self, repeating: 1)
-        var (best, sum) = (Double.infinity, UInt8(0))
+        var best = Double.infinity
         for _ in 0..<(rows >= 512 ? 5 : 12) {
             // One row meets each weight once, so that in a model weights come from memory.
-            for line in stride(from: 0, to: other.bytes.count, by: 64) { sum &+= other.bytes[line] }
+            ck_read_memory(other.bytes.baseAddress?.assumingMemoryBound(to: UInt64.self), other.bytes.count / 8)
             _ = try executor.run(inputs)
             best = min(best, executor.durations.reduce(.zero, +) / .seconds(1))
         }
-        // Never so; but no compiler leaves the reads out.
-        return sum == 1 ? .nan : best
+        return best
     }
 }

@@ -32,13 +32,10 @@ struct SourceLawTests {
         "nothing in AccelTensors and AccelModelFamilies but the reader can open one",
         arguments: ["AccelTensors", "AccelModelFamilies"])
     func oneReader(module: String) throws {
-        let folder = URL(filePath: Fixtures.repository).appending(path: "Sources/\(module)")
-        let names = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
-        let sources = names.filter { $0.hasSuffix(".swift") }
+        let sources = try Fixtures.sources(of: module)
         #expect(sources.count > 20)
-        for name in sources where !Self.allowed.contains(URL(filePath: name).lastPathComponent) {
-            let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
-            for line in offenders(in: text) { Issue.record("\(module)/\(name) opens a file by itself: \(line)") }
+        for (name, text) in sources where !Self.allowed.contains(URL(filePath: name).lastPathComponent) {
+            for line in offenders(in: text) { Issue.record("\(name) opens a file by itself: \(line)") }
         }
     }
 

@@ -11,6 +11,18 @@ public enum Fixtures {
     }
     /// The folder of the whole project.
     public static var repository: String { testsFolder.deletingLastPathComponent().path }
+    /// The Swift sources of the products, by their paths below Sources.
+    /// - Parameter module: nil for those of every module.
+    public static func sources(of module: String? = nil) throws -> [String: String] {
+        let folder = "\(repository)/Sources"
+        let names =
+            FileManager.default.enumerator(atPath: "\(folder)/\(module ?? "")")?.compactMap { $0 as? String } ?? []
+        let paths = names.filter { $0.hasSuffix(".swift") }.map { name in module.map { "\($0)/\(name)" } ?? name }
+        return try Dictionary(
+            uniqueKeysWithValues: paths.map {
+                ($0, try String(contentsOf: URL(filePath: "\(folder)/\($0)"), encoding: .utf8))
+            })
+    }
     /// The larger collection of parity cases beside the checkout, where there is one.
     public static var sharedCases: String? {
         let path = testsFolder.deletingLastPathComponent().deletingLastPathComponent().appending(path: "shared/cases")

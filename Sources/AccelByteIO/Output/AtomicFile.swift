@@ -65,9 +65,17 @@ public struct AtomicFile: ~Copyable {
 
     /// Writes a file that consists of `text`.
     /// - Throws: as `init` and `commit` do.
-    public static func write(_ text: String, to path: String, as kind: OutputKind) throws {
-        var file = try AtomicFile(replacing: path, as: kind)
-        try file.write(text)
+    public static func write(_ text: String, to path: String, as kind: OutputKind, isSynced: Bool = true) throws {
+        try write(ByteView(Array(text.utf8)), to: path, as: kind, isSynced: isSynced)
+    }
+
+    /// Writes a file that consists of `content`.
+    /// - Throws: as `init` and `commit` do.
+    public static func write(
+        _ content: ByteView, to path: String, as kind: OutputKind, mode: UInt16 = 0o644, isSynced: Bool = true
+    ) throws {
+        var file = try AtomicFile(replacing: path, as: kind, mode: mode, isSynced: isSynced)
+        try file.write(content)
         try file.commit()
     }
 }
@@ -90,7 +98,7 @@ final class TemporaryFile {
     private(set) var count = 0
 
     init(replacing path: String, as kind: OutputKind, mode: UInt16, isSynced: Bool, cachedBytes: Int?) throws {
-        if let reason = kind.refusalReason(for: path, form: .file) { throw kind.refusal(of: path, reason) }
+        try kind.requireReplaceable(path, by: .file)
         self.path = path
         self.kind = kind
         self.isSynced = isSynced

@@ -14,7 +14,7 @@ public struct AtomicFolder: ~Copyable {
     ///   folder
     ///   cannot be written.
     public init(replacing path: String, as kind: OutputKind, mode: UInt16 = 0o777) throws {
-        if let reason = kind.refusalReason(for: path, form: .folder) { throw kind.refusal(of: path, reason) }
+        try kind.requireReplaceable(path, by: .folder)
         folder = try TemporaryFolder(beside: path, mode: mode)
         target = Files.trimmingSlashes(path)
         self.kind = kind

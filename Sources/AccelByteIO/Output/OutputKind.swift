@@ -45,7 +45,12 @@ public struct OutputKind: Sendable {
     /// Checks that `path` may be written: it does not exist, or is an earlier output of this kind.
     /// - Throws: `RequestError` (usage) with the reason and a solution.
     public func requireReplaceable(_ path: String) throws(RequestError) {
-        if let reason = refusalReason(for: path, form: form) { throw refusal(of: path, reason) }
+        try requireReplaceable(path, by: form)
+    }
+
+    /// - Parameter written: the kind of the new entry.
+    func requireReplaceable(_ path: String, by written: Files.Kind?) throws(RequestError) {
+        if let reason = refusalReason(for: path, form: written) { throw refusal(of: path, reason) }
     }
 
     /// Returns why the entry at `path` may not be replaced; nil if it may, or if there is none.

@@ -23,7 +23,7 @@ extension TemporaryPaths {
         defer { replaced.forEach { discard($0) } }
         while true {
             Disk.note(.deciding(path: path))
-            if let reason = kind.refusalReason(for: path, form: form) { throw kind.refusal(of: path, reason) }
+            try kind.requireReplaceable(path, by: form)
             Disk.note(.publishing(temporary: temporary, path: path))
             let step = paths.withLock { paths in
                 // In drafts and the cache, a plain rename is enough.

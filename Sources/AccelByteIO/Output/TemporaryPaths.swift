@@ -53,9 +53,8 @@ public enum TemporaryPaths {
         guard name.hasPrefix("."), name.hasSuffix(suffix) else { return nil }
         let inner = name.dropFirst().dropLast(suffix.count)
         guard let dot = inner.lastIndex(of: ".") else { return nil }
-        let (start, random) = (inner[..<dot], inner[inner.index(after: dot)...].utf8)
-        let isHex = random.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
-        return (1...16).contains(random.count) && isHex && start.count <= startLength ? start : nil
+        let (start, random) = (inner[..<dot], inner[inner.index(after: dot)...])
+        return Digest.isHexadecimal(random, 1...16) && start.count <= startLength ? start : nil
     }
 
     /// Returns whether `name` is a temporary name that `sibling` made beside `final`.

@@ -15,13 +15,4 @@ extension Activation {
         case .silu: ck_silu(values, count)
         }
     }
-
-    /// Adds the bias of some columns to their part of a row, and applies the activation.
-    /// - Parameter bias: of all columns, in contiguous memory; nil for none.
-    func apply(to part: UnsafeMutablePointer<Float>, of columns: Range<Int>, adding bias: OperandMemory?) {
-        if let bias = bias?.contiguousFloats {
-            for index in 0..<columns.count { part[index] += bias[columns.lowerBound + index] }
-        }
-        apply(to: part, count: columns.count)
-    }
 }

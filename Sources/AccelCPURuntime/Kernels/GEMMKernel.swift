@@ -7,29 +7,19 @@ struct GEMMKernel: Kernel {
     static let operators: [any Operator.Type] = [Linear.self]
     /// Rows of x that stay in the cache while they meet several panels.
     private static let rowsAtOnce = 128
-    private let source: OperandMemory
+    private let operands: LinearOperands
     private let panels: WeightPanels
-    /// Nil: none.
-    private let bias: OperandMemory?
-    private let target: OperandMemory
-    private let activation: Activation
-    /// Rows of x.
-    private let rows: Int
 
     init(_ call: PreparedCall) throws(Unsuitable) {
-        guard let operation = call.operation as? Linear else { throw Unsuitable("is for linear only") }
-        panels = try WeightPanels(call.inputs[1])
-        bias = call.input("bias")
-        try call.requireContiguousFloats([call.inputs[0], call.outputs[0]] + (bias.map { [$0] } ?? []))
-        (source, target) = (call.inputs[0], call.outputs[0])
-        activation = operation.activation
-        rows = source.shape.dimensions.dropLast().reduce(1, *)
+        operands = try LinearOperands(call)
+        panels = try WeightPanels(operands.weight)
     }
 
-    var cost: Double { LinearCost.panels(rows: rows) }
-    var reason: String { "\(panels.reason); each panel meets \(rows) rows" }
+    var cost: Double { LinearCost.panels(rows: operands.rows) }
+    var reason: String { "\(panels.reason); each panel meets \(operands.rows) rows" }
 
     var steps: [KernelStep] {
+        let rows = operands.rows
         // With many rows, several panels share a pass over x; with few, each panel is a piece of its own.
         let panelsAtOnce = rows > 2 * Self.rowsAtOnce ? max(1, min(4, (1 << 18) / max(panels.panelFloats, 1))) : 1
         let groups = (panels.count + panelsAtOnce - 1) / panelsAtOnce
@@ -59,23 +49,15 @@ struct GEMMKernel: Kernel {
     }
 
     private func multiply(_ rows: Range<Int>, by panel: UnsafePointer<Float>, columns: Range<Int>) {
-        guard let source = source.contiguousFloats, let target = target.contiguousFloats else { return }
-        let (depth, width) = (panels.columns, panels.rows)
-        let bias = bias?.contiguousFloats.map { UnsafePointer($0) + columns.lowerBound }
+        guard let source = operands.source.contiguousFloats, let target = operands.target.contiguousFloats else {
+            return
+        }
+        let (depth, width, activation) = (operands.depth, operands.width, operands.activation)
+        let bias = operands.bias?.contiguousFloats.map { UnsafePointer($0) + columns.lowerBound }
         let corner = target + rows.lowerBound * width + columns.lowerBound
         ck_gemm_panel(
             source + rows.lowerBound * depth, depth, rows.count, depth, panel, bias, corner, width, columns.count)
         guard activation != .none else { return }
         for row in 0..<rows.count { activation.apply(to: corner + row * width, count: columns.count) }
     }
-}
-
-/// The cost of a linear operator for each weight, in units of one multiply-add: a weight is decoded once for panels and
-/// packed; or decoded once to the cache, where products take somewhat longer; or decoded again for each row.
-enum LinearCost {
-    static let (multiply, multiplyInCache, decode, pack) = (1.0, 1.2, 2.0, 3.0)
-
-    static func panels(rows: Int) -> Double { decode + pack + Double(rows) * multiply }
-    static func fewRows(_ rows: Int) -> Double { decode + Double(rows) * multiplyInCache }
-    static func vectors(rows: Int) -> Double { Double(rows) * (decode + multiply) }
 }

@@ -17,7 +17,7 @@ struct GatherKernel: Kernel {
     }
 
     var reason: String {
-        guard case .weight(let weight) = table.location else { return "rows copied" }
+        guard let weight = table.storedWeight else { return "rows copied" }
         return "\(weight.encoding) rows decoded by index"
     }
 
@@ -37,7 +37,7 @@ struct GatherKernel: Kernel {
         let (count, width) = (indices.shape.count, width)
         let rowsAtOnce = max(1, (1 << 13) / max(width, 1))
         let pieces = (count + rowsAtOnce - 1) / rowsAtOnce
-        if case .weight(let weight) = table.location {
+        if let weight = table.storedWeight {
             return [
                 KernelStep(pieces, scratchFloats: weight.scratchFloats(rows: 1)) { piece, scratch in
                     guard let index = indices.start(as: Int64.self), let target = target.contiguousFloats else {

@@ -10,7 +10,7 @@ struct WeightViewKernel: Kernel {
     private let rows: Range<Int>
 
     init(_ call: PreparedCall) throws(Unsuitable) {
-        guard case .weight(let weight) = call.inputs[0].location, case .memory(let location) = call.outputs[0].location
+        guard let weight = call.inputs[0].storedWeight, case .memory(let location) = call.outputs[0].location
         else {
             throw Unsuitable("takes stored weights only")
         }

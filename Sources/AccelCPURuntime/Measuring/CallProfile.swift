@@ -33,32 +33,26 @@ extension Executor {
     public var profile: [CallProfile] {
         let kernels = kernelNames
         return function.calls.enumerated().map { index, call in
-            let operands = calls[index].inputs
-            let stored = operands.lazy.compactMap(\.storedWeight).first
+            let stored = calls[index].inputs.lazy.compactMap(\.storedWeight).first
             return CallProfile(
                 call: call, kernel: kernels[index], encoding: stored?.encoding, duration: durations[index],
-                byteCount: byteCount(of: call, operands),
+                byteCount: calls[index].byteCount,
                 multiplyAdds: call.operation.multiplyAdds(call.inputs.map(\.shape)))
-        }
-    }
-
-    private func byteCount(of call: KernelCall, _ operands: [OperandMemory]) -> Int {
-        let results = call.outputs.reduce(0) { $0 + $1.shape.count * $1.elementType.byteCount }
-        return operands.reduce(results) { sum, operand in
-            guard let weight = operand.storedWeight else {
-                return sum + operand.shape.count * operand.elementType.byteCount
-            }
-            let bytes = weight.tensor.sections.reduce(0) { $0 + $1.count }
-            guard call.operation is Gather, let indices = call.inputs.last, weight.rows > 0 else { return sum + bytes }
-            return sum + bytes / weight.rows * min(indices.shape.count, weight.rows)
         }
     }
 }
 
-extension OperandMemory {
-    /// The weight that is decoded while it is read; nil for a value in memory.
-    var storedWeight: StoredWeight? {
-        guard case .weight(let weight) = location else { return nil }
-        return weight
+extension PreparedCall {
+    /// Bytes that the call has to read and write.
+    fileprivate var byteCount: Int {
+        let rowsRead = operation is Gather ? input("indices")?.shape.count : nil
+        return (inputs + outputs).reduce(0) { sum, operand in
+            guard let weight = operand.storedWeight else {
+                return sum + operand.shape.count * operand.elementType.byteCount
+            }
+            let bytes = weight.tensor.sections.reduce(0) { $0 + $1.count }
+            guard let rowsRead, weight.rows > 0 else { return sum + bytes }
+            return sum + bytes / weight.rows * min(rowsRead, weight.rows)
+        }
     }
 }

@@ -43,6 +43,12 @@ struct OperandMemory: @unchecked Sendable {
         return location.start + layout.offset * elementType.byteCount
     }
 
+    /// The weight that is decoded while it is read; nil for a value in memory.
+    var storedWeight: StoredWeight? {
+        guard case .weight(let weight) = location else { return nil }
+        return weight
+    }
+
     /// The operand broadcast to a shape, as rows that count from its first element.
     func rows(broadcastTo shape: Shape) -> StridedRows {
         var layout = layout.expanded(to: shape)

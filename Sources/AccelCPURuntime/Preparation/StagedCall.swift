@@ -14,7 +14,7 @@ struct StagedCall {
     init(_ original: PreparedCall) {
         var inputs = original.inputs
         for (index, input) in inputs.enumerated() {
-            if case .weight(let weight) = input.location {
+            if let weight = input.storedWeight {
                 if let floats = weight.floatsInPlace {
                     inputs[index] = Self.contiguous(
                         input, at: original.workspace.address(of: floats, keptBy: weight), named: -1 - index)

@@ -29,16 +29,15 @@ protocol VectorProduct: Sendable {
 /// The products by encoding, for float32 activations; each chooses by instruction set where it runs.
 enum VectorProducts {
     static let all: [any VectorProduct.Type] = [
-        FloatProduct.self, Int4Product.self, Int8Product.self, NF4Product.self, Palette4Product.self,
-        ShiftedProduct.self,
+        BlockScaledProduct.self, Int8Product.self, Palette4Product.self,
     ]
 
-    /// The first that takes the weight, or else one that decodes its rows.
+    /// The first that takes the weight, or else one that reads its rows as floats.
     static func product(of weight: StoredWeight) -> any VectorProduct {
         for type in all {
             if let product = type.init(weight) { return product }
         }
-        return DecodedProduct(weight)
+        return FloatRowsProduct(weight)
     }
 
     /// The instruction set that products use.

@@ -10,19 +10,13 @@ enum CoreMLPackageWriter {
     static func write(_ model: [UInt8], _ blobs: BlobFile, to path: String) throws {
         try Files.makeFolder("\(path)/\(data)/weights")
         let view = ByteView(model)
-        try write(view, to: "\(path)/\(modelName)")
+        try AtomicFile.write(view, to: "\(path)/\(modelName)", as: .internal)
         if !blobs.isEmpty { try blobs.write(to: "\(path)/\(weightsName)") }
-        try write(ByteView(Array(manifest(for: view).utf8)), to: "\(path)/\(manifestName)")
+        try AtomicFile.write(manifest(for: view), to: "\(path)/\(manifestName)", as: .internal)
     }
 
     /// The path of the model in the folder.
     static let modelName = "Data/com.apple.CoreML/model.mlmodel"
-
-    private static func write(_ view: ByteView, to path: String) throws {
-        var file = try AtomicFile(replacing: path, as: .internal)
-        try file.write(view)
-        try file.commit()
-    }
 
     /// Returns the reason why the folder at `path` is not an unchanged output of `write`; nil if it is. The manifest's identifiers
     /// follow from the model, while other tools use random ones, and do not update them when they change the model.

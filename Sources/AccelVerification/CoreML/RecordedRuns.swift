@@ -73,9 +73,7 @@ public struct RecordedRuns: Sendable {
         ]
         let document = try WrittenDocument.text(
             of: members, listing: [Self.inputs, Self.outputs], in: folder.path)
-        var file = try AtomicFile(replacing: "\(folder.path)/\(list)", as: .internal)
-        try file.write(document)
-        try file.commit()
+        try AtomicFile.write(document, to: "\(folder.path)/\(list)", as: .internal)
         try folder.commit()
         return runs.count
     }

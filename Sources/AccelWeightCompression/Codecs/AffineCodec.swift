@@ -163,19 +163,21 @@ public struct AffineCodec: WeightCodec {
     }
 }
 
-extension AffineCodec: ShiftedCodec {
-    package func shiftedCodes(of weight: CompressedTensor) -> ShiftedCodes? {
-        let shape = weight.shape
-        return ShiftedCodes(
-            bits: bits, isSigned: false, zero: Float(1 << (bits - 1)), rowBytes: bytesPerRow(shape),
+extension AffineCodec: BlockScaledCodec {
+    /// The middle of the codes.
+    private var zero: Float { Float(1 << (bits - 1)) }
+
+    package func blockScaledCodes(_ shape: Shape) -> BlockScaledCodes {
+        BlockScaledCodes(
+            bits: bits, values: .unsigned(zero: zero), hasShifts: true, rowBytes: bytesPerRow(shape),
             block: blocks.size(shape), blocks: blocks.perRow(shape))
     }
 
-    package func loadShifts(
-        of rows: Range<Int>, of weight: CompressedTensor, scales: UnsafeMutablePointer<Float>,
+    package func loadScales(
+        of rows: Range<Int>, of weight: CompressedTensor, into scales: UnsafeMutablePointer<Float>,
         shifts: UnsafeMutablePointer<Float>
     ) {
-        let (perRow, zero) = (blocks.perRow(weight.shape), Float(1 << (bits - 1)))
+        let perRow = blocks.perRow(weight.shape)
         let grids = rows.lowerBound * perRow..<rows.upperBound * perRow
         weight.sections[1].withBytes { search.type.load($0, grids, into: scales) }
         weight.sections[2].withBytes { search.type.load($0, grids, into: shifts) }

@@ -19,6 +19,7 @@ public struct Float8Codec: WeightCodec {
     ]
 
     public let values: CodecOptionValues
+    private let isE5M2: Bool
     private let type: Float8
     private let sharing: Sharing
 
@@ -29,7 +30,8 @@ public struct Float8Codec: WeightCodec {
 
     public init(_ values: CodecOptionValues) {
         self.values = values
-        type = values["type"] == "e5m2" ? .e5m2 : .e4m3
+        isE5M2 = values["type"] == "e5m2"
+        type = isE5M2 ? .e5m2 : .e4m3
         sharing = Sharing(rawValue: values["scale"]) ?? .channel
     }
 
@@ -147,15 +149,12 @@ public struct Float8Codec: WeightCodec {
         scratch: UnsafeMutableRawPointer
     ) {
         let (tiles, columns) = (tiles(weight.shape), weight.shape.columns)
-        let isE5M2: Int32 = values["type"] == "e5m2" ? 1 : 0
         weight.forEachPackedRow(rows, rowBytes: columns, into: target) { row, codes, target in
-            weight.sections[1].withBytes { scales in
-                let start = row / tiles.rows * tiles.perRow
-                for tile in 0..<tiles.perRow {
-                    let first = tile * tiles.columns
-                    let scale = scales.loadUnaligned(fromByteOffset: 4 * (start + tile), as: Float.self)
-                    ck_decode_float8(codes + first, isE5M2, scale, min(tiles.columns, columns - first), target + first)
-                }
+            for tile in 0..<tiles.perRow {
+                let part = tiles.columns(of: tile, weight.shape), first = part.lowerBound
+                ck_decode_float8(
+                    codes + first, isE5M2 ? 1 : 0, scale(of: weight, tiles, row: row, tile: tile), part.count,
+                    target + first)
             }
         }
     }

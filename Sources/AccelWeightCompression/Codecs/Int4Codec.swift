@@ -123,7 +123,7 @@ public struct Int4Codec: WeightCodec {
     }
 
     /// Reads scales by their index over all rows.
-    package func loadScales(
+    private func loadScales(
         _ indices: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutablePointer<Float>
     ) {
         weight.sections[1].withBytes { search.scaleType.load($0, indices, into: target) }
@@ -197,21 +197,20 @@ public struct Int4Codec: WeightCodec {
     }
 }
 
-extension Int4Codec: ShiftedCodec {
-    package func shiftedCodes(of weight: CompressedTensor) -> ShiftedCodes? {
-        guard !isSymmetric else { return nil }
-        let shape = weight.shape
-        return ShiftedCodes(
-            bits: 4, isSigned: true, zero: 0, rowBytes: Nibbles.byteCount(shape.columns), block: blockSize(shape),
-            blocks: blocksPerRow(shape))
+extension Int4Codec: BlockScaledCodec {
+    package func blockScaledCodes(_ shape: Shape) -> BlockScaledCodes {
+        BlockScaledCodes(
+            bits: 4, values: .signed, hasShifts: !isSymmetric, rowBytes: Nibbles.byteCount(shape.columns),
+            block: blockSize(shape), blocks: blocksPerRow(shape))
     }
 
-    package func loadShifts(
-        of rows: Range<Int>, of weight: CompressedTensor, scales: UnsafeMutablePointer<Float>,
+    package func loadScales(
+        of rows: Range<Int>, of weight: CompressedTensor, into scales: UnsafeMutablePointer<Float>,
         shifts: UnsafeMutablePointer<Float>
     ) {
         let blocks = blocksPerRow(weight.shape)
         loadScales(rows.lowerBound * blocks..<rows.upperBound * blocks, of: weight, into: scales)
+        guard !isSymmetric else { return }
         for index in 0..<rows.count {
             loadZeros(of: weight, row: rows.lowerBound + index, blocks, into: shifts + index * blocks)
         }

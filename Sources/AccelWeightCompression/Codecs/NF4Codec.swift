@@ -112,11 +112,8 @@ public struct NF4Codec: WeightCodec {
         }
     }
 
-    /// The size of the blocks and their number in a row.
-    package func blocks(of shape: Shape) -> (size: Int, perRow: Int) { (blocks.size(shape), blocks.perRow(shape)) }
-
     /// Reads scales by their index over all rows.
-    package func loadScales(
+    private func loadScales(
         _ indices: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutablePointer<Float>
     ) {
         weight.sections[1].withBytes { scaleType.load($0, indices, into: target) }
@@ -163,5 +160,21 @@ public struct NF4Codec: WeightCodec {
                 }
             }
         }
+    }
+}
+
+extension NF4Codec: BlockScaledCodec {
+    package func blockScaledCodes(_ shape: Shape) -> BlockScaledCodes {
+        BlockScaledCodes(
+            bits: 4, values: .table(Self.table), hasShifts: false, rowBytes: Nibbles.byteCount(shape.columns),
+            block: blocks.size(shape), blocks: blocks.perRow(shape))
+    }
+
+    package func loadScales(
+        of rows: Range<Int>, of weight: CompressedTensor, into scales: UnsafeMutablePointer<Float>,
+        shifts: UnsafeMutablePointer<Float>
+    ) {
+        let perRow = blocks.perRow(weight.shape)
+        loadScales(rows.lowerBound * perRow..<rows.upperBound * perRow, of: weight, into: scales)
     }
 }

@@ -108,14 +108,14 @@ public struct OutlierCodec: LayeredCodec {
             sections[sections.startIndex], sections[sections.startIndex + 1], sections[sections.startIndex + 2]
         )
         return (starts.start(row)..<starts.start(row + 1)).map { index in
-            (column(index, in: columns, shape), values.withBytes { type.load($0, at: index) })
+            (columns.withBytes { column(index, in: $0, shape) }, values.withBytes { type.load($0, at: index) })
         }
     }
 
-    private func column(_ index: Int, in columns: ByteView, _ shape: Shape) -> Int {
+    private func column(_ index: Int, in columns: UnsafeRawBufferPointer, _ shape: Shape) -> Int {
         columnBytes(shape) == 4
-            ? columns.start(index)
-            : columns.withBytes { Int($0.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self)) }
+            ? Int(columns.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self))
+            : Int(columns.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self))
     }
 
     public func corruption(in sections: [ByteView], shape: Shape) -> String? {
@@ -130,7 +130,7 @@ public struct OutlierCodec: LayeredCodec {
             }
             var next = 0
             for index in start..<end {
-                let column = column(index, in: own[1], shape)
+                let column = own[1].withBytes { self.column(index, in: $0, shape) }
                 guard next <= column, column < shape.columns else {
                     return
                         "outlier \(index) of row \(row) is in column \(column), expected \(next) to \(shape.columns - 1)"
@@ -151,17 +151,13 @@ public struct OutlierCodec: LayeredCodec {
         let (starts, columns, values) = (
             weight.sections[first], weight.sections[first + 1], weight.sections[first + 2]
         )
-        let isWide = columnBytes(shape) == 4
         columns.withBytes { columns in
             values.withBytes { values in
                 var outlier = starts.start(rows.lowerBound)
                 for index in 0..<rows.count {
                     let end = starts.start(rows.lowerBound + index + 1)
                     while outlier < end {
-                        let column =
-                            isWide
-                            ? Int(columns.loadUnaligned(fromByteOffset: outlier * 4, as: UInt32.self))
-                            : Int(columns.loadUnaligned(fromByteOffset: outlier * 2, as: UInt16.self))
+                        let column = column(outlier, in: columns, shape)
                         target[index * shape.columns + column] = type.load(values, at: outlier)
                         outlier += 1
                     }

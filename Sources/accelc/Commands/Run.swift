@@ -92,12 +92,12 @@ enum RunCommand: Command {
         for number in 1...times {
             session.reset()
             recorder?.begin()
-            defer { recorder?.end() }
             result = try timing.run {
                 try plan.run(keepsOutputs: number == times, progress: { progress.step("run \($0)") }) {
                     try session.run($0, $1)
                 }
             }
+            recorder?.end()
         }
         let made = result.outputs + (result.generated.map { [$0] } ?? [])
         if let path = arguments[outputs] { try SafetensorsWriter.write(made, to: path, as: .outputs) }

@@ -47,9 +47,7 @@ enum SignCommand: Command {
             let statement = try package.statement(name: Files.name(of: path), threads: console.threads)
             signature = Array(try OpenSSL().sign(Array(statement.text.utf8), key: key).text.utf8)
         }
-        var file = try AtomicFile(replacing: output, as: format.output)
-        try file.write(ByteView(signature))
-        try file.commit()
+        try AtomicFile.write(ByteView(signature), to: output, as: format.output)
         if arguments.has(CommonOptions.json) {
             console.print([
                 "package": .string(package.digest.description), "format": .string(format.rawValue),

@@ -18,12 +18,12 @@ struct PlanSession {
     ///   - profile: gets the calls of each run.
     init(_ program: ModelPlan, functions: Set<Int>, threads: Int, profile: RunProfile? = nil) throws {
         let session = try Session(program, threads: threads)
-        for function in functions.sorted() { _ = try session.executor(of: function) }
+        for function in functions.sorted() { try profile?.observe(session.executor(of: function), of: function) }
         reset = { session.states.reset() }
         states = { session.states.copy() }
         run = { step, made in
             let outputs = try session.run(step, carrying: made)
-            try profile?.add(session.executor(of: step.function).profile, of: step.function)
+            try profile?.add(session.executor(of: step.function), of: step.function)
             return outputs
         }
     }

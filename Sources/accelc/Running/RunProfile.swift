@@ -5,16 +5,21 @@ import AccelTensors
 
 /// The kernel calls of a run with their times: of several repetitions, those of the fastest.
 final class RunProfile {
-    /// A run of a function.
+    /// A run of a function, with the duration of each call.
     private struct Run {
         let function: Int
         let start: Duration
-        let calls: [CallProfile]
+        let durations: [Duration]
+        var length: Duration { durations.reduce(.zero, +) }
     }
     private let clock = ContinuousClock()
     private var start = ContinuousClock.now
+    private var calls: [Int: [CallProfile]] = [:]
     private var current: [Run] = []
     private var best: (runs: [Run], duration: Duration)?
+
+    /// Takes the calls of a function, before its first run.
+    func observe(_ executor: Executor, of function: Int) { calls[function] = executor.profile }
 
     /// Begins a repetition.
     func begin() {
@@ -22,33 +27,41 @@ final class RunProfile {
         start = clock.now
     }
 
-    /// Adds the last run of a function.
-    func add(_ calls: [CallProfile], of function: Int) {
-        let length = calls.reduce(Duration.zero) { $0 + $1.duration }
-        current.append(Run(function: function, start: clock.now - start - length, calls: calls))
+    /// Adds the run of a function that has just ended.
+    func add(_ executor: Executor, of function: Int) {
+        let (end, durations) = (clock.now - start, executor.durations)
+        current.append(Run(function: function, start: end - durations.reduce(.zero, +), durations: durations))
     }
 
     /// Ends the repetition.
     func end() {
         let duration = clock.now - start
-        if best == nil || best.map({ duration < $0.duration }) == true { best = (current, duration) }
+        if best.map({ duration < $0.duration }) ?? true { best = (current, duration) }
+    }
+
+    private var runs: [Run] { best?.runs ?? [] }
+
+    /// The calls of a run with their times.
+    private func calls(of run: Run) -> [CallProfile] {
+        zip(calls[run.function] ?? [], run.durations).map { call, duration in
+            var call = call
+            call.duration = duration
+            return call
+        }
     }
 
     /// The calls of each function with their times added up over its runs, in the order in which functions first ran.
     private var functions: [(function: Int, runs: Int, calls: [CallProfile])] {
-        var order: [Int] = []
-        var sums: [Int: (runs: Int, calls: [CallProfile])] = [:]
-        for run in best?.runs ?? [] {
-            guard let sum = sums[run.function] else {
-                order.append(run.function)
-                sums[run.function] = (1, run.calls)
+        var sums: [(function: Int, runs: Int, calls: [CallProfile])] = []
+        for run in runs {
+            guard let index = sums.firstIndex(where: { $0.function == run.function }) else {
+                sums.append((run.function, 1, calls(of: run)))
                 continue
             }
-            var calls = sum.calls
-            for index in calls.indices { calls[index].duration += run.calls[index].duration }
-            sums[run.function] = (sum.runs + 1, calls)
+            sums[index].runs += 1
+            for (call, duration) in run.durations.enumerated() { sums[index].calls[call].duration += duration }
         }
-        return order.compactMap { function in sums[function].map { (function, $0.runs, $0.calls) } }
+        return sums
     }
 }
 
@@ -138,11 +151,10 @@ extension RunProfile {
                 "ts": .number(start / .microseconds(1)), "dur": .number(length / .microseconds(1)), "args": arguments,
             ])
         }
-        for run in best?.runs ?? [] {
-            let length = run.calls.reduce(Duration.zero) { $0 + $1.duration }
-            event(program.functions[run.function].name, "function", run.start, length, [:])
+        for run in runs {
+            event(program.functions[run.function].name, "function", run.start, run.length, [:])
             var start = run.start
-            for call in run.calls {
+            for call in calls(of: run) {
                 event(
                     call.call.label.isEmpty ? call.call.operation.name : call.call.label, call.call.operation.name,
                     start, call.duration, .object(Self.members(of: call)))

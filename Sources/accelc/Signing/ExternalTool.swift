@@ -32,9 +32,7 @@ struct ExternalTool {
         let folder = try TemporaryFolder(beside: "\(ProcessEnvironment.temporaryFolder)/accelc-signing", mode: 0o700)
         func write(_ bytes: [UInt8], _ name: String) throws -> String {
             let path = "\(folder.path)/\(name)"
-            var file = try AtomicFile(replacing: path, as: .internal, mode: 0o600, isSynced: false)
-            try file.write(ByteView(bytes))
-            try file.commit()
+            try AtomicFile.write(ByteView(bytes), to: path, as: .internal, mode: 0o600, isSynced: false)
             return path
         }
         for (name, content) in files { _ = try write(content, name) }

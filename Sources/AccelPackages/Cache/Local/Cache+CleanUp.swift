@@ -150,9 +150,7 @@ extension Cache {
         guard age > (isShort ? 600 : 86400) * 1_000_000_000 else { return }
         _ = writing { folder in
             // Written first, so that no other process does the same.
-            var file = try AtomicFile(replacing: path, as: .internal, isSynced: false)
-            try file.write("\n")
-            try file.commit()
+            try AtomicFile.write("\n", to: path, as: .internal, isSynced: false)
             _ = try collect(maximumBytes: maximumBytes, freeBytes: Self.usualFreeBytes)
         }
     }

@@ -75,9 +75,7 @@ extension CacheFolder {
 
     private func write(_ text: String, to path: String) throws {
         guard !holds(path, text) else { return }
-        var file = try AtomicFile(replacing: path, as: .internal)
-        try file.write(text)
-        try file.commit()
+        try AtomicFile.write(text, to: path, as: .internal)
     }
 
     private var tagPath: String { "\(root)/CACHEDIR.TAG" }

@@ -90,9 +90,7 @@ extension CacheFolder {
     func keep(_ note: VerificationNote) {
         guard let path = notePath(note.identity) else { return }
         try? makeParent(of: path)
-        guard var file = try? AtomicFile(replacing: path, as: .internal, isSynced: false) else { return }
-        guard (try? file.write(note.text)) != nil else { return }
-        try? file.commit()
+        try? AtomicFile.write(note.text, to: path, as: .internal, isSynced: false)
     }
 
     /// Quarantines a damaged record or blob, with the reason in a file beside it.
@@ -102,8 +100,6 @@ extension CacheFolder {
         let target = "\(quarantinePath)/\(CacheNames.quarantined(digest))"
         guard (try? Files.rename(path, to: target)) != nil else { return }
         let document: JSON = ["file": .string(path), "reason": .string(reason)]
-        guard var note = try? AtomicFile(replacing: "\(target).json", as: .internal, isSynced: false) else { return }
-        guard (try? note.write(document.text() + "\n")) != nil else { return }
-        try? note.commit()
+        try? AtomicFile.write(document.text() + "\n", to: "\(target).json", as: .internal, isSynced: false)
     }
 }

@@ -111,9 +111,7 @@ struct CacheFolder: Sendable {
         if durability == .full {
             for file in record.files { Files.sync(blobPath(file.digest), throughDriveCache: true) }
         }
-        var file = try AtomicFile(replacing: path, as: .internal, isSynced: isSynced)
-        try file.write(record.encoded)
-        try file.commit()
+        try AtomicFile.write(record.encoded, to: path, as: .internal, isSynced: isSynced)
         if durability == .full { Files.sync(path, throughDriveCache: true) }
     }
 

@@ -11,11 +11,11 @@ enum CacheNames {
         }.joined()
     }
 
-    static func isRandom(_ name: some StringProtocol) -> Bool { isHex(name, 24...32) }
+    static func isRandom(_ name: some StringProtocol) -> Bool { Digest.isHexadecimal(name, 24...32) }
 
     /// Returns the subfolder for a digest's name.
     static func shard(of digest: Digest) -> String { String(digest.description.prefix(2)) }
-    static func isShard(_ name: String) -> Bool { isHex(name, 2...2) }
+    static func isShard(_ name: String) -> Bool { Digest.isHexadecimal(name, 2...2) }
 
     /// Returns whether a name is the temporary sibling of a name (`TemporaryPaths`), or one of earlier versions for
     /// incomplete files (".<random>.partial").
@@ -28,7 +28,8 @@ enum CacheNames {
 
     /// Returns whether a name is one that `FileLock.areEffective` creates.
     static func isLockTrial(_ name: String) -> Bool {
-        name.hasPrefix(".") && name.hasSuffix(".lock") && isHex(name.dropFirst().dropLast(".lock".count), 1...16)
+        name.hasPrefix(".") && name.hasSuffix(".lock")
+            && Digest.isHexadecimal(name.dropFirst().dropLast(".lock".count), 1...16)
     }
 
     /// Returns a name for a quarantined file; a file of the same name with `.json` appended holds the reason.
@@ -37,16 +38,17 @@ enum CacheNames {
     static func isQuarantined(_ name: String) -> Bool {
         let parts = (name.hasSuffix(".json") ? name.dropLast(".json".count) : name[...]).split(
             separator: "-", omittingEmptySubsequences: false)
-        return parts.count == 2 && isHex(parts[0], 1...16) && Digest(hexadecimal: String(parts[1])) != nil
+        return parts.count == 2 && Digest.isHexadecimal(parts[0], 1...16)
+            && Digest(hexadecimal: String(parts[1])) != nil
     }
 
     static func isStartOfQuarantined(_ start: Substring) -> Bool {
         let parts = start.split(separator: "-", omittingEmptySubsequences: false)
-        return parts.count == 2 && isHex(parts[0], 1...16) && isHex(parts[1], 1...64)
+        return parts.count == 2 && Digest.isHexadecimal(parts[0], 1...16) && Digest.isHexadecimal(parts[1], 1...64)
     }
 
     /// Returns whether a text is the start of a digest, for `isPartial`.
-    static func isStartOfDigest(_ start: Substring) -> Bool { isHex(start, 40...40) }
+    static func isStartOfDigest(_ start: Substring) -> Bool { Digest.isHexadecimal(start, 40...40) }
 
     /// Returns whether a name is a boot identifier (`Files.bootIdentifier`).
     static func isBoot(_ name: String) -> Bool {
@@ -69,11 +71,6 @@ enum CacheNames {
     private static func isSpill(_ start: Substring) -> Bool {
         guard start.hasPrefix(".accelc-") else { return false }
         let rest = start.dropFirst(".accelc-".count)
-        return isHex(rest.prefix { $0 != "." }, 1...32) && ".tensor".hasPrefix(rest.drop { $0 != "." })
-    }
-
-    private static func isHex(_ name: some StringProtocol, _ count: ClosedRange<Int>) -> Bool {
-        count.contains(name.utf8.count)
-            && name.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+        return Digest.isHexadecimal(rest.prefix { $0 != "." }, 1...32) && ".tensor".hasPrefix(rest.drop { $0 != "." })
     }
 }

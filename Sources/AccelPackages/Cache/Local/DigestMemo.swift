@@ -81,9 +81,7 @@ extension Cache {
         _ = writing { folder in
             let path = folder.memoPath(DigestMemo.name(memo.identity))
             try folder.makeParent(of: path)
-            var file = try AtomicFile(replacing: path, as: .internal, isSynced: false)
-            try file.write(memo.encoded)
-            try file.commit()
+            try AtomicFile.write(memo.encoded, to: path, as: .internal, isSynced: false)
         }
     }
 

@@ -108,10 +108,9 @@ public final class RemoteCache: Sendable {
         let scratch = folder.path
         let messages = whole.compactMap { record -> RemoteRequest? in
             let path = "\(scratch)/\(record.key.digest)"
-            guard var file = try? AtomicFile(replacing: path, as: .internal, isSynced: false),
-                (try? file.write(record.message)) != nil,
-                (try? file.commit()) != nil
-            else { return nil }
+            guard (try? AtomicFile.write(record.message, to: path, as: .internal, isSynced: false)) != nil else {
+                return nil
+            }
             return .init(url: "\(url)/ac/\(record.key.digest)", method: .put(from: path))
         }
         _ = withExtendedLifetime(folder) { answers(messages) }
