@@ -25,7 +25,14 @@ for step; do
     docs) scripts/docs.sh && scripts/undocumented.sh ;;
     traps) scripts/check_traps.sh ;;
     debug) tests debug -Xswiftc -warnings-as-errors -Xcc -Wall -Xcc -Wextra -Xcc -Werror ;;
-    release) tests release -c release -Xswiftc -enable-testing -Xswiftc -warnings-as-errors ;;
+    release)
+        tests release -c release -Xswiftc -enable-testing -Xswiftc -warnings-as-errors
+        if [ "$(uname -m)" = x86_64 ] && command -v objdump >/dev/null; then
+            python3 scripts/stack_objects.py .build/check-release/release/accelc
+        else
+            echo "no objdump for x86-64: the objects on the stack are not checked"
+        fi
+        ;;
     # The sanitizers run optimised builds, which take less time; `debug` runs the checks of a build that is not optimised.
     address) LSAN_OPTIONS=suppressions=$PWD/scripts/leaks.txt:print_suppressions=0 tests address -c release -Xswiftc -enable-testing --sanitize address ;;
     thread) TSAN_OPTIONS=suppressions=$PWD/scripts/races.txt tests thread -c release -Xswiftc -enable-testing --sanitize thread ;;

@@ -7,7 +7,7 @@ final class DirectFile {
     static let pageBytes = 4096
     private static let bufferBytes = 4 << 20
 
-    private let descriptor: FileDescriptor
+    private var descriptor: FileDescriptor
     private let buffer = ByteBuffer(count: bufferBytes)
     private var buffered = 0
     /// The offset of the buffer in the file; a multiple of the page size.

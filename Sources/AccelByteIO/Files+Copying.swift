@@ -75,13 +75,14 @@ extension Files {
         /// Writes the content if it is missing, and syncs the file.
         /// - Returns: False on a system error, which is in errno.
         func finish(_ content: ByteView, at path: String, isSynced: Bool) -> Bool {
-            let descriptor = FileDescriptor(number)
-            if method == .copy, !content.withBytes({ descriptor.writeAll($0) }) { return false }
-            if isSynced {
-                let written = method == .copy ? descriptor : FileDescriptor(open(path, O_RDONLY | O_CLOEXEC))
-                guard written.number >= 0, Disk.sync(written, path) else { return false }
+            var descriptor = FileDescriptor(number)
+            if method == .copy {
+                guard content.withBytes({ descriptor.writeAll($0) }) else { return false }
+            } else if isSynced {
+                descriptor = FileDescriptor(open(path, O_RDONLY | O_CLOEXEC))
+                guard descriptor.number >= 0 else { return false }
             }
-            return descriptor.close()
+            return (!isSynced || Disk.sync(descriptor, path)) && descriptor.close()
         }
     }
 

@@ -1,7 +1,7 @@
 import AccelPlatform
 
 /// A regular file that is open for reading, with its state when it was opened.
-struct OpenedFile {
+struct OpenedFile: ~Copyable {
     let descriptor: FileDescriptor
     let identity: FileIdentity
     let access: Files.Access

@@ -40,26 +40,37 @@ extension HelperProcesses {
         guard socketpair(AF_UNIX, streamSocket, 0, &inputs) == 0 else {
             throw RequestError("cannot run \(path): \(systemMessage())", status: .unavailable)
         }
-        let input = (parent: FileDescriptor(inputs[0]), child: FileDescriptor(inputs[1]), bytes: input)
+        let questions = Channel(inputs)
         guard pipe(&outputs) == 0 else {
             throw RequestError("cannot run \(path): \(systemMessage())", status: .unavailable)
         }
-        let output = (parent: FileDescriptor(outputs[0]), child: FileDescriptor(outputs[1]))
+        let answers = Channel(outputs)
         // Programs that are started at the same time must not inherit them.
         for number in inputs + outputs { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
         return try running {
             let command = SpawnedCommand(
                 path: path, words: words, environment: ProcessEnvironment.all, hasGroupOfItsOwn: true)
             return try command.start([
-                .descriptor(input.child.number), .descriptor(output.child.number), .file("/dev/null", O_WRONLY),
+                .descriptor(questions.child.number), .descriptor(answers.child.number), .file("/dev/null", O_WRONLY),
             ])
         } _: { number in
-            _ = (input.child.close(), output.child.close())
-            send(input.bytes, to: input.parent.number)
-            _ = input.parent.close()
-            let answer = output.parent.readToEnd()
+            _ = (questions.child.close(), answers.child.close())
+            send(input, to: questions.parent.number)
+            _ = questions.parent.close()
+            let answer = answers.parent.readToEnd()
             let status = ended(number)
             return (Int(status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F), answer)
+        }
+    }
+
+    /// The two ends of a connection to a child process.
+    private final class Channel {
+        var parent: FileDescriptor
+        var child: FileDescriptor
+
+        init(_ ends: [Int32]) {
+            parent = FileDescriptor(ends[0])
+            child = FileDescriptor(ends[1])
         }
     }
 

@@ -154,8 +154,9 @@ struct DurabilityTests {
     func real() throws {
         var ends: [Int32] = [0, 0]
         #expect(pipe(&ends) == 0)
-        let (reader, writer) = (FileDescriptor(ends[0]), FileDescriptor(ends[1]))
-        #expect(!Disk.sync(writer, "a pipe"))
-        withExtendedLifetime(reader) {}
+        let reader = FileDescriptor(ends[0])
+        let writer = FileDescriptor(ends[1])
+        let isSynced = Disk.sync(writer, "a pipe")
+        #expect(!isSynced && reader.number >= 0)
     }
 }

@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 """Cache servers that fail: wrong bytes, cut-off answers, errors, slow links. And real ones: nginx, and bazel-remote where there is one."""
 
+import array
 import filecmp
 import http.server
+import json
+import math
 import os
 import pathlib
+import random as generator
 import shutil
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -121,6 +126,9 @@ def faulty():
     row.tell(right and not hit and not any(c in ("PUT", "HEAD") for c, _ in Server.log), said)
     row.print()
 
+    shares(address)
+    Server.stored = dict(before)
+
     row = Row("remote: a faulty server never spoils a package or the cache")
     faults = ["500", "500 to PUT", "hangs up", "refuses", "forgets contents", "wrong bytes", "wrong records", "another's record",
               "zeros", "a page of words", "too much", "cut off", "without end", "slow"]
@@ -132,6 +140,58 @@ def faulty():
         row.tell(right and not hit and "secret" not in said, f"{Server.fault}: hit {hit}, {said}")
     row.print()
     server.shutdown()
+
+
+def large_model(folder, hidden=256, inner=1024, vocabulary=2048, positions=512):
+    """A BERT whose matrices are large enough to be fetched from a server one by one; the number of those."""
+    vector, square = [hidden], [hidden, hidden]
+    shapes = {"embeddings.word_embeddings": [vocabulary, hidden], "embeddings.position_embeddings": [positions, hidden],
+              "embeddings.token_type_embeddings": [2, hidden], "embeddings.LayerNorm": vector, "pooler.dense": square}
+    layer = {"attention.self.query": square, "attention.self.key": square, "attention.self.value": square,
+             "attention.output.dense": square, "attention.output.LayerNorm": vector, "intermediate.dense": [inner, hidden],
+             "output.dense": [hidden, inner], "output.LayerNorm": vector}
+    shapes.update({f"encoder.layer.0.{name}": shape for name, shape in layer.items()})
+    tensors = {f"{name}.weight": shape for name, shape in shapes.items()}
+    tensors.update({f"{name}.bias": shape[:1] for name, shape in shapes.items() if "_embeddings" not in name})
+    header, values, random = {}, array.array("f"), generator.Random(7)
+    for name, shape in tensors.items():
+        start = 4 * len(values)
+        values.extend(random.gauss(0, 0.05) for _ in range(math.prod(shape)))
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [start, 4 * len(values)]}
+    text = json.dumps(header).encode()
+    folder.mkdir()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + values.tobytes())
+    configuration = {
+        "model_type": "bert", "architectures": ["BertModel"], "hidden_size": hidden, "intermediate_size": inner,
+        "num_hidden_layers": 1, "num_attention_heads": 4, "vocab_size": vocabulary, "max_position_embeddings": positions,
+        "type_vocab_size": 2, "hidden_act": "gelu", "layer_norm_eps": 1e-12}
+    (folder / "config.json").write_text(json.dumps(configuration))
+    return sum(4 * math.prod(shape) >= 1 << 18 for shape in tensors.values())
+
+
+def shares(address):
+    """Machines that share a conversion have nothing in common but the server."""
+    row = Row("remote: shares from machines of their own are one package")
+    model = fresh(SCRATCH / "large")
+    large = large_model(model)
+    command = [ACCELC, "convert", model, "--shape", "batch=1,sequence=8", "--compress", "int8"]
+    expected = fresh(SCRATCH / "one.accelpkg")
+    row.tell(common.run(*command, "--no-cache", "-o", expected).returncode == 0)
+    Server.stored.clear()
+    for share in range(1, 4):
+        local = fresh(SCRATCH / "local")
+        result = common.run(*command, "--shard", f"{share}/3", "--cache", local, "--remote-cache", address)
+        row.tell(result.returncode == 0, result.stderr)
+    # The server loses a result: that one is made again.
+    for lost in (0, 1):
+        if lost:
+            del Server.stored[max(Server.stored, key=lambda path: len(Server.stored[path]))]
+        output, local = fresh(SCRATCH / "shares.accelpkg"), fresh(SCRATCH / "local")
+        result = common.run(
+            *command, "--json", "--remote-read-only", "-o", output, "--cache", local, "--remote-cache", address)
+        found = json.loads(result.stdout)["weights"]["found"] if result.returncode == 0 else None
+        row.tell(found == large - lost and same(expected, output), f"{found} of {large} found; {result.stderr}")
+    row.print()
 
 
 def free_port():

@@ -87,7 +87,7 @@ final class TemporaryFile {
     private let path: String
     private let kind: OutputKind
     private let temporary: String
-    private let descriptor: FileDescriptor
+    private var descriptor: FileDescriptor
     private let isSynced: Bool
     private let cachedBytes: Int?
     /// The writer of the part after `cachedBytes`; the inner optional is nil if the file system does not support it.

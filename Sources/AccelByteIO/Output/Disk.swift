@@ -46,7 +46,7 @@ enum Disk {
 
     /// Writes a file or folder to the disk.
     /// - Returns: False on a system error, which is in `errno`.
-    static func sync(_ descriptor: FileDescriptor, _ path: String) -> Bool {
+    static func sync(_ descriptor: borrowing FileDescriptor, _ path: String) -> Bool {
         guard fsync(descriptor.number) == 0 else { return false }
         note(.synced(path))
         return true
