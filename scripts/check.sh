@@ -24,7 +24,11 @@ for step; do
     layers) scripts/layers.sh check && scripts/platforms.sh ;;
     docs) scripts/docs.sh && scripts/undocumented.sh ;;
     traps) scripts/check_traps.sh ;;
-    debug) tests debug -Xswiftc -warnings-as-errors -Xcc -Wall -Xcc -Wextra -Xcc -Werror ;;
+    # Behaviour of the C code that its standard leaves undefined ends the program, whatever an optimiser would make of it.
+    debug)
+        tests debug -Xswiftc -warnings-as-errors -Xcc -Wall -Xcc -Wextra -Xcc -Werror \
+            -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
+        ;;
     release)
         tests release -c release -Xswiftc -enable-testing -Xswiftc -warnings-as-errors
         if [ "$(uname -m)" = x86_64 ] && command -v objdump >/dev/null; then

@@ -1,6 +1,7 @@
 // Dot products of rows of weights with one vector, for one instruction set. Included once for each, with these defined:
 //   NAME(x)   the function's name for this set      TARGET    its target attribute
-//   LOOKUP(codes, table, even, odd)   the entries of 32 codes of 4 bits: those of low nibbles, those of high ones
+//   ENTRIES(codes, table, target)     the entries of 16 codes, of whose bits the lowest four count
+//   LINEAR_BY_TABLE                   whether that is the faster way from codes to numbers, too
 //   TILE_ROWS, TILE_VECTORS           rows and vectors of a tile of `dot_many`, whose sums stay in registers
 //
 // A row's products are added in two vectors of 16 sums, for every set and independently of the other rows, so all sets
@@ -8,6 +9,7 @@
 
 typedef float NAME(floats) __attribute__((ext_vector_type(16), aligned(4)));
 typedef int32_t NAME(ints) __attribute__((ext_vector_type(16), aligned(4)));
+typedef uint32_t NAME(words) __attribute__((ext_vector_type(16), aligned(1)));
 typedef int8_t NAME(bytes) __attribute__((ext_vector_type(16), aligned(1)));
 typedef uint8_t NAME(unsigned_bytes) __attribute__((ext_vector_type(16), aligned(1)));
 #define FLOATS NAME(floats)
@@ -134,8 +136,11 @@ TARGET CK_INLINE void NAME(int8_rows)(const float *x, const int8_t *codes, size_
     size_t i = 0;
     for (; i + 32 <= count; i += 32) {
 #pragma clang loop unroll(full)
-        for (int r = 0; r < rows; r++)
-            NAME(int8_step)(x + i, codes + (size_t)r * stride + i, zeros[r], &even[r], &odd[r]);
+        for (int r = 0; r < rows; r++) {
+            const int8_t *own = codes + (size_t)r * stride + i;
+            prefetch_rows(own);
+            NAME(int8_step)(x + i, own, zeros[r], &even[r], &odd[r]);
+        }
     }
     if (i < count) {
         float xs[32];
@@ -213,6 +218,7 @@ TARGET static void NAME(weighted_sum)(const float *weights, const float *rows, s
 #undef AT
 #undef NAME
 #undef TARGET
-#undef LOOKUP
+#undef ENTRIES
+#undef LINEAR_BY_TABLE
 #undef TILE_ROWS
 #undef TILE_VECTORS

@@ -1,64 +1,98 @@
 // Dot products of rows of codes with one vector: codes of four bits and of one byte, whose blocks share scales. Included
 // by dot_body.h, for one instruction set.
 
-/// The sharing of scales: one per row or none, one per 32 columns or more, one per 16.
-enum NAME(sharing) { NAME(by_row), NAME(by_groups), NAME(by_halves) };
+/// The sharing of scales: one per row or none, or one for each 16, 32 or 64 columns, or for more.
+enum NAME(sharing) { NAME(by_row), NAME(by_16), NAME(by_32), NAME(by_64), NAME(by_more) };
 
-/// What stands for codes of four bits: the entries of a table, or the codes themselves, `(code ^ flip) - zero`. Both codes
-/// of a byte are flipped at once.
+typedef float NAME(two) __attribute__((ext_vector_type(2), aligned(4)));
+typedef float NAME(four) __attribute__((ext_vector_type(4), aligned(4)));
+typedef float NAME(eight) __attribute__((ext_vector_type(8), aligned(4)));
+
+// ---- codes of four bits ----------------------------------------------------------------------------------------
+// A group is 128 codes: 16 words, whose lane j has the codes 8 * j to 8 * j + 7, the first in its lowest bits. The vector is
+// interleaved alike (`ck_interleave`), so that a shift of all words brings up 16 codes for 16 elements that follow each other.
+
+/// What stands for codes of four bits: the entries of a table, or the codes themselves, `(code ^ flip) - zero`. All codes of a
+/// word are flipped at once.
 typedef struct {
     const float *table;
-    int flips;
+    uint32_t flips;
     float zero;
 } NAME(nibbles);
 
-/// Adds 32 columns; `low` is the scale of the first 16, `high` of the others. `shift` is the sum of the zeros' products.
-TARGET CK_INLINE void NAME(codes4_step)(const float *x, const uint8_t *codes, const NAME(nibbles) *values,
-                                        const FLOATS *shift, float low, float high, FLOATS *first, FLOATS *second,
-                                        const enum NAME(sharing) sharing, const int is_linear) {
-    FLOATS even, odd, part;
-    if (is_linear) {
-        NAME(ints) both = __builtin_convertvector(*(const NAME(unsigned_bytes) *)codes, NAME(ints)) ^ values->flips;
-        even = __builtin_convertvector(both & 15, FLOATS);
-        odd = __builtin_convertvector(both >> 4, FLOATS);
-        part = FMA(even, AT(x), FMA(odd, AT(x + 16), *shift));
-    } else {
-        LOOKUP(codes, values->table, even, odd);
-        if (sharing == NAME(by_row)) {
-            *first = FMA(even, AT(x), *first);
-            *second = FMA(odd, AT(x + 16), *second);
-            return;
+/// The sums of a group's products, by lanes. `shift` is the sum of the zeros' products.
+TARGET CK_INLINE void NAME(codes4_products)(const float *x, const uint8_t *codes, const NAME(nibbles) *values,
+                                            const FLOATS *shift, FLOATS *products, const int is_linear) {
+    const NAME(words) words = *(const NAME(words) *)codes ^ values->flips;
+    FLOATS even = *shift, odd = 0;
+#pragma clang loop unroll(full)
+    for (int code = 0; code < 8; code += 2) {
+        const NAME(words) lower = words >> (4 * code), upper = words >> (4 * code + 4);
+        FLOATS a, b;
+        if (is_linear && !LINEAR_BY_TABLE) {
+            a = __builtin_convertvector((NAME(ints))(lower & 15), FLOATS);
+            b = __builtin_convertvector((NAME(ints))(upper & 15), FLOATS);
+        } else {
+            ENTRIES(lower, values->table, a);
+            ENTRIES(upper, values->table, b);
         }
-        part = FMA(odd, AT(x + 16), even * AT(x));
+        even = FMA(a, AT(x + 16 * code), even);
+        odd = FMA(b, AT(x + 16 * code + 16), odd);
     }
-    FLOATS scale = low;
-    if (sharing == NAME(by_row)) {
-        *first += part;
-        return;
-    }
-    if (sharing == NAME(by_halves))
-        scale = (FLOATS){low, low, low, low, low, low, low, low, high, high, high, high, high, high, high, high};
-    *first = FMA(part, scale, *first);
+    *products = even + odd;
 }
 
-/// Adds one group of 32 columns (the last one of a row may have fewer), for all rows.
+/// The scale of each lane of a group.
+TARGET CK_INLINE void NAME(codes4_scale)(const float *scales, FLOATS *target, const enum NAME(sharing) sharing) {
+    if (sharing == NAME(by_16)) {
+        const NAME(eight) s = *(const NAME(eight) *)scales;
+        *target = __builtin_shufflevector(s, s, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+    } else if (sharing == NAME(by_32)) {
+        const NAME(four) s = *(const NAME(four) *)scales;
+        *target = __builtin_shufflevector(s, s, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+    } else if (sharing == NAME(by_64)) {
+        const NAME(two) s = *(const NAME(two) *)scales;
+        *target = __builtin_shufflevector(s, s, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+    } else {
+        *target = scales[0];
+    }
+}
+
+/// Adds one group (the last one of a row may have fewer codes), for all rows.
 TARGET CK_INLINE void NAME(codes4_group)(const float *x, const uint8_t *codes, size_t stride, size_t group, size_t left,
                                          const NAME(nibbles) *values, const float *scales, size_t blocks, int shift,
-                                         FLOATS *first, FLOATS *second, const int rows,
-                                         const enum NAME(sharing) sharing, const int is_linear, const int is_short) {
-    size_t at = sharing == NAME(by_halves) ? 2 * group : group >> shift;
-    // The second block of a last group of 16 columns or fewer does not exist.
-    size_t next = sharing == NAME(by_halves) && (!is_short || left > 16);
-    FLOATS zeros = is_linear ? (AT(x + group * 32) + AT(x + group * 32 + 16)) * -values->zero : (FLOATS)0;
+                                         FLOATS *sums, const int rows, const enum NAME(sharing) sharing,
+                                         const int is_linear, const int is_short) {
+    const size_t each = sharing == NAME(by_16) ? 8 : sharing == NAME(by_32) ? 4 : sharing == NAME(by_64) ? 2 : 1;
+    const size_t at = sharing == NAME(by_more) ? group >> shift : group * each;
+    x += group * 128;
+    FLOATS zeros = 0;
+    if (is_linear) {
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 128; i += 16) zeros += AT(x + i);
+        zeros *= -values->zero;
+    }
 #pragma clang loop unroll(full)
     for (int r = 0; r < rows; r++) {
-        const uint8_t *own = codes + (size_t)r * stride + group * 16;
-        uint8_t last[16];
-        if (is_short) NAME(rest)(own, (left + 1) / 2, last, sizeof last);
-        const float *scale = scales + (size_t)r * blocks + at;
-        NAME(codes4_step)(x + group * 32, is_short ? last : own, values, &zeros,
-                          sharing == NAME(by_row) ? 1 : scale[0], sharing == NAME(by_row) ? 1 : scale[next], &first[r],
-                          &second[r], sharing, is_linear);
+        const uint8_t *own = codes + (size_t)r * stride + group * 64;
+        // There may be none.
+        const float *scale = sharing == NAME(by_row) ? scales : scales + (size_t)r * blocks + at;
+        uint8_t last[64];
+        float last_scales[8] = {0};
+        if (is_short) {
+            NAME(rest)(own, (left + 1) / 2, last, sizeof last);
+            for (size_t i = 0; sharing != NAME(by_row) && i < each && at + i < blocks; i++) last_scales[i] = scale[i];
+        } else {
+            prefetch_rows(own);
+        }
+        FLOATS products, each_scale;
+        NAME(codes4_products)(x, is_short ? last : own, values, &zeros, &products, is_linear);
+        if (sharing == NAME(by_row)) {
+            sums[r] += products;
+        } else {
+            NAME(codes4_scale)(is_short ? last_scales : scale, &each_scale, sharing);
+            sums[r] = FMA(products, each_scale, sums[r]);
+        }
     }
 }
 
@@ -66,24 +100,70 @@ TARGET CK_INLINE void NAME(codes4_rows)(const float *x, const uint8_t *codes, si
                                         const NAME(nibbles) *values, const float *scales, size_t blocks, int shift,
                                         float *target, const int rows, const enum NAME(sharing) sharing,
                                         const int is_linear) {
-    FLOATS first[DOT_ROWS], second[DOT_ROWS];
+    FLOATS sums[DOT_ROWS];
 #pragma clang loop unroll(full)
-    for (int r = 0; r < rows; r++) first[r] = 0, second[r] = 0;
+    for (int r = 0; r < rows; r++) sums[r] = 0;
     size_t group = 0;
-    for (; group < count / 32; group++)
-        NAME(codes4_group)(x, codes, stride, group, 32, values, scales, blocks, shift, first, second, rows, sharing,
-                           is_linear, 0);
-    if (group * 32 < count)
-        NAME(codes4_group)(x, codes, stride, group, count - group * 32, values, scales, blocks, shift, first, second,
-                           rows, sharing, is_linear, 1);
+    for (; group < count / 128; group++)
+        NAME(codes4_group)(x, codes, stride, group, 128, values, scales, blocks, shift, sums, rows, sharing, is_linear, 0);
+    if (group * 128 < count)
+        NAME(codes4_group)(x, codes, stride, group, count - group * 128, values, scales, blocks, shift, sums, rows,
+                           sharing, is_linear, 1);
 #pragma clang loop unroll(full)
-    for (int r = 0; r < rows; r++) {
-        FLOATS all = first[r] + second[r];
-        target[r] = NAME(sum)(&all);
-    }
+    for (int r = 0; r < rows; r++) target[r] = NAME(sum)(&sums[r]);
 }
 
-/// Adds 32 columns of codes of one byte; the scales are those of `codes4_step`, and `shifts` the zeros' products.
+/// Those of a row, where there are some.
+#define SCALES (scales ? scales + row * blocks : scales)
+/// Calls CALL_AS(rows at once, sharing) for all rows.
+#define ALL_ROWS_AS(SHARING)           \
+    {                                  \
+        enum { sharing = SHARING };    \
+        ALL_ROWS(CALL)                 \
+    }
+#define CALL(n) CALL_AS(n, (enum NAME(sharing))sharing)
+
+TARGET CK_INLINE void NAME(codes4)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
+                                   const NAME(nibbles) *values, const float *scales, size_t blocks, size_t block,
+                                   float *target, const int is_linear) {
+    const int shift = block_shift(block, 128);
+#define CALL_AS(n, sharing)                                                                                        \
+    NAME(codes4_rows)(x, codes + row * stride, stride, count, values, SCALES, blocks, shift,                       \
+                      target + row, n, sharing, is_linear)
+    if (blocks <= 1) {
+        ALL_ROWS_AS(NAME(by_row))
+        for (size_t row = 0; blocks && row < rows; row++) target[row] *= scales[row];
+    } else if (block == 16) {
+        ALL_ROWS_AS(NAME(by_16))
+    } else if (block == 32) {
+        ALL_ROWS_AS(NAME(by_32))
+    } else if (block == 64) {
+        ALL_ROWS_AS(NAME(by_64))
+    } else {
+        ALL_ROWS_AS(NAME(by_more))
+    }
+#undef CALL_AS
+}
+
+TARGET static void NAME(dot_codes4)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
+                                    const float *table, const float *scales, size_t blocks, size_t block,
+                                    float *target) {
+    const NAME(nibbles) values = {table, 0, 0};
+    NAME(codes4)(x, codes, stride, rows, count, &values, scales, blocks, block, target, 0);
+}
+
+TARGET static void NAME(dot_nibbles)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
+                                     int flip, float zero, const float *scales, size_t blocks, size_t block,
+                                     float *target) {
+    static const float numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const NAME(nibbles) values = {numbers, (uint32_t)flip * 0x11111111u, zero};
+    NAME(codes4)(x, codes, stride, rows, count, &values, scales, blocks, block, target, 1);
+}
+
+// ---- codes of one byte -----------------------------------------------------------------------------------------
+
+/// Adds 32 columns of codes of one byte; `low` is the scale of the first 16, `high` of the others, and
+/// `shifts` are the zeros' products.
 TARGET CK_INLINE void NAME(bytes_step)(const float *x, const uint8_t *codes, const FLOATS *shifts, float low, float high,
                                        FLOATS *first, FLOATS *second, const enum NAME(sharing) sharing) {
     FLOATS a = __builtin_convertvector(*(const NAME(unsigned_bytes) *)codes, FLOATS);
@@ -93,7 +173,7 @@ TARGET CK_INLINE void NAME(bytes_step)(const float *x, const uint8_t *codes, con
         *first += a, *second += b;
     } else {
         *first = FMA(a, (FLOATS)low, *first);
-        *second = FMA(b, (FLOATS)(sharing == NAME(by_groups) ? low : high), *second);
+        *second = FMA(b, (FLOATS)(sharing == NAME(by_more) ? low : high), *second);
     }
 }
 
@@ -106,13 +186,15 @@ TARGET CK_INLINE void NAME(bytes_rows)(const float *x, const uint8_t *codes, siz
     size_t i = 0;
 #define SCALE(r, next)                                                                                             \
     (sharing == NAME(by_row) ? 1                                                                                   \
-                             : scales[(size_t)r * blocks + (sharing == NAME(by_halves) ? i / 16 + next : i / 32 >> shift)])
+                             : scales[(size_t)r * blocks + (sharing == NAME(by_16) ? i / 16 + next : i / 32 >> shift)])
     for (; i + 32 <= count; i += 32) {
         const FLOATS shifts[2] = {AT(x + i) * -zero, AT(x + i + 16) * -zero};
 #pragma clang loop unroll(full)
-        for (int r = 0; r < rows; r++)
-            NAME(bytes_step)(x + i, codes + (size_t)r * stride + i, shifts, SCALE(r, 0), SCALE(r, 1), &first[r],
-                             &second[r], sharing);
+        for (int r = 0; r < rows; r++) {
+            const uint8_t *own = codes + (size_t)r * stride + i;
+            prefetch_rows(own);
+            NAME(bytes_step)(x + i, own, shifts, SCALE(r, 0), SCALE(r, 1), &first[r], &second[r], sharing);
+        }
     }
     if (i < count) {
         float xs[32];
@@ -135,57 +217,23 @@ TARGET CK_INLINE void NAME(bytes_rows)(const float *x, const uint8_t *codes, siz
     }
 }
 
-/// Calls a function for all rows, compiled for the number of rows and for the sharing of scales. Scales of whole rows come
-/// last.
-#define ALL_SHARINGS(CALL_AS)                                                                                      \
-    if (blocks <= 1) {                                                                                             \
-        ALL_ROWS(CALL_BY_ROW)                                                                                      \
-        for (row = 0; blocks && row < rows; row++) target[row] *= scales[row];                                     \
-    } else if (block == 16) {                                                                                      \
-        ALL_ROWS(CALL_BY_HALVES)                                                                                   \
-    } else {                                                                                                       \
-        ALL_ROWS(CALL_BY_GROUPS)                                                                                   \
-    }
-#define CALL_BY_ROW(n) CALL_AS(n, NAME(by_row))
-#define CALL_BY_HALVES(n) CALL_AS(n, NAME(by_halves))
-#define CALL_BY_GROUPS(n) CALL_AS(n, NAME(by_groups))
-
-TARGET CK_INLINE void NAME(codes4)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
-                                   const NAME(nibbles) *values, const float *scales, size_t blocks, size_t block,
-                                   float *target, const int is_linear) {
-    const int shift = block_shift(block);
-#define CALL_AS(n, sharing)                                                                                        \
-    NAME(codes4_rows)(x, codes + row * stride, stride, count, values, scales + row * blocks, blocks, shift,        \
-                      target + row, n, sharing, is_linear)
-    ALL_SHARINGS(CALL_AS)
-#undef CALL_AS
-}
-
-TARGET static void NAME(dot_codes4)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
-                                    const float *table, const float *scales, size_t blocks, size_t block,
-                                    float *target) {
-    const NAME(nibbles) values = {table, 0, 0};
-    NAME(codes4)(x, codes, stride, rows, count, &values, scales, blocks, block, target, 0);
-}
-
-TARGET static void NAME(dot_nibbles)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
-                                     int flip, float zero, const float *scales, size_t blocks, size_t block,
-                                     float *target) {
-    const NAME(nibbles) values = {0, flip << 4 | flip, zero};
-    NAME(codes4)(x, codes, stride, rows, count, &values, scales, blocks, block, target, 1);
-}
-
 TARGET static void NAME(dot_bytes)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                                    float zero, const float *scales, size_t blocks, size_t block, float *target) {
-    const int shift = block_shift(block);
-#define CALL_AS(n, sharing)                                                                                        \
-    NAME(bytes_rows)(x, codes + row * stride, stride, count, zero, scales + row * blocks, blocks, shift, target + row, \
+    const int shift = block_shift(block, 32);
+#define CALL_AS(n, sharing)                                                                                           \
+    NAME(bytes_rows)(x, codes + row * stride, stride, count, zero, SCALES, blocks, shift, target + row,                \
                      n, sharing)
-    ALL_SHARINGS(CALL_AS)
+    if (blocks <= 1) {
+        ALL_ROWS_AS(NAME(by_row))
+        for (size_t row = 0; blocks && row < rows; row++) target[row] *= scales[row];
+    } else if (block == 16) {
+        ALL_ROWS_AS(NAME(by_16))
+    } else {
+        ALL_ROWS_AS(NAME(by_more))
+    }
 #undef CALL_AS
 }
 
-#undef ALL_SHARINGS
-#undef CALL_BY_ROW
-#undef CALL_BY_HALVES
-#undef CALL_BY_GROUPS
+#undef SCALES
+#undef ALL_ROWS_AS
+#undef CALL

@@ -58,20 +58,40 @@ TARGET static void NAME(tile_of)(const REAL *a, size_t lda, size_t depth, const 
     }
 }
 
-TARGET static void NAME(panel)(const REAL *a, size_t lda, size_t m, size_t k, const REAL *panel, const REAL *bias,
-                               REAL *c, size_t ldc) {
+/// Up to ROW_BLOCK rows times whole panels that follow each other. Part after part of the products goes through all panels,
+/// so that the rows' part of x stays in the second cache level, and a panel's in the first.
+TARGET CK_INLINE void NAME(row_block)(const REAL *a, size_t lda, size_t m, size_t k, const REAL *panels, size_t count,
+                                      const REAL *bias, REAL *c, size_t ldc, REAL *copy) {
     // Tiles of nearly equal height: 128 rows are 13 + 13 + ... + 12, not 9 * 14 + 2.
-    size_t tiles = (m + ROWS - 1) / ROWS;
+    const size_t tiles = (m + ROWS - 1) / ROWS;
     for (size_t from = 0; from < k || from == 0; from += K_BLOCK) {
-        size_t depth = k - from < K_BLOCK ? k - from : K_BLOCK;
-        for (size_t tile = 0, row = 0; tile < tiles; tile++) {
-            size_t rows = (m - row + (tiles - tile) - 1) / (tiles - tile);
-            for (size_t column = 0; column < WIDTH; column += VECTORS * LANES)
-                NAME(tile_of)(a + row * lda + from, lda, depth, panel + from * WIDTH + column,
-                              bias ? bias + column : bias, from == 0, c + row * ldc + column, ldc, rows);
-            row += rows;
+        const size_t depth = k - from < K_BLOCK ? k - from : K_BLOCK;
+        const REAL *x = a + from;
+        if (copy) {
+            for (size_t row = 0; row < m; row++) ck_copy(copy + row * K_BLOCK, x + row * lda, depth * sizeof(REAL));
+            x = copy;
+        }
+        const size_t ldx = copy ? K_BLOCK : lda;
+        for (size_t index = 0; index < count; index++) {
+            const REAL *panel = panels + (index * k + from) * WIDTH;
+            const REAL *start = bias ? bias + index * WIDTH : bias;
+            for (size_t tile = 0, row = 0; tile < tiles; tile++) {
+                const size_t rows = (m - row + (tiles - tile) - 1) / (tiles - tile);
+                for (size_t column = 0; column < WIDTH; column += VECTORS * LANES)
+                    NAME(tile_of)(x + row * ldx, ldx, depth, panel + column, start ? start + column : start, from == 0,
+                                  c + row * ldc + index * WIDTH + column, ldc, rows);
+                row += rows;
+            }
         }
     }
+}
+
+/// - copy: ROW_BLOCK * K_BLOCK numbers for parts of rows that would displace each other from the cache; or NULL.
+TARGET static void NAME(panels)(const REAL *a, size_t lda, size_t m, size_t k, const REAL *panels, size_t count,
+                                const REAL *bias, REAL *c, size_t ldc, REAL *copy) {
+    for (size_t row = 0; row < m; row += ROW_BLOCK)
+        NAME(row_block)(a + row * lda, lda, m - row < ROW_BLOCK ? m - row : ROW_BLOCK, k, panels, count, bias,
+                        c + row * ldc, ldc, copy);
 }
 
 #undef NAME

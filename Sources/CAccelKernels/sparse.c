@@ -8,8 +8,9 @@ static void expand_scalar(const float *values, const uint8_t *mask, float *targe
 #if CK_X86
 /// Each byte of a word is 1 where the bit of its index is set, else 0.
 CK_INLINE uint64_t bits_as_bytes(uint8_t bits) {
-    uint64_t spread = bits * 0x0101010101010101 & 0x8040201008040201;
-    return (spread + 0x7F7F7F7F7F7F7F7F) >> 7 & 0x0101010101010101;
+    const uint64_t ones = 0x0101010101010101;
+    uint64_t spread = bits * ones & 0x8040201008040201;
+    return (spread + 0x7F * ones) >> 7 & ones;
 }
 
 CK_TARGET_AVX2 static size_t expand_avx2(const float *values, const uint8_t *mask, float *target, size_t count, size_t *used) {

@@ -106,7 +106,7 @@ extension Kernels {
         /// Six rows of codes, the scales of their blocks, and a vector.
         private struct Coded {
             let (size, stride, block, blocks): (Int, Int, Int, Int)
-            let (x, pairs): ([Float], [Float])
+            let (x, interleaved): ([Float], [Float])
             let codes: [UInt8]
             let scales: [Float]
 
@@ -127,9 +127,9 @@ extension Kernels {
                 x = generator.floats(size)
                 codes = generator.bytes(6 * stride)
                 scales = generator.floats(6 * blocks, in: 0.001...4)
-                var pairs = [Float](repeating: .nan, count: (size + 31) / 32 * 32)
-                ck_split_pairs(x, size, &pairs)
-                self.pairs = pairs
+                var interleaved = [Float](repeating: .nan, count: ck_interleaved_count(size))
+                ck_interleave(x, size, &interleaved)
+                self.interleaved = interleaved
             }
         }
 
@@ -179,7 +179,8 @@ extension Kernels {
                 }
             ) { coded, rows, codes, scales, target in
                 ck_dot_codes4(
-                    coded.pairs, codes, coded.stride, rows, coded.size, table, scales, coded.blocks, coded.block, target
+                    coded.interleaved, codes, coded.stride, rows, coded.size, table, scales, coded.blocks, coded.block,
+                    target
                 )
             }
         }
@@ -192,7 +193,8 @@ extension Kernels {
                     exact: { coded, row in exact(coded, row, zero: zero) { coded.nibble(row, $0) ^ flip } }
                 ) { coded, rows, codes, scales, target in
                     ck_dot_nibbles(
-                        coded.pairs, codes, coded.stride, rows, coded.size, Int32(flip), zero, scales, coded.blocks,
+                        coded.interleaved, codes, coded.stride, rows, coded.size, Int32(flip), zero, scales,
+                        coded.blocks,
                         coded.block, target)
                 }
             }

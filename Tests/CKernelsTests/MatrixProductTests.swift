@@ -20,10 +20,10 @@ extension Kernels {
                     let target = c.baseAddress! + column
                     if let bias {
                         bias.withUnsafeBufferPointer {
-                            ck_gemm_panel(a, k, m, k, panel, $0.baseAddress! + column, target, n + gap, columns)
+                            ck_gemm_panels(a, k, m, k, panel, $0.baseAddress! + column, target, n + gap, columns)
                         }
                     } else {
-                        ck_gemm_panel(a, k, m, k, panel, nil, target, n + gap, columns)
+                        ck_gemm_panels(a, k, m, k, panel, nil, target, n + gap, columns)
                     }
                 }
             }
@@ -78,6 +78,29 @@ extension Kernels {
                     Self.product(Array(a[row * k..<(row + 1) * k]), w, bias: nil, m: 1, k: k, n: n).dropLast()
                 }
                 return (Array(all.dropLast()), single)
+            }) {
+                #expect(results.0 == results.1)
+            }
+        }
+
+        @Test(
+            "several panels at once give the bits of one after the other, also for rows whose parts are copied",
+            arguments: [200, 1024])
+        func severalPanels(stride: Int) {
+            var generator = SeededGenerator(seed: 9)
+            let (m, k, n, width) = (141, 200, 100, ck_panel_width())
+            let rows = generator.floats(m * stride), w = generator.floats(n * k), bias = generator.floats(n)
+            let a = (0..<m).flatMap { rows[$0 * stride..<$0 * stride + k] }
+            var panels: [Float] = []
+            for column in Swift.stride(from: 0, to: n, by: width) {
+                var panel = [Float](repeating: .nan, count: k * width)
+                ck_pack_panel(Array(w[(column * k)...]), k, min(width, n - column), k, &panel)
+                panels += panel
+            }
+            for results in onEachSet({ () -> ([Float], [Float]) in
+                var all = [Float](repeating: -7, count: m * n + 1)
+                ck_gemm_panels(rows, stride, m, k, panels, bias, &all, n, n)
+                return (all, Self.product(a, w, bias: bias, m: m, k: k, n: n))
             }) {
                 #expect(results.0 == results.1)
             }

@@ -38,8 +38,8 @@ struct VectorProductTests {
 
     /// Multiplies each range by a call of its own, and checks that what lies after the scratch memory stays as it was.
     private func multiply(_ product: any VectorProduct, rows: [Range<Int>], _ x: [Float]) -> [Float] {
-        var pairs = [Float](repeating: 0, count: (x.count + 31) / 32 * 32)
-        ck_split_pairs(x, x.count, &pairs)
+        var interleaved = [Float](repeating: 0, count: ck_interleaved_count(x.count))
+        ck_interleave(x, x.count, &interleaved)
         var result = [Float](repeating: 0, count: 37)
         for range in rows {
             let count = product.scratchFloats(rows: range.count)
@@ -47,12 +47,13 @@ struct VectorProductTests {
             scratch.withUnsafeMutableBufferPointer { scratch in
                 result.withUnsafeMutableBufferPointer { result in
                     x.withUnsafeBufferPointer { x in
-                        pairs.withUnsafeBufferPointer { pairs in
-                            guard let x = x.baseAddress, let pairs = pairs.baseAddress,
+                        interleaved.withUnsafeBufferPointer { interleaved in
+                            guard let x = x.baseAddress, let interleaved = interleaved.baseAddress,
                                 let target = result.baseAddress, let memory = scratch.baseAddress
                             else { return }
                             product.multiply(
-                                range, with: DotVector(floats: x, pairs: pairs), into: target + range.lowerBound,
+                                range, with: DotVector(floats: x, interleaved: interleaved),
+                                into: target + range.lowerBound,
                                 scratch: memory)
                         }
                     }

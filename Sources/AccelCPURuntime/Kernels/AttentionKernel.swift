@@ -9,8 +9,7 @@ struct AttentionKernel: Kernel {
     static let writesStrided = true
     private static let rowsAtOnce = 128
     private let (q, k, v): (OperandMemory, OperandMemory, OperandMemory)
-    /// With its strides broadcast to [batch, heads, rows, keys].
-    private let mask: (memory: OperandMemory, strides: [Int])?
+    private let mask: AttentionMask?
     private let target: OperandMemory
     private let scale: Float
 
@@ -30,8 +29,7 @@ struct AttentionKernel: Kernel {
                 operand.layout.strides[3] == 1 || operand.shape.dimensions[3] == 1, "reads rows without gaps only")
         }
         scale = Float(operation.scale)
-        let scores = Shape(Array(q.shape.dimensions[..<3]) + [k.shape.dimensions[2]])
-        mask = call.input("mask").map { ($0, $0.layout.expanded(to: scores).strides) }
+        mask = AttentionMask(call)
     }
 
     var cost: Double { 2 }
@@ -61,42 +59,43 @@ struct AttentionKernel: Kernel {
         guard let q = start(self.q, batch, head, rows.lowerBound), let k = start(self.k, batch, keyHead, 0),
             let v = start(self.v, batch, keyHead, 0), let target = start(self.target, batch, head, rows.lowerBound)
         else { return }
-        let width = WeightPanels.width
-        for key in stride(from: 0, to: keys, by: width) {
-            let count = min(width, keys - key)
-            let stride = self.k.layout.strides[2]
-            ck_pack_panel(k + key * stride, stride, count, depth, panels)
-            ck_gemm_panel(
-                q, self.q.layout.strides[2], rows.count, depth, panels, nil, scores + key, keys, count)
+        let (width, seen) = (WeightPanels.width, seen(by: rows, batch: batch, head: head))
+        let (keyStride, valueStride) = (self.k.layout.strides[2], self.v.layout.strides[2])
+        for key in stride(from: 0, to: seen.count, by: width) {
+            ck_pack_panel(
+                k + (seen.lowerBound + key) * keyStride, keyStride, min(width, seen.count - key), depth,
+                panels + key * depth)
         }
-        let (keys, scale) = (keys, scale)
-        let mask = self.mask.flatMap { mask in
-            mask.memory.floats.map { start in
-                (
-                    start: start + batch * mask.strides[0] + head * mask.strides[1], row: mask.strides[2],
-                    step: mask.strides[3]
-                )
-            }
-        }
+        ck_gemm_panels(
+            q, self.q.layout.strides[2], rows.count, depth, panels, nil, scores, seen.count, seen.count)
+        let scale = scale
         for row in 0..<rows.count {
-            let line = scores + row * keys
-            for key in 0..<keys { line[key] *= scale }
-            if let mask {
-                let start = mask.start + (rows.lowerBound + row) * mask.row
-                if mask.step == 1 {
-                    for key in 0..<keys { line[key] += start[key] }
-                } else {
-                    for key in 0..<keys { line[key] += start[key * mask.step] }
-                }
-            }
-            ck_softmax(line, keys)
+            let line = scores + row * seen.count
+            for key in 0..<seen.count { line[key] *= scale }
+            mask?.row(rows.lowerBound + row, batch: batch, head: head)?.add(to: line, seen)
+            ck_softmax(line, seen.count)
         }
         for column in stride(from: 0, to: valueWidth, by: width) {
-            let count = min(width, valueWidth - column)
-            ck_pack_panel_transposed(v + column, self.v.layout.strides[2], count, keys, panels)
-            ck_gemm_panel(
-                scores, keys, rows.count, keys, panels, nil, target + column, self.target.layout.strides[2], count)
+            ck_pack_panel_transposed(
+                v + seen.lowerBound * valueStride + column, valueStride, min(width, valueWidth - column), seen.count,
+                panels + column * seen.count)
         }
+        ck_gemm_panels(
+            scores, seen.count, rows.count, seen.count, panels, nil, target, self.target.layout.strides[2], valueWidth)
+    }
+
+    /// The keys that some of the rows see; all where a row sees none, which gives all the same weight. As in a block at the
+    /// start of a large cache, the others are not looked at.
+    private func seen(by rows: Range<Int>, batch: Int, head: Int) -> Range<Int> {
+        guard let mask else { return 0..<keys }
+        var (first, end) = (keys, 0)
+        for row in rows {
+            guard let seen = mask.row(row, batch: batch, head: head)?.seen(among: keys), !seen.isEmpty else {
+                return 0..<keys
+            }
+            (first, end) = (min(first, seen.lowerBound), max(end, seen.upperBound))
+        }
+        return first..<end
     }
 
     private func start(_ operand: OperandMemory, _ batch: Int, _ head: Int, _ row: Int)

@@ -80,7 +80,7 @@ struct ConvKernel: Kernel {
                 let channel = group % groups * rows + row
                 let corner = output + (group * rows + row) * positions
                 for start in stride(from: first, to: end, by: width) {
-                    ck_gemm_panel(
+                    ck_gemm_panels(
                         weight + channel * depth, depth, count, depth,
                         memory + (start - first) / width * panelFloats, nil, corner + start, positions,
                         min(width, end - start))

@@ -134,7 +134,7 @@ struct ConvTransposeKernel: Kernel {
         let products = memory + depth * width
         for row in Swift.stride(from: 0, to: rows, by: Self.rowsAtOnce) {
             let block = min(Self.rowsAtOnce, rows - row)
-            ck_gemm_panel(matrix + row * depth, depth, block, depth, memory, nil, products, width, count)
+            ck_gemm_panels(matrix + row * depth, depth, block, depth, memory, nil, products, width, count)
             let channel = group % groups * rows + row
             bias.add(to: products, stride: width, rows: channel..<channel + block, columns: count)
             for line in 0..<block {

@@ -9,8 +9,7 @@ struct DecodeAttentionKernel: Kernel {
     static let readsStrided = true
     static let writesStrided = true
     private let (q, k, v): (OperandMemory, OperandMemory, OperandMemory)
-    /// With its strides broadcast to [batch, heads, 1, keys].
-    private let mask: (memory: OperandMemory, strides: [Int])?
+    private let mask: AttentionMask?
     private let target: OperandMemory
     private let scale: Float
 
@@ -29,8 +28,7 @@ struct DecodeAttentionKernel: Kernel {
                 operand.layout.strides[3] == 1 || operand.shape.dimensions[3] == 1, "reads rows without gaps only")
         }
         scale = Float(operation.scale)
-        let scores = Shape(Array(q.shape.dimensions[..<3]) + [k.shape.dimensions[2]])
-        mask = call.input("mask").map { ($0, $0.layout.expanded(to: scores).strides) }
+        mask = AttentionMask(call)
     }
 
     var reason: String { "one query row; keys and values are read where they lie" }
@@ -51,27 +49,14 @@ struct DecodeAttentionKernel: Kernel {
         guard let q = start(self.q, batch, head), let k = start(self.k, batch, keyHead),
             let v = start(self.v, batch, keyHead), let target = start(self.target, batch, head)
         else { return }
-        let mask = self.mask.flatMap { mask in
-            mask.memory.floats.map {
-                (start: $0 + batch * mask.strides[0] + head * mask.strides[1], step: mask.strides[3])
-            }
-        }
-        // The lowest number swallows any score: keys with it before the first that is seen, and after the last, are
-        // not looked at.
-        var seen = 0..<keys
-        if let mask {
-            func isHidden(_ key: Int) -> Bool { mask.start[key * mask.step] <= -Float.greatestFiniteMagnitude }
-            var (first, end) = (0, keys)
-            while first < end, isHidden(first) { first += 1 }
-            while end > first, isHidden(end - 1) { end -= 1 }
-            seen = first..<end
-        }
+        let mask = mask?.row(0, batch: batch, head: head)
+        let seen = mask?.seen(among: keys) ?? 0..<keys
         scores.initialize(repeating: 0, count: keys)
         let stride = self.k.layout.strides[2]
         ck_dot(
             q, k + seen.lowerBound * stride, stride, seen.count, self.q.shape.dimensions[3], scores + seen.lowerBound)
         for key in seen { scores[key] *= scale }
-        if let mask { for key in 0..<keys { scores[key] += mask.start[key * mask.step] } }
+        mask?.add(to: scores, 0..<keys)
         ck_softmax(scores, keys)
         ck_weighted_sum(scores, v, self.v.layout.strides[2], keys, self.v.shape.dimensions[3], target)
     }

@@ -5,8 +5,8 @@ import CAccelKernels
 /// `x W^T + bias` with its activation. The weight is decoded and packed some panels at a time, never as a whole.
 struct GEMMKernel: Kernel {
     static let operators: [any Operator.Type] = [Linear.self]
-    /// Rows of x that stay in the cache while they meet several panels.
-    private static let rowsAtOnce = 128
+    /// The fewest rows of x for which a piece decodes its panels once more.
+    private static let rowsPerBlock = 128
     private let operands: LinearOperands
     private let panels: WeightPanels
 
@@ -20,11 +20,11 @@ struct GEMMKernel: Kernel {
 
     var steps: [KernelStep] {
         let rows = operands.rows
-        // With many rows, several panels share a pass over x; with few, each panel is a piece of its own.
-        let panelsAtOnce = rows > 2 * Self.rowsAtOnce ? max(1, min(4, (1 << 18) / max(panels.panelFloats, 1))) : 1
+        // Several panels share a pass over x, where they fit in the cache and enough pieces are left for all workers.
+        let panelsAtOnce = max(1, min(4, (1 << 18) / max(panels.panelFloats, 1), panels.count / 8))
         let groups = (panels.count + panelsAtOnce - 1) / panelsAtOnce
         // A piece decodes its panels, so rows are divided only where panels alone leave workers idle.
-        let rowBlocks = groups < 4 ? max(1, min(4, rows / Self.rowsAtOnce)) : 1
+        let rowBlocks = groups < 4 ? max(1, min(4, rows / Self.rowsPerBlock)) : 1
         let rowsPerBlock = (rows + rowBlocks - 1) / rowBlocks
         let scratch = panelsAtOnce * panels.panelFloats + panels.scratchFloats
         return [
@@ -36,27 +36,22 @@ struct GEMMKernel: Kernel {
                 for panel in group..<groupEnd {
                     panels.pack(panel, into: memory + (panel - group) * panels.panelFloats, scratch: spare)
                 }
-                let end = min(start + rowsPerBlock, rows)
-                for row in stride(from: start, to: end, by: Self.rowsAtOnce) {
-                    for panel in group..<groupEnd {
-                        multiply(
-                            row..<min(row + Self.rowsAtOnce, end),
-                            by: memory + (panel - group) * panels.panelFloats, columns: panels.rows(of: panel))
-                    }
-                }
+                multiply(
+                    start..<min(start + rowsPerBlock, rows), by: memory,
+                    columns: panels.rows(of: group).lowerBound..<panels.rows(of: groupEnd - 1).upperBound)
             }
         ]
     }
 
-    private func multiply(_ rows: Range<Int>, by panel: UnsafePointer<Float>, columns: Range<Int>) {
+    private func multiply(_ rows: Range<Int>, by panels: UnsafePointer<Float>, columns: Range<Int>) {
         guard let source = operands.source.contiguousFloats, let target = operands.target.contiguousFloats else {
             return
         }
         let (depth, width, activation) = (operands.depth, operands.width, operands.activation)
         let bias = operands.bias?.contiguousFloats.map { UnsafePointer($0) + columns.lowerBound }
         let corner = target + rows.lowerBound * width + columns.lowerBound
-        ck_gemm_panel(
-            source + rows.lowerBound * depth, depth, rows.count, depth, panel, bias, corner, width, columns.count)
+        ck_gemm_panels(
+            source + rows.lowerBound * depth, depth, rows.count, depth, panels, bias, corner, width, columns.count)
         guard activation != .none else { return }
         for row in 0..<rows.count { activation.apply(to: corner + row * width, count: columns.count) }
     }

@@ -9,28 +9,26 @@ struct GEMVKernel: Kernel {
     private let operands: LinearOperands
     private let product: any VectorProduct
     /// The rows of x in the order in which codes of four bits are read.
-    private let pairs: MemoryLocation
+    private let interleaved: MemoryLocation
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         operands = try LinearOperands(call)
         guard let weight = operands.weight.storedWeight else { throw Unsuitable("takes stored weights only") }
         product = VectorProducts.product(of: weight)
-        let floats = product.readsPairs ? operands.rows * Self.pairCount(operands.depth) : 0
-        pairs = call.workspace.reserve(floats: floats)
+        let floats = product.readsInterleaved ? operands.rows * ck_interleaved_count(operands.depth) : 0
+        interleaved = call.workspace.reserve(floats: floats)
     }
 
     var cost: Double { LinearCost.vectors(rows: operands.rows) }
     var reason: String { product.reason + "; \(operands.rows == 1 ? "1 row" : "\(operands.rows) rows") of input" }
 
-    private static func pairCount(_ depth: Int) -> Int { (depth + 31) / 32 * 32 }
-
     var steps: [KernelStep] {
         let (depth, width, rows) = (operands.depth, operands.width, operands.rows)
         // Some 32 KB of codes of 4 bits, in whole groups of rows that share a palette.
         let columnsAtOnce = max(16, (1 << 16) / max(depth, 1) / 16 * 16)
-        let split = KernelStep(product.readsPairs ? 1 : 0) { _, _ in
+        let interleave = KernelStep(product.readsInterleaved ? 1 : 0) { _, _ in
             guard let source = operands.source.contiguousFloats else { return }
-            for row in 0..<rows { ck_split_pairs(source + row * depth, depth, pairs(ofRow: row)) }
+            for row in 0..<rows { ck_interleave(source + row * depth, depth, interleaved(row)) }
         }
         let multiply = KernelStep(
             (width + columnsAtOnce - 1) / columnsAtOnce,
@@ -43,15 +41,15 @@ struct GEMVKernel: Kernel {
             for row in 0..<rows {
                 let part = target + row * width + columns.lowerBound
                 product.multiply(
-                    columns, with: DotVector(floats: source + row * depth, pairs: pairs(ofRow: row)), into: part,
+                    columns, with: DotVector(floats: source + row * depth, interleaved: interleaved(row)), into: part,
                     scratch: scratch)
                 operands.finish(columns, of: part)
             }
         }
-        return [split, multiply]
+        return [interleave, multiply]
     }
 
-    private func pairs(ofRow row: Int) -> UnsafeMutablePointer<Float> {
-        pairs.start.assumingMemoryBound(to: Float.self) + row * Self.pairCount(operands.depth)
+    private func interleaved(_ row: Int) -> UnsafeMutablePointer<Float> {
+        interleaved.start.assumingMemoryBound(to: Float.self) + row * ck_interleaved_count(operands.depth)
     }
 }

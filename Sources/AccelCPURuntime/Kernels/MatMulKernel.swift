@@ -42,7 +42,7 @@ struct MatMulKernel: Kernel {
                 let (batch, column) = (piece / panels, piece % panels * width)
                 let count = min(width, columns - column)
                 ck_pack_panel_transposed(b + rightBatches.start(of: batch) + column, columns, count, depth, panel)
-                ck_gemm_panel(
+                ck_gemm_panels(
                     a + leftBatches.start(of: batch), depth, rows, depth, panel, nil,
                     c + batch * rows * columns + column, columns, count)
             }

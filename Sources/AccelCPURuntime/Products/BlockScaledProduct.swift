@@ -18,7 +18,7 @@ struct BlockScaledProduct: VectorProduct {
         rowsAtOnce = max(4, codes.hasShifts ? (1 << 13) / max(weight.columns, 1) : (1 << 12) / max(codes.blocks, 1))
     }
 
-    var readsPairs: Bool { codes.bits == 4 }
+    var readsInterleaved: Bool { codes.bits == 4 }
     var reason: String {
         let way = if case .table = codes.values { "entries looked up" } else { "codes multiplied" }
         return "\(weight.encoding) \(way) in registers (\(VectorProducts.instructionSet))"
@@ -66,11 +66,11 @@ struct BlockScaledProduct: VectorProduct {
         let (columns, bytes, blocks, block) = (weight.columns, codes.rowBytes, codes.blocks, codes.block)
         switch codes.values {
         case .table(let table):
-            ck_dot_codes4(x.pairs, packed, bytes, rows, columns, table, scales, blocks, block, target)
+            ck_dot_codes4(x.interleaved, packed, bytes, rows, columns, table, scales, blocks, block, target)
         case .signed:
-            ck_dot_nibbles(x.pairs, packed, bytes, rows, columns, 8, 8, scales, blocks, block, target)
+            ck_dot_nibbles(x.interleaved, packed, bytes, rows, columns, 8, 8, scales, blocks, block, target)
         case .unsigned(let zero) where codes.bits == 4:
-            ck_dot_nibbles(x.pairs, packed, bytes, rows, columns, 0, zero, scales, blocks, block, target)
+            ck_dot_nibbles(x.interleaved, packed, bytes, rows, columns, 0, zero, scales, blocks, block, target)
         case .unsigned(let zero):
             var codes = packed
             if isUnpacked {

@@ -8,7 +8,7 @@ struct FloatRowsProduct: VectorProduct {
 
     init(_ weight: StoredWeight) { rows = WeightRows(weight) }
 
-    var readsPairs: Bool { false }
+    var readsInterleaved: Bool { false }
     var reason: String {
         rows.areDecoded
             ? "\(rows.encoding) rows decoded, then multiplied" : "float32 rows multiplied where they are stored"

@@ -12,7 +12,7 @@ struct Int8Product: VectorProduct {
         (self.weight, self.codec) = (weight, codec)
     }
 
-    var readsPairs: Bool { false }
+    var readsInterleaved: Bool { false }
     var reason: String { "\(codec.specification) codes multiplied in registers (\(VectorProducts.instructionSet))" }
     func scratchFloats(rows: Int) -> Int { rows }
 

@@ -4,8 +4,8 @@ import CAccelKernels
 /// A vector that many rows of weights are multiplied with, in the orders in which kernels read it.
 struct DotVector {
     let floats: UnsafePointer<Float>
-    /// As `ck_split_pairs` leaves it; only for products that read pairs.
-    let pairs: UnsafePointer<Float>
+    /// As `ck_interleave` leaves it; only for products that read it.
+    let interleaved: UnsafePointer<Float>
 }
 
 /// The product of a stored weight's rows with one float32 vector. What bytes stand for the weight is its encoding; how
@@ -13,8 +13,8 @@ struct DotVector {
 protocol VectorProduct: Sendable {
     /// nil for another encoding, or one of its forms that the product is not made for.
     init?(_ weight: StoredWeight)
-    /// Whether it reads the vector as pairs.
-    var readsPairs: Bool { get }
+    /// Whether it reads the vector interleaved.
+    var readsInterleaved: Bool { get }
     /// How the rows are multiplied, for the table of choices.
     var reason: String { get }
     /// Floats of scratch memory that a call for so many rows takes.

@@ -114,7 +114,7 @@ private struct VectorPanels {
             filled = rows * Self.width
             packed.withUnsafeBufferPointer { packed in
                 guard let start = packed.baseAddress, let target = target.baseAddress else { return }
-                ck_gemm_panel(
+                ck_gemm_panels(
                     matrix, columns, rows, columns, start + panel * Self.width * columns, nil, target, Self.width,
                     Self.width)
             }

@@ -79,7 +79,7 @@ final class DriftCorrection: Sendable {
             guard let drift = drift.baseAddress else { return }
             for panel in 0..<panels {
                 let wide = min(width, columns - panel * width)
-                ck_gemm_panel(
+                ck_gemm_panels(
                     weights, columns, rows, columns, drift + panel * columns * width, nil, moves + panel * width,
                     columns, wide)
             }
@@ -89,7 +89,7 @@ final class DriftCorrection: Sendable {
                 let first = panel * width
                 let end = min(first + width, columns)
                 if end < columns, let after = after.baseAddress {
-                    ck_gemm_panel(
+                    ck_gemm_panels(
                         moves + end, columns, rows, columns - end, after + Self.start(ofPanel: panel, columns), nil,
                         products, width, width)
                     for row in 0..<rows {

@@ -75,7 +75,7 @@ struct ErrorFeedback {
                 beginRun(start..<min(start + run, columns), aims, rows, errors, feedback, &grid)
             }
             factor.withPanel(panel) { upper in
-                ck_gemm_panel(errors, columns, height, start, upper, nil, feedback, width, width)
+                ck_gemm_panels(errors, columns, height, start, upper, nil, feedback, width, width)
             }
             if let run = grid.run, run <= width {
                 for begin in stride(from: start, to: positions.upperBound, by: run) {
@@ -100,7 +100,7 @@ struct ErrorFeedback {
         for start in stride(from: run.lowerBound, to: run.upperBound, by: width) {
             let wide = min(width, run.upperBound - start)
             factor.withPanel(start / width) { upper in
-                ck_gemm_panel(
+                ck_gemm_panels(
                     errors, columns, rows.count, run.lowerBound, upper, nil, feedback + start - run.lowerBound,
                     run.count, wide)
             }

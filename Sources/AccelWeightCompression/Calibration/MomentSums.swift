@@ -118,7 +118,7 @@ public final class MomentSums {
                 guard let packed = memory.baseAddress else { return }
                 let products = packed + filled * width
                 ck_pack_panel_transposed(source + first, columns, wide, filled, packed)
-                ck_gemm_panel(left + top * filled, filled, height, filled, packed, nil, products, width, wide)
+                ck_gemm_panels(left + top * filled, filled, height, filled, packed, nil, products, width, wide)
                 for row in 0..<height {
                     let line = target + (top + row) * columns + first
                     for column in 0..<wide { line[column] += Double(products[row * width + column]) }

@@ -190,15 +190,14 @@ size_t ck_panel_width(void);
 void ck_pack_panel(const float *w, size_t stride, size_t rows, size_t k, float *panel);
 /// The same from W transposed: w holds `k` rows of `columns` (<= panel width) floats each, at `stride` floats.
 void ck_pack_panel_transposed(const float *w, size_t stride, size_t columns, size_t k, float *panel);
-/// One panel: C[0..<m, 0..<columns] (row stride ldc) = A (row stride lda) x panel + bias (NULL for zero).
-/// columns <= panel width. The order of summation over k does not depend on m; all instruction sets give the same bits.
-/// Fastest if the rows of A in one call (about 128) and a panel fit into the second cache level.
-void ck_gemm_panel(const float *a, size_t lda, size_t m, size_t k, const float *panel, const float *bias,
-                   float *c, size_t ldc, size_t columns);
+/// C[0..<m, 0..<columns] (row stride ldc) = A (row stride lda) x panels that follow each other + bias (NULL for zero).
+/// The order of summation over k depends on nothing else; all instruction sets give the same bits.
+void ck_gemm_panels(const float *a, size_t lda, size_t m, size_t k, const float *panels, const float *bias, float *c,
+                    size_t ldc, size_t columns);
 
 /// The columns of a panel in float64.
 size_t ck_panel_width_f64(void);
-/// C[0..<m, 0..<width] = A (row stride lda) x panel, in float64; as `ck_gemm_panel`, for whole panels [k][width].
+/// C[0..<m, 0..<width] = A (row stride lda) x panel, in float64; as `ck_gemm_panels`, for whole panels [k][width].
 void ck_gemm_panel_f64(const double *a, size_t lda, size_t m, size_t k, const double *panel, double *c, size_t ldc);
 
 // ---- limits of the machine --------------------------------------------------------------------------------------
@@ -226,16 +225,18 @@ void ck_dot_many(const float *x, size_t x_stride, size_t vectors, const float *w
 /// target[r] = sum_i x[i] * (codes[r * stride + i] - zeros[r]).
 void ck_dot_int8(const float *x, const int8_t *codes, size_t stride, size_t rows, size_t count, const float *zeros,
                  float *target);
-/// Reorders a vector for `ck_dot_codes4`: of each 32 elements first those at even positions, then those at
-/// odd ones; padded with zeros to a multiple of 32.
-void ck_split_pairs(const float *x, size_t count, float *target);
+/// Reorders a vector for `ck_dot_codes4`: of each 128 elements first those at positions 0, 8, 16 ..., then those at 1, 9,
+/// 17 ...; padded with zeros to `ck_interleaved_count` elements.
+void ck_interleave(const float *x, size_t count, float *target);
+/// `count`, rounded up to a multiple of 128.
+size_t ck_interleaved_count(size_t count);
 /// target[r] = sum_i x[i] * scale(r, i) * table[code i of row r], with 4-bit codes packed low nibble first; a row starts
 /// at r * `stride` bytes. A row has `blocks` scales, each for `block` (16, 32, 64, 128, or count) columns; 0 for no scales.
-/// `pairs` is x in the order of `ck_split_pairs`.
-void ck_dot_codes4(const float *pairs, const uint8_t *codes, size_t stride, size_t rows, size_t count,
+/// `interleaved` is x in the order of `ck_interleave`.
+void ck_dot_codes4(const float *interleaved, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                    const float table[16], const float *scales, size_t blocks, size_t block, float *target);
 /// The same with the codes themselves in place of a table: (code ^ flip) - zero. Codes in two's complement have 8 for both.
-void ck_dot_nibbles(const float *pairs, const uint8_t *codes, size_t stride, size_t rows, size_t count, int flip,
+void ck_dot_nibbles(const float *interleaved, const uint8_t *codes, size_t stride, size_t rows, size_t count, int flip,
                     float zero, const float *scales, size_t blocks, size_t block, float *target);
 /// target[r] = sum_i x[i] * scale(r, i) * (code - zero), with codes of one byte; a row starts at r * `stride` bytes. Scales
 /// are as in `ck_dot_codes4`.
