@@ -83,7 +83,11 @@ CK_TARGET_AVX512 CK_INLINE void entries_avx512(const uint32_t *codes, const floa
 size_t ck_interleaved_count(size_t count) { return (count + 127) / 128 * 128; }
 
 void ck_interleave(const float *x, size_t count, float *target) {
-    for (size_t i = 0; i < ck_interleaved_count(count); i++)
+    size_t i = 0;
+    for (; i + 128 <= count; i += 128)
+        for (size_t code = 0; code < 8; code++)
+            for (size_t lane = 0; lane < 16; lane++) target[i + 16 * code + lane] = x[i + 8 * lane + code];
+    for (; i < ck_interleaved_count(count); i++)
         target[i / 128 * 128 + i % 8 * 16 + i % 128 / 8] = i < count ? x[i] : 0;
 }
 

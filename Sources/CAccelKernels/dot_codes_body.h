@@ -12,18 +12,30 @@ typedef float NAME(eight) __attribute__((ext_vector_type(8), aligned(4)));
 // A group is 128 codes: 16 words, whose lane j has the codes 8 * j to 8 * j + 7, the first in its lowest bits. The vector is
 // interleaved alike (`ck_interleave`), so that a shift of all words brings up 16 codes for 16 elements that follow each other.
 
-/// What stands for codes of four bits: the entries of a table, or the codes themselves, `(code ^ flip) - zero`. All codes of a
-/// word are flipped at once.
+/// Rows of codes of four bits, and what stands for a code: an entry of a table, or the code itself, `(code ^ flip) - zero`.
 typedef struct {
     const float *table;
+    /// The flip of all codes of a word.
     uint32_t flips;
     float zero;
+    /// The end of the last row; nothing from there on is read.
+    const uint8_t *end;
+    /// The bits of the codes in the last group of a row, if it has fewer than 128.
+    NAME(words) last;
 } NAME(nibbles);
 
-/// The sums of a group's products, by lanes. `shift` is the sum of the zeros' products.
-TARGET CK_INLINE void NAME(codes4_products)(const float *x, const uint8_t *codes, const NAME(nibbles) *values,
+/// The bits of the first `left` codes of a group.
+TARGET CK_INLINE void NAME(bits_of_codes)(size_t left, NAME(words) *bits) {
+    for (size_t lane = 0; lane < 16; lane++) {
+        const size_t codes = left < 8 * lane ? 0 : left - 8 * lane;
+        (*bits)[lane] = codes < 8 ? (1u << 4 * codes) - 1 : ~0u;
+    }
+}
+
+/// The sums of a group's products, by lanes. `shift` is the sum of the zeros' products; `words` are flipped codes.
+TARGET CK_INLINE void NAME(codes4_products)(const float *x, const NAME(words) *codes, const NAME(nibbles) *values,
                                             const FLOATS *shift, FLOATS *products, const int is_linear) {
-    const NAME(words) words = *(const NAME(words) *)codes ^ values->flips;
+    const NAME(words) words = *codes;
     FLOATS even = *shift, odd = 0;
 #pragma clang loop unroll(full)
     for (int code = 0; code < 8; code += 2) {
@@ -77,16 +89,22 @@ TARGET CK_INLINE void NAME(codes4_group)(const float *x, const uint8_t *codes, s
         const uint8_t *own = codes + (size_t)r * stride + group * 64;
         // There may be none.
         const float *scale = sharing == NAME(by_row) ? scales : scales + (size_t)r * blocks + at;
-        uint8_t last[64];
         float last_scales[8] = {0};
+        NAME(words) words;
         if (is_short) {
-            NAME(rest)(own, (left + 1) / 2, last, sizeof last);
+            // What follows are codes of another row, where there is one.
+            if ((size_t)(values->end - own) >= sizeof words)
+                words = *(const NAME(words) *)own & values->last;
+            else
+                NAME(rest)(own, (left + 1) / 2, (uint8_t *)&words, sizeof words);
             for (size_t i = 0; sharing != NAME(by_row) && i < each && at + i < blocks; i++) last_scales[i] = scale[i];
         } else {
+            words = *(const NAME(words) *)own;
             prefetch_rows(own);
         }
+        words ^= values->flips;
         FLOATS products, each_scale;
-        NAME(codes4_products)(x, is_short ? last : own, values, &zeros, &products, is_linear);
+        NAME(codes4_products)(x, &words, values, &zeros, &products, is_linear);
         if (sharing == NAME(by_row)) {
             sums[r] += products;
         } else {
@@ -124,9 +142,11 @@ TARGET CK_INLINE void NAME(codes4_rows)(const float *x, const uint8_t *codes, si
 #define CALL(n) CALL_AS(n, (enum NAME(sharing))sharing)
 
 TARGET CK_INLINE void NAME(codes4)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
-                                   const NAME(nibbles) *values, const float *scales, size_t blocks, size_t block,
+                                   NAME(nibbles) *values, const float *scales, size_t blocks, size_t block,
                                    float *target, const int is_linear) {
     const int shift = block_shift(block, 128);
+    if (rows) values->end = codes + (rows - 1) * stride + (count + 1) / 2;
+    NAME(bits_of_codes)(count % 128, &values->last);
 #define CALL_AS(n, sharing)                                                                                        \
     NAME(codes4_rows)(x, codes + row * stride, stride, count, values, SCALES, blocks, shift,                       \
                       target + row, n, sharing, is_linear)
@@ -148,7 +168,7 @@ TARGET CK_INLINE void NAME(codes4)(const float *x, const uint8_t *codes, size_t 
 TARGET static void NAME(dot_codes4)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                                     const float *table, const float *scales, size_t blocks, size_t block,
                                     float *target) {
-    const NAME(nibbles) values = {table, 0, 0};
+    NAME(nibbles) values = {.table = table};
     NAME(codes4)(x, codes, stride, rows, count, &values, scales, blocks, block, target, 0);
 }
 
@@ -156,7 +176,7 @@ TARGET static void NAME(dot_nibbles)(const float *x, const uint8_t *codes, size_
                                      int flip, float zero, const float *scales, size_t blocks, size_t block,
                                      float *target) {
     static const float numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    const NAME(nibbles) values = {numbers, (uint32_t)flip * 0x11111111u, zero};
+    NAME(nibbles) values = {.table = numbers, .flips = (uint32_t)flip * 0x11111111u, .zero = zero};
     NAME(codes4)(x, codes, stride, rows, count, &values, scales, blocks, block, target, 1);
 }
 
