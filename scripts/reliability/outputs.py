@@ -2,7 +2,7 @@
 """What stands where a command writes: unrelated things stay, at whatever moment they appear; of several runs with one output the
 last one wins, whole; nothing half-written is left where files may only be so large; nothing has its name before its bytes are on
 the disk."""
-import os, pathlib, random, resource, shutil, subprocess, sys, time
+import json, os, pathlib, random, resource, shutil, subprocess, sys, time
 
 import common
 from common import ACCELC, SCRATCH, SHORT, Row
@@ -32,6 +32,16 @@ def tree(path):
     if path.is_symlink() or not path.is_dir():
         return os.readlink(path) if path.is_symlink() else path.read_bytes() if path.exists() else None
     return {entry.name: tree(entry) for entry in path.iterdir()}
+
+
+def result(name, path):
+    """What a command has written. A trace has the times of its run, which are left out."""
+    if name != "run --trace":
+        return tree(path)
+    trace = json.loads(path.read_text())
+    for event in trace["traceEvents"]:
+        del event["ts"], event["dur"]
+    return trace
 
 
 def run(name, output, **further):
@@ -124,7 +134,7 @@ def at_once(names, rounds):
         wholes = []
         for index, words in enumerate(lines):
             common.run(ACCELC, *words, folder / f"whole{index}")
-            wholes.append(tree(folder / f"whole{index}"))
+            wholes.append(result(name, folder / f"whole{index}"))
         for number in range(rounds):
             processes = [
                 subprocess.Popen([ACCELC, *map(str, words), folder / f"{number % 2}"], stderr=subprocess.PIPE, text=True)
@@ -133,7 +143,7 @@ def at_once(names, rounds):
             for process in processes:
                 errors = process.communicate()[1]
                 row.tell(process.returncode == 0, f"{name}: exit {process.returncode}: {errors[-200:]}")
-            row.tell(tree(folder / f"{number % 2}") in wholes, f"{name}: what is there is none of the results")
+            row.tell(result(name, folder / f"{number % 2}") in wholes, f"{name}: what is there is none of the results")
             row.tell(not list(folder.glob(".*")), f"{name}: left {list(folder.glob('.*'))}")
     for number in range(2):
         draft, out = SCRATCH / f"draft{number}", SCRATCH / "naive"
