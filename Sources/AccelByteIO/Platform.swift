@@ -6,9 +6,9 @@ package func systemMessage(_ number: Int32 = errno) -> String {
 }
 
 /// An open file descriptor, which is closed at the end of its lifetime.
-// No class: of a small one that the compiler puts on the stack, release builds of Swift 6.3 freed memory that had not become
-// an object (scripts/stack_objects.py).
 package struct FileDescriptor: ~Copyable, Sendable {
+    // No class: of a small one that the compiler puts on the stack, release builds of Swift 6.3 freed memory that had not
+    // become an object (scripts/stack_objects.py).
     package private(set) var number: Int32
 
     package init(_ number: Int32) { self.number = number }

@@ -62,9 +62,7 @@ CK_INLINE float sum_body(const float *x, size_t count) {
     float s[16];
     ck_copy(s, &sums, sizeof s);
     for (int lane = 0; i < count; lane++, i++) s[lane] += x[i];
-    for (int step = 8; step; step /= 2)
-        for (int lane = 0; lane < step; lane++) s[lane] += s[lane + step];
-    return s[0];
+    return sum_of_16(s);
 }
 
 CK_INLINE void sums_body(const float *x, size_t count, size_t block, float *sums) {

@@ -19,9 +19,7 @@ typedef uint8_t NAME(unsigned_bytes) __attribute__((ext_vector_type(16), aligned
 TARGET CK_INLINE float NAME(sum)(const FLOATS *values) {
     float s[16];
     ck_copy(s, values, sizeof s);
-    for (int step = 8; step; step /= 2)
-        for (int lane = 0; lane < step; lane++) s[lane] += s[lane + step];
-    return s[0];
+    return sum_of_16(s);
 }
 
 /// Copies the end of a row, padded with zeros.
@@ -160,24 +158,22 @@ TARGET CK_INLINE void NAME(int8_rows)(const float *x, const int8_t *codes, size_
 }
 
 /// Calls a function for up to DOT_ROWS rows at once, for all rows. (It is compiled for each number of rows.)
-#define ALL_ROWS(CALL)                                   \
-    size_t row = 0;                                      \
-    for (; row + DOT_ROWS <= rows; row += DOT_ROWS) {    \
-        CALL(DOT_ROWS);                                  \
-    }                                                    \
-    for (; row < rows; row++) {                          \
-        CALL(1);                                         \
+#define ALL_ROWS(CALL, ...)                                                                          \
+    {                                                                                                \
+        size_t row = 0;                                                                              \
+        for (; row + DOT_ROWS <= rows; row += DOT_ROWS) CALL(DOT_ROWS, __VA_ARGS__);                 \
+        for (; row < rows; row++) CALL(1, __VA_ARGS__);                                              \
     }
 
 TARGET static void NAME(dot)(const float *x, const float *w, size_t stride, size_t rows, size_t count, float *target) {
-#define CALL(n) NAME(float_rows)(x, w + row * stride, stride, count, target + row, n)
+#define CALL(n, ...) NAME(float_rows)(x, w + row * stride, stride, count, target + row, n)
     ALL_ROWS(CALL)
 #undef CALL
 }
 
 TARGET static void NAME(dot_int8)(const float *x, const int8_t *codes, size_t stride, size_t rows, size_t count,
                                   const float *zeros, float *target) {
-#define CALL(n) NAME(int8_rows)(x, codes + row * stride, stride, count, zeros + row, target + row, n)
+#define CALL(n, ...) NAME(int8_rows)(x, codes + row * stride, stride, count, zeros + row, target + row, n)
     ALL_ROWS(CALL)
 #undef CALL
 }

@@ -133,13 +133,6 @@ TARGET CK_INLINE void NAME(codes4_rows)(const float *x, const uint8_t *codes, si
 
 /// Those of a row, where there are some.
 #define SCALES (scales ? scales + row * blocks : scales)
-/// Calls CALL_AS(rows at once, sharing) for all rows.
-#define ALL_ROWS_AS(SHARING)           \
-    {                                  \
-        enum { sharing = SHARING };    \
-        ALL_ROWS(CALL)                 \
-    }
-#define CALL(n) CALL_AS(n, (enum NAME(sharing))sharing)
 
 TARGET CK_INLINE void NAME(codes4)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                                    NAME(nibbles) *values, const float *scales, size_t blocks, size_t block,
@@ -147,22 +140,22 @@ TARGET CK_INLINE void NAME(codes4)(const float *x, const uint8_t *codes, size_t 
     const int shift = block_shift(block, 128);
     if (rows) values->end = codes + (rows - 1) * stride + (count + 1) / 2;
     NAME(bits_of_codes)(count % 128, &values->last);
-#define CALL_AS(n, sharing)                                                                                        \
+#define CALL(n, sharing)                                                                                        \
     NAME(codes4_rows)(x, codes + row * stride, stride, count, values, SCALES, blocks, shift,                       \
                       target + row, n, sharing, is_linear)
     if (blocks <= 1) {
-        ALL_ROWS_AS(NAME(by_row))
+        ALL_ROWS(CALL, NAME(by_row))
         for (size_t row = 0; blocks && row < rows; row++) target[row] *= scales[row];
     } else if (block == 16) {
-        ALL_ROWS_AS(NAME(by_16))
+        ALL_ROWS(CALL, NAME(by_16))
     } else if (block == 32) {
-        ALL_ROWS_AS(NAME(by_32))
+        ALL_ROWS(CALL, NAME(by_32))
     } else if (block == 64) {
-        ALL_ROWS_AS(NAME(by_64))
+        ALL_ROWS(CALL, NAME(by_64))
     } else {
-        ALL_ROWS_AS(NAME(by_more))
+        ALL_ROWS(CALL, NAME(by_more))
     }
-#undef CALL_AS
+#undef CALL
 }
 
 TARGET static void NAME(dot_codes4)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
@@ -240,20 +233,18 @@ TARGET CK_INLINE void NAME(bytes_rows)(const float *x, const uint8_t *codes, siz
 TARGET static void NAME(dot_bytes)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                                    float zero, const float *scales, size_t blocks, size_t block, float *target) {
     const int shift = block_shift(block, 32);
-#define CALL_AS(n, sharing)                                                                                           \
+#define CALL(n, sharing)                                                                                           \
     NAME(bytes_rows)(x, codes + row * stride, stride, count, zero, SCALES, blocks, shift, target + row,                \
                      n, sharing)
     if (blocks <= 1) {
-        ALL_ROWS_AS(NAME(by_row))
+        ALL_ROWS(CALL, NAME(by_row))
         for (size_t row = 0; blocks && row < rows; row++) target[row] *= scales[row];
     } else if (block == 16) {
-        ALL_ROWS_AS(NAME(by_16))
+        ALL_ROWS(CALL, NAME(by_16))
     } else {
-        ALL_ROWS_AS(NAME(by_more))
+        ALL_ROWS(CALL, NAME(by_more))
     }
-#undef CALL_AS
+#undef CALL
 }
 
 #undef SCALES
-#undef ALL_ROWS_AS
-#undef CALL

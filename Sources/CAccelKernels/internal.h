@@ -20,6 +20,13 @@
 // file compiles for any processor with a bare compiler.
 #define ck_copy(target, source, bytes) __builtin_memcpy(target, source, bytes)
 
+/// Adds sixteen numbers in halves, which all instruction sets do alike. Overwrites them.
+CK_INLINE float sum_of_16(float lanes[16]) {
+    for (int step = 8; step; step /= 2)
+        for (int lane = 0; lane < step; lane++) lanes[lane] += lanes[lane + step];
+    return lanes[0];
+}
+
 /// Prefetches memory 2 KB ahead, which is harmless past the end of a buffer. Without it, loops that do some work for
 /// each cache line have too few outstanding reads.
 #define prefetch_ahead(p) __builtin_prefetch((const char *)(p) + 2048)

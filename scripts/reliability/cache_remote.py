@@ -8,7 +8,7 @@ import json
 import math
 import os
 import pathlib
-import random as generator
+import random
 import shutil
 import socket
 import struct
@@ -153,10 +153,10 @@ def large_model(folder, hidden=256, inner=1024, vocabulary=2048, positions=512):
     shapes.update({f"encoder.layer.0.{name}": shape for name, shape in layer.items()})
     tensors = {f"{name}.weight": shape for name, shape in shapes.items()}
     tensors.update({f"{name}.bias": shape[:1] for name, shape in shapes.items() if "_embeddings" not in name})
-    header, values, random = {}, array.array("f"), generator.Random(7)
+    header, values, source = {}, array.array("f"), random.Random(7)
     for name, shape in tensors.items():
         start = 4 * len(values)
-        values.extend(random.gauss(0, 0.05) for _ in range(math.prod(shape)))
+        values.extend(source.gauss(0, 0.05) for _ in range(math.prod(shape)))
         header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [start, 4 * len(values)]}
     text = json.dumps(header).encode()
     folder.mkdir()

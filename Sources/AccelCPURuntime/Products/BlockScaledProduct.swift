@@ -25,23 +25,33 @@ struct BlockScaledProduct: VectorProduct {
             + (codes.hasShifts ? ", shifts with sums of blocks" : "")
     }
 
-    /// Scales; with shifts also the shifts, the sums of the vector's blocks and the shifts' products; and codes of one byte.
-    func scratchFloats(rows: Int) -> Int {
-        let rows = min(rows, rowsAtOnce), blocks = codes.blocks
-        return rows * blocks + (codes.hasShifts ? (rows + 1) * blocks + rows : 0)
-            + (isUnpacked ? (rows * weight.columns + 3) / 4 : 0)
-    }
+    func scratchFloats(rows: Int) -> Int { Scratch(codes, rows: min(rows, rowsAtOnce), columns: weight.columns).end }
 
-    private var isUnpacked: Bool { codes.bits != 4 && codes.bits != 8 }
+    /// Where the parts of scratch memory begin, in floats. The scales are first.
+    private struct Scratch {
+        /// Empty without shifts, as the next two are: the sums of the vector's blocks, and the shifts' products.
+        let (shifts, sums, products): (Int, Int, Int)
+        /// Codes of one byte, for bits that products do not read.
+        let unpacked: Int
+        let end: Int
+
+        init(_ codes: BlockScaledCodes, rows: Int, columns: Int) {
+            shifts = rows * codes.blocks
+            sums = shifts + (codes.hasShifts ? rows * codes.blocks : 0)
+            products = sums + (codes.hasShifts ? codes.blocks : 0)
+            unpacked = products + (codes.hasShifts ? rows : 0)
+            end = unpacked + (codes.bits == 4 || codes.bits == 8 ? 0 : (rows * columns + 3) / 4)
+        }
+    }
 
     func multiply(
         _ rows: Range<Int>, with x: DotVector, into target: UnsafeMutablePointer<Float>,
         scratch: UnsafeMutablePointer<Float>
     ) {
         let count = min(rows.count, rowsAtOnce), blocks = codes.blocks
-        let scales = scratch, shifts = scales + count * blocks
-        let sums = shifts + (codes.hasShifts ? count * blocks : 0), products = sums + (codes.hasShifts ? blocks : 0)
-        let unpacked = products + (codes.hasShifts ? count : 0)
+        let parts = Scratch(codes, rows: count, columns: weight.columns)
+        let scales = scratch, shifts = scratch + parts.shifts, sums = scratch + parts.sums
+        let products = scratch + parts.products, unpacked = scratch + parts.unpacked
         if codes.hasShifts { ck_sum_blocks(x.floats, weight.columns, codes.block, sums) }
         for start in stride(from: rows.lowerBound, to: rows.upperBound, by: count) {
             let part = start..<min(start + count, rows.upperBound)
@@ -73,7 +83,7 @@ struct BlockScaledProduct: VectorProduct {
             ck_dot_nibbles(x.interleaved, packed, bytes, rows, columns, 0, zero, scales, blocks, block, target)
         case .unsigned(let zero):
             var codes = packed
-            if isUnpacked {
+            if self.codes.bits != 8 {
                 let target = unpacked.assumingMemoryBound(to: UInt8.self)
                 for row in 0..<rows {
                     ck_unpack_codes(packed + row * bytes, Int32(self.codes.bits), columns, target + row * columns)

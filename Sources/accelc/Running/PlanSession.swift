@@ -18,7 +18,10 @@ struct PlanSession {
     ///   - profile: gets the calls of each run.
     init(_ program: ModelPlan, functions: Set<Int>, threads: Int, profile: RunProfile? = nil) throws {
         let session = try Session(program, threads: threads)
-        for function in functions.sorted() { try profile?.observe(session.executor(of: function), of: function) }
+        for function in functions.sorted() {
+            let executor = try session.executor(of: function)
+            profile?.observe(executor, of: function)
+        }
         reset = { session.states.reset() }
         states = { session.states.copy() }
         run = { step, made in

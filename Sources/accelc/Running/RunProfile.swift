@@ -8,9 +8,10 @@ final class RunProfile {
     /// A run of a function, with the duration of each call.
     private struct Run {
         let function: Int
-        let start: Duration
+        let end: Duration
         let durations: [Duration]
         var length: Duration { durations.reduce(.zero, +) }
+        var start: Duration { end - length }
     }
     private let clock = ContinuousClock()
     private var start = ContinuousClock.now
@@ -29,8 +30,7 @@ final class RunProfile {
 
     /// Adds the run of a function that has just ended.
     func add(_ executor: Executor, of function: Int) {
-        let (end, durations) = (clock.now - start, executor.durations)
-        current.append(Run(function: function, start: end - durations.reduce(.zero, +), durations: durations))
+        current.append(Run(function: function, end: clock.now - start, durations: executor.durations))
     }
 
     /// Ends the repetition.
