@@ -9,7 +9,7 @@ public struct MachineLimits: Sendable {
     /// Bytes in a second that all threads together read from memory outside of the caches.
     public let bytesPerSecond: Double
 
-    /// Measures the limits, which takes some 0.2 s. Each is the best of several attempts.
+    /// Measures the limits, which takes less than a second. Each is the best of several attempts.
     /// - Parameter threads: the number of threads that work at once.
     /// - Throws: `RequestError` without 256 MB of free memory.
     public init(measuring threads: Int) throws {
