@@ -39,7 +39,7 @@ for step; do
         ;;
     # The sanitizers run optimised builds, which take less time; `debug` runs the checks of a build that is not optimised.
     address) LSAN_OPTIONS=suppressions=$PWD/scripts/leaks.txt:print_suppressions=0 tests address -c release -Xswiftc -enable-testing --sanitize address ;;
-    # Each process under the thread sanitizer sleeps for a second at its end, unless told not to; the tests start thousands.
+    # Each process under the thread sanitizer sleeps for a second at its end, unless told not to; the tests start many.
     thread) TSAN_OPTIONS=suppressions=$PWD/scripts/races.txt:atexit_sleep_ms=0 tests thread -c release -Xswiftc -enable-testing --sanitize thread ;;
     fuzz) scripts/fuzz.sh 30 ;;
     api) scripts/api.sh ;;

@@ -157,7 +157,8 @@ TARGET CK_INLINE void NAME(int8_rows)(const float *x, const int8_t *codes, size_
     }
 }
 
-/// Calls a function for up to DOT_ROWS rows at once, for all rows. (It is compiled for each number of rows.)
+/// Calls a function for up to DOT_ROWS rows at once, for all rows, with further arguments. (It is compiled for each number
+/// of rows.)
 #define ALL_ROWS(CALL, ...)                                                                          \
     {                                                                                                \
         size_t row = 0;                                                                              \

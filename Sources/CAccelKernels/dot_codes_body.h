@@ -140,7 +140,7 @@ TARGET CK_INLINE void NAME(codes4)(const float *x, const uint8_t *codes, size_t 
     const int shift = block_shift(block, 128);
     if (rows) values->end = codes + (rows - 1) * stride + (count + 1) / 2;
     NAME(bits_of_codes)(count % 128, &values->last);
-#define CALL(n, sharing)                                                                                        \
+#define CALL(n, sharing)                                                                                           \
     NAME(codes4_rows)(x, codes + row * stride, stride, count, values, SCALES, blocks, shift,                       \
                       target + row, n, sharing, is_linear)
     if (blocks <= 1) {
@@ -233,7 +233,7 @@ TARGET CK_INLINE void NAME(bytes_rows)(const float *x, const uint8_t *codes, siz
 TARGET static void NAME(dot_bytes)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                                    float zero, const float *scales, size_t blocks, size_t block, float *target) {
     const int shift = block_shift(block, 32);
-#define CALL(n, sharing)                                                                                           \
+#define CALL(n, sharing)                                                                                               \
     NAME(bytes_rows)(x, codes + row * stride, stride, count, zero, SCALES, blocks, shift, target + row,                \
                      n, sharing)
     if (blocks <= 1) {

@@ -51,7 +51,7 @@ struct MemoryTests {
         let program = try builder.finish()
         let original = try CoreMLSample.program()
         var (model, weights) = try CoreMLSample.exported(original, "float16")
-        // More than any machine has, and little enough for the address space that the thread sanitizer leaves.
+        // 3 TiB: more than machines that run tests have, and little enough for the address space that the thread sanitizer leaves.
         let rows = 1 << 36
         model.interfaces[0].inputs[0].type.dimensions[0] = rows
         model.interfaces[0].states = []
