@@ -1,3 +1,4 @@
+import AccelByteIO
 package import AccelTensors
 
 /// The layout of codes whose blocks share a scale: a weight is `scale * value(code)`, plus the shift of its block if blocks
@@ -5,8 +6,8 @@ package import AccelTensors
 package struct BlockScaledCodes: Sendable {
     /// What stands for a code.
     package enum Values: Sendable {
-        /// The code less a number in the middle of all codes, so that sums stay small.
-        case unsigned(zero: Float)
+        /// The code less `1 << (bits - 1)`, the middle of all codes, so that sums stay small.
+        case biased
         /// The code in two's complement.
         case signed
         /// An entry of a table.
@@ -17,6 +18,8 @@ package struct BlockScaledCodes: Sendable {
     package let bits: Int
     package let values: Values
     package let hasShifts: Bool
+    /// The type of the scales, float16 or float32. They are the second section, a row's after those of the row before it.
+    package let scaleType: ElementType
     /// Bytes of a row's codes.
     package let rowBytes: Int
     /// Weights of a row that share a scale and a shift.
@@ -29,9 +32,27 @@ package struct BlockScaledCodes: Sendable {
 package protocol BlockScaledCodec: WeightCodec {
     /// Returns the layout of the codes of a weight of this shape.
     func blockScaledCodes(_ shape: Shape) -> BlockScaledCodes
-    /// Reads the scales and the shifts of some rows, one of each for each block. `shifts` is not written if blocks have
-    /// none.
-    func loadScales(
-        of rows: Range<Int>, of weight: CompressedTensor, into scales: UnsafeMutablePointer<Float>,
-        shifts: UnsafeMutablePointer<Float>)
+    /// Computes the shifts of some rows, one for each block, of blocks that have shifts.
+    /// - Parameter scales: those of the rows.
+    func loadShifts(
+        of rows: Range<Int>, of weight: CompressedTensor, scales: UnsafePointer<Float>,
+        into shifts: UnsafeMutablePointer<Float>)
+}
+
+extension BlockScaledCodec {
+    /// Reads the scales of some rows, one for each block.
+    package func loadScales(
+        of rows: Range<Int>, of weight: CompressedTensor, into scales: UnsafeMutablePointer<Float>
+    ) {
+        let codes = blockScaledCodes(weight.shape)
+        let type: ScaleType = codes.scaleType == .float16 ? .float16 : .float32
+        let indices = rows.lowerBound * codes.blocks..<rows.upperBound * codes.blocks
+        weight.sections[1].withBytes { type.load($0, indices, into: scales) }
+    }
+
+    /// Blocks have no shifts.
+    package func loadShifts(
+        of rows: Range<Int>, of weight: CompressedTensor, scales: UnsafePointer<Float>,
+        into shifts: UnsafeMutablePointer<Float>
+    ) {}
 }

@@ -1,3 +1,4 @@
+import AccelTensors
 import CAccelKernels
 
 /// The storage type of scales.
@@ -5,7 +6,8 @@ enum ScaleType: String, Sendable {
     case float16
     case float32
 
-    var byteCount: Int { self == .float16 ? 2 : 4 }
+    var byteCount: Int { elementType.byteCount }
+    var elementType: ElementType { self == .float16 ? .float16 : .float32 }
 
     /// Returns the nearest value of the type, with ties to even; infinity for values out of range.
     func rounded(_ scale: Float) -> Float { self == .float16 ? Half.rounded(scale) : scale }

@@ -1,16 +1,15 @@
 // Dot products of many rows of weights with one vector: the main work of a decode step. Weights are decoded in
 // registers, so memory is read once and never written.
-#include "internal.h"
+#include "half.h"
 
 // Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
 #pragma clang fp contract(off)
 
-// The number of rows that share each load of the vector. Their sums keep the multipliers busy.
-#define DOT_ROWS 4
+// Four float32 rows share each load of the vector, and their sums keep the multipliers busy. Rows of codes are multiplied
+// one by one: work on the codes keeps the multipliers busy, and memory is read in order.
 
-/// Prefetches what comes some rows on. A product reads few rows at once, whose parts are too short for the hardware to see
-/// that they follow each other. Harmless past the end of the rows.
-#define prefetch_rows(p) __builtin_prefetch((const char *)(p) + 4096)
+/// Prefetches codes or halves that come later, to the second cache level. Harmless past the end of the rows.
+#define prefetch_codes(p) __builtin_prefetch((const char *)(p) + 4096, 0, 2)
 
 /// Blocks of at least `unit` columns have as many times a power of two: its exponent.
 static inline int block_shift(size_t block, size_t unit) {
@@ -39,19 +38,46 @@ static inline void entries_neon(const uint32_t *codes, const float *table, float
     }
 }
 #define ENTRIES(codes, table, target) entries_neon((const uint32_t *)&codes, table, (float *)&target)
+#define WIDEN_F16(halves, target)                                                                       \
+    for (int part = 0; part < 16; part += 4)                                                            \
+    vst1q_f32((float *)&(target) + part, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16((halves) + part))))
 
 #else
 
 #define ENTRIES(codes, table, target) \
     for (int lane = 0; lane < 16; lane++) target[lane] = (table)[codes[lane] & 15]
+#define WIDEN_F16(halves, target) \
+    for (int lane = 0; lane < 16; lane++) target[lane] = widen_f16((halves)[lane])
 
 #endif
+static inline void widen_scales_plain(const uint8_t *from, size_t count, float *target) {
+    for (size_t i = 0; i < count; i++) {
+        uint16_t half;
+        ck_copy(&half, from + 2 * i, 2);
+        target[i] = widen_f16(half);
+    }
+}
+#define WIDEN_SCALES(from, count, target) widen_scales_plain(from, count, target)
 #define LINEAR_BY_TABLE 0
 #define TILE_ROWS 2
 #define TILE_VECTORS 3
 #include "dot_body.h"
 
 #if CK_X86
+
+/// Up to eight.
+CK_TARGET_AVX2 CK_INLINE void widen_scales_x86(const uint8_t *from, size_t count, float *target) {
+    if (count == 8) {
+        _mm256_storeu_ps(target, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)from)));
+    } else if (count == 4) {
+        _mm_storeu_ps(target, _mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)from)));
+    } else {
+        int32_t halves = 0;
+        ck_copy(&halves, from, 2 * count);
+        const __m128 wide = _mm_cvtph_ps(_mm_cvtsi32_si128(halves));
+        ck_copy(target, &wide, 4 * count);
+    }
+}
 
 CK_TARGET_AVX2 CK_INLINE void entries_avx2(const uint32_t *codes, const float *table, float *target) {
     const __m256 low = _mm256_loadu_ps(table), high = _mm256_loadu_ps(table + 8);
@@ -60,7 +86,13 @@ CK_TARGET_AVX2 CK_INLINE void entries_avx2(const uint32_t *codes, const float *t
 }
 #define NAME(x) x##_avx2
 #define TARGET CK_TARGET_AVX2
+CK_TARGET_AVX2 CK_INLINE void widen_avx2(const uint16_t *halves, float *target) {
+    _mm256_storeu_ps(target, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)halves)));
+    _mm256_storeu_ps(target + 8, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(halves + 8))));
+}
 #define ENTRIES(codes, table, target) entries_avx2((const uint32_t *)&codes, table, (float *)&target)
+#define WIDEN_F16(halves, target) widen_avx2(halves, (float *)&target)
+#define WIDEN_SCALES(from, count, target) widen_scales_x86(from, count, target)
 #define LINEAR_BY_TABLE 0
 #define TILE_ROWS 2
 #define TILE_VECTORS 3
@@ -72,7 +104,12 @@ CK_TARGET_AVX512 CK_INLINE void entries_avx512(const uint32_t *codes, const floa
 }
 #define NAME(x) x##_avx512
 #define TARGET CK_TARGET_AVX512
+CK_TARGET_AVX512 CK_INLINE void widen_avx512(const uint16_t *halves, float *target) {
+    _mm512_storeu_ps(target, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)halves)));
+}
 #define ENTRIES(codes, table, target) entries_avx512((const uint32_t *)&codes, table, (float *)&target)
+#define WIDEN_F16(halves, target) widen_avx512(halves, (float *)&target)
+#define WIDEN_SCALES(from, count, target) widen_scales_x86(from, count, target)
 #define LINEAR_BY_TABLE 1
 #define TILE_ROWS 4
 #define TILE_VECTORS 4
@@ -95,6 +132,10 @@ void ck_dot(const float *x, const float *w, size_t stride, size_t rows, size_t c
     CK_CHOOSE(dot, x, w, stride, rows, count, target);
 }
 
+void ck_dot_halves(const float *x, const uint16_t *w, ck_type type, size_t stride, size_t rows, size_t count, float *target) {
+    CK_CHOOSE(dot_halves, x, w, type, stride, rows, count, target);
+}
+
 void ck_dot_many(const float *x, size_t x_stride, size_t vectors, const float *w, size_t stride, size_t rows,
                  size_t count, float *target, size_t target_stride) {
     CK_CHOOSE(dot_many, x, x_stride, vectors, w, stride, rows, count, target, target_stride);
@@ -106,16 +147,16 @@ void ck_dot_int8(const float *x, const int8_t *codes, size_t stride, size_t rows
 }
 
 void ck_dot_codes4(const float *interleaved, const uint8_t *codes, size_t stride, size_t rows, size_t count,
-                   const float table[16], const float *scales, size_t blocks, size_t block, float *target) {
-    CK_CHOOSE(dot_codes4, interleaved, codes, stride, rows, count, table, scales, blocks, block, target);
+                   const float table[16], const void *scales, ck_type type, size_t blocks, size_t block, float *target) {
+    CK_CHOOSE(dot_codes4, interleaved, codes, stride, rows, count, table, scales, type, blocks, block, target);
 }
 
-void ck_dot_nibbles(const float *interleaved, const uint8_t *codes, size_t stride, size_t rows, size_t count, int flip,
-                    float zero, const float *scales, size_t blocks, size_t block, float *target) {
-    CK_CHOOSE(dot_nibbles, interleaved, codes, stride, rows, count, flip, zero, scales, blocks, block, target);
+void ck_dot_nibbles(const float *interleaved, const uint8_t *codes, size_t stride, size_t rows, size_t count,
+                    int is_biased, const void *scales, ck_type type, size_t blocks, size_t block, float *target) {
+    CK_CHOOSE(dot_nibbles, interleaved, codes, stride, rows, count, is_biased, scales, type, blocks, block, target);
 }
 
-void ck_dot_bytes(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, float zero,
+void ck_dot_bytes(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, uint8_t zero,
                   const float *scales, size_t blocks, size_t block, float *target) {
     CK_CHOOSE(dot_bytes, x, codes, stride, rows, count, zero, scales, blocks, block, target);
 }

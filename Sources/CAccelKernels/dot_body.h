@@ -1,6 +1,8 @@
 // Dot products of rows of weights with one vector, for one instruction set. Included once for each, with these defined:
 //   NAME(x)   the function's name for this set      TARGET    its target attribute
 //   ENTRIES(codes, table, target)     the entries of 16 codes, of whose bits the lowest four count
+//   WIDEN_F16(halves, target)         16 numbers of float16 as float32
+//   WIDEN_SCALES(from, count, target) 1, 2, 4 or 8 of them, which may be unaligned
 //   LINEAR_BY_TABLE                   whether that is the faster way from codes to numbers, too
 //   TILE_ROWS, TILE_VECTORS           rows and vectors of a tile of `dot_many`, whose sums stay in registers
 //
@@ -8,8 +10,12 @@
 // give the same bits. The end of a row is padded with zeros to whole vectors.
 
 typedef float NAME(floats) __attribute__((ext_vector_type(16), aligned(4)));
+typedef float NAME(two) __attribute__((ext_vector_type(2), aligned(4)));
+typedef float NAME(four) __attribute__((ext_vector_type(4), aligned(4)));
+typedef float NAME(eight) __attribute__((ext_vector_type(8), aligned(4)));
 typedef int32_t NAME(ints) __attribute__((ext_vector_type(16), aligned(4)));
 typedef uint32_t NAME(words) __attribute__((ext_vector_type(16), aligned(1)));
+typedef uint16_t NAME(shorts) __attribute__((ext_vector_type(16), aligned(1)));
 typedef int8_t NAME(bytes) __attribute__((ext_vector_type(16), aligned(1)));
 typedef uint8_t NAME(unsigned_bytes) __attribute__((ext_vector_type(16), aligned(1)));
 #define FLOATS NAME(floats)
@@ -22,6 +28,35 @@ TARGET CK_INLINE float NAME(sum)(const FLOATS *values) {
     return sum_of_16(s);
 }
 
+/// The sums of four vectors, each with the bits of `sum`.
+TARGET CK_INLINE void NAME(sums_of_4)(const FLOATS *v, float *target) {
+    const FLOATS a = __builtin_shufflevector(v[0], v[1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
+                     __builtin_shufflevector(v[0], v[1], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+    const FLOATS b = __builtin_shufflevector(v[2], v[3], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
+                     __builtin_shufflevector(v[2], v[3], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+    const FLOATS c = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
+                     __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    const NAME(eight) d = __builtin_shufflevector(c, c, 0, 1, 4, 5, 8, 9, 12, 13) +
+                          __builtin_shufflevector(c, c, 2, 3, 6, 7, 10, 11, 14, 15);
+    *(NAME(four) *)target = __builtin_shufflevector(d, d, 0, 2, 4, 6) + __builtin_shufflevector(d, d, 1, 3, 5, 7);
+}
+
+/// Sums each row of a product, whose lanes LANES(row, lanes) computes, to `target`.
+#define SUM_ROWS(LANES)                                                                    \
+    {                                                                                      \
+        FLOATS lanes[4];                                                                   \
+        size_t row = 0;                                                                    \
+        for (; row + 4 <= rows; row += 4) {                                                \
+            _Pragma("clang loop unroll(disable)") for (size_t next = 0; next < 4; next++)  \
+                LANES(row + next, &lanes[next]);                                           \
+            NAME(sums_of_4)(lanes, target + row);                                          \
+        }                                                                                  \
+        for (; row < rows; row++) {                                                        \
+            LANES(row, lanes);                                                             \
+            target[row] = NAME(sum)(lanes);                                                \
+        }                                                                                  \
+    }
+
 /// Copies the end of a row, padded with zeros.
 TARGET CK_INLINE void NAME(rest)(const void *source, size_t bytes, uint8_t *buffer, size_t size) {
     for (size_t i = 0; i < size; i++) buffer[i] = 0;
@@ -33,9 +68,10 @@ TARGET CK_INLINE void NAME(float_step)(const float *x, const float *w, FLOATS *e
     *odd = FMA(AT(w + 16), AT(x + 16), *odd);
 }
 
+/// - Parameter rows: 4 or 1.
 TARGET CK_INLINE void NAME(float_rows)(const float *x, const float *w, size_t stride, size_t count, float *target,
                                        const int rows) {
-    FLOATS even[DOT_ROWS], odd[DOT_ROWS];
+    FLOATS even[4], odd[4];
 #pragma clang loop unroll(full)
     for (int r = 0; r < rows; r++) even[r] = 0, odd[r] = 0;
     size_t i = 0;
@@ -53,10 +89,50 @@ TARGET CK_INLINE void NAME(float_rows)(const float *x, const float *w, size_t st
         }
     }
 #pragma clang loop unroll(full)
-    for (int r = 0; r < rows; r++) {
-        FLOATS all = even[r] + odd[r];
-        target[r] = NAME(sum)(&all);
+    for (int r = 0; r < rows; r++) even[r] += odd[r];
+    if (rows == 4) NAME(sums_of_4)(even, target);
+    else target[0] = NAME(sum)(even);
+}
+
+/// Sixteen numbers of two bytes as float32.
+TARGET CK_INLINE void NAME(wide)(const uint16_t *halves, FLOATS *target, const int is_bfloat) {
+    if (is_bfloat) *target = (FLOATS)(__builtin_convertvector(*(const NAME(shorts) *)halves, NAME(words)) << 16);
+    else WIDEN_F16(halves, (*target));
+}
+
+TARGET CK_INLINE void NAME(half_step)(const float *x, const uint16_t *w, FLOATS *even, FLOATS *odd, const int is_bfloat) {
+    FLOATS a, b;
+    NAME(wide)(w, &a, is_bfloat);
+    NAME(wide)(w + 16, &b, is_bfloat);
+    *even = FMA(a, AT(x), *even);
+    *odd = FMA(b, AT(x + 16), *odd);
+}
+
+TARGET CK_INLINE void NAME(half_row)(const float *x, const uint16_t *w, size_t count, FLOATS *lanes, const int is_bfloat) {
+    FLOATS even = 0, odd = 0;
+    size_t i = 0;
+    for (; i + 32 <= count; i += 32) {
+        prefetch_codes(w + i);
+        NAME(half_step)(x + i, w + i, &even, &odd, is_bfloat);
     }
+    if (i < count) {
+        float xs[32];
+        uint16_t ws[32];
+        NAME(rest)(x + i, (count - i) * sizeof(float), (uint8_t *)xs, sizeof xs);
+        NAME(rest)(w + i, (count - i) * sizeof(uint16_t), (uint8_t *)ws, sizeof ws);
+        NAME(half_step)(xs, ws, &even, &odd, is_bfloat);
+    }
+    *lanes = even + odd;
+}
+
+TARGET static void NAME(dot_halves)(const float *x, const uint16_t *w, ck_type type, size_t stride, size_t rows,
+                                    size_t count, float *target) {
+#define HALVES(row, lanes) NAME(half_row)(x, w + (row) * stride, count, lanes, 0)
+#define BFLOATS(row, lanes) NAME(half_row)(x, w + (row) * stride, count, lanes, 1)
+    if (type == CK_BF16) SUM_ROWS(BFLOATS)
+    else SUM_ROWS(HALVES)
+#undef HALVES
+#undef BFLOATS
 }
 
 /// The products of some rows with some vectors: target[v * target_stride + r].
@@ -126,57 +202,34 @@ TARGET CK_INLINE void NAME(int8_step)(const float *x, const int8_t *codes, float
     *odd = FMA(b - zero, AT(x + 16), *odd);
 }
 
-TARGET CK_INLINE void NAME(int8_rows)(const float *x, const int8_t *codes, size_t stride, size_t count,
-                                      const float *zeros, float *target, const int rows) {
-    FLOATS even[DOT_ROWS], odd[DOT_ROWS];
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; r++) even[r] = 0, odd[r] = 0;
+TARGET CK_INLINE void NAME(int8_row)(const float *x, const int8_t *codes, size_t count, float zero, FLOATS *lanes) {
+    FLOATS even = 0, odd = 0;
     size_t i = 0;
     for (; i + 32 <= count; i += 32) {
-#pragma clang loop unroll(full)
-        for (int r = 0; r < rows; r++) {
-            const int8_t *own = codes + (size_t)r * stride + i;
-            prefetch_rows(own);
-            NAME(int8_step)(x + i, own, zeros[r], &even[r], &odd[r]);
-        }
+        prefetch_codes(codes + i);
+        NAME(int8_step)(x + i, codes + i, zero, &even, &odd);
     }
     if (i < count) {
         float xs[32];
         int8_t cs[32];
         NAME(rest)(x + i, (count - i) * sizeof(float), (uint8_t *)xs, sizeof xs);
-#pragma clang loop unroll(full)
-        for (int r = 0; r < rows; r++) {
-            NAME(rest)(codes + (size_t)r * stride + i, count - i, (uint8_t *)cs, sizeof cs);
-            NAME(int8_step)(xs, cs, zeros[r], &even[r], &odd[r]);
-        }
+        NAME(rest)(codes + i, count - i, (uint8_t *)cs, sizeof cs);
+        NAME(int8_step)(xs, cs, zero, &even, &odd);
     }
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; r++) {
-        FLOATS all = even[r] + odd[r];
-        target[r] = NAME(sum)(&all);
-    }
+    *lanes = even + odd;
 }
 
-/// Calls a function for up to DOT_ROWS rows at once, for all rows, with further arguments. (It is compiled for each number
-/// of rows.)
-#define ALL_ROWS(CALL, ...)                                                                          \
-    {                                                                                                \
-        size_t row = 0;                                                                              \
-        for (; row + DOT_ROWS <= rows; row += DOT_ROWS) CALL(DOT_ROWS, __VA_ARGS__);                 \
-        for (; row < rows; row++) CALL(1, __VA_ARGS__);                                              \
-    }
-
 TARGET static void NAME(dot)(const float *x, const float *w, size_t stride, size_t rows, size_t count, float *target) {
-#define CALL(n, ...) NAME(float_rows)(x, w + row * stride, stride, count, target + row, n)
-    ALL_ROWS(CALL)
-#undef CALL
+    size_t row = 0;
+    for (; row + 4 <= rows; row += 4) NAME(float_rows)(x, w + row * stride, stride, count, target + row, 4);
+    for (; row < rows; row++) NAME(float_rows)(x, w + row * stride, stride, count, target + row, 1);
 }
 
 TARGET static void NAME(dot_int8)(const float *x, const int8_t *codes, size_t stride, size_t rows, size_t count,
                                   const float *zeros, float *target) {
-#define CALL(n, ...) NAME(int8_rows)(x, codes + row * stride, stride, count, zeros + row, target + row, n)
-    ALL_ROWS(CALL)
-#undef CALL
+#define LANES(row, lanes) NAME(int8_row)(x, codes + (row) * stride, count, zeros[row], lanes)
+    SUM_ROWS(LANES)
+#undef LANES
 }
 
 #include "dot_codes_body.h"
@@ -209,13 +262,15 @@ TARGET static void NAME(weighted_sum)(const float *weights, const float *rows, s
     }
 }
 
-#undef ALL_ROWS
+#undef SUM_ROWS
 #undef FLOATS
 #undef FMA
 #undef AT
 #undef NAME
 #undef TARGET
 #undef ENTRIES
+#undef WIDEN_F16
+#undef WIDEN_SCALES
 #undef LINEAR_BY_TABLE
 #undef TILE_ROWS
 #undef TILE_VECTORS

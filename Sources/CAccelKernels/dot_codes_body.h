@@ -4,20 +4,31 @@
 /// The sharing of scales: one per row or none, or one for each 16, 32 or 64 columns, or for more.
 enum NAME(sharing) { NAME(by_row), NAME(by_16), NAME(by_32), NAME(by_64), NAME(by_more) };
 
-typedef float NAME(two) __attribute__((ext_vector_type(2), aligned(4)));
-typedef float NAME(four) __attribute__((ext_vector_type(4), aligned(4)));
-typedef float NAME(eight) __attribute__((ext_vector_type(8), aligned(4)));
-
 // ---- codes of four bits ----------------------------------------------------------------------------------------
 // A group is 128 codes: 16 words, whose lane j has the codes 8 * j to 8 * j + 7, the first in its lowest bits. The vector is
 // interleaved alike (`ck_interleave`), so that a shift of all words brings up 16 codes for 16 elements that follow each other.
 
-/// Rows of codes of four bits, and what stands for a code: an entry of a table, or the code itself, `(code ^ flip) - zero`.
+/// The scales of rows: float32 or float16, those of a row after those of the row before it.
 typedef struct {
+    const uint8_t *bytes;
+    /// Scales of a row.
+    size_t blocks;
+} NAME(scales);
+
+/// Reads some scales of a row.
+TARGET CK_INLINE void NAME(read_scales)(const NAME(scales) *scales, size_t row, size_t first, size_t count, float *target,
+                                        const int are_halves) {
+    const size_t at = row * scales->blocks + first;
+    if (are_halves) WIDEN_SCALES(scales->bytes + 2 * at, count, target);
+    else ck_copy(target, scales->bytes + 4 * at, 4 * count);
+}
+
+/// Rows of codes of four bits, and what stands for a code.
+typedef struct {
+    /// The entry of each code. Of codes that are in two's complement: NULL.
     const float *table;
-    /// The flip of all codes of a word.
+    /// For codes that are not in two's complement: the flip of all codes of a word, after which they are.
     uint32_t flips;
-    float zero;
     /// The end of the last row; nothing from there on is read.
     const uint8_t *end;
     /// The bits of the codes in the last group of a row, if it has fewer than 128.
@@ -32,24 +43,22 @@ TARGET CK_INLINE void NAME(bits_of_codes)(size_t left, NAME(words) *bits) {
     }
 }
 
-/// The sums of a group's products, by lanes. `shift` is the sum of the zeros' products; `words` are flipped codes.
+/// The sums of a group's products, by lanes.
 TARGET CK_INLINE void NAME(codes4_products)(const float *x, const NAME(words) *codes, const NAME(nibbles) *values,
-                                            const FLOATS *shift, FLOATS *products, const int is_linear) {
-    const NAME(words) words = *codes;
-    FLOATS even = *shift, odd = 0;
+                                            FLOATS *products, const int is_signed) {
+    const NAME(words) words = is_signed ? *codes ^ values->flips : *codes;
+    FLOATS even = 0, odd = 0;
 #pragma clang loop unroll(full)
-    for (int code = 0; code < 8; code += 2) {
-        const NAME(words) lower = words >> (4 * code), upper = words >> (4 * code + 4);
-        FLOATS a, b;
-        if (is_linear && !LINEAR_BY_TABLE) {
-            a = __builtin_convertvector((NAME(ints))(lower & 15), FLOATS);
-            b = __builtin_convertvector((NAME(ints))(upper & 15), FLOATS);
+    for (int code = 0; code < 8; code++) {
+        FLOATS entries;
+        if (is_signed) {
+            entries = __builtin_convertvector((NAME(ints))(words << (28 - 4 * code)) >> 28, FLOATS);
         } else {
-            ENTRIES(lower, values->table, a);
-            ENTRIES(upper, values->table, b);
+            const NAME(words) lowest = words >> (4 * code);
+            ENTRIES(lowest, values->table, entries);
         }
-        even = FMA(a, AT(x + 16 * code), even);
-        odd = FMA(b, AT(x + 16 * code + 16), odd);
+        if (code % 2) odd = FMA(entries, AT(x + 16 * code), odd);
+        else even = FMA(entries, AT(x + 16 * code), even);
     }
     *products = even + odd;
 }
@@ -70,181 +79,176 @@ TARGET CK_INLINE void NAME(codes4_scale)(const float *scales, FLOATS *target, co
     }
 }
 
-/// Adds one group (the last one of a row may have fewer codes), for all rows.
-TARGET CK_INLINE void NAME(codes4_group)(const float *x, const uint8_t *codes, size_t stride, size_t group, size_t left,
-                                         const NAME(nibbles) *values, const float *scales, size_t blocks, int shift,
-                                         FLOATS *sums, const int rows, const enum NAME(sharing) sharing,
-                                         const int is_linear, const int is_short) {
+/// Adds one group (the last one of a row may have fewer codes).
+TARGET CK_INLINE void NAME(codes4_group)(const float *x, const uint8_t *codes, size_t row, size_t group, size_t left,
+                                         const NAME(nibbles) *values, const NAME(scales) *scales, int shift, FLOATS *sums,
+                                         const enum NAME(sharing) sharing, const int is_signed, const int are_halves,
+                                         const int is_short) {
     const size_t each = sharing == NAME(by_16) ? 8 : sharing == NAME(by_32) ? 4 : sharing == NAME(by_64) ? 2 : 1;
     const size_t at = sharing == NAME(by_more) ? group >> shift : group * each;
-    x += group * 128;
-    FLOATS zeros = 0;
-    if (is_linear) {
-#pragma clang loop unroll(full)
-        for (int i = 0; i < 128; i += 16) zeros += AT(x + i);
-        zeros *= -values->zero;
+    const uint8_t *own = codes + group * 64;
+    NAME(words) words;
+    if (is_short) {
+        // What follows are codes of another row, where there is one. The vector is padded with zeros.
+        if ((size_t)(values->end - own) >= sizeof words)
+            words = *(const NAME(words) *)own & values->last;
+        else
+            NAME(rest)(own, (left + 1) / 2, (uint8_t *)&words, sizeof words);
+    } else {
+        words = *(const NAME(words) *)own;
+        prefetch_codes(own);
     }
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; r++) {
-        const uint8_t *own = codes + (size_t)r * stride + group * 64;
-        // There may be none.
-        const float *scale = sharing == NAME(by_row) ? scales : scales + (size_t)r * blocks + at;
-        float last_scales[8] = {0};
-        NAME(words) words;
-        if (is_short) {
-            // What follows are codes of another row, where there is one.
-            if ((size_t)(values->end - own) >= sizeof words)
-                words = *(const NAME(words) *)own & values->last;
-            else
-                NAME(rest)(own, (left + 1) / 2, (uint8_t *)&words, sizeof words);
-            for (size_t i = 0; sharing != NAME(by_row) && i < each && at + i < blocks; i++) last_scales[i] = scale[i];
-        } else {
-            words = *(const NAME(words) *)own;
-            prefetch_rows(own);
-        }
-        words ^= values->flips;
-        FLOATS products, each_scale;
-        NAME(codes4_products)(x, &words, values, &zeros, &products, is_linear);
-        if (sharing == NAME(by_row)) {
-            sums[r] += products;
-        } else {
-            NAME(codes4_scale)(is_short ? last_scales : scale, &each_scale, sharing);
-            sums[r] = FMA(products, each_scale, sums[r]);
-        }
+    FLOATS products, lane_scales;
+    NAME(codes4_products)(x + group * 128, &words, values, &products, is_signed);
+    if (sharing == NAME(by_row)) {
+        *sums += products;
+        return;
     }
+    float block_scales[8] = {0};
+    if (is_short) {
+        for (size_t i = 0; i < each && at + i < scales->blocks; i++)
+            NAME(read_scales)(scales, row, at + i, 1, block_scales + i, are_halves);
+    } else {
+        NAME(read_scales)(scales, row, at, each, block_scales, are_halves);
+    }
+    NAME(codes4_scale)(block_scales, &lane_scales, sharing);
+    *sums = FMA(products, lane_scales, *sums);
 }
 
-TARGET CK_INLINE void NAME(codes4_rows)(const float *x, const uint8_t *codes, size_t stride, size_t count,
-                                        const NAME(nibbles) *values, const float *scales, size_t blocks, int shift,
-                                        float *target, const int rows, const enum NAME(sharing) sharing,
-                                        const int is_linear) {
-    FLOATS sums[DOT_ROWS];
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; r++) sums[r] = 0;
+TARGET CK_INLINE void NAME(codes4_row)(const float *x, const uint8_t *codes, size_t row, size_t count,
+                                       const NAME(nibbles) *values, const NAME(scales) *scales, int shift, FLOATS *lanes,
+                                       const enum NAME(sharing) sharing, const int is_signed, const int are_halves) {
+    FLOATS sums = 0;
     size_t group = 0;
     for (; group < count / 128; group++)
-        NAME(codes4_group)(x, codes, stride, group, 128, values, scales, blocks, shift, sums, rows, sharing, is_linear, 0);
+        NAME(codes4_group)(x, codes, row, group, 128, values, scales, shift, &sums, sharing, is_signed, are_halves, 0);
     if (group * 128 < count)
-        NAME(codes4_group)(x, codes, stride, group, count - group * 128, values, scales, blocks, shift, sums, rows,
-                           sharing, is_linear, 1);
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; r++) target[r] = NAME(sum)(&sums[r]);
+        NAME(codes4_group)(x, codes, row, group, count - group * 128, values, scales, shift, &sums, sharing, is_signed,
+                           are_halves, 1);
+    *lanes = sums;
 }
 
-/// Those of a row, where there are some.
-#define SCALES (scales ? scales + row * blocks : scales)
-
 TARGET CK_INLINE void NAME(codes4)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
-                                   NAME(nibbles) *values, const float *scales, size_t blocks, size_t block,
-                                   float *target, const int is_linear) {
+                                   NAME(nibbles) *values, const NAME(scales) *scales, size_t block, float *target,
+                                   const int is_signed, const int are_halves) {
     const int shift = block_shift(block, 128);
     if (rows) values->end = codes + (rows - 1) * stride + (count + 1) / 2;
     NAME(bits_of_codes)(count % 128, &values->last);
-#define CALL(n, sharing)                                                                                           \
-    NAME(codes4_rows)(x, codes + row * stride, stride, count, values, SCALES, blocks, shift,                       \
-                      target + row, n, sharing, is_linear)
-    if (blocks <= 1) {
-        ALL_ROWS(CALL, NAME(by_row))
-        for (size_t row = 0; blocks && row < rows; row++) target[row] *= scales[row];
+#define LANES(row, lanes, sharing)                                                                            \
+    NAME(codes4_row)(x, codes + (row) * stride, row, count, values, scales, shift, lanes, sharing, is_signed, \
+                     are_halves)
+#define BY_ROW(row, lanes) LANES(row, lanes, NAME(by_row))
+#define BY_16(row, lanes) LANES(row, lanes, NAME(by_16))
+#define BY_32(row, lanes) LANES(row, lanes, NAME(by_32))
+#define BY_64(row, lanes) LANES(row, lanes, NAME(by_64))
+#define BY_MORE(row, lanes) LANES(row, lanes, NAME(by_more))
+    if (scales->blocks <= 1) {
+        SUM_ROWS(BY_ROW)
+        for (size_t row = 0; scales->blocks && row < rows; row++) {
+            float scale;
+            NAME(read_scales)(scales, row, 0, 1, &scale, are_halves);
+            target[row] *= scale;
+        }
     } else if (block == 16) {
-        ALL_ROWS(CALL, NAME(by_16))
+        SUM_ROWS(BY_16)
     } else if (block == 32) {
-        ALL_ROWS(CALL, NAME(by_32))
+        SUM_ROWS(BY_32)
     } else if (block == 64) {
-        ALL_ROWS(CALL, NAME(by_64))
+        SUM_ROWS(BY_64)
     } else {
-        ALL_ROWS(CALL, NAME(by_more))
+        SUM_ROWS(BY_MORE)
     }
-#undef CALL
+#undef LANES
+#undef BY_ROW
+#undef BY_16
+#undef BY_32
+#undef BY_64
+#undef BY_MORE
 }
 
 TARGET static void NAME(dot_codes4)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
-                                    const float *table, const float *scales, size_t blocks, size_t block,
+                                    const float *table, const void *scales, ck_type type, size_t blocks, size_t block,
                                     float *target) {
     NAME(nibbles) values = {.table = table};
-    NAME(codes4)(x, codes, stride, rows, count, &values, scales, blocks, block, target, 0);
+    const NAME(scales) all = {scales, blocks};
+    if (type == CK_F16) NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 0, 1);
+    else NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 0, 0);
 }
 
 TARGET static void NAME(dot_nibbles)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
-                                     int flip, float zero, const float *scales, size_t blocks, size_t block,
+                                     int is_biased, const void *scales, ck_type type, size_t blocks, size_t block,
                                      float *target) {
-    static const float numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    NAME(nibbles) values = {.table = numbers, .flips = (uint32_t)flip * 0x11111111u, .zero = zero};
-    NAME(codes4)(x, codes, stride, rows, count, &values, scales, blocks, block, target, 1);
+    static const float numbers[2][16] = {{0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1},
+                                         {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}};
+    if (LINEAR_BY_TABLE) {
+        NAME(dot_codes4)(x, codes, stride, rows, count, numbers[is_biased ? 1 : 0], scales, type, blocks, block, target);
+        return;
+    }
+    NAME(nibbles) values = {.flips = is_biased ? 0x88888888u : 0};
+    const NAME(scales) all = {scales, blocks};
+    if (type == CK_F16) NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 1, 1);
+    else NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 1, 0);
 }
 
 // ---- codes of one byte -----------------------------------------------------------------------------------------
 
-/// Adds 32 columns of codes of one byte; `low` is the scale of the first 16, `high` of the others, and
-/// `shifts` are the zeros' products.
-TARGET CK_INLINE void NAME(bytes_step)(const float *x, const uint8_t *codes, const FLOATS *shifts, float low, float high,
+/// Adds 32 columns of codes of one byte; `low` is the scale of the first 16, `high` of the others.
+TARGET CK_INLINE void NAME(bytes_step)(const float *x, const uint8_t *codes, uint8_t zero, float low, float high,
                                        FLOATS *first, FLOATS *second, const enum NAME(sharing) sharing) {
-    FLOATS a = __builtin_convertvector(*(const NAME(unsigned_bytes) *)codes, FLOATS);
-    FLOATS b = __builtin_convertvector(*(const NAME(unsigned_bytes) *)(codes + 16), FLOATS);
-    a = FMA(a, AT(x), shifts[0]), b = FMA(b, AT(x + 16), shifts[1]);
+    const NAME(bytes) a = (NAME(bytes))(*(const NAME(unsigned_bytes) *)codes - zero);
+    const NAME(bytes) b = (NAME(bytes))(*(const NAME(unsigned_bytes) *)(codes + 16) - zero);
+    FLOATS c = __builtin_convertvector(a, FLOATS), d = __builtin_convertvector(b, FLOATS);
     if (sharing == NAME(by_row)) {
-        *first += a, *second += b;
+        *first = FMA(c, AT(x), *first);
+        *second = FMA(d, AT(x + 16), *second);
     } else {
-        *first = FMA(a, (FLOATS)low, *first);
-        *second = FMA(b, (FLOATS)(sharing == NAME(by_more) ? low : high), *second);
+        *first = FMA(c * AT(x), (FLOATS)low, *first);
+        *second = FMA(d * AT(x + 16), (FLOATS)(sharing == NAME(by_more) ? low : high), *second);
     }
 }
 
-TARGET CK_INLINE void NAME(bytes_rows)(const float *x, const uint8_t *codes, size_t stride, size_t count, float zero,
-                                       const float *scales, size_t blocks, int shift, float *target, const int rows,
-                                       const enum NAME(sharing) sharing) {
-    FLOATS first[DOT_ROWS], second[DOT_ROWS];
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; r++) first[r] = 0, second[r] = 0;
+TARGET CK_INLINE void NAME(bytes_row)(const float *x, const uint8_t *codes, size_t count, uint8_t zero,
+                                      const float *scales, int shift, FLOATS *lanes, const enum NAME(sharing) sharing) {
+    FLOATS first = 0, second = 0;
     size_t i = 0;
-#define SCALE(r, next)                                                                                             \
-    (sharing == NAME(by_row) ? 1                                                                                   \
-                             : scales[(size_t)r * blocks + (sharing == NAME(by_16) ? i / 16 + next : i / 32 >> shift)])
+#define SCALE(next) \
+    (sharing == NAME(by_row) ? 1 : scales[sharing == NAME(by_16) ? i / 16 + next : i / 32 >> shift])
     for (; i + 32 <= count; i += 32) {
-        const FLOATS shifts[2] = {AT(x + i) * -zero, AT(x + i + 16) * -zero};
-#pragma clang loop unroll(full)
-        for (int r = 0; r < rows; r++) {
-            const uint8_t *own = codes + (size_t)r * stride + i;
-            prefetch_rows(own);
-            NAME(bytes_step)(x + i, own, shifts, SCALE(r, 0), SCALE(r, 1), &first[r], &second[r], sharing);
-        }
+        prefetch_codes(codes + i);
+        NAME(bytes_step)(x + i, codes + i, zero, SCALE(0), SCALE(1), &first, &second, sharing);
     }
     if (i < count) {
         float xs[32];
         uint8_t cs[32];
         NAME(rest)(x + i, (count - i) * sizeof(float), (uint8_t *)xs, sizeof xs);
+        NAME(rest)(codes + i, count - i, cs, sizeof cs);
         // The second block of a last group of 16 columns or fewer does not exist.
         const size_t next = count - i > 16;
-        const FLOATS shifts[2] = {AT(xs) * -zero, AT(xs + 16) * -zero};
-#pragma clang loop unroll(full)
-        for (int r = 0; r < rows; r++) {
-            NAME(rest)(codes + (size_t)r * stride + i, count - i, cs, sizeof cs);
-            NAME(bytes_step)(xs, cs, shifts, SCALE(r, 0), SCALE(r, next), &first[r], &second[r], sharing);
-        }
+        NAME(bytes_step)(xs, cs, zero, SCALE(0), SCALE(next), &first, &second, sharing);
     }
 #undef SCALE
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; r++) {
-        FLOATS all = first[r] + second[r];
-        target[r] = NAME(sum)(&all);
-    }
+    *lanes = first + second;
 }
 
 TARGET static void NAME(dot_bytes)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
-                                   float zero, const float *scales, size_t blocks, size_t block, float *target) {
+                                   uint8_t zero, const float *scales, size_t blocks, size_t block, float *target) {
     const int shift = block_shift(block, 32);
-#define CALL(n, sharing)                                                                                               \
-    NAME(bytes_rows)(x, codes + row * stride, stride, count, zero, SCALES, blocks, shift, target + row,                \
-                     n, sharing)
+#define LANES(row, lanes, sharing)                                                                               \
+    NAME(bytes_row)(x, codes + (row) * stride, count, zero, scales ? scales + (row) * blocks : scales, shift, lanes, \
+                    sharing)
+#define BY_ROW(row, lanes) LANES(row, lanes, NAME(by_row))
+#define BY_16(row, lanes) LANES(row, lanes, NAME(by_16))
+#define BY_MORE(row, lanes) LANES(row, lanes, NAME(by_more))
     if (blocks <= 1) {
-        ALL_ROWS(CALL, NAME(by_row))
+        SUM_ROWS(BY_ROW)
         for (size_t row = 0; blocks && row < rows; row++) target[row] *= scales[row];
     } else if (block == 16) {
-        ALL_ROWS(CALL, NAME(by_16))
+        SUM_ROWS(BY_16)
     } else {
-        ALL_ROWS(CALL, NAME(by_more))
+        SUM_ROWS(BY_MORE)
     }
-#undef CALL
+#undef LANES
+#undef BY_ROW
+#undef BY_16
+#undef BY_MORE
 }
-
-#undef SCALES

@@ -34,6 +34,38 @@ extension Kernels {
             }
         }
 
+        @Test("rows of float16 and bfloat16, with the bits of the same numbers as float32")
+        func halves() {
+            var generator = SeededGenerator(seed: 24)
+            for (type, widen) in [(CK_F16, ck_f16_to_f32), (CK_BF16, ck_bf16_to_f32)] {
+                for size in oddSizes {
+                    let x = generator.floats(size), stride = size + size % 3
+                    // Of both types: subnormal numbers, and large ones whose sums are finite.
+                    let halves = (0..<7 * stride).map { _ in
+                        UInt16.random(in: 0..<0x7C00, using: &generator)
+                            | (UInt16.random(in: 0...1, using: &generator) << 15)
+                    }
+                    var floats = [Float](repeating: .nan, count: halves.count)
+                    widen(halves, &floats, halves.count)
+                    check(7, exact: { row in exact(x) { Double(floats[row * stride + $0]) } }, "\(size) columns") {
+                        rows, target in
+                        halves.withUnsafeBufferPointer {
+                            ck_dot_halves(
+                                x, $0.baseAddress.map { $0 + rows.lowerBound * stride }, type, stride, rows.count,
+                                size, target)
+                        }
+                        var sums = [Float](repeating: .nan, count: rows.count)
+                        floats.withUnsafeBufferPointer {
+                            ck_dot(
+                                x, $0.baseAddress.map { $0 + rows.lowerBound * stride }, stride, rows.count, size, &sums
+                            )
+                        }
+                        #expect(sums.map(\.bitPattern) == (0..<rows.count).map { target?[$0].bitPattern })
+                    }
+                }
+            }
+        }
+
         @Test("rows of floats")
         func floats() {
             var generator = SeededGenerator(seed: 21)
@@ -108,7 +140,9 @@ extension Kernels {
             let (size, stride, block, blocks): (Int, Int, Int, Int)
             let (x, interleaved): ([Float], [Float])
             let codes: [UInt8]
+            /// Numbers of float16.
             let scales: [Float]
+            let halfScales: [UInt16]
 
             func scale(_ row: Int, _ column: Int) -> Double {
                 blocks == 0 ? 1 : Double(scales[row * blocks + column / block])
@@ -126,7 +160,10 @@ extension Kernels {
                 guard blocks <= 1 || [16, 32, 64, 128].contains(self.block) else { return nil }
                 x = generator.floats(size)
                 codes = generator.bytes(6 * stride)
-                scales = generator.floats(6 * blocks, in: 0.001...4)
+                var halves = [UInt16](repeating: 0, count: 6 * blocks), scales = halves.map { Float($0) }
+                ck_f32_to_f16(generator.floats(6 * blocks, in: 0.001...4), &halves, halves.count)
+                ck_f16_to_f32(halves, &scales, halves.count)
+                (self.scales, halfScales) = (scales, halves)
                 var interleaved = [Float](repeating: .nan, count: ck_interleaved_count(size))
                 ck_interleave(x, size, &interleaved)
                 self.interleaved = interleaved
@@ -134,11 +171,13 @@ extension Kernels {
         }
 
         /// Checks rows of codes of all odd sizes.
+        /// - Parameter halfScales: also checks the kernel with scales of float16, which gives the same bits.
         private func check(
-            seed: UInt64, block: Int, stride: (_ size: Int) -> Int,
+            seed: UInt64, block: Int, stride: (_ size: Int) -> Int, halfScales: Bool = true,
             exact: (Coded, _ row: Int) -> (sum: Double, size: Double),
             _ kernel: (
-                Coded, _ rows: Int, UnsafePointer<UInt8>?, _ scales: UnsafePointer<Float>?, UnsafeMutablePointer<Float>?
+                Coded, _ rows: Int, UnsafePointer<UInt8>?, _ scales: UnsafeRawPointer?, ck_type,
+                UnsafeMutablePointer<Float>?
             ) -> Void
         ) {
             var generator = SeededGenerator(seed: seed)
@@ -146,24 +185,21 @@ extension Kernels {
                 guard let coded = Coded(size, stride: stride(size), block: block, &generator) else { continue }
                 check(6, exact: { exact(coded, $0) }, "\(size) columns, \(coded.blocks) blocks") { rows, target in
                     coded.codes.withUnsafeBufferPointer { codes in
-                        coded.scales.withUnsafeBufferPointer { scales in
-                            kernel(
-                                coded, rows.count, codes.baseAddress.map { $0 + rows.lowerBound * coded.stride },
-                                scales.baseAddress.map { $0 + rows.lowerBound * coded.blocks }, target)
+                        let codes = codes.baseAddress.map { $0 + rows.lowerBound * coded.stride }
+                        coded.scales.withUnsafeBufferPointer {
+                            let scales = $0.baseAddress.map { $0 + rows.lowerBound * coded.blocks }
+                            kernel(coded, rows.count, codes, scales, CK_F32, target)
                         }
+                        guard halfScales else { return }
+                        var sums = [Float](repeating: .nan, count: rows.count)
+                        coded.halfScales.withUnsafeBufferPointer {
+                            let scales = $0.baseAddress.map { $0 + rows.lowerBound * coded.blocks }
+                            kernel(coded, rows.count, codes, scales, CK_F16, &sums)
+                        }
+                        #expect(sums.map(\.bitPattern) == (0..<rows.count).map { target?[$0].bitPattern })
                     }
                 }
             }
-        }
-
-        /// The exact sum of entries less a zero. The zero is taken off the sums, whose size counts for the rounding.
-        private func exact(
-            _ coded: Coded, _ row: Int, zero: Float, _ entry: (_ column: Int) -> Int
-        ) -> (sum: Double, size: Double) {
-            func sums(_ zero: Double) -> (sum: Double, size: Double) {
-                exact(coded.x) { (Double(entry($0)) - zero) * coded.scale(row, $0) }
-            }
-            return (sums(Double(zero)).sum, sums(-Double(zero)).size)
         }
 
         @Test(
@@ -177,42 +213,55 @@ extension Kernels {
                 exact: { coded, row in
                     exact(coded.x) { Double(table[coded.nibble(row, $0)]) * coded.scale(row, $0) }
                 }
-            ) { coded, rows, codes, scales, target in
+            ) { coded, rows, codes, scales, type, target in
                 ck_dot_codes4(
-                    coded.interleaved, codes, coded.stride, rows, coded.size, table, scales, coded.blocks, coded.block,
+                    coded.interleaved, codes, coded.stride, rows, coded.size, table, scales, type, coded.blocks,
+                    coded.block,
                     target
                 )
             }
         }
 
-        @Test("rows of 4-bit codes in two's complement, or about a zero", arguments: [0, 16, 32, 64, 128, 1 << 20])
-        func nibbles(block: Int) {
-            for (flip, zero) in [(8, Float(8)), (0, 8), (0, 0)] {
-                check(
-                    seed: 28, block: block, stride: { ($0 + 1) / 2 },
-                    exact: { coded, row in exact(coded, row, zero: zero) { coded.nibble(row, $0) ^ flip } }
-                ) { coded, rows, codes, scales, target in
-                    ck_dot_nibbles(
-                        coded.interleaved, codes, coded.stride, rows, coded.size, Int32(flip), zero, scales,
-                        coded.blocks,
-                        coded.block, target)
+        @Test(
+            "rows of 4-bit codes in two's complement, or biased, with the bits of a table of these numbers",
+            arguments: [0, 16, 32, 64, 128, 1 << 20], [false, true])
+        func nibbles(block: Int, isBiased: Bool) {
+            let numbers = (0..<16).map { code in isBiased ? code - 8 : code < 8 ? code : code - 16 }
+            let table = numbers.map { Float($0) }
+            check(
+                seed: 28, block: block, stride: { ($0 + 1) / 2 },
+                exact: { coded, row in
+                    exact(coded.x) { Double(numbers[coded.nibble(row, $0)]) * coded.scale(row, $0) }
                 }
+            ) { coded, rows, codes, scales, type, target in
+                ck_dot_nibbles(
+                    coded.interleaved, codes, coded.stride, rows, coded.size, isBiased ? 1 : 0, scales, type,
+                    coded.blocks,
+                    coded.block, target)
+                var sums = [Float](repeating: .nan, count: rows)
+                ck_dot_codes4(
+                    coded.interleaved, codes, coded.stride, rows, coded.size, table, scales, type, coded.blocks,
+                    coded.block,
+                    &sums)
+                #expect(sums.map(\.bitPattern) == (0..<rows).map { target?[$0].bitPattern })
             }
         }
 
         @Test(
-            "rows of codes of one byte about a zero, and no scales or those of blocks",
+            "rows of codes of one byte about their middle, and no scales or those of blocks",
             arguments: [0, 16, 32, 64, 1 << 20])
         func bytes(block: Int) {
-            let zero: Float = 100
             check(
-                seed: 25, block: block, stride: { $0 + $0 % 3 },
+                seed: 25, block: block, stride: { $0 + $0 % 3 }, halfScales: false,
                 exact: { coded, row in
-                    exact(coded, row, zero: zero) { Int(coded.codes[row * coded.stride + $0]) }
+                    exact(coded.x) {
+                        (Double(coded.codes[row * coded.stride + $0]) - 128) * coded.scale(row, $0)
+                    }
                 }
-            ) { coded, rows, codes, scales, target in
+            ) { coded, rows, codes, scales, _, target in
                 ck_dot_bytes(
-                    coded.x, codes, coded.stride, rows, coded.size, zero, scales, coded.blocks, coded.block, target)
+                    coded.x, codes, coded.stride, rows, coded.size, 128, scales?.assumingMemoryBound(to: Float.self),
+                    coded.blocks, coded.block, target)
             }
         }
 

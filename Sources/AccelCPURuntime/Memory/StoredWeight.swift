@@ -11,11 +11,19 @@ final class StoredWeight: @unchecked Sendable {
     let columns: Int
     /// Where the elements lie when they are stored as float32 on a boundary of 4 bytes. The tensor keeps them.
     let floatsInPlace: UnsafePointer<Float>?
+    /// Where they lie when they are stored as float16 or bfloat16 on a boundary of 2 bytes.
+    let halvesInPlace: UnsafePointer<UInt16>?
+    /// The type of elements that are stored as they are; nil for others.
+    let storedType: ElementType?
 
     init(_ tensor: CompressedTensor) {
         self.tensor = tensor
         (rows, columns) = (tensor.shape.rows, tensor.shape.columns)
-        floatsInPlace = Self.floatsInPlace(of: tensor)
+        let type = (tensor.codec as? any FloatCodec).map { Swift.type(of: $0).storedType }
+        storedType = type ?? (tensor.codec is StoredCodec ? tensor.elementType : nil)
+        floatsInPlace = storedType == .float32 ? Self.inPlace(tensor, as: Float.self) : nil
+        halvesInPlace =
+            storedType == .float16 || storedType == .bfloat16 ? Self.inPlace(tensor, as: UInt16.self) : nil
     }
 
     /// The weight encoding, e.g. `int4:block=64`.
@@ -24,15 +32,15 @@ final class StoredWeight: @unchecked Sendable {
     /// All elements, row-major.
     func floats() -> [Float] { tensor.floats() }
 
-    private static func floatsInPlace(of tensor: CompressedTensor) -> UnsafePointer<Float>? {
-        guard tensor.codec is Float32Codec || (tensor.codec is StoredCodec && tensor.elementType == .float32),
-            let section = tensor.sections.first
-        else { return nil }
-        return section.withBytes { bytes in
-            guard let start = bytes.baseAddress, Int(bitPattern: start) % MemoryLayout<Float>.alignment == 0 else {
+    /// The start of elements that are stored as they are, as some type on its boundary.
+    private static func inPlace<Element: BitwiseCopyable>(
+        _ tensor: CompressedTensor, as type: Element.Type
+    ) -> UnsafePointer<Element>? {
+        tensor.sections.first?.withBytes { bytes in
+            guard let start = bytes.baseAddress, Int(bitPattern: start) % MemoryLayout<Element>.alignment == 0 else {
                 return nil
             }
-            return start.assumingMemoryBound(to: Float.self)
+            return start.assumingMemoryBound(to: Element.self)
         }
     }
 

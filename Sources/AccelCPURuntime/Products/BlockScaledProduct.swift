@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelTensors
 import AccelWeightCompression
 import CAccelKernels
 
@@ -14,8 +15,8 @@ struct BlockScaledProduct: VectorProduct {
         guard let codec = weight.tensor.codec as? any BlockScaledCodec else { return nil }
         let codes = codec.blockScaledCodes(weight.shape)
         (self.weight, self.codec, self.codes) = (weight, codec, codes)
-        // As many as keep the codes and the scales in the first cache level.
-        rowsAtOnce = max(4, codes.hasShifts ? (1 << 13) / max(weight.columns, 1) : (1 << 12) / max(codes.blocks, 1))
+        // With shifts, as many as keep the codes and what is computed of them in the first cache level.
+        rowsAtOnce = codes.hasShifts ? max(4, (1 << 13) / max(weight.columns, 1)) : .max
     }
 
     var readsInterleaved: Bool { codes.bits == 4 }
@@ -27,19 +28,23 @@ struct BlockScaledProduct: VectorProduct {
 
     func scratchFloats(rows: Int) -> Int { Scratch(codes, rows: min(rows, rowsAtOnce), columns: weight.columns).end }
 
-    /// Where the parts of scratch memory begin, in floats. The scales are first.
+    /// Where the parts of scratch memory begin, in floats. The scales are first. Without shifts there are none.
     private struct Scratch {
-        /// Empty without shifts, as the next two are: the sums of the vector's blocks, and the shifts' products.
+        /// The shifts, the sums of the vector's blocks, and the shifts' products.
         let (shifts, sums, products): (Int, Int, Int)
         /// Codes of one byte, for bits that products do not read.
         let unpacked: Int
         let end: Int
 
         init(_ codes: BlockScaledCodes, rows: Int, columns: Int) {
+            guard codes.hasShifts else {
+                (shifts, sums, products, unpacked, end) = (0, 0, 0, 0, 0)
+                return
+            }
             shifts = rows * codes.blocks
-            sums = shifts + (codes.hasShifts ? rows * codes.blocks : 0)
-            products = sums + (codes.hasShifts ? codes.blocks : 0)
-            unpacked = products + (codes.hasShifts ? rows : 0)
+            sums = shifts + rows * codes.blocks
+            products = sums + codes.blocks
+            unpacked = products + rows
             end = unpacked + (codes.bits == 4 || codes.bits == 8 ? 0 : (rows * columns + 3) / 4)
         }
     }
@@ -48,49 +53,71 @@ struct BlockScaledProduct: VectorProduct {
         _ rows: Range<Int>, with x: DotVector, into target: UnsafeMutablePointer<Float>,
         scratch: UnsafeMutablePointer<Float>
     ) {
+        guard codes.hasShifts else {
+            return withCodesAndScales(of: rows) { codes, scales, type in
+                multiply(rows.count, codes, with: x, scales, type, into: target, unpacked: scratch)
+            }
+        }
         let count = min(rows.count, rowsAtOnce), blocks = codes.blocks
         let parts = Scratch(codes, rows: count, columns: weight.columns)
         let scales = scratch, shifts = scratch + parts.shifts, sums = scratch + parts.sums
         let products = scratch + parts.products, unpacked = scratch + parts.unpacked
-        if codes.hasShifts { ck_sum_blocks(x.floats, weight.columns, codes.block, sums) }
+        ck_sum_blocks(x.floats, weight.columns, codes.block, sums)
         for start in stride(from: rows.lowerBound, to: rows.upperBound, by: count) {
             let part = start..<min(start + count, rows.upperBound)
             let target = target + (start - rows.lowerBound)
-            codec.loadScales(of: part, of: weight.tensor, into: scales, shifts: shifts)
-            weight.tensor.sections[0].withBytes { bytes in
-                guard let packed = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-                multiply(
-                    part.count, packed + part.lowerBound * codes.rowBytes, with: x, scales, into: target,
-                    unpacked: UnsafeMutableRawPointer(unpacked))
+            codec.loadScales(of: part, of: weight.tensor, into: scales)
+            codec.loadShifts(of: part, of: weight.tensor, scales: scales, into: shifts)
+            withCodesAndScales(of: part) { codes, _, _ in
+                multiply(part.count, codes, with: x, scales, CK_F32, into: target, unpacked: unpacked)
             }
-            guard codes.hasShifts else { continue }
             ck_dot(sums, shifts, blocks, part.count, blocks, products)
             for index in 0..<part.count { target[index] += products[index] }
         }
     }
 
+    /// Calls `body` with the codes and the scales of some rows.
+    private func withCodesAndScales(
+        of rows: Range<Int>, _ body: (UnsafePointer<UInt8>, UnsafeRawPointer, ck_type) -> Void
+    ) {
+        weight.tensor.sections[0].withBytes { packed in
+            weight.tensor.sections[1].withBytes { scales in
+                guard let packed = packed.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                    let scales = scales.baseAddress
+                else { return }
+                body(
+                    packed + rows.lowerBound * codes.rowBytes,
+                    scales + rows.lowerBound * codes.blocks * codes.scaleType.byteCount,
+                    codes.scaleType == .float16 ? CK_F16 : CK_F32)
+            }
+        }
+    }
+
     private func multiply(
-        _ rows: Int, _ packed: UnsafePointer<UInt8>, with x: DotVector, _ scales: UnsafePointer<Float>,
-        into target: UnsafeMutablePointer<Float>, unpacked: UnsafeMutableRawPointer
+        _ rows: Int, _ packed: UnsafePointer<UInt8>, with x: DotVector, _ scales: UnsafeRawPointer, _ type: ck_type,
+        into target: UnsafeMutablePointer<Float>, unpacked: UnsafeMutablePointer<Float>
     ) {
         let (columns, bytes, blocks, block) = (weight.columns, codes.rowBytes, codes.blocks, codes.block)
         switch codes.values {
         case .table(let table):
-            ck_dot_codes4(x.interleaved, packed, bytes, rows, columns, table, scales, blocks, block, target)
+            ck_dot_codes4(x.interleaved, packed, bytes, rows, columns, table, scales, type, blocks, block, target)
         case .signed:
-            ck_dot_nibbles(x.interleaved, packed, bytes, rows, columns, 8, 8, scales, blocks, block, target)
-        case .unsigned(let zero) where codes.bits == 4:
-            ck_dot_nibbles(x.interleaved, packed, bytes, rows, columns, 0, zero, scales, blocks, block, target)
-        case .unsigned(let zero):
+            ck_dot_nibbles(x.interleaved, packed, bytes, rows, columns, 0, scales, type, blocks, block, target)
+        case .biased where codes.bits == 4:
+            ck_dot_nibbles(x.interleaved, packed, bytes, rows, columns, 1, scales, type, blocks, block, target)
+        case .biased:
             var codes = packed
             if self.codes.bits != 8 {
-                let target = unpacked.assumingMemoryBound(to: UInt8.self)
+                let target = UnsafeMutableRawPointer(unpacked).assumingMemoryBound(to: UInt8.self)
                 for row in 0..<rows {
                     ck_unpack_codes(packed + row * bytes, Int32(self.codes.bits), columns, target + row * columns)
                 }
                 codes = UnsafePointer(target)
             }
-            ck_dot_bytes(x.floats, codes, columns, rows, columns, zero, scales, blocks, block, target)
+            let zero = UInt8(1 << (self.codes.bits - 1))
+            ck_dot_bytes(
+                x.floats, codes, columns, rows, columns, zero, scales.assumingMemoryBound(to: Float.self), blocks,
+                block, target)
         }
     }
 }

@@ -29,7 +29,8 @@ struct Palette4Product: VectorProduct {
             codec.loadEntries(of: weight.tensor, group: group, into: table)
             weight.tensor.sections[0].withBytes { codes in
                 guard let codes = codes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-                ck_dot_codes4(x.interleaved, codes + start * bytes, bytes, end - start, columns, table, nil, 0, 0, part)
+                ck_dot_codes4(
+                    x.interleaved, codes + start * bytes, bytes, end - start, columns, table, nil, CK_F32, 0, 0, part)
             }
             if codec.hasScales {
                 for row in start..<end { part[row - start] *= codec.scale(of: weight.tensor, row: row) }

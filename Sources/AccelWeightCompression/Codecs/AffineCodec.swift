@@ -169,17 +169,16 @@ extension AffineCodec: BlockScaledCodec {
 
     package func blockScaledCodes(_ shape: Shape) -> BlockScaledCodes {
         BlockScaledCodes(
-            bits: bits, values: .unsigned(zero: zero), hasShifts: true, rowBytes: bytesPerRow(shape),
-            block: blocks.size(shape), blocks: blocks.perRow(shape))
+            bits: bits, values: .biased, hasShifts: true, scaleType: search.type.elementType,
+            rowBytes: bytesPerRow(shape), block: blocks.size(shape), blocks: blocks.perRow(shape))
     }
 
-    package func loadScales(
-        of rows: Range<Int>, of weight: CompressedTensor, into scales: UnsafeMutablePointer<Float>,
-        shifts: UnsafeMutablePointer<Float>
+    package func loadShifts(
+        of rows: Range<Int>, of weight: CompressedTensor, scales: UnsafePointer<Float>,
+        into shifts: UnsafeMutablePointer<Float>
     ) {
         let perRow = blocks.perRow(weight.shape)
         let grids = rows.lowerBound * perRow..<rows.upperBound * perRow
-        weight.sections[1].withBytes { search.type.load($0, grids, into: scales) }
         weight.sections[2].withBytes { search.type.load($0, grids, into: shifts) }
         for index in 0..<grids.count { shifts[index] += zero * scales[index] }
     }

@@ -200,17 +200,15 @@ public struct Int4Codec: WeightCodec {
 extension Int4Codec: BlockScaledCodec {
     package func blockScaledCodes(_ shape: Shape) -> BlockScaledCodes {
         BlockScaledCodes(
-            bits: 4, values: .signed, hasShifts: !isSymmetric, rowBytes: Nibbles.byteCount(shape.columns),
-            block: blockSize(shape), blocks: blocksPerRow(shape))
+            bits: 4, values: .signed, hasShifts: !isSymmetric, scaleType: search.scaleType.elementType,
+            rowBytes: Nibbles.byteCount(shape.columns), block: blockSize(shape), blocks: blocksPerRow(shape))
     }
 
-    package func loadScales(
-        of rows: Range<Int>, of weight: CompressedTensor, into scales: UnsafeMutablePointer<Float>,
-        shifts: UnsafeMutablePointer<Float>
+    package func loadShifts(
+        of rows: Range<Int>, of weight: CompressedTensor, scales: UnsafePointer<Float>,
+        into shifts: UnsafeMutablePointer<Float>
     ) {
         let blocks = blocksPerRow(weight.shape)
-        loadScales(rows.lowerBound * blocks..<rows.upperBound * blocks, of: weight, into: scales)
-        guard !isSymmetric else { return }
         for index in 0..<rows.count {
             loadZeros(of: weight, row: rows.lowerBound + index, blocks, into: shifts + index * blocks)
         }

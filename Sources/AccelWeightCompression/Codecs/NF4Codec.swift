@@ -166,15 +166,7 @@ public struct NF4Codec: WeightCodec {
 extension NF4Codec: BlockScaledCodec {
     package func blockScaledCodes(_ shape: Shape) -> BlockScaledCodes {
         BlockScaledCodes(
-            bits: 4, values: .table(Self.table), hasShifts: false, rowBytes: Nibbles.byteCount(shape.columns),
-            block: blocks.size(shape), blocks: blocks.perRow(shape))
-    }
-
-    package func loadScales(
-        of rows: Range<Int>, of weight: CompressedTensor, into scales: UnsafeMutablePointer<Float>,
-        shifts: UnsafeMutablePointer<Float>
-    ) {
-        let perRow = blocks.perRow(weight.shape)
-        loadScales(rows.lowerBound * perRow..<rows.upperBound * perRow, of: weight, into: scales)
+            bits: 4, values: .table(Self.table), hasShifts: false, scaleType: scaleType.elementType,
+            rowBytes: Nibbles.byteCount(shape.columns), block: blocks.size(shape), blocks: blocks.perRow(shape))
     }
 }

@@ -218,7 +218,9 @@ void ck_reference_dot(const float *a, const float *b, size_t count, double sums[
 
 /// target[r] = sum_i x[i] * w[r * stride + i], i < count.
 void ck_dot(const float *x, const float *w, size_t stride, size_t rows, size_t count, float *target);
-/// The same for several vectors: target[v * target_stride + r] = sum_i x[v * x_stride + i] * w[r * stride + i]. Fastest if
+/// The same with rows of float16 or bfloat16, with the bits of `ck_dot` with these numbers.
+void ck_dot_halves(const float *x, const uint16_t *w, ck_type type, size_t stride, size_t rows, size_t count, float *target);
+/// `ck_dot` for several vectors: target[v * target_stride + r] = sum_i x[v * x_stride + i] * w[r * stride + i]. Fastest if
 /// the vectors and a few rows fit into the first cache level.
 void ck_dot_many(const float *x, size_t x_stride, size_t vectors, const float *w, size_t stride, size_t rows,
                  size_t count, float *target, size_t target_stride);
@@ -231,16 +233,17 @@ void ck_interleave(const float *x, size_t count, float *target);
 /// `count`, rounded up to a multiple of 128.
 size_t ck_interleaved_count(size_t count);
 /// target[r] = sum_i x[i] * scale(r, i) * table[code i of row r], with 4-bit codes packed low nibble first; a row starts
-/// at r * `stride` bytes. A row has `blocks` scales, each for `block` (16, 32, 64, 128, or count) columns; 0 for no scales.
-/// `interleaved` is x in the order of `ck_interleave`.
+/// at r * `stride` bytes. A row has `blocks` scales (float32 or float16, may be unaligned), each for `block` (16, 32, 64,
+/// 128, or count) columns; 0 for no scales. `interleaved` is x in the order of `ck_interleave`.
 void ck_dot_codes4(const float *interleaved, const uint8_t *codes, size_t stride, size_t rows, size_t count,
-                   const float table[16], const float *scales, size_t blocks, size_t block, float *target);
-/// The same with the codes themselves in place of a table: (code ^ flip) - zero. Codes in two's complement have 8 for both.
-void ck_dot_nibbles(const float *interleaved, const uint8_t *codes, size_t stride, size_t rows, size_t count, int flip,
-                    float zero, const float *scales, size_t blocks, size_t block, float *target);
-/// target[r] = sum_i x[i] * scale(r, i) * (code - zero), with codes of one byte; a row starts at r * `stride` bytes. Scales
-/// are as in `ck_dot_codes4`.
-void ck_dot_bytes(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, float zero,
+                   const float table[16], const void *scales, ck_type type, size_t blocks, size_t block, float *target);
+/// The same with numbers in place of a table: codes in two's complement, or if they are biased, codes less 8. Has the bits
+/// of a table of these numbers.
+void ck_dot_nibbles(const float *interleaved, const uint8_t *codes, size_t stride, size_t rows, size_t count,
+                    int is_biased, const void *scales, ck_type type, size_t blocks, size_t block, float *target);
+/// target[r] = sum_i x[i] * scale(r, i) * (code - zero), with codes of one byte, whose differences are from -128 to 127; a
+/// row starts at r * `stride` bytes. Scales are as in `ck_dot_codes4`, of float32.
+void ck_dot_bytes(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, uint8_t zero,
                   const float *scales, size_t blocks, size_t block, float *target);
 /// target[c] = sum_r weights[r] * rows[r * stride + c], c < columns, r < count. Rows of weight 0 are not read.
 void ck_weighted_sum(const float *weights, const float *rows, size_t stride, size_t count, size_t columns,
@@ -264,6 +267,8 @@ void ck_sin(float *x, size_t count);
 void ck_cos(float *x, size_t count);
 /// Softmax of one row, in place.
 void ck_softmax(float *row, size_t count);
+/// Softmax of factor * row + mask, in place; a mask of NULL is all zeros. The product and the sum are rounded.
+void ck_softmax_scores(float *row, size_t count, float factor, const float *mask);
 /// target = (x - mean) / sqrt(variance + epsilon) * gain + shift, biased variance, one row. `target` may be `x`.
 void ck_layer_norm(const float *x, const float *gain, const float *shift, double epsilon, float *target, size_t count);
 /// target = x / sqrt(mean(x^2) + epsilon) * gain, one row. `target` may be `x`.
