@@ -30,6 +30,9 @@ void ck_exp(float *x, size_t count) { CK_CHOOSE(exp, x, count); }
 void ck_sin(float *x, size_t count) { CK_CHOOSE(sin, x, count); }
 void ck_cos(float *x, size_t count) { CK_CHOOSE(cos, x, count); }
 void ck_softmax(float *row, size_t count) { CK_CHOOSE(softmax, row, count); }
+void ck_softmax_scores(float *row, size_t count, float factor, const float *mask) {
+    CK_CHOOSE(softmax_scores, row, count, factor, mask);
+}
 
 void ck_layer_norm(const float *x, const float *gain, const float *shift, double epsilon, float *target, size_t count) {
     CK_CHOOSE(layer_norm, x, gain, shift, epsilon, target, count);

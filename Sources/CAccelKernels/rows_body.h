@@ -14,17 +14,39 @@ typedef int32_t NAME(ints) __attribute__((ext_vector_type(16), aligned(4)));
 #define NARROW(x) __builtin_convertvector(x, FLOATS)
 #define FMA(a, b, c) __builtin_elementwise_fma(a, b, c)
 
-/// Computes e^x = part * scale. The argument is wide because its error becomes a relative error of the result. The
+/// A number of twice the precision of float32: the sum of two, of which the lower is at most half a unit of the higher.
+typedef struct {
+    FLOATS high, low;
+} NAME(pair);
+#define PAIR NAME(pair)
+
+/// Computes the product of two numbers.
+TARGET CK_INLINE void NAME(multiply)(const FLOATS *a, const FLOATS *b, PAIR *product) {
+    product->high = *a * *b;
+    product->low = FMA(*a, *b, -product->high);
+}
+
+/// Computes the difference of two numbers.
+TARGET CK_INLINE void NAME(subtract)(const FLOATS *a, const FLOATS *b, PAIR *difference) {
+    FLOATS high = *a - *b, less = high - *a;
+    difference->high = high;
+    difference->low = (*a - (high - less)) - (*b + less);
+}
+
+/// Computes e^x = part * scale. The argument is a pair because its error becomes a relative error of the result. The
 /// scale, a power of two, is separate so that factors can be multiplied in before a result falls below the normal
 /// numbers.
-TARGET CK_INLINE void NAME(exponential)(const DOUBLES *argument, FLOATS *part, FLOATS *scale) {
-    const double round_to_integer = 0x1.8p52;
-    DOUBLES x = *argument;
+TARGET CK_INLINE void NAME(exponential)(const PAIR *argument, FLOATS *part, FLOATS *scale) {
+    const float round_to_integer = 0x1.8p23f;
     // Outside of this range the result is 0 or infinity. NaN fails both comparisons and stays.
-    x = x < -120.0 ? (DOUBLES)-120.0 : x;
-    x = x > 89.0 ? (DOUBLES)89.0 : x;
-    DOUBLES n = (x * 0x1.71547652b82fep0 + round_to_integer) - round_to_integer;
-    FLOATS r = NARROW(x - n * 0x1.62e42fefa39efp-1);
+    FLOATS x = argument->high;
+    x = x < -120.0f ? (FLOATS)-120.0f : x;
+    x = x > 89.0f ? (FLOATS)89.0f : x;
+    FLOATS low = x == argument->high ? argument->low : (FLOATS)0.0f;
+    FLOATS n = FMA(x, (FLOATS)0x1.715476p0f, (FLOATS)round_to_integer) - round_to_integer;
+    // The logarithm of 2 in two parts; products with the first, and their differences from x, are exact.
+    FLOATS r = FMA(n, (FLOATS)-0x1.62e4p-1f, x);
+    r = FMA(n, (FLOATS)-0x1.7f7d1cp-20f, r) + low;
     FLOATS p = 0x1.a124e4p-13f;
     p = FMA(p, r, (FLOATS)0x1.6d4316p-10f);
     p = FMA(p, r, (FLOATS)0x1.1110e0p-7f);
@@ -33,54 +55,53 @@ TARGET CK_INLINE void NAME(exponential)(const DOUBLES *argument, FLOATS *part, F
     p = FMA(p, r, (FLOATS)0.5f);
     p = FMA(p * r, r, r) + 1.0f;
     // 2^n in two factors: n goes below the smallest and above the largest exponent of a float.
-    FLOATS steps = NARROW(n);
-    steps = steps == steps ? steps : (FLOATS)0.0f;
-    INTS exponent = __builtin_convertvector(steps, INTS);
+    n = n == n ? n : (FLOATS)0.0f;
+    INTS exponent = __builtin_convertvector(n, INTS);
     INTS half = exponent >> 1;
     *part = p * (FLOATS)((half + 127) << 23);
     *scale = (FLOATS)((exponent - half + 127) << 23);
     // The result has to be exactly 0, because a huge factor may follow.
-    *scale = NARROW(x) <= -120.0f ? (FLOATS)0.0f : *scale;
+    *scale = x <= -120.0f ? (FLOATS)0.0f : *scale;
 }
 
 /// Computes x / (1 + e^-v) without intermediate overflow.
-TARGET CK_INLINE void NAME(gate)(const FLOATS *x, const DOUBLES *v, FLOATS *result) {
-    DOUBLES away = *v > 0.0 ? -*v : *v;
+TARGET CK_INLINE void NAME(gate)(const FLOATS *x, const PAIR *v, FLOATS *result) {
+    INTS above = v->high > 0.0f;
+    PAIR away = {above ? -v->high : v->high, above ? -v->low : v->low};
     FLOATS part, scale;
     NAME(exponential)(&away, &part, &scale);
     FLOATS denominator = 1.0f + part * scale;
-    INTS above = NARROW(*v) > 0.0f;
     part = above ? (FLOATS)1.0f : part;
     scale = above ? (FLOATS)1.0f : scale;
     *result = *x * part / denominator * scale;
 }
 
 TARGET CK_INLINE void NAME(gelu_erf_16)(FLOATS *values) {
-    // x * Phi(x), with Phi(-a) = e^(-a^2/2) g((a - 4) / (a + 4)) / (1 + a) for a >= 0. g is a polynomial (Chebyshev fit
-    // on 0...15, relative error 2e-8). Never 1 + erf, which loses the digits of negative x.
+    // x * Phi(x), with a Phi(-a) = e^(-a^2/2) h(t) w for a >= 0, w = a / (a + 4) and t = 2 w - 1. h is a polynomial (least
+    // relative error on 0...15, 9e-9). Never 1 + erf, which loses the digits of negative x.
     FLOATS x = *values;
     FLOATS a = __builtin_elementwise_abs(x);
-    DOUBLES wide = WIDE(a);
-    wide = wide * wide * -0.5;
+    PAIR square;
+    NAME(multiply)(&a, &a, &square);
+    square.high *= -0.5f, square.low *= -0.5f;
     FLOATS part, scale;
-    NAME(exponential)(&wide, &part, &scale);
+    NAME(exponential)(&square, &part, &scale);
     a = a > 15.0f ? (FLOATS)15.0f : a;
-    FLOATS t = (a - 4.0f) / (a + 4.0f);
-    FLOATS g = -0x1.37f310p-14f;
-    g = FMA(g, t, (FLOATS)-0x1.17ea82p-14f);
-    g = FMA(g, t, (FLOATS)0x1.6a33a0p-11f);
-    g = FMA(g, t, (FLOATS)-0x1.3a7cd4p-12f);
-    g = FMA(g, t, (FLOATS)-0x1.47d200p-8f);
-    g = FMA(g, t, (FLOATS)0x1.25eb82p-6f);
-    g = FMA(g, t, (FLOATS)-0x1.07c3b6p-5f);
-    g = FMA(g, t, (FLOATS)0x1.d4953cp-6f);
-    g = FMA(g, t, (FLOATS)0x1.cabd76p-7f);
-    g = FMA(g, t, (FLOATS)-0x1.8c18f0p-4f);
-    g = FMA(g, t, (FLOATS)0x1.e361eap-2f);
-    // The complete result for negative x. Minus infinity gives infinity times 0, which is NaN as in the definition.
-    FLOATS factor = x > 0.0f ? a : -x;
-    FLOATS lost = NARROW(WIDE(g) * WIDE(part) * WIDE(factor)) / (1.0f + a) * scale;
-    FLOATS far = (x > 0.0f ? x : (FLOATS)0.0f) - lost;
+    FLOATS w = FMA((FLOATS)-4.0f, 1.0f / (a + 4.0f), (FLOATS)1.0f), t = FMA((FLOATS)2.0f, w, (FLOATS)-1.0f);
+    FLOATS h = -0x1.196e18p-13f;
+    h = FMA(h, t, (FLOATS)0x1.6e497cp-13f);
+    h = FMA(h, t, (FLOATS)0x1.9b2618p-10f);
+    h = FMA(h, t, (FLOATS)-0x1.cc1722p-9f);
+    h = FMA(h, t, (FLOATS)-0x1.ed17d8p-8f);
+    h = FMA(h, t, (FLOATS)0x1.eed34cp-5f);
+    h = FMA(h, t, (FLOATS)-0x1.7e001ep-3f);
+    h = FMA(h, t, (FLOATS)0x1.8c6d9ep-2f);
+    h = FMA(h, t, (FLOATS)-0x1.373e38p-1f);
+    h = FMA(h, t, (FLOATS)0x1.82b4bcp-1f);
+    PAIR lost;
+    NAME(multiply)(&h, &part, &lost);
+    // The complete result for negative x. Minus infinity times 0 is NaN, as in the definition.
+    FLOATS far = (x > 0.0f ? x : x * 0.0f) - FMA(lost.high, w, lost.low * w) * scale;
     // Near zero the error of 1 - Phi(-x) is large against the result: there Phi(x) = 1/2 + x p(x^2).
     FLOATS s = x * x;
     FLOATS p = -0x1.010b86p-17f;
@@ -93,30 +114,42 @@ TARGET CK_INLINE void NAME(gelu_erf_16)(FLOATS *values) {
 }
 
 TARGET CK_INLINE void NAME(gelu_tanh_16)(FLOATS *values) {
-    // x/2 (1 + tanh(u)) = x / (1 + e^-2u), u = sqrt(2/pi) (x + 0.044715 x^3)
-    DOUBLES x = WIDE(*values);
-    DOUBLES v = x * 1.5957691216057308 * (1.0 + 0.044715 * x * x);
+    // x/2 (1 + tanh(u)) = x / (1 + e^-2u), 2u = 2 sqrt(2/pi) (1 + 0.044715 x^2) x
+    const FLOATS first = 0x1.988454p0f, second = 0x1.2444f2p-4f;
+    FLOATS x = *values;
+    PAIR square, cubic, factor, v;
+    NAME(multiply)(&x, &x, &square);
+    NAME(multiply)(&square.high, &second, &cubic);
+    FLOATS minus = -cubic.high;
+    NAME(subtract)(&first, &minus, &factor);
+    // What products and the sum have lost, and what the constants are beyond float32.
+    factor.low += cubic.low + FMA(square.low, second, FMA(square.high, (FLOATS)0x1.49b16ap-29f, (FLOATS)-0x1.857936p-25f));
+    NAME(multiply)(&x, &factor.high, &v);
+    v.low = FMA(x, factor.low, v.low);
     NAME(gate)(values, &v, values);
 }
 
 TARGET CK_INLINE void NAME(gelu_quick_16)(FLOATS *values) {
-    DOUBLES v = WIDE(*values) * 1.702;
+    const FLOATS factor = 0x1.b3b646p0f;
+    PAIR v;
+    NAME(multiply)(values, &factor, &v);
+    v.low = FMA(*values, (FLOATS)-0x1.78d4fep-26f, v.low);
     NAME(gate)(values, &v, values);
 }
 
 TARGET CK_INLINE void NAME(sigmoid_16)(FLOATS *values) {
-    DOUBLES v = WIDE(*values);
+    PAIR v = {*values, 0.0f};
     FLOATS one = 1.0f;
     NAME(gate)(&one, &v, values);
 }
 
 TARGET CK_INLINE void NAME(silu_16)(FLOATS *values) {
-    DOUBLES v = WIDE(*values);
+    PAIR v = {*values, 0.0f};
     NAME(gate)(values, &v, values);
 }
 
 TARGET CK_INLINE void NAME(exp_16)(FLOATS *values) {
-    DOUBLES x = WIDE(*values);
+    PAIR x = {*values, 0.0f};
     FLOATS part, scale;
     NAME(exponential)(&x, &part, &scale);
     *values = part * scale;
@@ -132,9 +165,9 @@ TARGET CK_INLINE void NAME(tanh_16)(FLOATS *values) {
     p = FMA(p, s, (FLOATS)0x1.1110e4p-3f);
     p = FMA(p, s, (FLOATS)-0x1.555556p-2f);
     FLOATS near = FMA(p * s, a, a);
-    DOUBLES wide = WIDE(a) * -2.0;
+    PAIR argument = {a * -2.0f, 0.0f};
     FLOATS part, scale;
-    NAME(exponential)(&wide, &part, &scale);
+    NAME(exponential)(&argument, &part, &scale);
     FLOATS e = part * scale;
     FLOATS far = (1.0f - e) / (1.0f + e);
     FLOATS result = a < 0.63f ? near : far;
@@ -209,39 +242,65 @@ TARGET CK_INLINE void NAME(store)(float *x, size_t i, size_t count, const FLOATS
 }
 
 TARGET CK_INLINE double NAME(total)(const DOUBLES *lanes) {
-    double total = 0;
-    for (int lane = 0; lane < 16; lane++) total += (*lanes)[lane];
-    return total;
+    double sums[16];
+    ck_copy(sums, lanes, sizeof sums);
+    // In halves, which all instruction sets do alike.
+    for (int step = 8; step; step /= 2)
+        for (int lane = 0; lane < step; lane++) sums[lane] += sums[lane + step];
+    return sums[0];
 }
 
-TARGET static void NAME(softmax)(float *row, size_t count) {
+/// - Parameter is_scored: whether the row is multiplied with `factor` first, and `mask` added unless it is NULL.
+TARGET CK_INLINE void NAME(softmax_row)(float *row, size_t count, float factor, const float *mask, const int is_scored) {
     const float nothing = -__builtin_inff();
     FLOATS largest = nothing;
     for (size_t i = 0; i < count; i += 16) {
         FLOATS x;
         NAME(load)(row, i, count, nothing, &x);
+        if (is_scored) {
+            x *= factor;
+            if (mask) {
+                FLOATS terms;
+                NAME(load)(mask, i, count, nothing, &terms);
+                x += terms;
+            }
+            NAME(store)(row, i, count, &x);
+            // What is past the end may have become NaN.
+            if (i + 16 > count) NAME(load)(row, i, count, nothing, &x);
+        }
         largest = x > largest ? x : largest;
     }
-    double top = nothing;
-    for (int lane = 0; lane < 16; lane++) top = largest[lane] > top ? largest[lane] : top;
+    float lanes[16];
+    ck_copy(lanes, &largest, sizeof lanes);
+    for (int step = 8; step; step /= 2)
+        for (int lane = 0; lane < step; lane++)
+            lanes[lane] = lanes[lane] > lanes[lane + step] ? lanes[lane] : lanes[lane + step];
+    const FLOATS tops = lanes[0];
     DOUBLES sums = 0.0;
     for (size_t i = 0; i < count; i += 16) {
         FLOATS x, part, scale;
         NAME(load)(row, i, count, nothing, &x);
-        DOUBLES below = WIDE(x) - top;
+        PAIR below;
+        NAME(subtract)(&x, &tops, &below);
         NAME(exponential)(&below, &part, &scale);
         x = part * scale;
         // The lanes past the end hold e^-infinity, which the exponential makes 0.
         sums += WIDE(x);
         NAME(store)(row, i, count, &x);
     }
-    float sum = (float)NAME(total)(&sums);
+    float inverse = (float)(1 / NAME(total)(&sums));
     for (size_t i = 0; i < count; i += 16) {
         FLOATS x;
         NAME(load)(row, i, count, 0.0f, &x);
-        x = x / sum;
+        x *= inverse;
         NAME(store)(row, i, count, &x);
     }
+}
+
+TARGET static void NAME(softmax)(float *row, size_t count) { NAME(softmax_row)(row, count, 1, 0, 0); }
+
+TARGET static void NAME(softmax_scores)(float *row, size_t count, float factor, const float *mask) {
+    NAME(softmax_row)(row, count, factor, mask, 1);
 }
 
 TARGET static void NAME(layer_norm)(const float *x, const float *gain, const float *shift, double epsilon,
@@ -307,6 +366,7 @@ TARGET static void NAME(rope)(const float *x, const float *cos, const float *sin
     for (size_t i = 2 * half; i < width; i++) target[i] = x[i];
 }
 
+#undef PAIR
 #undef FLOATS
 #undef DOUBLES
 #undef INTS

@@ -114,6 +114,29 @@ extension Kernels {
             }
         }
 
+        @Test("softmax of scores has the bits of softmax after a product and a sum")
+        func softmaxScores() {
+            var generator = SeededGenerator(seed: 12)
+            for size in oddSizes where size > 0 {
+                for factor in [Float(0.125), -3] {
+                    let row = generator.floats(size, in: -30...30)
+                    var mask = generator.floats(size)
+                    if size > 3 { mask[size - 2] = -.infinity }
+                    let results = onEachSet {
+                        var (plain, masked) = (row + [-7], row + [-7])
+                        ck_softmax_scores(&plain, size, factor, nil)
+                        ck_softmax_scores(&masked, size, factor, mask)
+                        return [plain, masked]
+                    }
+                    #expect(results.agree)
+                    var (plain, masked) = (row.map { $0 * factor }, zip(row, mask).map { $0 * factor + $1 })
+                    ck_softmax(&plain, size)
+                    ck_softmax(&masked, size)
+                    #expect(results[0] == [plain + [-7], masked + [-7]])
+                }
+            }
+        }
+
         @Test("softmax of a row with NaN, or masked everywhere, is NaN everywhere")
         func softmaxNaN() {
             for row in [[1, .nan, 3], [Float](repeating: -.infinity, count: 5)] {

@@ -68,12 +68,9 @@ struct AttentionKernel: Kernel {
         }
         ck_gemm_panels(
             q, self.q.layout.strides[2], rows.count, depth, panels, nil, scores, seen.count, seen.count)
-        let scale = scale
         for row in 0..<rows.count {
-            let line = scores + row * seen.count
-            for key in 0..<seen.count { line[key] *= scale }
-            mask?.row(rows.lowerBound + row, batch: batch, head: head)?.add(to: line, seen)
-            ck_softmax(line, seen.count)
+            let mask = mask?.row(rows.lowerBound + row, batch: batch, head: head)
+            AttentionMask.softmax(of: scores + row * seen.count, times: scale, seen, mask)
         }
         for column in stride(from: 0, to: valueWidth, by: width) {
             ck_pack_panel_transposed(

@@ -1,5 +1,6 @@
 import AccelPrograms
 import AccelTensors
+import CAccelKernels
 
 /// The additive mask of an attention, broadcast to its scores.
 struct AttentionMask: Sendable {
@@ -38,14 +39,18 @@ struct AttentionMask: Sendable {
             return first..<end
         }
 
-        /// Adds the values of some keys to their scores; the first score is that of the first key.
-        func add(to scores: UnsafeMutablePointer<Float>, _ keys: Range<Int>) {
-            let start = start + keys.lowerBound * step
-            if step == 1 {
-                for key in 0..<keys.count { scores[key] += start[key] }
-            } else {
-                for key in 0..<keys.count { scores[key] += start[key * step] }
-            }
+    }
+
+    /// Turns the scores of some keys into weights: the softmax of their products with `scale`, plus their values in a row
+    /// of the mask if there is one. The first score is that of the first key.
+    static func softmax(
+        of scores: UnsafeMutablePointer<Float>, times scale: Float, _ keys: Range<Int>, _ mask: Row?
+    ) {
+        guard let mask, mask.step != 1 else {
+            return ck_softmax_scores(scores, keys.count, scale, mask.map { $0.start + keys.lowerBound })
         }
+        let start = mask.start + keys.lowerBound * mask.step
+        for key in 0..<keys.count { scores[key] = scores[key] * scale + start[key * mask.step] }
+        ck_softmax(scores, keys.count)
     }
 }

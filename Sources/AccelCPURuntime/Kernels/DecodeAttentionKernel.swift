@@ -34,13 +34,12 @@ struct DecodeAttentionKernel: Kernel {
     var reason: String { "one query row; keys and values are read where they lie" }
 
     var steps: [KernelStep] {
-        let (keyHeads, group) = (keyHeads, heads / max(keyHeads, 1))
+        let (heads, group) = (heads, max(heads / max(keyHeads, 1), 1))
+        // Pieces that follow each other share keys and values, which then lie in a cache.
         return [
-            KernelStep(q.shape.dimensions[0] * keyHeads, scratchFloats: keys) { piece, scores in
-                let (batch, keyHead) = (piece / keyHeads, piece % keyHeads)
-                for head in keyHead * group..<(keyHead + 1) * group {
-                    run(batch: batch, head: head, keyHead: keyHead, scores: scores)
-                }
+            KernelStep(q.shape.dimensions[0] * heads, scratchFloats: keys) { piece, scores in
+                let head = piece % heads
+                run(batch: piece / heads, head: head, keyHead: head / group, scores: scores)
             }
         ]
     }
@@ -50,15 +49,14 @@ struct DecodeAttentionKernel: Kernel {
             let v = start(self.v, batch, keyHead), let target = start(self.target, batch, head)
         else { return }
         let mask = mask?.row(0, batch: batch, head: head)
-        let seen = mask?.seen(among: keys) ?? 0..<keys
-        scores.initialize(repeating: 0, count: keys)
-        let stride = self.k.layout.strides[2]
-        ck_dot(
-            q, k + seen.lowerBound * stride, stride, seen.count, self.q.shape.dimensions[3], scores + seen.lowerBound)
-        for key in seen { scores[key] *= scale }
-        mask?.add(to: scores, 0..<keys)
-        ck_softmax(scores, keys)
-        ck_weighted_sum(scores, v, self.v.layout.strides[2], keys, self.v.shape.dimensions[3], target)
+        var seen = mask?.seen(among: keys) ?? 0..<keys
+        // A row that sees no key gives all the same weight.
+        if seen.isEmpty { seen = 0..<keys }
+        let (keyStride, valueStride) = (self.k.layout.strides[2], self.v.layout.strides[2])
+        ck_dot(q, k + seen.lowerBound * keyStride, keyStride, seen.count, self.q.shape.dimensions[3], scores)
+        AttentionMask.softmax(of: scores, times: scale, seen, mask)
+        ck_weighted_sum(
+            scores, v + seen.lowerBound * valueStride, valueStride, seen.count, self.v.shape.dimensions[3], target)
     }
 
     private func start(_ operand: OperandMemory, _ batch: Int, _ head: Int) -> UnsafeMutablePointer<Float>? {
