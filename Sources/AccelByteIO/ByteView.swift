@@ -58,6 +58,9 @@ public final class ByteBuffer: @unchecked Sendable {
     /// Large buffers are mapped from the system, which zeroes them lazily, and unmapped at the end.
     private let isMapped: Bool
     static let mappedBytes = 1 << 21
+    /// Of those that a request asks for, as a model's states and values. Many of them are never touched, so that zeroing
+    /// them at once would be most of the work of opening a model.
+    static let mappedBytesOfRequests = 1 << 16
 
     /// Creates a buffer. Traps if there is no memory.
     /// - Parameter count: a number that does not depend on input; `init(allocating:for:)` is for all others.

@@ -124,9 +124,7 @@ extension ByteBuffer {
     /// - Throws: `RequestError` (unavailable) if memory does not suffice; checked before the allocation.
     public convenience init(allocating count: Int, for purpose: @autoclosure () -> String) throws(RequestError) {
         try MachineMemory.require(count, for: purpose())
-        // A model's states and values: many of them are never touched, so that zeroing them at once would be most of the
-        // work of opening a model.
-        guard count >= 1 << 16 else {
+        guard count >= Self.mappedBytesOfRequests else {
             self.init(count: count)
             return
         }

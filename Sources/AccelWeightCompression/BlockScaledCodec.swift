@@ -18,8 +18,8 @@ package struct BlockScaledCodes: Sendable {
     package let bits: Int
     package let values: Values
     package let hasShifts: Bool
-    /// The type of the scales, float16 or float32. They are the second section, a row's after those of the row before it.
-    package let scaleType: ElementType
+    /// The type of the scales. They are the second section, a row's after those of the row before it.
+    package let scaleType: ScaleType
     /// Bytes of a row's codes.
     package let rowBytes: Int
     /// Weights of a row that share a scale and a shift.
@@ -45,9 +45,8 @@ extension BlockScaledCodec {
         of rows: Range<Int>, of weight: CompressedTensor, into scales: UnsafeMutablePointer<Float>
     ) {
         let codes = blockScaledCodes(weight.shape)
-        let type: ScaleType = codes.scaleType == .float16 ? .float16 : .float32
         let indices = rows.lowerBound * codes.blocks..<rows.upperBound * codes.blocks
-        weight.sections[1].withBytes { type.load($0, indices, into: scales) }
+        weight.sections[1].withBytes { codes.scaleType.load($0, indices, into: scales) }
     }
 
     /// Blocks have no shifts.

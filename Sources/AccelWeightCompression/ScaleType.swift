@@ -2,11 +2,11 @@ import AccelTensors
 import CAccelKernels
 
 /// The storage type of scales.
-enum ScaleType: String, Sendable {
+package enum ScaleType: String, Sendable {
     case float16
     case float32
 
-    var byteCount: Int { elementType.byteCount }
+    package var byteCount: Int { elementType.byteCount }
     var elementType: ElementType { self == .float16 ? .float16 : .float32 }
 
     /// Returns the nearest value of the type, with ties to even; infinity for values out of range.

@@ -18,8 +18,6 @@ static inline int block_shift(size_t block, size_t unit) {
     return shift;
 }
 
-#define NAME(x) x##_plain
-#define TARGET
 #if CK_ARM
 
 /// The entry of code c is at bytes 4c to 4c + 3 of the table.
@@ -38,26 +36,29 @@ static inline void entries_neon(const uint32_t *codes, const float *table, float
     }
 }
 #define ENTRIES(codes, table, target) entries_neon((const uint32_t *)&codes, table, (float *)&target)
-#define WIDEN_F16(halves, target)                                                                       \
-    for (int part = 0; part < 16; part += 4)                                                            \
-    vst1q_f32((float *)&(target) + part, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16((halves) + part))))
 
 #else
 
 #define ENTRIES(codes, table, target) \
     for (int lane = 0; lane < 16; lane++) target[lane] = (table)[codes[lane] & 15]
-#define WIDEN_F16(halves, target) \
-    for (int lane = 0; lane < 16; lane++) target[lane] = widen_f16((halves)[lane])
 
 #endif
-static inline void widen_scales_plain(const uint8_t *from, size_t count, float *target) {
-    for (size_t i = 0; i < count; i++) {
+
+CK_INLINE void widen_plain(const uint8_t *from, size_t count, float *target) {
+    size_t i = 0;
+#if CK_ARM
+    for (; i + 4 <= count; i += 4)
+        vst1q_f32(target + i, vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(from + 2 * i))));
+#endif
+    for (; i < count; i++) {
         uint16_t half;
         ck_copy(&half, from + 2 * i, 2);
         target[i] = widen_f16(half);
     }
 }
-#define WIDEN_SCALES(from, count, target) widen_scales_plain(from, count, target)
+#define NAME(x) x##_plain
+#define TARGET
+#define WIDEN_F16(from, count, target) widen_plain(from, count, target)
 #define LINEAR_BY_TABLE 0
 #define TILE_ROWS 2
 #define TILE_VECTORS 3
@@ -65,10 +66,16 @@ static inline void widen_scales_plain(const uint8_t *from, size_t count, float *
 
 #if CK_X86
 
-/// Up to eight.
-CK_TARGET_AVX2 CK_INLINE void widen_scales_x86(const uint8_t *from, size_t count, float *target) {
-    if (count == 8) {
-        _mm256_storeu_ps(target, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)from)));
+CK_TARGET_AVX2 CK_INLINE void entries_avx2(const uint32_t *codes, const float *table, float *target) {
+    const __m256 low = _mm256_loadu_ps(table), high = _mm256_loadu_ps(table + 8);
+    _mm256_storeu_ps(target, entries_of_16(low, high, _mm256_loadu_si256((const __m256i *)codes)));
+    _mm256_storeu_ps(target + 8, entries_of_16(low, high, _mm256_loadu_si256((const __m256i *)(codes + 8))));
+}
+
+CK_TARGET_AVX2 CK_INLINE void widen_avx2(const uint8_t *from, size_t count, float *target) {
+    if (count >= 8) {
+        for (size_t i = 0; i < count; i += 8)
+            _mm256_storeu_ps(target + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(from + 2 * i))));
     } else if (count == 4) {
         _mm_storeu_ps(target, _mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)from)));
     } else {
@@ -78,21 +85,10 @@ CK_TARGET_AVX2 CK_INLINE void widen_scales_x86(const uint8_t *from, size_t count
         ck_copy(target, &wide, 4 * count);
     }
 }
-
-CK_TARGET_AVX2 CK_INLINE void entries_avx2(const uint32_t *codes, const float *table, float *target) {
-    const __m256 low = _mm256_loadu_ps(table), high = _mm256_loadu_ps(table + 8);
-    _mm256_storeu_ps(target, entries_of_16(low, high, _mm256_loadu_si256((const __m256i *)codes)));
-    _mm256_storeu_ps(target + 8, entries_of_16(low, high, _mm256_loadu_si256((const __m256i *)(codes + 8))));
-}
 #define NAME(x) x##_avx2
 #define TARGET CK_TARGET_AVX2
-CK_TARGET_AVX2 CK_INLINE void widen_avx2(const uint16_t *halves, float *target) {
-    _mm256_storeu_ps(target, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)halves)));
-    _mm256_storeu_ps(target + 8, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(halves + 8))));
-}
 #define ENTRIES(codes, table, target) entries_avx2((const uint32_t *)&codes, table, (float *)&target)
-#define WIDEN_F16(halves, target) widen_avx2(halves, (float *)&target)
-#define WIDEN_SCALES(from, count, target) widen_scales_x86(from, count, target)
+#define WIDEN_F16(from, count, target) widen_avx2(from, count, target)
 #define LINEAR_BY_TABLE 0
 #define TILE_ROWS 2
 #define TILE_VECTORS 3
@@ -102,14 +98,17 @@ CK_TARGET_AVX2 CK_INLINE void widen_avx2(const uint16_t *halves, float *target) 
 CK_TARGET_AVX512 CK_INLINE void entries_avx512(const uint32_t *codes, const float *table, float *target) {
     _mm512_storeu_ps(target, _mm512_permutexvar_ps(_mm512_loadu_si512(codes), _mm512_loadu_ps(table)));
 }
+
+CK_TARGET_AVX512 CK_INLINE void widen_avx512(const uint8_t *from, size_t count, float *target) {
+    if (count == 16)
+        _mm512_storeu_ps(target, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)from)));
+    else
+        widen_avx2(from, count, target);
+}
 #define NAME(x) x##_avx512
 #define TARGET CK_TARGET_AVX512
-CK_TARGET_AVX512 CK_INLINE void widen_avx512(const uint16_t *halves, float *target) {
-    _mm512_storeu_ps(target, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)halves)));
-}
 #define ENTRIES(codes, table, target) entries_avx512((const uint32_t *)&codes, table, (float *)&target)
-#define WIDEN_F16(halves, target) widen_avx512(halves, (float *)&target)
-#define WIDEN_SCALES(from, count, target) widen_scales_x86(from, count, target)
+#define WIDEN_F16(from, count, target) widen_avx512(from, count, target)
 #define LINEAR_BY_TABLE 1
 #define TILE_ROWS 4
 #define TILE_VECTORS 4

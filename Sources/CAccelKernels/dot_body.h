@@ -1,8 +1,7 @@
 // Dot products of rows of weights with one vector, for one instruction set. Included once for each, with these defined:
 //   NAME(x)   the function's name for this set      TARGET    its target attribute
 //   ENTRIES(codes, table, target)     the entries of 16 codes, of whose bits the lowest four count
-//   WIDEN_F16(halves, target)         16 numbers of float16 as float32
-//   WIDEN_SCALES(from, count, target) 1, 2, 4 or 8 of them, which may be unaligned
+//   WIDEN_F16(from, count, target)    1, 2, 4, 8 or 16 numbers of float16, which may be unaligned, as float32
 //   LINEAR_BY_TABLE                   whether that is the faster way from codes to numbers, too
 //   TILE_ROWS, TILE_VECTORS           rows and vectors of a tile of `dot_many`, whose sums stay in registers
 //
@@ -97,7 +96,7 @@ TARGET CK_INLINE void NAME(float_rows)(const float *x, const float *w, size_t st
 /// Sixteen numbers of two bytes as float32.
 TARGET CK_INLINE void NAME(wide)(const uint16_t *halves, FLOATS *target, const int is_bfloat) {
     if (is_bfloat) *target = (FLOATS)(__builtin_convertvector(*(const NAME(shorts) *)halves, NAME(words)) << 16);
-    else WIDEN_F16(halves, (*target));
+    else WIDEN_F16((const uint8_t *)halves, 16, (float *)target);
 }
 
 TARGET CK_INLINE void NAME(half_step)(const float *x, const uint16_t *w, FLOATS *even, FLOATS *odd, const int is_bfloat) {
@@ -270,7 +269,6 @@ TARGET static void NAME(weighted_sum)(const float *weights, const float *rows, s
 #undef TARGET
 #undef ENTRIES
 #undef WIDEN_F16
-#undef WIDEN_SCALES
 #undef LINEAR_BY_TABLE
 #undef TILE_ROWS
 #undef TILE_VECTORS

@@ -19,15 +19,15 @@ typedef struct {
 TARGET CK_INLINE void NAME(read_scales)(const NAME(scales) *scales, size_t row, size_t first, size_t count, float *target,
                                         const int are_halves) {
     const size_t at = row * scales->blocks + first;
-    if (are_halves) WIDEN_SCALES(scales->bytes + 2 * at, count, target);
+    if (are_halves) WIDEN_F16(scales->bytes + 2 * at, count, target);
     else ck_copy(target, scales->bytes + 4 * at, 4 * count);
 }
 
 /// Rows of codes of four bits, and what stands for a code.
 typedef struct {
-    /// The entry of each code. Of codes that are in two's complement: NULL.
+    /// The entry of each code; NULL for numbers.
     const float *table;
-    /// For codes that are not in two's complement: the flip of all codes of a word, after which they are.
+    /// For numbers: what the codes of a word are flipped by to be in two's complement.
     uint32_t flips;
     /// The end of the last row; nothing from there on is read.
     const uint8_t *end;

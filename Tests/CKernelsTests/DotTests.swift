@@ -202,6 +202,15 @@ extension Kernels {
             }
         }
 
+        private func lookUp(
+            _ table: [Float], _ coded: Coded, _ rows: Int, _ codes: UnsafePointer<UInt8>?,
+            _ scales: UnsafeRawPointer?, _ type: ck_type, _ target: UnsafeMutablePointer<Float>?
+        ) {
+            ck_dot_codes4(
+                coded.interleaved, codes, coded.stride, rows, coded.size, table, scales, type, coded.blocks,
+                coded.block, target)
+        }
+
         @Test(
             "rows of 4-bit codes with a table, and no scales or those of blocks",
             arguments: [0, 16, 32, 64, 128, 1 << 20])
@@ -214,11 +223,7 @@ extension Kernels {
                     exact(coded.x) { Double(table[coded.nibble(row, $0)]) * coded.scale(row, $0) }
                 }
             ) { coded, rows, codes, scales, type, target in
-                ck_dot_codes4(
-                    coded.interleaved, codes, coded.stride, rows, coded.size, table, scales, type, coded.blocks,
-                    coded.block,
-                    target
-                )
+                lookUp(table, coded, rows, codes, scales, type, target)
             }
         }
 
@@ -236,13 +241,9 @@ extension Kernels {
             ) { coded, rows, codes, scales, type, target in
                 ck_dot_nibbles(
                     coded.interleaved, codes, coded.stride, rows, coded.size, isBiased ? 1 : 0, scales, type,
-                    coded.blocks,
-                    coded.block, target)
+                    coded.blocks, coded.block, target)
                 var sums = [Float](repeating: .nan, count: rows)
-                ck_dot_codes4(
-                    coded.interleaved, codes, coded.stride, rows, coded.size, table, scales, type, coded.blocks,
-                    coded.block,
-                    &sums)
+                lookUp(table, coded, rows, codes, scales, type, &sums)
                 #expect(sums.map(\.bitPattern) == (0..<rows).map { target?[$0].bitPattern })
             }
         }

@@ -81,15 +81,12 @@ struct AttentionKernel: Kernel {
             scores, seen.count, rows.count, seen.count, panels, nil, target, self.target.layout.strides[2], valueWidth)
     }
 
-    /// The keys that some of the rows see; all where a row sees none, which gives all the same weight. As in a block at the
-    /// start of a large cache, the others are not looked at.
+    /// The keys that some of the rows see. The others, as those in the unused part of a cache, are not looked at.
     private func seen(by rows: Range<Int>, batch: Int, head: Int) -> Range<Int> {
         guard let mask else { return 0..<keys }
         var (first, end) = (keys, 0)
         for row in rows {
-            guard let seen = mask.row(row, batch: batch, head: head)?.seen(among: keys), !seen.isEmpty else {
-                return 0..<keys
-            }
+            let seen = mask.row(row, batch: batch, head: head)?.seen(among: keys) ?? 0..<keys
             (first, end) = (min(first, seen.lowerBound), max(end, seen.upperBound))
         }
         return first..<end

@@ -29,16 +29,15 @@ struct AttentionMask: Sendable {
         let start: UnsafePointer<Float>
         let step: Int
 
-        /// The keys that the row sees, with those between them; empty if it sees none. The lowest number swallows any
-        /// score, so that a key with it has no weight where the row sees another.
+        /// The keys that the row sees, with those between them; all if it sees none, because all have the same weight then.
+        /// The lowest number swallows any score, so that a key with it has no weight where the row sees another.
         func seen(among keys: Int) -> Range<Int> {
             func isHidden(_ key: Int) -> Bool { start[key * step] <= -Float.greatestFiniteMagnitude }
             var (first, end) = (0, keys)
             while first < end, isHidden(first) { first += 1 }
             while end > first, isHidden(end - 1) { end -= 1 }
-            return first..<end
+            return first < end ? first..<end : 0..<keys
         }
-
     }
 
     /// Turns the scores of some keys into weights: the softmax of their products with `scale`, plus their values in a row

@@ -49,9 +49,7 @@ struct DecodeAttentionKernel: Kernel {
             let v = start(self.v, batch, keyHead), let target = start(self.target, batch, head)
         else { return }
         let mask = mask?.row(0, batch: batch, head: head)
-        var seen = mask?.seen(among: keys) ?? 0..<keys
-        // A row that sees no key gives all the same weight.
-        if seen.isEmpty { seen = 0..<keys }
+        let seen = mask?.seen(among: keys) ?? 0..<keys
         let (keyStride, valueStride) = (self.k.layout.strides[2], self.v.layout.strides[2])
         ck_dot(q, k + seen.lowerBound * keyStride, keyStride, seen.count, self.q.shape.dimensions[3], scores)
         AttentionMask.softmax(of: scores, times: scale, seen, mask)

@@ -9,14 +9,17 @@ struct BlockScaledProduct: VectorProduct {
     private let weight: StoredWeight
     private let codec: any BlockScaledCodec
     private let codes: BlockScaledCodes
+    /// Whether scales are read as float32 before the product; else the product reads them where they are.
+    private let loadsScales: Bool
     private let rowsAtOnce: Int
 
     init?(_ weight: StoredWeight) {
         guard let codec = weight.tensor.codec as? any BlockScaledCodec else { return nil }
         let codes = codec.blockScaledCodes(weight.shape)
         (self.weight, self.codec, self.codes) = (weight, codec, codes)
-        // With shifts, as many as keep the codes and what is computed of them in the first cache level.
-        rowsAtOnce = codes.hasShifts ? max(4, (1 << 13) / max(weight.columns, 1)) : .max
+        loadsScales = codes.hasShifts || codes.bits != 4
+        // As many as keep the codes and what is computed of them in the first cache level.
+        rowsAtOnce = loadsScales ? max(4, (1 << 13) / max(weight.columns, 1)) : .max
     }
 
     var readsInterleaved: Bool { codes.bits == 4 }
@@ -26,26 +29,23 @@ struct BlockScaledProduct: VectorProduct {
             + (codes.hasShifts ? ", shifts with sums of blocks" : "")
     }
 
-    func scratchFloats(rows: Int) -> Int { Scratch(codes, rows: min(rows, rowsAtOnce), columns: weight.columns).end }
+    func scratchFloats(rows: Int) -> Int { Scratch(self, rows: min(rows, rowsAtOnce)).end }
 
-    /// Where the parts of scratch memory begin, in floats. The scales are first. Without shifts there are none.
+    /// Where the parts of scratch memory begin, in floats. The scales are first, where they are loaded.
     private struct Scratch {
-        /// The shifts, the sums of the vector's blocks, and the shifts' products.
+        /// With shifts: the shifts, the sums of the vector's blocks, and the shifts' products.
         let (shifts, sums, products): (Int, Int, Int)
         /// Codes of one byte, for bits that products do not read.
         let unpacked: Int
         let end: Int
 
-        init(_ codes: BlockScaledCodes, rows: Int, columns: Int) {
-            guard codes.hasShifts else {
-                (shifts, sums, products, unpacked, end) = (0, 0, 0, 0, 0)
-                return
-            }
-            shifts = rows * codes.blocks
-            sums = shifts + rows * codes.blocks
-            products = sums + codes.blocks
-            unpacked = products + rows
-            end = unpacked + (codes.bits == 4 || codes.bits == 8 ? 0 : (rows * columns + 3) / 4)
+        init(_ product: BlockScaledProduct, rows: Int) {
+            let codes = product.codes
+            shifts = product.loadsScales ? rows * codes.blocks : 0
+            sums = shifts + (codes.hasShifts ? rows * codes.blocks : 0)
+            products = sums + (codes.hasShifts ? codes.blocks : 0)
+            unpacked = products + (codes.hasShifts ? rows : 0)
+            end = unpacked + (codes.bits == 4 || codes.bits == 8 ? 0 : (rows * product.weight.columns + 3) / 4)
         }
     }
 
@@ -53,24 +53,22 @@ struct BlockScaledProduct: VectorProduct {
         _ rows: Range<Int>, with x: DotVector, into target: UnsafeMutablePointer<Float>,
         scratch: UnsafeMutablePointer<Float>
     ) {
-        guard codes.hasShifts else {
-            return withCodesAndScales(of: rows) { codes, scales, type in
-                multiply(rows.count, codes, with: x, scales, type, into: target, unpacked: scratch)
-            }
-        }
+        guard !rows.isEmpty else { return }
         let count = min(rows.count, rowsAtOnce), blocks = codes.blocks
-        let parts = Scratch(codes, rows: count, columns: weight.columns)
-        let scales = scratch, shifts = scratch + parts.shifts, sums = scratch + parts.sums
+        let parts = Scratch(self, rows: count)
+        let loaded = scratch, shifts = scratch + parts.shifts, sums = scratch + parts.sums
         let products = scratch + parts.products, unpacked = scratch + parts.unpacked
-        ck_sum_blocks(x.floats, weight.columns, codes.block, sums)
+        if codes.hasShifts { ck_sum_blocks(x.floats, weight.columns, codes.block, sums) }
         for start in stride(from: rows.lowerBound, to: rows.upperBound, by: count) {
             let part = start..<min(start + count, rows.upperBound)
             let target = target + (start - rows.lowerBound)
-            codec.loadScales(of: part, of: weight.tensor, into: scales)
-            codec.loadShifts(of: part, of: weight.tensor, scales: scales, into: shifts)
-            withCodesAndScales(of: part) { codes, _, _ in
-                multiply(part.count, codes, with: x, scales, CK_F32, into: target, unpacked: unpacked)
+            if loadsScales { codec.loadScales(of: part, of: weight.tensor, into: loaded) }
+            withCodesAndScales(of: part) { codes, stored, type in
+                let (scales, type) = loadsScales ? (UnsafeRawPointer(loaded), CK_F32) : (stored, type)
+                multiply(part.count, codes, with: x, scales, type, into: target, unpacked: unpacked)
             }
+            guard codes.hasShifts else { continue }
+            codec.loadShifts(of: part, of: weight.tensor, scales: loaded, into: shifts)
             ck_dot(sums, shifts, blocks, part.count, blocks, products)
             for index in 0..<part.count { target[index] += products[index] }
         }

@@ -169,7 +169,7 @@ extension AffineCodec: BlockScaledCodec {
 
     package func blockScaledCodes(_ shape: Shape) -> BlockScaledCodes {
         BlockScaledCodes(
-            bits: bits, values: .biased, hasShifts: true, scaleType: search.type.elementType,
+            bits: bits, values: .biased, hasShifts: true, scaleType: search.type,
             rowBytes: bytesPerRow(shape), block: blocks.size(shape), blocks: blocks.perRow(shape))
     }
 

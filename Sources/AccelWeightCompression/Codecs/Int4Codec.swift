@@ -200,7 +200,7 @@ public struct Int4Codec: WeightCodec {
 extension Int4Codec: BlockScaledCodec {
     package func blockScaledCodes(_ shape: Shape) -> BlockScaledCodes {
         BlockScaledCodes(
-            bits: 4, values: .signed, hasShifts: !isSymmetric, scaleType: search.scaleType.elementType,
+            bits: 4, values: .signed, hasShifts: !isSymmetric, scaleType: search.scaleType,
             rowBytes: Nibbles.byteCount(shape.columns), block: blockSize(shape), blocks: blocksPerRow(shape))
     }
 

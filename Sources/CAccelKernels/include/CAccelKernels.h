@@ -218,7 +218,7 @@ void ck_reference_dot(const float *a, const float *b, size_t count, double sums[
 
 /// target[r] = sum_i x[i] * w[r * stride + i], i < count.
 void ck_dot(const float *x, const float *w, size_t stride, size_t rows, size_t count, float *target);
-/// The same with rows of float16 or bfloat16, with the bits of `ck_dot` with these numbers.
+/// The same with rows of float16 or bfloat16. The sums have the bits of `ck_dot` with these numbers.
 void ck_dot_halves(const float *x, const uint16_t *w, ck_type type, size_t stride, size_t rows, size_t count, float *target);
 /// `ck_dot` for several vectors: target[v * target_stride + r] = sum_i x[v * x_stride + i] * w[r * stride + i]. Fastest if
 /// the vectors and a few rows fit into the first cache level.
@@ -237,8 +237,8 @@ size_t ck_interleaved_count(size_t count);
 /// 128, or count) columns; 0 for no scales. `interleaved` is x in the order of `ck_interleave`.
 void ck_dot_codes4(const float *interleaved, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                    const float table[16], const void *scales, ck_type type, size_t blocks, size_t block, float *target);
-/// The same with numbers in place of a table: codes in two's complement, or if they are biased, codes less 8. Has the bits
-/// of a table of these numbers.
+/// The same with numbers in place of a table: codes in two's complement, or if they are biased, codes less 8. The sums
+/// have the bits of `ck_dot_codes4` with a table of these numbers.
 void ck_dot_nibbles(const float *interleaved, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                     int is_biased, const void *scales, ck_type type, size_t blocks, size_t block, float *target);
 /// target[r] = sum_i x[i] * scale(r, i) * (code - zero), with codes of one byte, whose differences are from -128 to 127; a
