@@ -129,11 +129,14 @@ public enum Files {
         return names.sorted()
     }
 
-    /// Creates a folder and its missing parents, each with `mode`.
+    /// Creates a folder and its missing parents, each with `mode`. A folder with a temporary name is not created: it was
+    /// made before what belongs into it, so where it is missing, an interruption has removed it, and it stays removed.
     public static func makeFolder(_ path: String, mode: UInt16 = 0o777) throws(RequestError) {
-        if mkdir(path, mode_t(mode)) == 0 || kind(of: path) == .folder { return }
-        let number = errno
-        if number == ENOENT, let parent = parentFolder(of: path), parent != path {
+        let isTemporary = TemporaryPaths.start(ofSibling: name(of: path)) != nil
+        if !isTemporary, mkdir(path, mode_t(mode)) == 0 { return }
+        if kind(of: path) == .folder { return }
+        let number = isTemporary ? ENOENT : errno
+        if number == ENOENT, !isTemporary, let parent = parentFolder(of: path), parent != path {
             try makeFolder(parent, mode: mode)
             if mkdir(path, mode_t(mode)) == 0 || kind(of: path) == .folder { return }
         }

@@ -148,6 +148,26 @@ struct FileTests {
         }
     }
 
+    @Test("a temporary folder that an interruption has removed is not made again")
+    func interruptedFolders() async {
+        await #expect(processExitsWith: .success) {
+            try withTemporaryFolder { folder in
+                let target = try AtomicFolder(replacing: "\(folder)/folder", as: .internal)
+                try Files.makeFolder("\(target.path)/before")
+                TemporaryPaths.removeAll()
+                for name in ["", "/inner", "/deep/er"] {
+                    do {
+                        try Files.makeFolder(target.path + name)
+                        exit(1)
+                    } catch {
+                        guard (error as? RequestError)?.exitStatus == .unavailable else { exit(2) }
+                    }
+                }
+                guard try Files.list(folder).isEmpty else { exit(3) }
+            }
+        }
+    }
+
     @Test("a read of a lost page ends the process, even if no thread reports it")
     func unreportedPage() async {
         await #expect(processExitsWith: .exitCode(4)) {

@@ -39,7 +39,8 @@ set -m # without job control the shell has background processes ignore an interr
 convert "$SCRATCH/interrupted/a.accelpkg" --no-cache 2>/dev/null &
 pid=$!
 set +m
-pause $((took / 3))
+# As soon as there is a file: the conversion has begun to write, and has not ended.
+while kill -0 $pid 2>/dev/null && [ -z "$(ls -A "$SCRATCH/interrupted")" ]; do pause 1; done
 kill -INT $pid 2>/dev/null || true
 status=0 && wait $pid || status=$?
 left=$(find "$SCRATCH/interrupted" -mindepth 1 | head -3)
