@@ -235,7 +235,8 @@ struct HostilePackageTests {
                 ".verify.json.1A.partial", "assets/.verify.json.1a.partial", ".manifest.json.1a.partial",
                 ".verify.json.1a.partial/file",
             ] {
-                try Files.makeFolder(Files.parentFolder(of: "\(path)/\(name)") ?? path)
+                try FileManager.default.createDirectory(
+                    atPath: Files.parentFolder(of: "\(path)/\(name)") ?? path, withIntermediateDirectories: true)
                 try write([1], to: "\(path)/\(name)")
                 #expect(throws: FormatError.self, "\(name)") { try AcceleratorPackage(at: path).check() }
                 #expect(throws: RequestError.self, "\(name)") { try OutputKind.package.requireReplaceable(path) }
