@@ -1,4 +1,3 @@
-import AccelByteIO
 package import AccelTensors
 
 /// The layout of codes whose blocks share a scale: a weight is `scale * value(code)`, plus the shift of its block if blocks
@@ -14,11 +13,21 @@ package struct BlockScaledCodes: Sendable {
         case table([Float])
     }
 
+    /// What the blocks of a row are shifted by.
+    package enum Shifts: Sendable {
+        case none
+        /// A bias is the weight of code 0: of the type of the scales, a row's after those of the row before it.
+        case biases
+        /// A zero point is the code of weight 0: four bits in two's complement, those of a row in `rowBytes` bytes, low
+        /// nibble first.
+        case zeros(rowBytes: Int)
+    }
+
     /// Bits of a code; the codes of a row are packed, lowest bits first.
     package let bits: Int
     package let values: Values
-    package let hasShifts: Bool
-    /// The type of the scales. They are the second section, a row's after those of the row before it.
+    package let shifts: Shifts
+    /// The type of the scales; a row's follow those of the row before it.
     package let scaleType: ScaleType
     /// Bytes of a row's codes.
     package let rowBytes: Int
@@ -28,30 +37,9 @@ package struct BlockScaledCodes: Sendable {
     package let blocks: Int
 }
 
-/// A codec of weights with a scale, or a scale and a shift, for each block. Codes are its first section.
+/// A codec of weights with a scale, or a scale and a shift, for each block. Codes are its first section, scales its second,
+/// biases or zero points its third.
 package protocol BlockScaledCodec: WeightCodec {
     /// Returns the layout of the codes of a weight of this shape.
     func blockScaledCodes(_ shape: Shape) -> BlockScaledCodes
-    /// Computes the shifts of some rows, one for each block, of blocks that have shifts.
-    /// - Parameter scales: those of the rows.
-    func loadShifts(
-        of rows: Range<Int>, of weight: CompressedTensor, scales: UnsafePointer<Float>,
-        into shifts: UnsafeMutablePointer<Float>)
-}
-
-extension BlockScaledCodec {
-    /// Reads the scales of some rows, one for each block.
-    package func loadScales(
-        of rows: Range<Int>, of weight: CompressedTensor, into scales: UnsafeMutablePointer<Float>
-    ) {
-        let codes = blockScaledCodes(weight.shape)
-        let indices = rows.lowerBound * codes.blocks..<rows.upperBound * codes.blocks
-        weight.sections[1].withBytes { codes.scaleType.load($0, indices, into: scales) }
-    }
-
-    /// Blocks have no shifts.
-    package func loadShifts(
-        of rows: Range<Int>, of weight: CompressedTensor, scales: UnsafePointer<Float>,
-        into shifts: UnsafeMutablePointer<Float>
-    ) {}
 }

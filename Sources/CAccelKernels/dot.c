@@ -21,7 +21,7 @@ static inline int block_shift(size_t block, size_t unit) {
 #if CK_ARM
 
 /// The entry of code c is at bytes 4c to 4c + 3 of the table.
-static inline void entries_neon(const uint32_t *codes, const float *table, float *target) {
+CK_INLINE void add_entries_plain(const float *x, const uint32_t *words, const float *table, float *even, float *odd) {
     const uint8x16x4_t values = {{
         vld1q_u8((const uint8_t *)table),
         vld1q_u8((const uint8_t *)(table + 4)),
@@ -30,17 +30,29 @@ static inline void entries_neon(const uint32_t *codes, const float *table, float
     }};
 #pragma clang loop unroll(full)
     for (int part = 0; part < 16; part += 4) {
-        const uint32x4_t code = vandq_u32(vld1q_u32(codes + part), vdupq_n_u32(15));
-        const uint32x4_t places = vmlaq_n_u32(vdupq_n_u32(0x03020100), code, 0x04040404);
-        vst1q_u8((uint8_t *)(target + part), vqtbl4q_u8(values, vreinterpretq_u8_u32(places)));
+        const uint32x4_t four = vld1q_u32(words + part);
+        float32x4_t sums[2] = {vld1q_f32(even + part), vld1q_f32(odd + part)};
+#pragma clang loop unroll(full)
+        for (int code = 0; code < 8; code++) {
+            const uint32x4_t codes = vandq_u32(vshlq_u32(four, vdupq_n_s32(-4 * code)), vdupq_n_u32(15));
+            const uint32x4_t places = vmlaq_n_u32(vdupq_n_u32(0x03020100), codes, 0x04040404);
+            const float32x4_t entries = vreinterpretq_f32_u8(vqtbl4q_u8(values, vreinterpretq_u8_u32(places)));
+            sums[code % 2] = vfmaq_f32(sums[code % 2], entries, vld1q_f32(x + 16 * code + part));
+        }
+        vst1q_f32(even + part, sums[0]);
+        vst1q_f32(odd + part, sums[1]);
     }
 }
-#define ENTRIES(codes, table, target) entries_neon((const uint32_t *)&codes, table, (float *)&target)
 
 #else
 
-#define ENTRIES(codes, table, target) \
-    for (int lane = 0; lane < 16; lane++) target[lane] = (table)[codes[lane] & 15]
+CK_INLINE void add_entries_plain(const float *x, const uint32_t *words, const float *table, float *even, float *odd) {
+    for (int code = 0; code < 8; code++) {
+        float *sums = code % 2 ? odd : even;
+        for (int lane = 0; lane < 16; lane++)
+            sums[lane] = __builtin_fmaf(table[words[lane] >> (4 * code) & 15], x[16 * code + lane], sums[lane]);
+    }
+}
 
 #endif
 
@@ -58,7 +70,9 @@ CK_INLINE void widen_plain(const uint8_t *from, size_t count, float *target) {
 }
 #define NAME(x) x##_plain
 #define TARGET
-#define WIDEN_F16(from, count, target) widen_plain(from, count, target)
+#define TABLE(table, buffer) ((void)(buffer), (table))
+#define ADD_ENTRIES add_entries_plain
+#define WIDEN_F16 widen_plain
 #define LINEAR_BY_TABLE 0
 #define TILE_ROWS 2
 #define TILE_VECTORS 3
@@ -66,10 +80,46 @@ CK_INLINE void widen_plain(const uint8_t *from, size_t count, float *target) {
 
 #if CK_X86
 
-CK_TARGET_AVX2 CK_INLINE void entries_avx2(const uint32_t *codes, const float *table, float *target) {
-    const __m256 low = _mm256_loadu_ps(table), high = _mm256_loadu_ps(table + 8);
-    _mm256_storeu_ps(target, entries_of_16(low, high, _mm256_loadu_si256((const __m256i *)codes)));
-    _mm256_storeu_ps(target + 8, entries_of_16(low, high, _mm256_loadu_si256((const __m256i *)(codes + 8))));
+/// A table by the bytes of its entries: the lowest bytes of all, then the next ones. Bytes are looked up faster than numbers.
+static inline const float *planes_avx2(const float *table, float *buffer) {
+    for (int entry = 0; entry < 16; entry++)
+        for (int plane = 0; plane < 4; plane++)
+            ((uint8_t *)buffer)[16 * plane + entry] = ((const uint8_t *)table)[4 * entry + plane];
+    return buffer;
+}
+
+CK_TARGET_AVX2 CK_INLINE void add_entries_avx2(const float *x, const uint32_t *words, const float *planes, float *even,
+                                               float *odd) {
+    // Of each four words the first bytes, then the second ones.
+    const __m256i order = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    __m256i plane[4];
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 4; i++) plane[i] = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)planes + i));
+#pragma clang loop unroll(full)
+    for (int half = 0; half < 16; half += 8) {
+        const __m256i bytes = _mm256_shuffle_epi8(_mm256_loadu_si256((const __m256i *)(words + half)), order);
+#pragma clang loop unroll(full)
+        for (int odds = 0; odds < 2; odds++) {
+            const __m256i codes = _mm256_and_si256(odds ? _mm256_srli_epi16(bytes, 4) : bytes, _mm256_set1_epi8(15));
+            __m256i found[4];
+#pragma clang loop unroll(full)
+            for (int i = 0; i < 4; i++) found[i] = _mm256_shuffle_epi8(plane[i], codes);
+            const __m256i first[2] = {_mm256_unpacklo_epi8(found[0], found[1]), _mm256_unpackhi_epi8(found[0], found[1])};
+            const __m256i last[2] = {_mm256_unpacklo_epi8(found[2], found[3]), _mm256_unpackhi_epi8(found[2], found[3])};
+            float *target = (odds ? odd : even) + half;
+            const float *own = x + 16 * odds + half;
+            __m256 sums = _mm256_loadu_ps(target);
+#pragma clang loop unroll(full)
+            for (int i = 0; i < 2; i++) {
+                const __m256i low = _mm256_unpacklo_epi16(first[i], last[i]);
+                const __m256i high = _mm256_unpackhi_epi16(first[i], last[i]);
+                sums = _mm256_fmadd_ps(_mm256_castsi256_ps(low), _mm256_loadu_ps(own + 64 * i), sums);
+                sums = _mm256_fmadd_ps(_mm256_castsi256_ps(high), _mm256_loadu_ps(own + 64 * i + 32), sums);
+            }
+            _mm256_storeu_ps(target, sums);
+        }
+    }
 }
 
 CK_TARGET_AVX2 CK_INLINE void widen_avx2(const uint8_t *from, size_t count, float *target) {
@@ -87,16 +137,26 @@ CK_TARGET_AVX2 CK_INLINE void widen_avx2(const uint8_t *from, size_t count, floa
 }
 #define NAME(x) x##_avx2
 #define TARGET CK_TARGET_AVX2
-#define ENTRIES(codes, table, target) entries_avx2((const uint32_t *)&codes, table, (float *)&target)
-#define WIDEN_F16(from, count, target) widen_avx2(from, count, target)
+#define TABLE planes_avx2
+#define ADD_ENTRIES add_entries_avx2
+#define WIDEN_F16 widen_avx2
 #define LINEAR_BY_TABLE 0
 #define TILE_ROWS 2
 #define TILE_VECTORS 3
 #include "dot_body.h"
 
-// The permutation uses 4 bits only.
-CK_TARGET_AVX512 CK_INLINE void entries_avx512(const uint32_t *codes, const float *table, float *target) {
-    _mm512_storeu_ps(target, _mm512_permutexvar_ps(_mm512_loadu_si512(codes), _mm512_loadu_ps(table)));
+CK_TARGET_AVX512 CK_INLINE void add_entries_avx512(const float *x, const uint32_t *words, const float *table, float *even,
+                                                   float *odd) {
+    const __m512 values = _mm512_loadu_ps(table);
+    const __m512i codes = _mm512_loadu_si512(words);
+    __m512 sums[2] = {_mm512_loadu_ps(even), _mm512_loadu_ps(odd)};
+    // The permutation uses 4 bits only.
+#pragma clang loop unroll(full)
+    for (int code = 0; code < 8; code++)
+        sums[code % 2] = _mm512_fmadd_ps(_mm512_permutexvar_ps(_mm512_srli_epi32(codes, (unsigned)(4 * code)), values),
+                                         _mm512_loadu_ps(x + 16 * code), sums[code % 2]);
+    _mm512_storeu_ps(even, sums[0]);
+    _mm512_storeu_ps(odd, sums[1]);
 }
 
 CK_TARGET_AVX512 CK_INLINE void widen_avx512(const uint8_t *from, size_t count, float *target) {
@@ -107,8 +167,9 @@ CK_TARGET_AVX512 CK_INLINE void widen_avx512(const uint8_t *from, size_t count, 
 }
 #define NAME(x) x##_avx512
 #define TARGET CK_TARGET_AVX512
-#define ENTRIES(codes, table, target) entries_avx512((const uint32_t *)&codes, table, (float *)&target)
-#define WIDEN_F16(from, count, target) widen_avx512(from, count, target)
+#define TABLE(table, buffer) ((void)(buffer), (table))
+#define ADD_ENTRIES add_entries_avx512
+#define WIDEN_F16 widen_avx512
 #define LINEAR_BY_TABLE 1
 #define TILE_ROWS 4
 #define TILE_VECTORS 4
@@ -156,8 +217,18 @@ void ck_dot_nibbles(const float *interleaved, const uint8_t *codes, size_t strid
 }
 
 void ck_dot_bytes(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, uint8_t zero,
-                  const float *scales, size_t blocks, size_t block, float *target) {
-    CK_CHOOSE(dot_bytes, x, codes, stride, rows, count, zero, scales, blocks, block, target);
+                  const void *scales, ck_type type, size_t blocks, size_t block, float *target) {
+    CK_CHOOSE(dot_bytes, x, codes, stride, rows, count, zero, scales, type, blocks, block, target);
+}
+
+void ck_dot_biases(const float *sums, const void *scales, const void *biases, ck_type type, float zero, size_t rows,
+                   size_t blocks, float *target) {
+    CK_CHOOSE(dot_biases, sums, scales, biases, type, zero, rows, blocks, target);
+}
+
+void ck_dot_zeros(const float *sums, const void *scales, ck_type type, const uint8_t *zeros, size_t stride,
+                  size_t rows, size_t blocks, float *target) {
+    CK_CHOOSE(dot_zeros, sums, scales, type, zeros, stride, rows, blocks, target);
 }
 
 void ck_weighted_sum(const float *weights, const float *rows, size_t stride, size_t count, size_t columns,

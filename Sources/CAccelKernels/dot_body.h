@@ -1,9 +1,11 @@
 // Dot products of rows of weights with one vector, for one instruction set. Included once for each, with these defined:
 //   NAME(x)   the function's name for this set      TARGET    its target attribute
-//   ENTRIES(codes, table, target)     the entries of 16 codes, of whose bits the lowest four count
-//   WIDEN_F16(from, count, target)    1, 2, 4, 8 or 16 numbers of float16, which may be unaligned, as float32
-//   LINEAR_BY_TABLE                   whether that is the faster way from codes to numbers, too
-//   TILE_ROWS, TILE_VECTORS           rows and vectors of a tile of `dot_many`, whose sums stay in registers
+//   TABLE(table, buffer)                       a table of 16 entries in the order in which ADD_ENTRIES reads it
+//   ADD_ENTRIES(x, words, table, even, odd)    of 16 words of 8 codes, adds the products of the entries of code c of all words
+//                                              and of x[16 * c ..< 16 * (c + 1)] to 16 sums, of even or of odd codes
+//   WIDEN_F16(from, count, target)             1, 2, 4, 8 or 16 numbers of float16, which may be unaligned, as float32
+//   LINEAR_BY_TABLE                            whether a table is the faster way from codes to numbers, too
+//   TILE_ROWS, TILE_VECTORS                    rows and vectors of a tile of `dot_many`, whose sums stay in registers
 //
 // A row's products are added in two vectors of 16 sums, for every set and independently of the other rows, so all sets
 // give the same bits. The end of a row is padded with zeros to whole vectors.
@@ -17,6 +19,7 @@ typedef uint32_t NAME(words) __attribute__((ext_vector_type(16), aligned(1)));
 typedef uint16_t NAME(shorts) __attribute__((ext_vector_type(16), aligned(1)));
 typedef int8_t NAME(bytes) __attribute__((ext_vector_type(16), aligned(1)));
 typedef uint8_t NAME(unsigned_bytes) __attribute__((ext_vector_type(16), aligned(1)));
+typedef int8_t NAME(eight_bytes) __attribute__((ext_vector_type(8), aligned(1)));
 #define FLOATS NAME(floats)
 #define FMA(a, b, c) __builtin_elementwise_fma(a, b, c)
 #define AT(p) (*(const FLOATS *)(p))
@@ -267,7 +270,8 @@ TARGET static void NAME(weighted_sum)(const float *weights, const float *rows, s
 #undef AT
 #undef NAME
 #undef TARGET
-#undef ENTRIES
+#undef TABLE
+#undef ADD_ENTRIES
 #undef WIDEN_F16
 #undef LINEAR_BY_TABLE
 #undef TILE_ROWS

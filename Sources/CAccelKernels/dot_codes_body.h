@@ -1,5 +1,5 @@
-// Dot products of rows of codes with one vector: codes of four bits and of one byte, whose blocks share scales. Included
-// by dot_body.h, for one instruction set.
+// Dot products of rows of codes with one vector: codes of four bits and of one byte, whose blocks share scales, and what
+// the shifts of blocks add to them. Included by dot_body.h, for one instruction set.
 
 /// The sharing of scales: one per row or none, or one for each 16, 32 or 64 columns, or for more.
 enum NAME(sharing) { NAME(by_row), NAME(by_16), NAME(by_32), NAME(by_64), NAME(by_more) };
@@ -23,9 +23,15 @@ TARGET CK_INLINE void NAME(read_scales)(const NAME(scales) *scales, size_t row, 
     else ck_copy(target, scales->bytes + 4 * at, 4 * count);
 }
 
+TARGET CK_INLINE float NAME(scale)(const NAME(scales) *scales, size_t row, size_t index, const int are_halves) {
+    float scale;
+    NAME(read_scales)(scales, row, index, 1, &scale, are_halves);
+    return scale;
+}
+
 /// Rows of codes of four bits, and what stands for a code.
 typedef struct {
-    /// The entry of each code; NULL for numbers.
+    /// The entry of each code, as TABLE leaves it; NULL for numbers.
     const float *table;
     /// For numbers: what the codes of a word are flipped by to be in two's complement.
     uint32_t flips;
@@ -46,19 +52,17 @@ TARGET CK_INLINE void NAME(bits_of_codes)(size_t left, NAME(words) *bits) {
 /// The sums of a group's products, by lanes.
 TARGET CK_INLINE void NAME(codes4_products)(const float *x, const NAME(words) *codes, const NAME(nibbles) *values,
                                             FLOATS *products, const int is_signed) {
-    const NAME(words) words = is_signed ? *codes ^ values->flips : *codes;
     FLOATS even = 0, odd = 0;
+    if (is_signed) {
+        const NAME(words) words = *codes ^ values->flips;
 #pragma clang loop unroll(full)
-    for (int code = 0; code < 8; code++) {
-        FLOATS entries;
-        if (is_signed) {
-            entries = __builtin_convertvector((NAME(ints))(words << (28 - 4 * code)) >> 28, FLOATS);
-        } else {
-            const NAME(words) lowest = words >> (4 * code);
-            ENTRIES(lowest, values->table, entries);
+        for (int code = 0; code < 8; code++) {
+            const FLOATS numbers = __builtin_convertvector((NAME(ints))(words << (28 - 4 * code)) >> 28, FLOATS);
+            if (code % 2) odd = FMA(numbers, AT(x + 16 * code), odd);
+            else even = FMA(numbers, AT(x + 16 * code), even);
         }
-        if (code % 2) odd = FMA(entries, AT(x + 16 * code), odd);
-        else even = FMA(entries, AT(x + 16 * code), even);
+    } else {
+        ADD_ENTRIES(x, (const uint32_t *)codes, values->table, (float *)&even, (float *)&odd);
     }
     *products = even + odd;
 }
@@ -144,11 +148,7 @@ TARGET CK_INLINE void NAME(codes4)(const float *x, const uint8_t *codes, size_t 
 #define BY_MORE(row, lanes) LANES(row, lanes, NAME(by_more))
     if (scales->blocks <= 1) {
         SUM_ROWS(BY_ROW)
-        for (size_t row = 0; scales->blocks && row < rows; row++) {
-            float scale;
-            NAME(read_scales)(scales, row, 0, 1, &scale, are_halves);
-            target[row] *= scale;
-        }
+        for (size_t row = 0; scales->blocks && row < rows; row++) target[row] *= NAME(scale)(scales, row, 0, are_halves);
     } else if (block == 16) {
         SUM_ROWS(BY_16)
     } else if (block == 32) {
@@ -169,7 +169,8 @@ TARGET CK_INLINE void NAME(codes4)(const float *x, const uint8_t *codes, size_t 
 TARGET static void NAME(dot_codes4)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                                     const float *table, const void *scales, ck_type type, size_t blocks, size_t block,
                                     float *target) {
-    NAME(nibbles) values = {.table = table};
+    float buffer[16];
+    NAME(nibbles) values = {.table = TABLE(table, buffer)};
     const NAME(scales) all = {scales, blocks};
     if (type == CK_F16) NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 0, 1);
     else NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 0, 0);
@@ -207,12 +208,14 @@ TARGET CK_INLINE void NAME(bytes_step)(const float *x, const uint8_t *codes, uin
     }
 }
 
-TARGET CK_INLINE void NAME(bytes_row)(const float *x, const uint8_t *codes, size_t count, uint8_t zero,
-                                      const float *scales, int shift, FLOATS *lanes, const enum NAME(sharing) sharing) {
+TARGET CK_INLINE void NAME(bytes_row)(const float *x, const uint8_t *codes, size_t row, size_t count, uint8_t zero,
+                                      const NAME(scales) *scales, int shift, FLOATS *lanes,
+                                      const enum NAME(sharing) sharing, const int are_halves) {
     FLOATS first = 0, second = 0;
     size_t i = 0;
-#define SCALE(next) \
-    (sharing == NAME(by_row) ? 1 : scales[sharing == NAME(by_16) ? i / 16 + next : i / 32 >> shift])
+#define SCALE(next)             \
+    (sharing == NAME(by_row) ? 1 \
+                             : NAME(scale)(scales, row, sharing == NAME(by_16) ? i / 16 + next : i / 32 >> shift, are_halves))
     for (; i + 32 <= count; i += 32) {
         prefetch_codes(codes + i);
         NAME(bytes_step)(x + i, codes + i, zero, SCALE(0), SCALE(1), &first, &second, sharing);
@@ -230,18 +233,18 @@ TARGET CK_INLINE void NAME(bytes_row)(const float *x, const uint8_t *codes, size
     *lanes = first + second;
 }
 
-TARGET static void NAME(dot_bytes)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
-                                   uint8_t zero, const float *scales, size_t blocks, size_t block, float *target) {
+TARGET CK_INLINE void NAME(bytes_rows)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
+                                       uint8_t zero, const NAME(scales) *scales, size_t block, float *target,
+                                       const int are_halves) {
     const int shift = block_shift(block, 32);
-#define LANES(row, lanes, sharing)                                                                               \
-    NAME(bytes_row)(x, codes + (row) * stride, count, zero, scales ? scales + (row) * blocks : scales, shift, lanes, \
-                    sharing)
+#define LANES(row, lanes, sharing) \
+    NAME(bytes_row)(x, codes + (row) * stride, row, count, zero, scales, shift, lanes, sharing, are_halves)
 #define BY_ROW(row, lanes) LANES(row, lanes, NAME(by_row))
 #define BY_16(row, lanes) LANES(row, lanes, NAME(by_16))
 #define BY_MORE(row, lanes) LANES(row, lanes, NAME(by_more))
-    if (blocks <= 1) {
+    if (scales->blocks <= 1) {
         SUM_ROWS(BY_ROW)
-        for (size_t row = 0; blocks && row < rows; row++) target[row] *= scales[row];
+        for (size_t row = 0; scales->blocks && row < rows; row++) target[row] *= NAME(scale)(scales, row, 0, are_halves);
     } else if (block == 16) {
         SUM_ROWS(BY_16)
     } else {
@@ -251,4 +254,103 @@ TARGET static void NAME(dot_bytes)(const float *x, const uint8_t *codes, size_t 
 #undef BY_ROW
 #undef BY_16
 #undef BY_MORE
+}
+
+TARGET static void NAME(dot_bytes)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
+                                   uint8_t zero, const void *scales, ck_type type, size_t blocks, size_t block,
+                                   float *target) {
+    const NAME(scales) all = {scales, blocks};
+    if (type == CK_F16) NAME(bytes_rows)(x, codes, stride, rows, count, zero, &all, block, target, 1);
+    else NAME(bytes_rows)(x, codes, stride, rows, count, zero, &all, block, target, 0);
+}
+
+// ---- shifts of blocks ------------------------------------------------------------------------------------------
+// The shift of a block is multiplied with the sum of its block of the vector: sixteen blocks at a time.
+
+/// Some bytes of memory that ends at `end`, and zeros for those that follow it: at `from`, or in `buffer`.
+TARGET CK_INLINE const uint8_t *NAME(padded)(const uint8_t *from, const uint8_t *end, size_t size, uint8_t *buffer) {
+    if ((size_t)(end - from) >= size) return from;
+    NAME(rest)(from, (size_t)(end - from), buffer, size);
+    return buffer;
+}
+
+/// Sixteen scales or biases of a row, from one of its blocks on. Those of other rows are cleared by `last`.
+/// - Parameter end: the end of the last row.
+TARGET CK_INLINE void NAME(read_sixteen)(const NAME(scales) *scales, const uint8_t *end, size_t row, size_t first,
+                                         const NAME(words) *last, FLOATS *target, const int are_halves) {
+    const size_t size = are_halves ? 2 : 4;
+    uint8_t buffer[64];
+    const NAME(scales) part = {
+        NAME(padded)(scales->bytes + (row * scales->blocks + first) * size, end, 16 * size, buffer), 0};
+    NAME(read_scales)(&part, 0, 0, 16, (float *)target, are_halves);
+    if (scales->blocks - first < 16) *target = (FLOATS)((NAME(words))(*target) & *last);
+}
+
+/// Zero points of sixteen blocks: of 8 bytes, low nibbles first.
+TARGET CK_INLINE void NAME(read_zeros)(const uint8_t *packed, FLOATS *target) {
+    const NAME(eight_bytes) codes = *(const NAME(eight_bytes) *)packed;
+    const NAME(eight_bytes) low = (codes << 4) >> 4, high = codes >> 4;
+    *target = __builtin_convertvector(
+        __builtin_shufflevector(low, high, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15), FLOATS);
+}
+
+/// The shifts of blocks: biases of codes less `zero`, or zero points.
+typedef struct {
+    const NAME(scales) *scales;
+    /// NULL for zero points.
+    const NAME(scales) *biases;
+    float zero;
+    const uint8_t *zeros;
+    /// Bytes of a row's zero points.
+    size_t stride;
+    size_t rows;
+    /// The bits of the blocks of a row that follow its last whole sixteen.
+    NAME(words) last;
+} NAME(shifts);
+
+TARGET CK_INLINE void NAME(shifts_row)(const float *sums, const NAME(shifts) *shifts, size_t row, FLOATS *lanes,
+                                       const int are_halves) {
+    const NAME(scales) *scales = shifts->scales, *biases = shifts->biases;
+    const size_t blocks = scales->blocks, size = shifts->rows * blocks * (are_halves ? 2 : 4);
+    FLOATS total = 0;
+    for (size_t first = 0; first < blocks; first += 16) {
+        FLOATS scale, shift;
+        NAME(read_sixteen)(scales, scales->bytes + size, row, first, &shifts->last, &scale, are_halves);
+        if (biases) {
+            NAME(read_sixteen)(biases, biases->bytes + size, row, first, &shifts->last, &shift, are_halves);
+            shift += scale * shifts->zero;
+        } else {
+            uint8_t buffer[8];
+            const uint8_t *end = shifts->zeros + shifts->rows * shifts->stride;
+            NAME(read_zeros)(NAME(padded)(shifts->zeros + row * shifts->stride + first / 2, end, 8, buffer), &shift);
+            shift *= -scale;
+        }
+        total = FMA(shift, AT(sums + first), total);
+    }
+    *lanes = total;
+}
+
+TARGET CK_INLINE void NAME(dot_shifts)(const float *sums, NAME(shifts) *shifts, ck_type type, float *target) {
+    const size_t rows = shifts->rows, left = shifts->scales->blocks % 16;
+    for (size_t lane = 0; lane < 16; lane++) shifts->last[lane] = lane < left ? ~0u : 0;
+#define OF_HALVES(row, lanes) NAME(shifts_row)(sums, shifts, row, lanes, 1)
+#define OF_FLOATS(row, lanes) NAME(shifts_row)(sums, shifts, row, lanes, 0)
+    if (type == CK_F16) SUM_ROWS(OF_HALVES)
+    else SUM_ROWS(OF_FLOATS)
+#undef OF_HALVES
+#undef OF_FLOATS
+}
+
+TARGET static void NAME(dot_biases)(const float *sums, const void *scales, const void *biases, ck_type type, float zero,
+                                    size_t rows, size_t blocks, float *target) {
+    const NAME(scales) all = {scales, blocks}, added = {biases, blocks};
+    NAME(shifts) shifts = {.scales = &all, .biases = &added, .zero = zero, .rows = rows};
+    NAME(dot_shifts)(sums, &shifts, type, target);
+}
+
+TARGET static void NAME(dot_zeros)(const float *sums, const void *scales, ck_type type, const uint8_t *zeros,
+                                   size_t stride, size_t rows, size_t blocks, float *target) {
+    const NAME(scales) all = {scales, blocks};
+    NAME(shifts) shifts = {.scales = &all, .zeros = zeros, .stride = stride, .rows = rows};
+    NAME(dot_shifts)(sums, &shifts, type, target);
 }

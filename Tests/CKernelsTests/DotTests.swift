@@ -153,11 +153,14 @@ extension Kernels {
             }
 
             /// - Parameter block: 0 for no scales.
-            init?(_ size: Int, stride: Int, block: Int, _ generator: inout SeededGenerator) {
+            /// - Parameter everyBlock: blocks may have any size.
+            init?(
+                _ size: Int, stride: Int, block: Int, everyBlock: Bool = false, _ generator: inout SeededGenerator
+            ) {
                 (self.size, self.stride, self.block) = (size, stride, min(block, size))
                 blocks = block == 0 ? 0 : (size + self.block - 1) / self.block
                 // A block that is the whole row may have any size.
-                guard blocks <= 1 || [16, 32, 64, 128].contains(self.block) else { return nil }
+                guard everyBlock || blocks <= 1 || [16, 32, 64, 128].contains(self.block) else { return nil }
                 x = generator.floats(size)
                 codes = generator.bytes(6 * stride)
                 var halves = [UInt16](repeating: 0, count: 6 * blocks), scales = halves.map { Float($0) }
@@ -170,10 +173,9 @@ extension Kernels {
             }
         }
 
-        /// Checks rows of codes of all odd sizes.
-        /// - Parameter halfScales: also checks the kernel with scales of float16, which gives the same bits.
+        /// Checks rows of codes of all odd sizes, with scales of float32 and of float16, which give the same bits.
         private func check(
-            seed: UInt64, block: Int, stride: (_ size: Int) -> Int, halfScales: Bool = true,
+            seed: UInt64, block: Int, stride: (_ size: Int) -> Int,
             exact: (Coded, _ row: Int) -> (sum: Double, size: Double),
             _ kernel: (
                 Coded, _ rows: Int, UnsafePointer<UInt8>?, _ scales: UnsafeRawPointer?, ck_type,
@@ -190,7 +192,6 @@ extension Kernels {
                             let scales = $0.baseAddress.map { $0 + rows.lowerBound * coded.blocks }
                             kernel(coded, rows.count, codes, scales, CK_F32, target)
                         }
-                        guard halfScales else { return }
                         var sums = [Float](repeating: .nan, count: rows.count)
                         coded.halfScales.withUnsafeBufferPointer {
                             let scales = $0.baseAddress.map { $0 + rows.lowerBound * coded.blocks }
@@ -253,16 +254,16 @@ extension Kernels {
             arguments: [0, 16, 32, 64, 1 << 20])
         func bytes(block: Int) {
             check(
-                seed: 25, block: block, stride: { $0 + $0 % 3 }, halfScales: false,
+                seed: 25, block: block, stride: { $0 + $0 % 3 },
                 exact: { coded, row in
                     exact(coded.x) {
                         (Double(coded.codes[row * coded.stride + $0]) - 128) * coded.scale(row, $0)
                     }
                 }
-            ) { coded, rows, codes, scales, _, target in
+            ) { coded, rows, codes, scales, type, target in
                 ck_dot_bytes(
-                    coded.x, codes, coded.stride, rows, coded.size, 128, scales?.assumingMemoryBound(to: Float.self),
-                    coded.blocks, coded.block, target)
+                    coded.x, codes, coded.stride, rows, coded.size, 128, scales, type, coded.blocks, coded.block,
+                    target)
             }
         }
 
@@ -285,6 +286,51 @@ extension Kernels {
                 }
             }
         }
+
+        @Test("products of the sums of blocks with biases, or with zero points of four bits")
+        func shifts() {
+            var generator = SeededGenerator(seed: 30)
+            for blocks in oddSizes where blocks > 0 {
+                // In blocks of one column: the scales of their sums, and bytes in which there are zero points.
+                let stride = (blocks + 1) / 2
+                guard
+                    let coded = Coded(blocks, stride: stride, block: 1, everyBlock: true, &generator),
+                    let other = Coded(blocks, stride: stride, block: 1, everyBlock: true, &generator)
+                else { continue }
+                let sums = coded.x + [Float](repeating: 0, count: 15)
+                for (type, scales, biases) in [
+                    (CK_F32, bytes(of: coded.scales), bytes(of: other.scales)),
+                    (CK_F16, bytes(of: coded.halfScales), bytes(of: other.halfScales)),
+                ] {
+                    let rowBytes = scales.count / 6
+                    check(
+                        6,
+                        exact: { row in
+                            exact(coded.x) { other.scale(row, $0) + 8 * coded.scale(row, $0) }
+                        }, "biases of \(blocks) blocks"
+                    ) { rows, target in
+                        let first = rows.lowerBound * rowBytes
+                        ck_dot_biases(
+                            sums, Array(scales[first...]), Array(biases[first...]), type, 8, rows.count, blocks, target)
+                    }
+                    check(
+                        6,
+                        exact: { row in
+                            exact(coded.x) {
+                                let code = coded.nibble(row, $0)
+                                return Double(code < 8 ? -code : 16 - code) * coded.scale(row, $0)
+                            }
+                        }, "zero points of \(blocks) blocks"
+                    ) { rows, target in
+                        ck_dot_zeros(
+                            sums, Array(scales[(rows.lowerBound * rowBytes)...]), type,
+                            Array(coded.codes[(rows.lowerBound * stride)...]), stride, rows.count, blocks, target)
+                    }
+                }
+            }
+        }
+
+        private func bytes<Element>(of values: [Element]) -> [UInt8] { values.withUnsafeBytes { Array($0) } }
 
         @Test("sums of weighted rows, of which those of weight 0 are not read")
         func weightedSum() {

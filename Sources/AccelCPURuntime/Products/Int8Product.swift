@@ -14,23 +14,21 @@ struct Int8Product: VectorProduct {
 
     var readsInterleaved: Bool { false }
     var reason: String { "\(codec.specification) codes multiplied in registers (\(VectorProducts.instructionSet))" }
-    func scratchFloats(rows: Int) -> Int { rows }
+    func scratchFloats(rows: Int) -> Int { 2 * rows }
 
     func multiply(
         _ rows: Range<Int>, with x: DotVector, into target: UnsafeMutablePointer<Float>,
-        scratch zeros: UnsafeMutablePointer<Float>
+        scratch: UnsafeMutablePointer<Float>
     ) {
         let columns = weight.columns
+        let scales = scratch, zeros = scratch + rows.count
+        codec.loadScales(of: rows, of: weight.tensor, into: scales)
+        codec.loadZeros(of: rows, of: weight.tensor, into: zeros)
         weight.tensor.sections[0].withBytes { codes in
             guard let start = codes.baseAddress?.assumingMemoryBound(to: Int8.self) else { return }
-            for index in 0..<rows.count {
-                zeros[index] = codec.scaleAndZero(of: weight.tensor, row: rows.lowerBound + index).zero
-            }
             ck_dot_int8(
                 x.floats, start + rows.lowerBound * columns, columns, rows.count, columns, zeros, target)
-            for index in 0..<rows.count {
-                target[index] *= codec.scaleAndZero(of: weight.tensor, row: rows.lowerBound + index).scale
-            }
         }
+        for index in 0..<rows.count { target[index] *= scales[index] }
     }
 }

@@ -164,22 +164,9 @@ public struct AffineCodec: WeightCodec {
 }
 
 extension AffineCodec: BlockScaledCodec {
-    /// The middle of the codes.
-    private var zero: Float { Float(1 << (bits - 1)) }
-
     package func blockScaledCodes(_ shape: Shape) -> BlockScaledCodes {
         BlockScaledCodes(
-            bits: bits, values: .biased, hasShifts: true, scaleType: search.type,
+            bits: bits, values: .biased, shifts: .biases, scaleType: search.type,
             rowBytes: bytesPerRow(shape), block: blocks.size(shape), blocks: blocks.perRow(shape))
-    }
-
-    package func loadShifts(
-        of rows: Range<Int>, of weight: CompressedTensor, scales: UnsafePointer<Float>,
-        into shifts: UnsafeMutablePointer<Float>
-    ) {
-        let perRow = blocks.perRow(weight.shape)
-        let grids = rows.lowerBound * perRow..<rows.upperBound * perRow
-        weight.sections[2].withBytes { search.type.load($0, grids, into: shifts) }
-        for index in 0..<grids.count { shifts[index] += zero * scales[index] }
     }
 }

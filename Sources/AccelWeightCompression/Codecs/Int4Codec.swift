@@ -163,7 +163,7 @@ public struct Int4Codec: WeightCodec {
         }
     }
 
-    fileprivate func loadZeros(
+    private func loadZeros(
         of weight: CompressedTensor, row: Int, _ blocks: Int, into target: UnsafeMutablePointer<Float>
     ) {
         weight.sections[2].withBytes { section in
@@ -199,19 +199,10 @@ public struct Int4Codec: WeightCodec {
 
 extension Int4Codec: BlockScaledCodec {
     package func blockScaledCodes(_ shape: Shape) -> BlockScaledCodes {
-        BlockScaledCodes(
-            bits: 4, values: .signed, hasShifts: !isSymmetric, scaleType: search.scaleType,
-            rowBytes: Nibbles.byteCount(shape.columns), block: blockSize(shape), blocks: blocksPerRow(shape))
-    }
-
-    package func loadShifts(
-        of rows: Range<Int>, of weight: CompressedTensor, scales: UnsafePointer<Float>,
-        into shifts: UnsafeMutablePointer<Float>
-    ) {
-        let blocks = blocksPerRow(weight.shape)
-        for index in 0..<rows.count {
-            loadZeros(of: weight, row: rows.lowerBound + index, blocks, into: shifts + index * blocks)
-        }
-        for index in 0..<rows.count * blocks { shifts[index] *= -scales[index] }
+        let blocks = blocksPerRow(shape)
+        return BlockScaledCodes(
+            bits: 4, values: .signed,
+            shifts: isSymmetric ? .none : .zeros(rowBytes: Nibbles.byteCount(blocks)), scaleType: search.scaleType,
+            rowBytes: Nibbles.byteCount(shape.columns), block: blockSize(shape), blocks: blocks)
     }
 }

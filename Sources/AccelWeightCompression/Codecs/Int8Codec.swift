@@ -116,10 +116,27 @@ public struct Int8Codec: WeightCodec {
         if !isSymmetric { sections[2][index] = UInt8(truncatingIfNeeded: grid.zero) }
     }
 
-    /// Returns the scale and the zero point of a row.
-    package func scaleAndZero(of weight: CompressedTensor, row: Int) -> (scale: Float, zero: Float) {
-        let grid = grid(of: weight, row: row)
-        return (grid.scale, Float(grid.zero))
+    /// Reads the scales of some rows.
+    package func loadScales(
+        of rows: Range<Int>, of weight: CompressedTensor, into scales: UnsafeMutablePointer<Float>
+    ) {
+        weight.sections[1].withBytes { section in
+            if isPerChannel { return search.scaleType.load(section, rows, into: scales) }
+            scales.update(repeating: search.scaleType.load(section, at: 0), count: rows.count)
+        }
+    }
+
+    /// Reads the zero points of some rows: 0 where codes are symmetric.
+    package func loadZeros(
+        of rows: Range<Int>, of weight: CompressedTensor, into zeros: UnsafeMutablePointer<Float>
+    ) {
+        if isSymmetric { return zeros.update(repeating: 0, count: rows.count) }
+        weight.sections[2].withBytes { section in
+            for index in 0..<rows.count {
+                let byte = section[isPerChannel ? rows.lowerBound + index : 0]
+                zeros[index] = Float(Int8(bitPattern: byte))
+            }
+        }
     }
 
     func grid(of weight: CompressedTensor, row: Int) -> LinearGrid {

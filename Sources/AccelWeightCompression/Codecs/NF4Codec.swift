@@ -166,7 +166,7 @@ public struct NF4Codec: WeightCodec {
 extension NF4Codec: BlockScaledCodec {
     package func blockScaledCodes(_ shape: Shape) -> BlockScaledCodes {
         BlockScaledCodes(
-            bits: 4, values: .table(Self.table), hasShifts: false, scaleType: scaleType,
+            bits: 4, values: .table(Self.table), shifts: .none, scaleType: scaleType,
             rowBytes: Nibbles.byteCount(shape.columns), block: blocks.size(shape), blocks: blocks.perRow(shape))
     }
 }

@@ -242,9 +242,18 @@ void ck_dot_codes4(const float *interleaved, const uint8_t *codes, size_t stride
 void ck_dot_nibbles(const float *interleaved, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                     int is_biased, const void *scales, ck_type type, size_t blocks, size_t block, float *target);
 /// target[r] = sum_i x[i] * scale(r, i) * (code - zero), with codes of one byte, whose differences are from -128 to 127; a
-/// row starts at r * `stride` bytes. Scales are as in `ck_dot_codes4`, of float32.
+/// row starts at r * `stride` bytes. Scales are as in `ck_dot_codes4`.
 void ck_dot_bytes(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, uint8_t zero,
-                  const float *scales, size_t blocks, size_t block, float *target);
+                  const void *scales, ck_type type, size_t blocks, size_t block, float *target);
+/// target[r] = sum_b sums[b] * (bias(r, b) + zero * scale(r, b)), b < blocks: what biases add to products of codes less
+/// `zero`, with `sums` of the vector's blocks, which zeros follow up to a multiple of 16. Scales and biases (float32 or
+/// float16, may be unaligned) of a row follow those of the row before it.
+void ck_dot_biases(const float *sums, const void *scales, const void *biases, ck_type type, float zero, size_t rows,
+                   size_t blocks, float *target);
+/// target[r] = -sum_b sums[b] * zero(r, b) * scale(r, b): the same with zero points of four bits in two's complement, low
+/// nibble first; those of a row start at r * `stride` bytes.
+void ck_dot_zeros(const float *sums, const void *scales, ck_type type, const uint8_t *zeros, size_t stride, size_t rows,
+                  size_t blocks, float *target);
 /// target[c] = sum_r weights[r] * rows[r * stride + c], c < columns, r < count. Rows of weight 0 are not read.
 void ck_weighted_sum(const float *weights, const float *rows, size_t stride, size_t count, size_t columns,
                      float *target);
