@@ -11,6 +11,8 @@ package struct BlockScaledCodes: Sendable {
         case signed
         /// An entry of a table.
         case table([Float])
+        /// A number of float8, of type e5m2 or else e4m3.
+        case float8(isE5M2: Bool)
     }
 
     /// What the blocks of a row are shifted by.
@@ -35,6 +37,8 @@ package struct BlockScaledCodes: Sendable {
     package let block: Int
     /// Blocks of a row.
     package let blocks: Int
+    /// Rows that share their scales, from row 0 on; more than one only without shifts.
+    package var rowsPerScale = 1
 }
 
 /// A codec of weights with a scale, or a scale and a shift, for each block. Codes are its first section, scales its second,

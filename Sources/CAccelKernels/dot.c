@@ -221,6 +221,11 @@ void ck_dot_bytes(const float *x, const uint8_t *codes, size_t stride, size_t ro
     CK_CHOOSE(dot_bytes, x, codes, stride, rows, count, zero, scales, type, blocks, block, target);
 }
 
+void ck_dot_float8(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, int is_e5m2,
+                   const float *scales, size_t scale_stride, size_t blocks, size_t block, float *target) {
+    CK_CHOOSE(dot_float8, x, codes, stride, rows, count, is_e5m2, scales, scale_stride, blocks, block, target);
+}
+
 void ck_dot_biases(const float *sums, const void *scales, const void *biases, ck_type type, float zero, size_t rows,
                    size_t blocks, float *target) {
     CK_CHOOSE(dot_biases, sums, scales, biases, type, zero, rows, blocks, target);

@@ -276,3 +276,4 @@ TARGET static void NAME(weighted_sum)(const float *weights, const float *rows, s
 #undef LINEAR_BY_TABLE
 #undef TILE_ROWS
 #undef TILE_VECTORS
+#undef UNIT_OF_E4M3

@@ -8,17 +8,19 @@ enum NAME(sharing) { NAME(by_row), NAME(by_16), NAME(by_32), NAME(by_64), NAME(b
 // A group is 128 codes: 16 words, whose lane j has the codes 8 * j to 8 * j + 7, the first in its lowest bits. The vector is
 // interleaved alike (`ck_interleave`), so that a shift of all words brings up 16 codes for 16 elements that follow each other.
 
-/// The scales of rows: float32 or float16, those of a row after those of the row before it.
+/// The scales of rows: float32 or float16.
 typedef struct {
     const uint8_t *bytes;
     /// Scales of a row.
     size_t blocks;
+    /// Scales from those of a row to those of the next one: 0 if all rows share theirs.
+    size_t stride;
 } NAME(scales);
 
 /// Reads some scales of a row.
 TARGET CK_INLINE void NAME(read_scales)(const NAME(scales) *scales, size_t row, size_t first, size_t count, float *target,
                                         const int are_halves) {
-    const size_t at = row * scales->blocks + first;
+    const size_t at = row * scales->stride + first;
     if (are_halves) WIDEN_F16(scales->bytes + 2 * at, count, target);
     else ck_copy(target, scales->bytes + 4 * at, 4 * count);
 }
@@ -171,7 +173,7 @@ TARGET static void NAME(dot_codes4)(const float *x, const uint8_t *codes, size_t
                                     float *target) {
     float buffer[16];
     NAME(nibbles) values = {.table = TABLE(table, buffer)};
-    const NAME(scales) all = {scales, blocks};
+    const NAME(scales) all = {scales, blocks, blocks};
     if (type == CK_F16) NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 0, 1);
     else NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 0, 0);
 }
@@ -186,19 +188,41 @@ TARGET static void NAME(dot_nibbles)(const float *x, const uint8_t *codes, size_
         return;
     }
     NAME(nibbles) values = {.flips = is_biased ? 0x88888888u : 0};
-    const NAME(scales) all = {scales, blocks};
+    const NAME(scales) all = {scales, blocks, blocks};
     if (type == CK_F16) NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 1, 1);
     else NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 1, 0);
 }
 
 // ---- codes of one byte -----------------------------------------------------------------------------------------
 
+/// What codes of one byte stand for: integers about a zero, or numbers of float8.
+enum NAME(kind) { NAME(integers), NAME(e4m3), NAME(e5m2) };
+
+/// The numbers of e4m3 come out as this share of them, because float16 has another bias of exponents.
+#define UNIT_OF_E4M3 0x1p-8f
+
+/// What 16 codes stand for; of e4m3 by its unit.
+TARGET CK_INLINE void NAME(values_of_bytes)(const uint8_t *codes, uint8_t zero, FLOATS *values, const enum NAME(kind) kind) {
+    const NAME(unsigned_bytes) bytes = *(const NAME(unsigned_bytes) *)codes;
+    if (kind == NAME(integers)) {
+        *values = __builtin_convertvector((NAME(bytes))(bytes - zero), FLOATS);
+        return;
+    }
+    NAME(shorts) halves = __builtin_convertvector(bytes, NAME(shorts)) << 8;
+    if (kind == NAME(e4m3)) {
+        const NAME(shorts) magnitudes = halves & 0x7F00, are_nan = (NAME(shorts))(magnitudes == 0x7F00);
+        halves = (halves & 0x8000) | magnitudes >> 1 | (are_nan & 0x7E00);
+    }
+    WIDEN_F16((const uint8_t *)&halves, 16, (float *)values);
+}
+
 /// Adds 32 columns of codes of one byte; `low` is the scale of the first 16, `high` of the others.
 TARGET CK_INLINE void NAME(bytes_step)(const float *x, const uint8_t *codes, uint8_t zero, float low, float high,
-                                       FLOATS *first, FLOATS *second, const enum NAME(sharing) sharing) {
-    const NAME(bytes) a = (NAME(bytes))(*(const NAME(unsigned_bytes) *)codes - zero);
-    const NAME(bytes) b = (NAME(bytes))(*(const NAME(unsigned_bytes) *)(codes + 16) - zero);
-    FLOATS c = __builtin_convertvector(a, FLOATS), d = __builtin_convertvector(b, FLOATS);
+                                       FLOATS *first, FLOATS *second, const enum NAME(sharing) sharing,
+                                       const enum NAME(kind) kind) {
+    FLOATS c, d;
+    NAME(values_of_bytes)(codes, zero, &c, kind);
+    NAME(values_of_bytes)(codes + 16, zero, &d, kind);
     if (sharing == NAME(by_row)) {
         *first = FMA(c, AT(x), *first);
         *second = FMA(d, AT(x + 16), *second);
@@ -210,7 +234,8 @@ TARGET CK_INLINE void NAME(bytes_step)(const float *x, const uint8_t *codes, uin
 
 TARGET CK_INLINE void NAME(bytes_row)(const float *x, const uint8_t *codes, size_t row, size_t count, uint8_t zero,
                                       const NAME(scales) *scales, int shift, FLOATS *lanes,
-                                      const enum NAME(sharing) sharing, const int are_halves) {
+                                      const enum NAME(sharing) sharing, const enum NAME(kind) kind,
+                                      const int are_halves) {
     FLOATS first = 0, second = 0;
     size_t i = 0;
 #define SCALE(next)             \
@@ -218,7 +243,7 @@ TARGET CK_INLINE void NAME(bytes_row)(const float *x, const uint8_t *codes, size
                              : NAME(scale)(scales, row, sharing == NAME(by_16) ? i / 16 + next : i / 32 >> shift, are_halves))
     for (; i + 32 <= count; i += 32) {
         prefetch_codes(codes + i);
-        NAME(bytes_step)(x + i, codes + i, zero, SCALE(0), SCALE(1), &first, &second, sharing);
+        NAME(bytes_step)(x + i, codes + i, zero, SCALE(0), SCALE(1), &first, &second, sharing, kind);
     }
     if (i < count) {
         float xs[32];
@@ -227,7 +252,7 @@ TARGET CK_INLINE void NAME(bytes_row)(const float *x, const uint8_t *codes, size
         NAME(rest)(codes + i, count - i, cs, sizeof cs);
         // The second block of a last group of 16 columns or fewer does not exist.
         const size_t next = count - i > 16;
-        NAME(bytes_step)(xs, cs, zero, SCALE(0), SCALE(next), &first, &second, sharing);
+        NAME(bytes_step)(xs, cs, zero, SCALE(0), SCALE(next), &first, &second, sharing, kind);
     }
 #undef SCALE
     *lanes = first + second;
@@ -235,10 +260,10 @@ TARGET CK_INLINE void NAME(bytes_row)(const float *x, const uint8_t *codes, size
 
 TARGET CK_INLINE void NAME(bytes_rows)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                                        uint8_t zero, const NAME(scales) *scales, size_t block, float *target,
-                                       const int are_halves) {
+                                       const enum NAME(kind) kind, const int are_halves) {
     const int shift = block_shift(block, 32);
 #define LANES(row, lanes, sharing) \
-    NAME(bytes_row)(x, codes + (row) * stride, row, count, zero, scales, shift, lanes, sharing, are_halves)
+    NAME(bytes_row)(x, codes + (row) * stride, row, count, zero, scales, shift, lanes, sharing, kind, are_halves)
 #define BY_ROW(row, lanes) LANES(row, lanes, NAME(by_row))
 #define BY_16(row, lanes) LANES(row, lanes, NAME(by_16))
 #define BY_MORE(row, lanes) LANES(row, lanes, NAME(by_more))
@@ -250,6 +275,7 @@ TARGET CK_INLINE void NAME(bytes_rows)(const float *x, const uint8_t *codes, siz
     } else {
         SUM_ROWS(BY_MORE)
     }
+    for (size_t row = 0; kind == NAME(e4m3) && row < rows; row++) target[row] /= UNIT_OF_E4M3;
 #undef LANES
 #undef BY_ROW
 #undef BY_16
@@ -259,9 +285,17 @@ TARGET CK_INLINE void NAME(bytes_rows)(const float *x, const uint8_t *codes, siz
 TARGET static void NAME(dot_bytes)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                                    uint8_t zero, const void *scales, ck_type type, size_t blocks, size_t block,
                                    float *target) {
-    const NAME(scales) all = {scales, blocks};
-    if (type == CK_F16) NAME(bytes_rows)(x, codes, stride, rows, count, zero, &all, block, target, 1);
-    else NAME(bytes_rows)(x, codes, stride, rows, count, zero, &all, block, target, 0);
+    const NAME(scales) all = {scales, blocks, blocks};
+    if (type == CK_F16) NAME(bytes_rows)(x, codes, stride, rows, count, zero, &all, block, target, NAME(integers), 1);
+    else NAME(bytes_rows)(x, codes, stride, rows, count, zero, &all, block, target, NAME(integers), 0);
+}
+
+TARGET static void NAME(dot_float8)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
+                                    int is_e5m2, const float *scales, size_t scale_stride, size_t blocks, size_t block,
+                                    float *target) {
+    const NAME(scales) all = {(const uint8_t *)scales, blocks, scale_stride};
+    if (is_e5m2) NAME(bytes_rows)(x, codes, stride, rows, count, 0, &all, block, target, NAME(e5m2), 0);
+    else NAME(bytes_rows)(x, codes, stride, rows, count, 0, &all, block, target, NAME(e4m3), 0);
 }
 
 // ---- shifts of blocks ------------------------------------------------------------------------------------------
@@ -281,7 +315,7 @@ TARGET CK_INLINE void NAME(read_sixteen)(const NAME(scales) *scales, const uint8
     const size_t size = are_halves ? 2 : 4;
     uint8_t buffer[64];
     const NAME(scales) part = {
-        NAME(padded)(scales->bytes + (row * scales->blocks + first) * size, end, 16 * size, buffer), 0};
+        .bytes = NAME(padded)(scales->bytes + (row * scales->stride + first) * size, end, 16 * size, buffer)};
     NAME(read_scales)(&part, 0, 0, 16, (float *)target, are_halves);
     if (scales->blocks - first < 16) *target = (FLOATS)((NAME(words))(*target) & *last);
 }
@@ -343,14 +377,14 @@ TARGET CK_INLINE void NAME(dot_shifts)(const float *sums, NAME(shifts) *shifts, 
 
 TARGET static void NAME(dot_biases)(const float *sums, const void *scales, const void *biases, ck_type type, float zero,
                                     size_t rows, size_t blocks, float *target) {
-    const NAME(scales) all = {scales, blocks}, added = {biases, blocks};
+    const NAME(scales) all = {scales, blocks, blocks}, added = {biases, blocks, blocks};
     NAME(shifts) shifts = {.scales = &all, .biases = &added, .zero = zero, .rows = rows};
     NAME(dot_shifts)(sums, &shifts, type, target);
 }
 
 TARGET static void NAME(dot_zeros)(const float *sums, const void *scales, ck_type type, const uint8_t *zeros,
                                    size_t stride, size_t rows, size_t blocks, float *target) {
-    const NAME(scales) all = {scales, blocks};
+    const NAME(scales) all = {scales, blocks, blocks};
     NAME(shifts) shifts = {.scales = &all, .zeros = zeros, .stride = stride, .rows = rows};
     NAME(dot_shifts)(sums, &shifts, type, target);
 }

@@ -287,6 +287,53 @@ extension Kernels {
             }
         }
 
+        @Test(
+            "rows of float8 numbers, with scales of rows or of blocks, or with scales that rows share",
+            arguments: [false, true], [32, 128, 1 << 20])
+        func float8(isE5M2: Bool, block: Int) {
+            var generator = SeededGenerator(seed: 31)
+            let numbers = float8Numbers(isE5M2: isE5M2)
+            for areShared in [false, true] {
+                for size in oddSizes where size > 0 {
+                    guard let coded = Coded(size, stride: size, block: block, &generator) else { continue }
+                    let codes = coded.codes.map { numbers[Int($0)].isFinite ? $0 : 0 }
+                    check(
+                        6,
+                        exact: { row in
+                            exact(coded.x) {
+                                Double(numbers[Int(codes[row * size + $0])]) * coded.scale(areShared ? 0 : row, $0)
+                            }
+                        }, "\(size) columns, \(coded.blocks) blocks"
+                    ) { rows, target in
+                        let first = areShared ? 0 : rows.lowerBound * coded.blocks
+                        ck_dot_float8(
+                            coded.x, Array(codes[(rows.lowerBound * size)...]), size, rows.count, size, isE5M2 ? 1 : 0,
+                            Array(coded.scales[first...]), areShared ? 0 : coded.blocks, coded.blocks, coded.block,
+                            target)
+                    }
+                }
+            }
+        }
+
+        /// The numbers by code.
+        private func float8Numbers(isE5M2: Bool) -> [Float] {
+            var numbers = [Float](repeating: -7, count: 256)
+            ck_decode_float8((0...255).map { UInt8($0) }, isE5M2 ? 1 : 0, 1, 256, &numbers)
+            return numbers
+        }
+
+        @Test("each code of float8 is its number", arguments: [false, true])
+        func float8Codes(isE5M2: Bool) {
+            for (code, number) in float8Numbers(isE5M2: isE5M2).enumerated() {
+                let results = onEachSet {
+                    var sum: Float = -7
+                    ck_dot_float8([1], [UInt8(code)], 1, 1, 1, isE5M2 ? 1 : 0, [1], 1, 1, 1, &sum)
+                    return sum
+                }
+                for result in results { #expect(result == number || result.isNaN && number.isNaN) }
+            }
+        }
+
         @Test("products of the sums of blocks with biases, or with zero points of four bits")
         func shifts() {
             var generator = SeededGenerator(seed: 30)

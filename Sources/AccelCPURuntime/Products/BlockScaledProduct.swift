@@ -24,14 +24,15 @@ struct BlockScaledProduct: VectorProduct {
     private var hasShifts: Bool { if case .none = codes.shifts { false } else { true } }
     private var scaleKind: ck_type { codes.scaleType == .float16 ? CK_F16 : CK_F32 }
 
-    /// Rows that are multiplied at once: of codes that become bytes first, as many as stay in the first cache level.
-    private var rowsAtOnce: Int { unpacksCodes ? max(4, (1 << 13) / max(weight.columns, 1)) : .max }
+    /// Whether codes become bytes first.
     private var unpacksCodes: Bool { codes.bits != 4 && codes.bits != 8 }
+    /// Rows that are unpacked at once: as many as stay in the first cache level.
+    private var unpackedRows: Int { max(4, (1 << 13) / max(weight.columns, 1)) }
     /// The sums of the vector's blocks, with zeros up to whole vectors of sixteen.
     private var sumCount: Int { hasShifts ? (codes.blocks + 15) / 16 * 16 : 0 }
 
     func scratchFloats(rows: Int) -> Int {
-        let unpacked = unpacksCodes ? (min(rows, rowsAtOnce) * weight.columns + 3) / 4 : 0
+        let unpacked = unpacksCodes ? (min(rows, unpackedRows) * weight.columns + 3) / 4 : 0
         return sumCount + (hasShifts ? rows : 0) + unpacked
     }
 
@@ -42,9 +43,11 @@ struct BlockScaledProduct: VectorProduct {
         let unpacked = scratch + sumCount + (hasShifts ? rows.count : 0)
         var start = rows.lowerBound
         while start < rows.upperBound {
-            let part = start..<(rowsAtOnce < rows.upperBound - start ? start + rowsAtOnce : rows.upperBound)
-            multiplyCodes(of: part, with: x, into: target + (start - rows.lowerBound), unpacked: unpacked)
-            start = part.upperBound
+            var end = rows.upperBound
+            if unpacksCodes { end = min(end, start + unpackedRows) }
+            if codes.rowsPerScale > 1 { end = min(end, (start / codes.rowsPerScale + 1) * codes.rowsPerScale) }
+            multiplyCodes(of: start..<end, with: x, into: target + (start - rows.lowerBound), unpacked: unpacked)
+            start = end
         }
         addShifts(of: rows, with: x, into: target, sums: scratch, products: scratch + sumCount)
     }
@@ -63,7 +66,7 @@ struct BlockScaledProduct: VectorProduct {
     ) {
         let scaleBytes = codes.blocks * codes.scaleType.byteCount
         withSection(0, from: rows.lowerBound, rowBytes: codes.rowBytes) { packed in
-            withSection(1, from: rows.lowerBound, rowBytes: scaleBytes) { scales in
+            withSection(1, from: rows.lowerBound / codes.rowsPerScale, rowBytes: scaleBytes) { scales in
                 multiply(
                     rows.count, packed.assumingMemoryBound(to: UInt8.self), with: x, scales, into: target,
                     unpacked: UnsafeMutableRawPointer(unpacked).assumingMemoryBound(to: UInt8.self))
@@ -83,6 +86,10 @@ struct BlockScaledProduct: VectorProduct {
             ck_dot_nibbles(x.interleaved, packed, bytes, rows, columns, 0, scales, scaleKind, blocks, block, target)
         case .biased where codes.bits == 4:
             ck_dot_nibbles(x.interleaved, packed, bytes, rows, columns, 1, scales, scaleKind, blocks, block, target)
+        case .float8(let isE5M2):
+            ck_dot_float8(
+                x.floats, packed, bytes, rows, columns, isE5M2 ? 1 : 0, scales.assumingMemoryBound(to: Float.self),
+                codes.rowsPerScale > 1 ? 0 : blocks, blocks, block, target)
         case .biased:
             if unpacksCodes {
                 for row in 0..<rows {

@@ -194,3 +194,12 @@ public struct Float8Codec: WeightCodec {
         }
     }
 }
+
+extension Float8Codec: BlockScaledCodec {
+    package func blockScaledCodes(_ shape: Shape) -> BlockScaledCodes {
+        let tiles = tiles(shape)
+        return BlockScaledCodes(
+            bits: 8, values: .float8(isE5M2: isE5M2), shifts: .none, scaleType: .float32, rowBytes: shape.columns,
+            block: min(tiles.columns, max(shape.columns, 1)), blocks: tiles.perRow, rowsPerScale: tiles.rows)
+    }
+}

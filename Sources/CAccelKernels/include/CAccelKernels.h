@@ -245,6 +245,11 @@ void ck_dot_nibbles(const float *interleaved, const uint8_t *codes, size_t strid
 /// row starts at r * `stride` bytes. Scales are as in `ck_dot_codes4`.
 void ck_dot_bytes(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, uint8_t zero,
                   const void *scales, ck_type type, size_t blocks, size_t block, float *target);
+/// target[r] = sum_i x[i] * scale(r, i) * value(code i of row r), with codes of float8: e5m2 or e4m3; a row starts at
+/// r * `stride` bytes. A row has `blocks` scales, from r * `scale_stride` on (0 if all rows share them), each for `block` (16,
+/// 32, 64, 128, or count) columns.
+void ck_dot_float8(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, int is_e5m2,
+                   const float *scales, size_t scale_stride, size_t blocks, size_t block, float *target);
 /// target[r] = sum_b sums[b] * (bias(r, b) + zero * scale(r, b)), b < blocks: what biases add to products of codes less
 /// `zero`, with `sums` of the vector's blocks, which zeros follow up to a multiple of 16. Scales and biases (float32 or
 /// float16, may be unaligned) of a row follow those of the row before it.
