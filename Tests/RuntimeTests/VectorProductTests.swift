@@ -13,20 +13,21 @@ struct VectorProductTests {
         arguments: Codecs.all.map { $0.name })
     func products(name: String) throws {
         for codec in EveryCodec.options(of: name) {
-            for columns in [1, 15, 33, 48, 130] {
+            // More than 128 rows have scales of several tiles of rows.
+            for (rows, columns) in [(37, 1), (37, 15), (37, 33), (37, 48), (37, 130), (131, 130)] {
                 var generator = SeededGenerator(seed: UInt64(columns))
                 let source = StoredTensor(
-                    name: "w", floats: (0..<37 * columns).map { _ in Float.random(in: -1...1, using: &generator) },
-                    shape: [37, columns])
+                    name: "w", floats: (0..<rows * columns).map { _ in Float.random(in: -1...1, using: &generator) },
+                    shape: [rows, columns])
                 guard codec.unsupportedReason(elementType: .float32, shape: source.shape) == nil else { continue }
                 let weight = StoredWeight(try CompressedTensor.compressing(source, with: codec, threads: 1).tensor)
                 let decoded = weight.floats()
                 let x = (0..<columns).map { _ in Float.random(in: -1...1, using: &generator) }
                 let product = VectorProducts.product(of: weight)
-                let whole = multiply(product, rows: [0..<37], x)
-                let single = multiply(product, rows: (0..<37).map { $0..<$0 + 1 }, x)
+                let whole = multiply(product, rows: [0..<rows], x)
+                let single = multiply(product, rows: (0..<rows).map { $0..<$0 + 1 }, x)
                 #expect(whole == single, "\(codec.specification), \(columns) columns")
-                for row in 0..<37 {
+                for row in 0..<rows {
                     let products = x.indices.map { Double(x[$0]) * Double(decoded[row * columns + $0]) }
                     let (sum, size) = (products.reduce(0, +), products.reduce(0) { $0 + abs($1) })
                     #expect(
@@ -40,7 +41,7 @@ struct VectorProductTests {
     private func multiply(_ product: any VectorProduct, rows: [Range<Int>], _ x: [Float]) -> [Float] {
         var interleaved = [Float](repeating: 0, count: ck_interleaved_count(x.count))
         ck_interleave(x, x.count, &interleaved)
-        var result = [Float](repeating: 0, count: 37)
+        var result = [Float](repeating: 0, count: rows.last?.upperBound ?? 0)
         for range in rows {
             let count = product.scratchFloats(rows: range.count)
             var scratch = [Float](repeating: 123, count: count + 64)
