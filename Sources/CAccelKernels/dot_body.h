@@ -235,6 +235,7 @@ TARGET static void NAME(dot_int8)(const float *x, const int8_t *codes, size_t st
 }
 
 #include "dot_codes_body.h"
+#include "dot_shifts_body.h"
 
 /// Sums of up to 64 columns stay in registers while all rows are added.
 TARGET static void NAME(weighted_sum)(const float *weights, const float *rows, size_t stride, size_t count,

@@ -1,12 +1,8 @@
-// Dot products of rows of codes with one vector: codes of four bits and of one byte, whose blocks share scales, and what
-// the shifts of blocks add to them. Included by dot_body.h, for one instruction set.
+// Dot products of rows of codes with one vector: codes of four bits and of one byte, whose blocks share scales. Included
+// by dot_body.h, for one instruction set.
 
 /// The sharing of scales: one per row or none, or one for each 16, 32 or 64 columns, or for more.
 enum NAME(sharing) { NAME(by_row), NAME(by_16), NAME(by_32), NAME(by_64), NAME(by_more) };
-
-// ---- codes of four bits ----------------------------------------------------------------------------------------
-// A group is 128 codes: 16 words, whose lane j has the codes 8 * j to 8 * j + 7, the first in its lowest bits. The vector is
-// interleaved alike (`ck_interleave`), so that a shift of all words brings up 16 codes for 16 elements that follow each other.
 
 /// The scales of rows: float32 or float16.
 typedef struct {
@@ -30,6 +26,10 @@ TARGET CK_INLINE float NAME(scale)(const NAME(scales) *scales, size_t row, size_
     NAME(read_scales)(scales, row, index, 1, &scale, are_halves);
     return scale;
 }
+
+// ---- codes of four bits ----------------------------------------------------------------------------------------
+// A group is 128 codes: 16 words, whose lane j has the codes 8 * j to 8 * j + 7, the first in its lowest bits. The vector is
+// interleaved alike (`ck_interleave`), so that a shift of all words brings up 16 codes for 16 elements that follow each other.
 
 /// Rows of codes of four bits, and what stands for a code.
 typedef struct {
@@ -296,95 +296,4 @@ TARGET static void NAME(dot_float8)(const float *x, const uint8_t *codes, size_t
     const NAME(scales) all = {(const uint8_t *)scales, blocks, scale_stride};
     if (is_e5m2) NAME(bytes_rows)(x, codes, stride, rows, count, 0, &all, block, target, NAME(e5m2), 0);
     else NAME(bytes_rows)(x, codes, stride, rows, count, 0, &all, block, target, NAME(e4m3), 0);
-}
-
-// ---- shifts of blocks ------------------------------------------------------------------------------------------
-// The shift of a block is multiplied with the sum of its block of the vector: sixteen blocks at a time.
-
-/// Some bytes of memory that ends at `end`, and zeros for those that follow it: at `from`, or in `buffer`.
-TARGET CK_INLINE const uint8_t *NAME(padded)(const uint8_t *from, const uint8_t *end, size_t size, uint8_t *buffer) {
-    if ((size_t)(end - from) >= size) return from;
-    NAME(rest)(from, (size_t)(end - from), buffer, size);
-    return buffer;
-}
-
-/// Sixteen scales or biases of a row, from one of its blocks on. Those of other rows are cleared by `last`.
-/// - Parameter end: the end of the last row.
-TARGET CK_INLINE void NAME(read_sixteen)(const NAME(scales) *scales, const uint8_t *end, size_t row, size_t first,
-                                         const NAME(words) *last, FLOATS *target, const int are_halves) {
-    const size_t size = are_halves ? 2 : 4;
-    uint8_t buffer[64];
-    const NAME(scales) part = {
-        .bytes = NAME(padded)(scales->bytes + (row * scales->stride + first) * size, end, 16 * size, buffer)};
-    NAME(read_scales)(&part, 0, 0, 16, (float *)target, are_halves);
-    if (scales->blocks - first < 16) *target = (FLOATS)((NAME(words))(*target) & *last);
-}
-
-/// Zero points of sixteen blocks: of 8 bytes, low nibbles first.
-TARGET CK_INLINE void NAME(read_zeros)(const uint8_t *packed, FLOATS *target) {
-    const NAME(eight_bytes) codes = *(const NAME(eight_bytes) *)packed;
-    const NAME(eight_bytes) low = (codes << 4) >> 4, high = codes >> 4;
-    *target = __builtin_convertvector(
-        __builtin_shufflevector(low, high, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15), FLOATS);
-}
-
-/// The shifts of blocks: biases of codes less `zero`, or zero points.
-typedef struct {
-    const NAME(scales) *scales;
-    /// NULL for zero points.
-    const NAME(scales) *biases;
-    float zero;
-    const uint8_t *zeros;
-    /// Bytes of a row's zero points.
-    size_t stride;
-    size_t rows;
-    /// The bits of the blocks of a row that follow its last whole sixteen.
-    NAME(words) last;
-} NAME(shifts);
-
-TARGET CK_INLINE void NAME(shifts_row)(const float *sums, const NAME(shifts) *shifts, size_t row, FLOATS *lanes,
-                                       const int are_halves) {
-    const NAME(scales) *scales = shifts->scales, *biases = shifts->biases;
-    const size_t blocks = scales->blocks, size = shifts->rows * blocks * (are_halves ? 2 : 4);
-    FLOATS total = 0;
-    for (size_t first = 0; first < blocks; first += 16) {
-        FLOATS scale, shift;
-        NAME(read_sixteen)(scales, scales->bytes + size, row, first, &shifts->last, &scale, are_halves);
-        if (biases) {
-            NAME(read_sixteen)(biases, biases->bytes + size, row, first, &shifts->last, &shift, are_halves);
-            shift += scale * shifts->zero;
-        } else {
-            uint8_t buffer[8];
-            const uint8_t *end = shifts->zeros + shifts->rows * shifts->stride;
-            NAME(read_zeros)(NAME(padded)(shifts->zeros + row * shifts->stride + first / 2, end, 8, buffer), &shift);
-            shift *= -scale;
-        }
-        total = FMA(shift, AT(sums + first), total);
-    }
-    *lanes = total;
-}
-
-TARGET CK_INLINE void NAME(dot_shifts)(const float *sums, NAME(shifts) *shifts, ck_type type, float *target) {
-    const size_t rows = shifts->rows, left = shifts->scales->blocks % 16;
-    for (size_t lane = 0; lane < 16; lane++) shifts->last[lane] = lane < left ? ~0u : 0;
-#define OF_HALVES(row, lanes) NAME(shifts_row)(sums, shifts, row, lanes, 1)
-#define OF_FLOATS(row, lanes) NAME(shifts_row)(sums, shifts, row, lanes, 0)
-    if (type == CK_F16) SUM_ROWS(OF_HALVES)
-    else SUM_ROWS(OF_FLOATS)
-#undef OF_HALVES
-#undef OF_FLOATS
-}
-
-TARGET static void NAME(dot_biases)(const float *sums, const void *scales, const void *biases, ck_type type, float zero,
-                                    size_t rows, size_t blocks, float *target) {
-    const NAME(scales) all = {scales, blocks, blocks}, added = {biases, blocks, blocks};
-    NAME(shifts) shifts = {.scales = &all, .biases = &added, .zero = zero, .rows = rows};
-    NAME(dot_shifts)(sums, &shifts, type, target);
-}
-
-TARGET static void NAME(dot_zeros)(const float *sums, const void *scales, ck_type type, const uint8_t *zeros,
-                                   size_t stride, size_t rows, size_t blocks, float *target) {
-    const NAME(scales) all = {scales, blocks, blocks};
-    NAME(shifts) shifts = {.scales = &all, .zeros = zeros, .stride = stride, .rows = rows};
-    NAME(dot_shifts)(sums, &shifts, type, target);
 }
