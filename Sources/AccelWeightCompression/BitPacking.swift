@@ -2,7 +2,8 @@ import CAccelKernels
 
 /// Codes of 1 to 8 bits packed as a bit stream: the first code is in the lowest bits of the first byte.
 public enum BitPacking {
-    static func byteCount(_ codes: Int, bits: Int) -> Int { (codes * bits + 7) / 8 }
+    /// The bytes of so many packed codes.
+    package static func byteCount(_ codes: Int, bits: Int) -> Int { (codes * bits + 7) / 8 }
 
     /// Writes `codes` to the start of `target`; the bits after the last code are zero.
     static func pack(_ codes: UnsafeBufferPointer<UInt8>, bits: Int, into target: UnsafeMutablePointer<UInt8>) {

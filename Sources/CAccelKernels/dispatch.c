@@ -14,12 +14,14 @@ static int is_equal(const char *text, const char *other) {
     return *text == *other;
 }
 
-/// Returns the best instruction set that ACCELC_CPU allows: `scalar`, `neon`, `avx2` or `avx512`. Any other value, or
-/// none, allows all.
+/// Returns the best instruction set that ACCELC_CPU allows: `scalar`, `neon`, `avx2`, `avx512` or `avx512vbmi`. Any other
+/// value, or none, allows all.
 static ck_isa allowed_isa(void) {
+    static const char *const names[] = {"scalar", "neon", "avx2", "avx512"};
     const char *limit = getenv("ACCELC_CPU");
-    if (!limit) return CK_AVX512;
-    return is_equal(limit, "scalar") ? CK_SCALAR : is_equal(limit, "neon") ? CK_NEON : is_equal(limit, "avx2") ? CK_AVX2 : CK_AVX512;
+    for (int isa = CK_SCALAR; limit && isa <= CK_AVX512; isa++)
+        if (is_equal(limit, names[isa])) return (ck_isa)isa;
+    return CK_AVX512_VBMI;
 }
 
 static ck_isa available_isa(void) {
@@ -30,7 +32,7 @@ static ck_isa available_isa(void) {
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_F16C)) return CK_SCALAR;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-        return CK_AVX512;
+        return __builtin_cpu_supports("avx512vbmi") ? CK_AVX512_VBMI : CK_AVX512;
     return CK_AVX2;
 #elif CK_ARM
     return CK_NEON;
@@ -67,7 +69,8 @@ static ck_isa best_isa(void) {
 static int isa_in_use = -1;
 static int sha256_found = -1;
 
-ck_isa ck_current_isa(void) {
+/// The set in use, which may be AVX-512 with VBMI.
+static ck_isa detailed_isa(void) {
     int isa = __atomic_load_n(&isa_in_use, __ATOMIC_RELAXED);
     if (isa < 0) {
         isa = best_isa();
@@ -75,6 +78,10 @@ ck_isa ck_current_isa(void) {
     }
     return (ck_isa)isa;
 }
+
+ck_isa ck_current_isa(void) { return detailed_isa() < CK_AVX512 ? detailed_isa() : CK_AVX512; }
+
+int ck_has_vbmi(void) { return detailed_isa() == CK_AVX512_VBMI; }
 
 ck_isa ck_limit_isa(ck_isa limit) {
     int best = best_isa();

@@ -8,9 +8,6 @@
 // Four float32 rows share each load of the vector, and their sums keep the multipliers busy. Rows of codes are multiplied
 // one by one: work on the codes keeps the multipliers busy, and memory is read in order.
 
-/// Prefetches codes or halves that come later, to the second cache level. Harmless past the end of the rows.
-#define prefetch_codes(p) __builtin_prefetch((const char *)(p) + 4096, 0, 2)
-
 /// Blocks of at least `unit` columns have as many times a power of two: its exponent.
 static inline int block_shift(size_t block, size_t unit) {
     int shift = 0;
@@ -204,6 +201,11 @@ void ck_dot_many(const float *x, size_t x_stride, size_t vectors, const float *w
 void ck_dot_int8(const float *x, const int8_t *codes, size_t stride, size_t rows, size_t count, const float *zeros,
                  float *target) {
     CK_CHOOSE(dot_int8, x, codes, stride, rows, count, zeros, target);
+}
+
+void ck_dot_vectors(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, const float *table,
+                    size_t size, float *target) {
+    CK_CHOOSE(dot_vectors, x, codes, stride, rows, count, table, size, target);
 }
 
 void ck_dot_codes4(const float *interleaved, const uint8_t *codes, size_t stride, size_t rows, size_t count,

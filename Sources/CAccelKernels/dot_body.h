@@ -10,60 +10,15 @@
 // A row's products are added in two vectors of 16 sums, for every set and independently of the other rows, so all sets
 // give the same bits. The end of a row is padded with zeros to whole vectors.
 
-typedef float NAME(floats) __attribute__((ext_vector_type(16), aligned(4)));
+#include "sums_body.h"
+
 typedef float NAME(two) __attribute__((ext_vector_type(2), aligned(4)));
-typedef float NAME(four) __attribute__((ext_vector_type(4), aligned(4)));
-typedef float NAME(eight) __attribute__((ext_vector_type(8), aligned(4)));
 typedef int32_t NAME(ints) __attribute__((ext_vector_type(16), aligned(4)));
 typedef uint32_t NAME(words) __attribute__((ext_vector_type(16), aligned(1)));
 typedef uint16_t NAME(shorts) __attribute__((ext_vector_type(16), aligned(1)));
 typedef int8_t NAME(bytes) __attribute__((ext_vector_type(16), aligned(1)));
 typedef uint8_t NAME(unsigned_bytes) __attribute__((ext_vector_type(16), aligned(1)));
 typedef int8_t NAME(eight_bytes) __attribute__((ext_vector_type(8), aligned(1)));
-#define FLOATS NAME(floats)
-#define FMA(a, b, c) __builtin_elementwise_fma(a, b, c)
-#define AT(p) (*(const FLOATS *)(p))
-
-TARGET CK_INLINE float NAME(sum)(const FLOATS *values) {
-    float s[16];
-    ck_copy(s, values, sizeof s);
-    return sum_of_16(s);
-}
-
-/// The sums of four vectors, each with the bits of `sum`.
-TARGET CK_INLINE void NAME(sums_of_4)(const FLOATS *v, float *target) {
-    const FLOATS a = __builtin_shufflevector(v[0], v[1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
-                     __builtin_shufflevector(v[0], v[1], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
-    const FLOATS b = __builtin_shufflevector(v[2], v[3], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
-                     __builtin_shufflevector(v[2], v[3], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
-    const FLOATS c = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
-                     __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
-    const NAME(eight) d = __builtin_shufflevector(c, c, 0, 1, 4, 5, 8, 9, 12, 13) +
-                          __builtin_shufflevector(c, c, 2, 3, 6, 7, 10, 11, 14, 15);
-    *(NAME(four) *)target = __builtin_shufflevector(d, d, 0, 2, 4, 6) + __builtin_shufflevector(d, d, 1, 3, 5, 7);
-}
-
-/// Sums each row of a product, whose lanes LANES(row, lanes) computes, to `target`.
-#define SUM_ROWS(LANES)                                                                    \
-    {                                                                                      \
-        FLOATS lanes[4];                                                                   \
-        size_t row = 0;                                                                    \
-        for (; row + 4 <= rows; row += 4) {                                                \
-            _Pragma("clang loop unroll(disable)") for (size_t next = 0; next < 4; next++)  \
-                LANES(row + next, &lanes[next]);                                           \
-            NAME(sums_of_4)(lanes, target + row);                                          \
-        }                                                                                  \
-        for (; row < rows; row++) {                                                        \
-            LANES(row, lanes);                                                             \
-            target[row] = NAME(sum)(lanes);                                                \
-        }                                                                                  \
-    }
-
-/// Copies the end of a row, padded with zeros.
-TARGET CK_INLINE void NAME(rest)(const void *source, size_t bytes, uint8_t *buffer, size_t size) {
-    for (size_t i = 0; i < size; i++) buffer[i] = 0;
-    ck_copy(buffer, source, bytes);
-}
 
 TARGET CK_INLINE void NAME(float_step)(const float *x, const float *w, FLOATS *even, FLOATS *odd) {
     *even = FMA(AT(w), AT(x), *even);
@@ -232,6 +187,41 @@ TARGET static void NAME(dot_int8)(const float *x, const int8_t *codes, size_t st
 #define LANES(row, lanes) NAME(int8_row)(x, codes + (row) * stride, count, zeros[row], lanes)
     SUM_ROWS(LANES)
 #undef LANES
+}
+
+/// Entries of two or four elements, for as many columns each.
+TARGET CK_INLINE void NAME(vectors_row)(const float *x, const uint8_t *codes, size_t count, const float *table,
+                                        FLOATS *lanes, const size_t size) {
+    FLOATS sums[2] = {0, 0};
+    size_t i = 0;
+    for (; i + 32 <= count; i += 32) {
+        const uint8_t *own = codes + i / size;
+        float values[32];
+#pragma clang loop unroll(full)
+        for (size_t k = 0; k < 32 / size; k++) ck_copy(values + size * k, table + size * own[k], size * sizeof(float));
+        sums[0] = FMA(AT(values), AT(x + i), sums[0]);
+        sums[1] = FMA(AT(values + 16), AT(x + i + 16), sums[1]);
+    }
+    if (i < count) {
+        float values[32] = {0}, xs[32] = {0};
+        for (size_t k = 0; i + k < count; k++)
+            values[k] = table[size * codes[(i + k) / size] + (i + k) % size], xs[k] = x[i + k];
+        sums[0] = FMA(AT(values), AT(xs), sums[0]);
+        sums[1] = FMA(AT(values + 16), AT(xs + 16), sums[1]);
+    }
+    *lanes = sums[0] + sums[1];
+}
+
+TARGET static void NAME(dot_vectors)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
+                                     const float *table, size_t size, float *target) {
+#define LANES(row, lanes, size) NAME(vectors_row)(x, codes + (row) * stride, count, table, lanes, size)
+#define OF_2(row, lanes) LANES(row, lanes, 2)
+#define OF_4(row, lanes) LANES(row, lanes, 4)
+    if (size == 2) SUM_ROWS(OF_2)
+    else SUM_ROWS(OF_4)
+#undef LANES
+#undef OF_2
+#undef OF_4
 }
 
 #include "dot_codes_body.h"

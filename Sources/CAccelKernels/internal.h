@@ -14,6 +14,7 @@
 
 #define CK_TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
 #define CK_TARGET_AVX512 __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq")))
+#define CK_TARGET_VBMI __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi")))
 #define CK_INLINE static inline __attribute__((always_inline))
 
 // The compiler turns these into moves or calls; declaring them here keeps libc headers out, so that every
@@ -30,6 +31,9 @@ CK_INLINE float sum_of_16(float lanes[16]) {
 /// Prefetches memory 2 KB ahead, which is harmless past the end of a buffer. Without it, loops that do some work for
 /// each cache line have too few outstanding reads.
 #define prefetch_ahead(p) __builtin_prefetch((const char *)(p) + 2048)
+
+/// Prefetches codes or halves that come later, to the second cache level. Harmless past the end of the rows.
+#define prefetch_codes(p) __builtin_prefetch((const char *)(p) + 4096, 0, 2)
 
 #if CK_X86
 /// The entries of eight codes, of whose bits the lowest four count: of a table of sixteen, `low` and `high`.
@@ -53,6 +57,9 @@ CK_TARGET_AVX2 CK_INLINE __m256 entries_of_16(__m256 low, __m256 high, __m256i c
 
 // The columns of a panel: two AVX-512 vectors. Narrower sets compute a panel in several columns of tiles.
 #define PANEL_WIDTH 32
+
+/// Returns whether AVX-512 is in use with its permutations of bytes.
+int ck_has_vbmi(void);
 
 /// Returns whether the processor has SHA-256 instructions and `ck_limit_isa` allows more than scalar kernels.
 int ck_has_sha256(void);

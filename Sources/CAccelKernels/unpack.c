@@ -62,6 +62,23 @@ CK_TARGET_AVX2 CK_INLINE void unpack_by_lanes(const uint8_t *packed, const int b
     unpack_words(packed + i / 8 * (size_t)bits, bits, count - i, codes + i);
 }
 
+typedef uint8_t bytes64 __attribute__((ext_vector_type(64)));
+
+/// Takes 64 codes out of 8 * `bits` bytes. Each lane of 64 bits gets the bytes of eight codes, and each of its bytes a code.
+CK_TARGET_VBMI CK_INLINE void unpack_by_permutation(const uint8_t *packed, const int bits, size_t count, uint8_t *codes) {
+    bytes64 places, shifts;
+#pragma clang loop unroll(full)
+    for (int k = 0; k < 64; k++) places[k] = (uint8_t)(k / 8 * bits + k % 8), shifts[k] = (uint8_t)(k % 8 * bits);
+    const __m512i mask = _mm512_set1_epi8((char)((1 << bits) - 1));
+    for (size_t i = 0; i < count; i += 64, packed += 8 * bits) {
+        const size_t left = count - i < 64 ? count - i : 64, bytes = (left * (size_t)bits + 7) / 8;
+        const __m512i words = _mm512_permutexvar_epi8((__m512i)places, _mm512_maskz_loadu_epi8(~0ull >> (64 - bytes), packed));
+        const __m512i found = _mm512_and_si512(_mm512_multishift_epi64_epi8((__m512i)shifts, words), mask);
+        if (left == 64) _mm512_storeu_si512(codes + i, found);
+        else _mm512_mask_storeu_epi8(codes + i, ~0ull >> (64 - left), found);
+    }
+}
+
 #elif CK_ARM
 
 CK_INLINE void unpack_by_lanes(const uint8_t *packed, const int bits, size_t count, uint8_t *codes) {
@@ -107,11 +124,15 @@ UNPACK(plain, , unpack_words)
 #if CK_X86
 UNPACK(avx2, CK_TARGET_AVX2, unpack_by_lanes)
 UNPACK(avx512, CK_TARGET_AVX512, unpack_by_lanes)
+UNPACK(vbmi, CK_TARGET_VBMI, unpack_by_permutation)
 #endif
 
 void ck_unpack_codes(const uint8_t *packed, int bits, size_t count, uint8_t *codes) {
 #if CK_ARM
     if (ck_current_isa() == CK_NEON) return unpack_neon(packed, bits, count, codes);
+#endif
+#if CK_X86
+    if (ck_has_vbmi()) return unpack_vbmi(packed, bits, count, codes);
 #endif
     CK_CHOOSE(unpack, packed, bits, count, codes);
 }

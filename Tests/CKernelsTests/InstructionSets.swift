@@ -6,13 +6,13 @@ import Testing
 @Suite(.serialized) enum Kernels {
     /// The sets that this processor has, the scalar forms first.
     static let sets: [ck_isa] = {
-        defer { _ = ck_limit_isa(CK_AVX512) }
-        return [CK_SCALAR, CK_NEON, CK_AVX2, CK_AVX512].filter { ck_limit_isa($0) == $0 }
+        defer { _ = ck_limit_isa(CK_AVX512_VBMI) }
+        return [CK_SCALAR, CK_NEON, CK_AVX2, CK_AVX512, CK_AVX512_VBMI].filter { ck_limit_isa($0) == $0 }
     }()
 
     /// The result of `body` on each set that the processor has; the first is the scalar forms'.
     static func onEachSet<Result>(_ body: () -> Result) -> [Result] {
-        defer { _ = ck_limit_isa(CK_AVX512) }
+        defer { _ = ck_limit_isa(CK_AVX512_VBMI) }
         return sets.map { set in
             _ = ck_limit_isa(set)
             return body()

@@ -8,10 +8,13 @@ import CAccelKernels
 struct BlockScaledProduct: VectorProduct {
     private let weight: StoredWeight
     private let codes: BlockScaledCodes
+    /// The codes as bytes, unless they are of four bits.
+    private let byteCodes: ByteCodes
 
     init?(_ weight: StoredWeight) {
         guard let codec = weight.tensor.codec as? any BlockScaledCodec else { return nil }
         (self.weight, codes) = (weight, codec.blockScaledCodes(weight.shape))
+        byteCodes = ByteCodes(bits: codes.bits, count: weight.columns)
     }
 
     var readsInterleaved: Bool { codes.bits == 4 }
@@ -24,16 +27,12 @@ struct BlockScaledProduct: VectorProduct {
     private var hasShifts: Bool { if case .none = codes.shifts { false } else { true } }
     private var scaleKind: ck_type { codes.scaleType == .float16 ? CK_F16 : CK_F32 }
 
-    /// Whether codes become bytes first.
-    private var unpacksCodes: Bool { codes.bits != 4 && codes.bits != 8 }
-    /// Rows that are unpacked at once: as many as stay in the first cache level.
-    private var unpackedRows: Int { max(4, (1 << 13) / max(weight.columns, 1)) }
+    private var areNibbles: Bool { codes.bits == 4 }
     /// The sums of the vector's blocks, with zeros up to whole vectors of sixteen.
     private var sumCount: Int { hasShifts ? (codes.blocks + 15) / 16 * 16 : 0 }
 
     func scratchFloats(rows: Int) -> Int {
-        let unpacked = unpacksCodes ? (min(rows, unpackedRows) * weight.columns + 3) / 4 : 0
-        return sumCount + (hasShifts ? rows : 0) + unpacked
+        sumCount + (hasShifts ? rows : 0) + (areNibbles ? 0 : byteCodes.scratchFloats(rows: rows))
     }
 
     func multiply(
@@ -44,7 +43,7 @@ struct BlockScaledProduct: VectorProduct {
         var start = rows.lowerBound
         while start < rows.upperBound {
             var end = rows.upperBound
-            if unpacksCodes { end = min(end, start + unpackedRows) }
+            if !areNibbles { end = min(end, start + byteCodes.rowsAtOnce) }
             if codes.rowsPerScale > 1 { end = min(end, (start / codes.rowsPerScale + 1) * codes.rowsPerScale) }
             multiplyCodes(of: start..<end, with: x, into: target + (start - rows.lowerBound), unpacked: unpacked)
             start = end
@@ -69,14 +68,14 @@ struct BlockScaledProduct: VectorProduct {
             withSection(1, from: rows.lowerBound / codes.rowsPerScale, rowBytes: scaleBytes) { scales in
                 multiply(
                     rows.count, packed.assumingMemoryBound(to: UInt8.self), with: x, scales, into: target,
-                    unpacked: UnsafeMutableRawPointer(unpacked).assumingMemoryBound(to: UInt8.self))
+                    unpacked: unpacked)
             }
         }
     }
 
     private func multiply(
         _ rows: Int, _ packed: UnsafePointer<UInt8>, with x: DotVector, _ scales: UnsafeRawPointer,
-        into target: UnsafeMutablePointer<Float>, unpacked: UnsafeMutablePointer<UInt8>
+        into target: UnsafeMutablePointer<Float>, unpacked: UnsafeMutablePointer<Float>
     ) {
         let (columns, bytes, blocks, block) = (weight.columns, codes.rowBytes, codes.blocks, codes.block)
         switch codes.values {
@@ -84,21 +83,16 @@ struct BlockScaledProduct: VectorProduct {
             ck_dot_codes4(x.interleaved, packed, bytes, rows, columns, table, scales, scaleKind, blocks, block, target)
         case .signed:
             ck_dot_nibbles(x.interleaved, packed, bytes, rows, columns, 0, scales, scaleKind, blocks, block, target)
-        case .biased where codes.bits == 4:
+        case .biased where areNibbles:
             ck_dot_nibbles(x.interleaved, packed, bytes, rows, columns, 1, scales, scaleKind, blocks, block, target)
         case .float8(let isE5M2):
             ck_dot_float8(
                 x.floats, packed, bytes, rows, columns, isE5M2 ? 1 : 0, scales.assumingMemoryBound(to: Float.self),
                 codes.rowsPerScale > 1 ? 0 : blocks, blocks, block, target)
         case .biased:
-            if unpacksCodes {
-                for row in 0..<rows {
-                    ck_unpack_codes(packed + row * bytes, Int32(codes.bits), columns, unpacked + row * columns)
-                }
-            }
             ck_dot_bytes(
-                x.floats, unpacksCodes ? UnsafePointer(unpacked) : packed, columns, rows, columns, UInt8(middle),
-                scales, scaleKind, blocks, block, target)
+                x.floats, byteCodes.bytes(ofRows: rows, from: packed, scratch: unpacked), columns, rows, columns,
+                UInt8(middle), scales, scaleKind, blocks, block, target)
         }
     }
 

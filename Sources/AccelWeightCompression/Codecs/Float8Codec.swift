@@ -52,9 +52,8 @@ public struct Float8Codec: WeightCodec {
             count = (shape.rows + rows - 1) / rows * perRow
         }
 
-        func columns(of tile: Int, _ shape: Shape) -> Range<Int> {
-            tile * columns..<min((tile + 1) * columns, shape.columns)
-        }
+        /// The columns of a tile, of `all` columns.
+        func columns(of tile: Int, _ all: Int) -> Range<Int> { tile * columns..<min((tile + 1) * columns, all) }
     }
 
     private func tiles(_ shape: Shape) -> Tiles { Tiles(shape, by: sharing) }
@@ -104,7 +103,7 @@ public struct Float8Codec: WeightCodec {
                         rebasing: sections[0][row * shape.columns..<(row + 1) * shape.columns])
                     for tile in 0..<tiles.perRow {
                         let scale = scales[tile]
-                        for column in tiles.columns(of: tile, shape) {
+                        for column in tiles.columns(of: tile, shape.columns) {
                             let code = type.code(values[column] / scale)
                             codes[column] = code
                             stored[column] = type.values[Int(code)] * scale
@@ -124,7 +123,7 @@ public struct Float8Codec: WeightCodec {
         for tile in scales.indices { scales[tile] = 0 }
         try source.forEachFiniteRow(band) { _, values in
             for tile in 0..<tiles.perRow {
-                let columns = tiles.columns(of: tile, source.shape)
+                let columns = tiles.columns(of: tile, source.shape.columns)
                 let (low, high) = UnsafeBufferPointer(rebasing: values[columns]).extremes
                 scales[tile] = max(scales[tile], -low, high)
             }
@@ -149,12 +148,14 @@ public struct Float8Codec: WeightCodec {
         scratch: UnsafeMutableRawPointer
     ) {
         let (tiles, columns) = (tiles(weight.shape), weight.shape.columns)
-        weight.forEachPackedRow(rows, rowBytes: columns, into: target) { row, codes, target in
-            for tile in 0..<tiles.perRow {
-                let part = tiles.columns(of: tile, weight.shape), first = part.lowerBound
-                ck_decode_float8(
-                    codes + first, isE5M2 ? 1 : 0, scale(of: weight, tiles, row: row, tile: tile), part.count,
-                    target + first)
+        weight.sections[1].withBytes { scales in
+            weight.forEachPackedRow(rows, rowBytes: columns, into: target) { row, codes, target in
+                let firstScale = row / tiles.rows * tiles.perRow
+                for tile in 0..<tiles.perRow {
+                    let part = tiles.columns(of: tile, columns), first = part.lowerBound
+                    let scale = scales.loadUnaligned(fromByteOffset: 4 * (firstScale + tile), as: Float.self)
+                    ck_decode_float8(codes + first, isE5M2 ? 1 : 0, scale, part.count, target + first)
+                }
             }
         }
     }

@@ -273,9 +273,20 @@ public struct PaletteCodec: WeightCodec {
         }
     }
 
-    package func scale(of weight: CompressedTensor, row: Int) -> Float {
+    func scale(of weight: CompressedTensor, row: Int) -> Float {
         guard hasScales else { return 1 }
         return weight.sections[2].withBytes { $0.loadUnaligned(fromByteOffset: row * 4, as: Float.self) }
+    }
+
+    /// Multiplies one number of each row by the row's scale. The codec must have scales.
+    package func multiply(
+        _ sums: UnsafeMutablePointer<Float>, byScalesOf rows: Range<Int>, of weight: CompressedTensor
+    ) {
+        weight.sections[2].withBytes { scales in
+            for index in 0..<rows.count {
+                sums[index] *= scales.loadUnaligned(fromByteOffset: (rows.lowerBound + index) * 4, as: Float.self)
+            }
+        }
     }
 
     public func decode(

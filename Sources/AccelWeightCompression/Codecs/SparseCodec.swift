@@ -174,24 +174,58 @@ public struct SparseCodec: LayeredCodec {
         _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
         scratch: UnsafeMutableRawPointer
     ) {
+        let columns = weight.shape.columns
+        guard let target = target.baseAddress, columns > 0 else { return }
+        withKept(of: rows, of: weight, scratch: scratch) { kept in
+            for index in 0..<rows.count {
+                ck_expand_mask(
+                    kept.values + kept.start(index), kept.mask + index * kept.maskBytes, target + index * columns,
+                    columns)
+            }
+        }
+    }
+
+    /// The kept weights of some rows.
+    package struct Kept {
+        /// The weights, followed by at least 16 floats of any content.
+        package let values: UnsafePointer<Float>
+        /// The mask of the first row, and the bytes of a row's mask.
+        package let mask: UnsafePointer<UInt8>
+        package let maskBytes: Int
+        /// For each row and the end, the number of weights kept before it: 32 bits each, which may be unaligned.
+        package let starts: UnsafeRawPointer
+
+        /// The place of a row's weights in `values`.
+        func start(_ row: Int) -> Int {
+            func load(_ index: Int) -> Int { Int(starts.loadUnaligned(fromByteOffset: 4 * index, as: UInt32.self)) }
+            return load(row) - load(0)
+        }
+    }
+
+    /// Decodes the kept weights of some rows.
+    /// - Parameter scratch: `decodingScratchBytes` for as many rows.
+    package func withKept(
+        of rows: Range<Int>, of weight: CompressedTensor, scratch: UnsafeMutableRawPointer, _ body: (Kept) -> Void
+    ) {
         let shape = weight.shape
         let (mask, starts) = masks(weight.sections, shape)
         let (first, end) = (starts.start(rows.lowerBound), starts.start(rows.upperBound))
         let length = innerWeight(of: weight).shape.columns
         let innerRows = first / length..<max((end + length - 1) / length, first / length)
-        guard let target = target.baseAddress, shape.columns > 0 else { return }
         let values = scratch.assumingMemoryBound(to: Float.self)
         inner.decode(
             innerRows, of: innerWeight(of: weight),
             into: UnsafeMutableBufferPointer(start: values, count: innerRows.count * length),
             scratch: scratch + Self.valueBytes(shape, length, rows: rows.count))
         mask.withBytes { mask in
-            guard let mask = mask.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-            for index in 0..<rows.count {
-                let row = rows.lowerBound + index
-                ck_expand_mask(
-                    values + starts.start(row) - innerRows.lowerBound * length, mask + row * bytesPerRow(shape),
-                    target + index * shape.columns, shape.columns)
+            starts.withBytes { starts in
+                guard let mask = mask.baseAddress?.assumingMemoryBound(to: UInt8.self), let starts = starts.baseAddress
+                else { return }
+                body(
+                    Kept(
+                        values: values + (first - innerRows.lowerBound * length),
+                        mask: mask + rows.lowerBound * bytesPerRow(shape), maskBytes: bytesPerRow(shape),
+                        starts: starts + 4 * rows.lowerBound))
             }
         }
     }
@@ -201,8 +235,9 @@ public struct SparseCodec: LayeredCodec {
         rows * shape.columns / length + 2
     }
 
+    /// The kept weights, and 16 floats that may be read after them.
     private static func valueBytes(_ shape: Shape, _ length: Int, rows: Int) -> Int {
-        (innerRows(shape, length, rows: rows) * length * MemoryLayout<Float>.stride + 15) / 16 * 16
+        ((innerRows(shape, length, rows: rows) * length + 16) * MemoryLayout<Float>.stride + 15) / 16 * 16
     }
 
     public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int {

@@ -22,9 +22,11 @@ public struct VectorCodec: WeightCodec {
     ]
 
     public let values: CodecOptionValues
-    private let bits: Int
-    private let size: Int
-    private let group: Int?
+    package let bits: Int
+    /// The elements of an entry: 2 or 4.
+    package let size: Int
+    /// The number of rows that share a table; nil for all of them.
+    package let group: Int?
     private let type: ScaleType
 
     /// Creates the codec.
@@ -67,10 +69,11 @@ public struct VectorCodec: WeightCodec {
     public func units(shape: Shape) -> [Range<Int>] { shape.rowGroups(group) }
 
     /// The number of values in a table.
-    private var entryCount: Int { size << bits }
-    private func perRow(_ shape: Shape) -> Int { (shape.columns + size - 1) / size }
+    package var entryCount: Int { size << bits }
+    /// The codes of a row.
+    package func perRow(_ shape: Shape) -> Int { (shape.columns + size - 1) / size }
     private func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(perRow(shape), bits: bits) }
-    private func groupIndex(_ row: Int) -> Int { group.map { row / $0 } ?? 0 }
+    package func groupIndex(_ row: Int) -> Int { group.map { row / $0 } ?? 0 }
 
     /// Returns the rows padded with zeros to whole vectors.
     private func vectors(_ floats: UnsafeBufferPointer<Float>, _ shape: Shape) -> [Float] {
@@ -126,7 +129,8 @@ public struct VectorCodec: WeightCodec {
         }
     }
 
-    private func loadEntries(
+    /// Reads the `entryCount` values of a group's table.
+    package func loadEntries(
         of weight: CompressedTensor, group index: Int, into target: UnsafeMutablePointer<Float>
     ) {
         weight.sections[1].withBytes {

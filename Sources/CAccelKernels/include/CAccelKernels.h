@@ -8,10 +8,11 @@
 
 // ---- dispatch ------------------------------------------------------------------------------------------------
 
-typedef enum { CK_SCALAR = 0, CK_NEON = 1, CK_AVX2 = 2, CK_AVX512 = 3 } ck_isa;
+/// AVX-512 is its parts F, BW, VL and DQ; VBMI is its permutations of bytes.
+typedef enum { CK_SCALAR = 0, CK_NEON = 1, CK_AVX2 = 2, CK_AVX512 = 3, CK_AVX512_VBMI = 4 } ck_isa;
 
 /// The instruction set in use: the best of the processor, limited by the environment variable ACCELC_CPU (scalar, neon, avx2,
-/// avx512).
+/// avx512, avx512vbmi). It is CK_AVX512 with VBMI, too.
 ck_isa ck_current_isa(void);
 /// For tests: uses at most `isa` (a set that the processor lacks is ignored). Returns the set that is now in use.
 ck_isa ck_limit_isa(ck_isa isa);
@@ -250,6 +251,18 @@ void ck_dot_bytes(const float *x, const uint8_t *codes, size_t stride, size_t ro
 /// 32, 64, 128, or count) columns.
 void ck_dot_float8(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, int is_e5m2,
                    const float *scales, size_t scale_stride, size_t blocks, size_t block, float *target);
+/// target[r] = sum_i x[i] * table[code i of row r], with codes of one byte that are less than 2^bits (1, 2, 3, 4, 6 or 8); a
+/// row starts at r * `stride` bytes. The sums have the bits of `ck_dot` with the looked up rows.
+void ck_dot_entries(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, const float *table,
+                    int bits, float *target);
+/// The same with entries of `size` (2 or 4) floats, for as many columns: code c stands for those from table[size * c] on.
+void ck_dot_vectors(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, const float *table,
+                    size_t size, float *target);
+/// target[r] = sum_i x[i] * row r's weight i: the next kept one where bit i of the row's mask is set, else 0. The mask of a row
+/// starts at r * `stride` bytes. `starts` has the number of weights before each row, 32 bits each, counted from any number;
+/// `values` are those from the first row on, and 16 more floats are read. The sums have the bits of `ck_dot` with the rows.
+void ck_dot_masked(const float *x, const float *values, const void *starts, const uint8_t *mask, size_t stride,
+                   size_t rows, size_t count, float *target);
 /// target[r] = sum_b sums[b] * (bias(r, b) + zero * scale(r, b)), b < blocks: what biases add to products of codes less
 /// `zero`, with `sums` of the vector's blocks, which zeros follow up to a multiple of 16. Scales and biases (float32 or
 /// float16, may be unaligned) of a row follow those of the row before it.

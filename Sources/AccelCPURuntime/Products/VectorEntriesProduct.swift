@@ -1,0 +1,45 @@
+import AccelByteIO
+import AccelWeightCompression
+import CAccelKernels
+
+/// Codes of short vectors: entries of several elements are read from the table where they are multiplied.
+struct VectorEntriesProduct: VectorProduct {
+    private let weight: StoredWeight
+    private let codec: VectorCodec
+    private let codes: ByteCodes
+
+    init?(_ weight: StoredWeight) {
+        guard let codec = weight.tensor.codec as? VectorCodec else { return nil }
+        (self.weight, self.codec) = (weight, codec)
+        codes = ByteCodes(bits: codec.bits, count: codec.perRow(weight.shape))
+    }
+
+    var readsInterleaved: Bool { false }
+    var reason: String {
+        "\(codec.specification) entries read where they are multiplied (\(VectorProducts.instructionSet))"
+    }
+    func scratchFloats(rows: Int) -> Int { codec.entryCount + codes.scratchFloats(rows: rows) }
+
+    func multiply(
+        _ rows: Range<Int>, with x: DotVector, into target: UnsafeMutablePointer<Float>,
+        scratch table: UnsafeMutablePointer<Float>
+    ) {
+        var (start, current) = (rows.lowerBound, -1)
+        while start < rows.upperBound {
+            let group = codec.groupIndex(start)
+            let last = codec.group.map { (group + 1) * $0 } ?? rows.upperBound
+            let part = start..<min(last, rows.upperBound, start + codes.rowsAtOnce)
+            if group != current { codec.loadEntries(of: weight.tensor, group: group, into: table) }
+            weight.tensor.sections[0].withBytes { bytes in
+                guard let first = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+                let unpacked = codes.bytes(
+                    ofRows: part.count, from: first + part.lowerBound * codes.rowBytes,
+                    scratch: table + codec.entryCount)
+                ck_dot_vectors(
+                    x.floats, unpacked, codes.count, part.count, weight.columns, table, codec.size,
+                    target + (start - rows.lowerBound))
+            }
+            (start, current) = (part.upperBound, group)
+        }
+    }
+}

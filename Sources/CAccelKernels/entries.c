@@ -1,0 +1,199 @@
+// Dot products of many rows with one vector, where codes stand for entries of a table: palettes and short vectors.
+#include "internal.h"
+
+// Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
+#pragma clang fp contract(off)
+
+/// A table by the bytes of its entries: the lowest bytes of all, then the next ones. Bytes are looked up faster than numbers.
+static const uint8_t *by_bytes(const float *table, size_t entries, uint8_t *target) {
+    for (size_t entry = 0; entry < entries; entry++)
+        for (size_t plane = 0; plane < 4; plane++)
+            target[entries * plane + entry] = ((const uint8_t *)(table + entry))[plane];
+    return target;
+}
+
+CK_INLINE void add_looked_up_plain(const float *x, const uint8_t *codes, const void *table, float *even, float *odd,
+                                   const int bits) {
+    (void)bits;
+    for (int i = 0; i < 64; i++) {
+        float *sum = (i & 16 ? odd : even) + i % 16;
+        *sum = __builtin_fmaf(((const float *)table)[codes[i]], x[i], *sum);
+    }
+}
+
+#if CK_ARM
+
+CK_INLINE void add_looked_up_neon(const float *x, const uint8_t *codes, const void *table, float *even, float *odd,
+                                  const int bits) {
+    if (bits == 8) {
+        add_looked_up_plain(x, codes, table, even, odd, bits);
+        return;
+    }
+    const uint8_t *planes = table;
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 64; i += 16) {
+        const uint8x16_t places = vld1q_u8(codes + i);
+        uint8x16_t found[4];
+#pragma clang loop unroll(full)
+        for (int plane = 0; plane < 4; plane++)
+            found[plane] = bits == 6 ? vqtbl4q_u8(vld1q_u8_x4(planes + 64 * plane), places)
+                                     : vqtbl1q_u8(vld1q_u8(planes + 16 * plane), places);
+        const uint16x8x2_t low = {{vreinterpretq_u16_u8(vzip1q_u8(found[0], found[1])),
+                                   vreinterpretq_u16_u8(vzip2q_u8(found[0], found[1]))}};
+        const uint16x8x2_t high = {{vreinterpretq_u16_u8(vzip1q_u8(found[2], found[3])),
+                                    vreinterpretq_u16_u8(vzip2q_u8(found[2], found[3]))}};
+        float *sums = i & 16 ? odd : even;
+#pragma clang loop unroll(full)
+        for (int half = 0; half < 2; half++) {
+            const float32x4_t first = vreinterpretq_f32_u16(vzip1q_u16(low.val[half], high.val[half]));
+            const float32x4_t second = vreinterpretq_f32_u16(vzip2q_u16(low.val[half], high.val[half]));
+            float *own = sums + 8 * half;
+            vst1q_f32(own, vfmaq_f32(vld1q_f32(own), first, vld1q_f32(x + i + 8 * half)));
+            vst1q_f32(own + 4, vfmaq_f32(vld1q_f32(own + 4), second, vld1q_f32(x + i + 8 * half + 4)));
+        }
+    }
+}
+#define NAME(x) x##_plain
+#define TARGET
+#define BYTES(bits) ((bits) != 8)
+#define ADD_LOOKED_UP add_looked_up_neon
+#include "entries_body.h"
+
+#else
+
+#define NAME(x) x##_plain
+#define TARGET
+#define BYTES(bits) 0
+#define ADD_LOOKED_UP add_looked_up_plain
+#include "entries_body.h"
+
+#endif
+
+#if CK_X86
+
+/// The bytes of one plane, of a table of 16 entries or of 64.
+CK_TARGET_AVX2 CK_INLINE __m256i plane_avx2(const uint8_t *plane, __m256i codes, const int bits) {
+#define PART(k) _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(plane + 16 * (k)))), codes)
+    if (bits == 4) return PART(0);
+    // Bits 4 and 5 of the codes, as signs of bytes.
+    const __m256i bit4 = _mm256_slli_epi16(codes, 3), bit5 = _mm256_slli_epi16(codes, 2);
+    return _mm256_blendv_epi8(_mm256_blendv_epi8(PART(0), PART(1), bit4), _mm256_blendv_epi8(PART(2), PART(3), bit4), bit5);
+#undef PART
+}
+
+CK_TARGET_AVX2 CK_INLINE void add_looked_up_avx2(const float *x, const uint8_t *codes, const void *table, float *even,
+                                                 float *odd, const int bits) {
+    if (bits == 8) {
+        float values[64];
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 64; i++) values[i] = ((const float *)table)[codes[i]];
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 64; i += 8) {
+            float *sums = (i & 16 ? odd : even) + (i & 8);
+            _mm256_storeu_ps(sums, _mm256_fmadd_ps(_mm256_loadu_ps(values + i), _mm256_loadu_ps(x + i), _mm256_loadu_ps(sums)));
+        }
+        return;
+    }
+    // Codes 8 * v + 4 * h to 8 * v + 4 * h + 3 go to place v of half h, so that halves have what follows each other.
+    const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 64; i += 32) {
+        const __m256i own = _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)(codes + i)), order);
+        __m256i found[4];
+#pragma clang loop unroll(full)
+        for (int plane = 0; plane < 4; plane++)
+            found[plane] = plane_avx2((const uint8_t *)table + (plane << bits), own, bits);
+        const __m256i low[2] = {_mm256_unpacklo_epi8(found[0], found[1]), _mm256_unpackhi_epi8(found[0], found[1])};
+        const __m256i high[2] = {_mm256_unpacklo_epi8(found[2], found[3]), _mm256_unpackhi_epi8(found[2], found[3])};
+#pragma clang loop unroll(full)
+        for (int part = 0; part < 2; part++) {
+            float *sums = part ? odd : even;
+            const float *at = x + i + 16 * part;
+            const __m256 first = _mm256_castsi256_ps(_mm256_unpacklo_epi16(low[part], high[part]));
+            const __m256 second = _mm256_castsi256_ps(_mm256_unpackhi_epi16(low[part], high[part]));
+            _mm256_storeu_ps(sums, _mm256_fmadd_ps(first, _mm256_loadu_ps(at), _mm256_loadu_ps(sums)));
+            _mm256_storeu_ps(sums + 8, _mm256_fmadd_ps(second, _mm256_loadu_ps(at + 8), _mm256_loadu_ps(sums + 8)));
+        }
+    }
+}
+#define NAME(x) x##_avx2
+#define TARGET CK_TARGET_AVX2
+#define BYTES(bits) ((bits) != 8)
+#define ADD_LOOKED_UP add_looked_up_avx2
+#include "entries_body.h"
+
+CK_TARGET_AVX512 CK_INLINE void add_looked_up_avx512(const float *x, const uint8_t *codes, const void *table, float *even,
+                                                     float *odd, const int bits) {
+    if (bits == 8) {
+        add_looked_up_avx2(x, codes, table, even, odd, bits);
+        return;
+    }
+    const float *entries = table;
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 64; i += 16) {
+        const __m512i own = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(codes + i)));
+        __m512 found = _mm512_permutexvar_ps(own, _mm512_loadu_ps(entries));
+        if (bits == 6) {
+            // A permutation of two vectors uses 5 bits.
+            found = _mm512_permutex2var_ps(_mm512_loadu_ps(entries), own, _mm512_loadu_ps(entries + 16));
+            const __m512 upper = _mm512_permutex2var_ps(_mm512_loadu_ps(entries + 32), own, _mm512_loadu_ps(entries + 48));
+            found = _mm512_mask_blend_ps(_mm512_test_epi32_mask(own, _mm512_set1_epi32(32)), found, upper);
+        }
+        float *sums = i & 16 ? odd : even;
+        _mm512_storeu_ps(sums, _mm512_fmadd_ps(found, _mm512_loadu_ps(x + i), _mm512_loadu_ps(sums)));
+    }
+}
+#define NAME(x) x##_avx512
+#define TARGET CK_TARGET_AVX512
+#define BYTES(bits) 0
+#define ADD_LOOKED_UP add_looked_up_avx512
+#include "entries_body.h"
+
+CK_TARGET_VBMI CK_INLINE void add_looked_up_vbmi(const float *x, const uint8_t *codes, const void *table, float *even,
+                                                 float *odd, const int bits) {
+    if (bits == 4) {
+        add_looked_up_avx512(x, codes, table, even, odd, bits);
+        return;
+    }
+    // Codes 16 * v + 4 * q to 16 * v + 4 * q + 3 go to place v of quarter q, so that quarters have what follows each other.
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i own = _mm512_permutexvar_epi32(order, _mm512_loadu_si512(codes));
+    __m512i found[4];
+#pragma clang loop unroll(full)
+    for (int plane = 0; plane < 4; plane++) {
+        const uint8_t *bytes = (const uint8_t *)table + (plane << bits);
+        if (bits == 6) {
+            found[plane] = _mm512_permutexvar_epi8(own, _mm512_loadu_si512(bytes));
+        } else {
+            // A permutation of two vectors uses 7 bits.
+            const __m512i low = _mm512_permutex2var_epi8(_mm512_loadu_si512(bytes), own, _mm512_loadu_si512(bytes + 64));
+            const __m512i high = _mm512_permutex2var_epi8(_mm512_loadu_si512(bytes + 128), own, _mm512_loadu_si512(bytes + 192));
+            found[plane] = _mm512_mask_blend_epi8(_mm512_movepi8_mask(own), low, high);
+        }
+    }
+    const __m512i low[2] = {_mm512_unpacklo_epi8(found[0], found[1]), _mm512_unpackhi_epi8(found[0], found[1])};
+    const __m512i high[2] = {_mm512_unpacklo_epi8(found[2], found[3]), _mm512_unpackhi_epi8(found[2], found[3])};
+#pragma clang loop unroll(full)
+    for (int part = 0; part < 2; part++) {
+        const __m512 first = _mm512_castsi512_ps(_mm512_unpacklo_epi16(low[part], high[part]));
+        const __m512 second = _mm512_castsi512_ps(_mm512_unpackhi_epi16(low[part], high[part]));
+        const float *at = x + 32 * part;
+        _mm512_storeu_ps(even, _mm512_fmadd_ps(first, _mm512_loadu_ps(at), _mm512_loadu_ps(even)));
+        _mm512_storeu_ps(odd, _mm512_fmadd_ps(second, _mm512_loadu_ps(at + 16), _mm512_loadu_ps(odd)));
+    }
+}
+#define NAME(x) x##_vbmi
+#define TARGET CK_TARGET_VBMI
+#define BYTES(bits) ((bits) != 4)
+#define ADD_LOOKED_UP add_looked_up_vbmi
+#include "entries_body.h"
+
+#endif
+
+void ck_dot_entries(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, const float *table,
+                    int bits, float *target) {
+#if CK_X86
+    if (ck_has_vbmi()) return dot_entries_vbmi(x, codes, stride, rows, count, table, bits, target);
+#endif
+    CK_CHOOSE(dot_entries, x, codes, stride, rows, count, table, bits, target);
+}
