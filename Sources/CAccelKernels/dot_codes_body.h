@@ -228,8 +228,21 @@ TARGET CK_INLINE void NAME(bytes_step)(const float *x, const uint8_t *codes, uin
         *second = FMA(d, AT(x + 16), *second);
     } else {
         *first = FMA(c * AT(x), (FLOATS)low, *first);
-        *second = FMA(d * AT(x + 16), (FLOATS)(sharing == NAME(by_more) ? low : high), *second);
+        *second = FMA(d * AT(x + 16), (FLOATS)(sharing == NAME(by_16) ? high : low), *second);
     }
+}
+
+/// Adds 64 columns that share a scale.
+TARGET CK_INLINE void NAME(bytes_block)(const float *x, const uint8_t *codes, uint8_t zero, float scale, FLOATS *first,
+                                        FLOATS *second, const enum NAME(kind) kind) {
+    FLOATS c, d, sums[2];
+    NAME(values_of_bytes)(codes, zero, &c, kind);
+    NAME(values_of_bytes)(codes + 16, zero, &d, kind);
+    sums[0] = c * AT(x), sums[1] = d * AT(x + 16);
+    NAME(values_of_bytes)(codes + 32, zero, &c, kind);
+    NAME(values_of_bytes)(codes + 48, zero, &d, kind);
+    *first = FMA(FMA(c, AT(x + 32), sums[0]), (FLOATS)scale, *first);
+    *second = FMA(FMA(d, AT(x + 48), sums[1]), (FLOATS)scale, *second);
 }
 
 TARGET CK_INLINE void NAME(bytes_row)(const float *x, const uint8_t *codes, size_t row, size_t count, uint8_t zero,
@@ -241,6 +254,10 @@ TARGET CK_INLINE void NAME(bytes_row)(const float *x, const uint8_t *codes, size
 #define SCALE(next)             \
     (sharing == NAME(by_row) ? 1 \
                              : NAME(scale)(scales, row, sharing == NAME(by_16) ? i / 16 + next : i / 32 >> shift, are_halves))
+    for (; sharing == NAME(by_more) && i + 64 <= count; i += 64) {
+        prefetch_codes(codes + i);
+        NAME(bytes_block)(x + i, codes + i, zero, SCALE(0), &first, &second, kind);
+    }
     for (; i + 32 <= count; i += 32) {
         prefetch_codes(codes + i);
         NAME(bytes_step)(x + i, codes + i, zero, SCALE(0), SCALE(1), &first, &second, sharing, kind);
@@ -266,12 +283,15 @@ TARGET CK_INLINE void NAME(bytes_rows)(const float *x, const uint8_t *codes, siz
     NAME(bytes_row)(x, codes + (row) * stride, row, count, zero, scales, shift, lanes, sharing, kind, are_halves)
 #define BY_ROW(row, lanes) LANES(row, lanes, NAME(by_row))
 #define BY_16(row, lanes) LANES(row, lanes, NAME(by_16))
+#define BY_32(row, lanes) LANES(row, lanes, NAME(by_32))
 #define BY_MORE(row, lanes) LANES(row, lanes, NAME(by_more))
     if (scales->blocks <= 1) {
         SUM_ROWS(BY_ROW)
         for (size_t row = 0; scales->blocks && row < rows; row++) target[row] *= NAME(scale)(scales, row, 0, are_halves);
     } else if (block == 16) {
         SUM_ROWS(BY_16)
+    } else if (block == 32) {
+        SUM_ROWS(BY_32)
     } else {
         SUM_ROWS(BY_MORE)
     }
@@ -279,6 +299,7 @@ TARGET CK_INLINE void NAME(bytes_rows)(const float *x, const uint8_t *codes, siz
 #undef LANES
 #undef BY_ROW
 #undef BY_16
+#undef BY_32
 #undef BY_MORE
 }
 

@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelWeightCompression
 import CAccelKernels
 
-/// Palettes: entries are looked up for the rows of a table at once, in registers where the instruction set can.
+/// Palettes: entries are looked up where they are multiplied, for the rows of a table at once.
 struct PaletteProduct: VectorProduct {
     private let weight: StoredWeight
     private let codec: PaletteCodec
@@ -19,7 +19,7 @@ struct PaletteProduct: VectorProduct {
     private var tableFloats: Int { 1 << codec.bits }
 
     var readsInterleaved: Bool { areNibbles }
-    var reason: String { "\(codec.specification) entries looked up in registers (\(VectorProducts.instructionSet))" }
+    var reason: String { "\(codec.specification) entries looked up (\(VectorProducts.instructionSet))" }
     func scratchFloats(rows: Int) -> Int { tableFloats + (areNibbles ? 0 : codes.scratchFloats(rows: rows)) }
 
     func multiply(
