@@ -113,7 +113,11 @@ public struct OutlierCodec: LayeredCodec {
     }
 
     private func column(_ index: Int, in columns: UnsafeRawBufferPointer, _ shape: Shape) -> Int {
-        columnBytes(shape) == 4
+        Self.column(index, in: columns, areWide: columnBytes(shape) == 4)
+    }
+
+    private static func column(_ index: Int, in columns: UnsafeRawBufferPointer, areWide: Bool) -> Int {
+        areWide
             ? Int(columns.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self))
             : Int(columns.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self))
     }
@@ -151,14 +155,15 @@ public struct OutlierCodec: LayeredCodec {
         let (starts, columns, values) = (
             weight.sections[first], weight.sections[first + 1], weight.sections[first + 2]
         )
+        let (width, areWide) = (shape.columns, columnBytes(shape) == 4)
         columns.withBytes { columns in
             values.withBytes { values in
                 var outlier = starts.start(rows.lowerBound)
                 for index in 0..<rows.count {
                     let end = starts.start(rows.lowerBound + index + 1)
                     while outlier < end {
-                        let column = column(outlier, in: columns, shape)
-                        target[index * shape.columns + column] = type.load(values, at: outlier)
+                        let column = Self.column(outlier, in: columns, areWide: areWide)
+                        target[index * width + column] = type.load(values, at: outlier)
                         outlier += 1
                     }
                 }
