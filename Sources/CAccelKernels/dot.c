@@ -218,9 +218,9 @@ void ck_dot_nibbles(const float *interleaved, const uint8_t *codes, size_t strid
     CK_CHOOSE(dot_nibbles, interleaved, codes, stride, rows, count, is_biased, scales, type, blocks, block, target);
 }
 
-void ck_dot_bytes(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, uint8_t zero,
+void ck_dot_bytes(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, int bits,
                   const void *scales, ck_type type, size_t blocks, size_t block, float *target) {
-    CK_CHOOSE(dot_bytes, x, codes, stride, rows, count, zero, scales, type, blocks, block, target);
+    CK_CHOOSE(dot_bytes, x, codes, stride, rows, count, bits, scales, type, blocks, block, target);
 }
 
 void ck_dot_float8(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, int is_e5m2,

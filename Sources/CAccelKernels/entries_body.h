@@ -14,7 +14,8 @@ TARGET CK_INLINE void NAME(entries_row)(const float *x, const uint8_t *codes, si
     FLOATS even = 0, odd = 0;
     size_t i = 0;
     for (; i + 64 <= count; i += 64) {
-        prefetch_codes(codes + i);
+        // Unpacked codes are in the cache. To prefetch behind them would take lines that another thread writes.
+        if (bits == 8) prefetch_codes(codes + i);
         ADD_LOOKED_UP(x + i, codes + i, ordered, (float *)&even, (float *)&odd, bits);
     }
     for (; i < count; i += 32) {

@@ -54,6 +54,7 @@ CK_TARGET_AVX2 CK_INLINE void unpack_by_lanes(const uint8_t *packed, const int b
     size_t i = 0;
     // The last load of a step ends 16 bytes after the step's last eight codes begin.
     for (size_t at = 0; i + 32 <= count && at + 3 * (size_t)bits + 16 <= size; i += 32, at += step) {
+        prefetch_codes(packed + at);
         __m256i a = sixteen_codes(packed + at, bits, (__m256i)bytes, (__m256i)factors);
         __m256i b = sixteen_codes(packed + at + 2 * bits, bits, (__m256i)bytes, (__m256i)factors);
         __m256i both = _mm256_permute4x64_epi64(_mm256_packus_epi16(a, b), 0xD8);
@@ -71,6 +72,7 @@ CK_TARGET_VBMI CK_INLINE void unpack_by_permutation(const uint8_t *packed, const
     for (int k = 0; k < 64; k++) places[k] = (uint8_t)(k / 8 * bits + k % 8), shifts[k] = (uint8_t)(k % 8 * bits);
     const __m512i mask = _mm512_set1_epi8((char)((1 << bits) - 1));
     for (size_t i = 0; i < count; i += 64, packed += 8 * bits) {
+        prefetch_codes(packed);
         const size_t left = count - i < 64 ? count - i : 64, bytes = (left * (size_t)bits + 7) / 8;
         const __m512i words = _mm512_permutexvar_epi8((__m512i)places, _mm512_maskz_loadu_epi8(~0ull >> (64 - bytes), packed));
         const __m512i found = _mm512_and_si512(_mm512_multishift_epi64_epi8((__m512i)shifts, words), mask);

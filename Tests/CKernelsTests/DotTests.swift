@@ -262,7 +262,7 @@ extension Kernels {
                 }
             ) { coded, rows, codes, scales, type, target in
                 ck_dot_bytes(
-                    coded.x, codes, coded.stride, rows, coded.size, 128, scales, type, coded.blocks, coded.block,
+                    coded.x, codes, coded.stride, rows, coded.size, 8, scales, type, coded.blocks, coded.block,
                     target)
             }
         }

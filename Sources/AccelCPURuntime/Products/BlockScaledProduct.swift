@@ -40,36 +40,29 @@ struct BlockScaledProduct: VectorProduct {
         scratch: UnsafeMutablePointer<Float>
     ) {
         let unpacked = scratch + sumCount + (hasShifts ? rows.count : 0)
-        var start = rows.lowerBound
-        while start < rows.upperBound {
-            var end = rows.upperBound
-            if !areNibbles { end = min(end, start + byteCodes.rowsAtOnce) }
-            if codes.rowsPerScale > 1 { end = min(end, (start / codes.rowsPerScale + 1) * codes.rowsPerScale) }
-            multiplyCodes(of: start..<end, with: x, into: target + (start - rows.lowerBound), unpacked: unpacked)
-            start = end
+        let scaleBytes = codes.blocks * codes.scaleType.byteCount
+        withSection(0) { packed in
+            withSection(1) { scales in
+                var start = rows.lowerBound
+                while start < rows.upperBound {
+                    var end = rows.upperBound
+                    if !areNibbles { end = min(end, start + byteCodes.rowsAtOnce) }
+                    if codes.rowsPerScale > 1 { end = min(end, (start / codes.rowsPerScale + 1) * codes.rowsPerScale) }
+                    multiply(
+                        end - start, (packed + start * codes.rowBytes).assumingMemoryBound(to: UInt8.self), with: x,
+                        scales + start / codes.rowsPerScale * scaleBytes, into: target + (start - rows.lowerBound),
+                        unpacked: unpacked)
+                    start = end
+                }
+            }
         }
         addShifts(of: rows, with: x, into: target, sums: scratch, products: scratch + sumCount)
     }
 
-    /// Calls `body` with what a section of the weight has from a row on.
-    /// - Parameter rowBytes: bytes of a row.
-    private func withSection(_ index: Int, from row: Int, rowBytes: Int, _ body: (UnsafeRawPointer) -> Void) {
+    /// Calls `body` with a section of the weight.
+    private func withSection(_ index: Int, _ body: (UnsafeRawPointer) -> Void) {
         weight.tensor.sections[index].withBytes { bytes in
-            if let start = bytes.baseAddress { body(start + row * rowBytes) }
-        }
-    }
-
-    private func multiplyCodes(
-        of rows: Range<Int>, with x: DotVector, into target: UnsafeMutablePointer<Float>,
-        unpacked: UnsafeMutablePointer<Float>
-    ) {
-        let scaleBytes = codes.blocks * codes.scaleType.byteCount
-        withSection(0, from: rows.lowerBound, rowBytes: codes.rowBytes) { packed in
-            withSection(1, from: rows.lowerBound / codes.rowsPerScale, rowBytes: scaleBytes) { scales in
-                multiply(
-                    rows.count, packed.assumingMemoryBound(to: UInt8.self), with: x, scales, into: target,
-                    unpacked: unpacked)
-            }
+            if let start = bytes.baseAddress { body(start) }
         }
     }
 
@@ -92,7 +85,7 @@ struct BlockScaledProduct: VectorProduct {
         case .biased:
             ck_dot_bytes(
                 x.floats, byteCodes.bytes(ofRows: rows, from: packed, scratch: unpacked), columns, rows, columns,
-                UInt8(middle), scales, scaleKind, blocks, block, target)
+                Int32(codes.bits), scales, scaleKind, blocks, block, target)
         }
     }
 
@@ -108,18 +101,20 @@ struct BlockScaledProduct: VectorProduct {
         ck_sum_blocks(x.floats, weight.columns, codes.block, sums)
         for index in blocks..<sumCount { sums[index] = 0 }
         let scaleBytes = blocks * codes.scaleType.byteCount
-        withSection(1, from: first, rowBytes: scaleBytes) { scales in
+        withSection(1) { section in
+            let scales = section + first * scaleBytes
             switch codes.shifts {
             case .none: break
             case .biases:
-                withSection(2, from: first, rowBytes: scaleBytes) { biases in
-                    ck_dot_biases(sums, scales, biases, scaleKind, Float(middle), count, blocks, products)
+                withSection(2) { biases in
+                    ck_dot_biases(
+                        sums, scales, biases + first * scaleBytes, scaleKind, Float(middle), count, blocks, products)
                 }
             case .zeros(let zeroBytes):
-                withSection(2, from: first, rowBytes: zeroBytes) { zeros in
+                withSection(2) { zeros in
                     ck_dot_zeros(
-                        sums, scales, scaleKind, zeros.assumingMemoryBound(to: UInt8.self), zeroBytes, count, blocks,
-                        products)
+                        sums, scales, scaleKind, (zeros + first * zeroBytes).assumingMemoryBound(to: UInt8.self),
+                        zeroBytes, count, blocks, products)
                 }
             }
         }

@@ -8,7 +8,12 @@ struct ByteCodes {
     /// The codes of a row.
     let count: Int
     /// The bytes of a row as it is stored.
-    var rowBytes: Int { BitPacking.byteCount(count, bits: bits) }
+    let rowBytes: Int
+
+    init(bits: Int, count: Int) {
+        (self.bits, self.count) = (bits, count)
+        rowBytes = BitPacking.byteCount(count, bits: bits)
+    }
 
     private var areBytes: Bool { bits == 8 }
     /// Rows that are unpacked at once: as many as stay in the first cache level.

@@ -26,35 +26,34 @@ struct PaletteProduct: VectorProduct {
         _ rows: Range<Int>, with x: DotVector, into target: UnsafeMutablePointer<Float>,
         scratch table: UnsafeMutablePointer<Float>
     ) {
-        var (start, current) = (rows.lowerBound, -1)
-        while start < rows.upperBound {
-            let group = codec.groupIndex(start)
-            var end = codec.group.map { min((group + 1) * $0, rows.upperBound) } ?? rows.upperBound
-            if !areNibbles { end = min(end, start + codes.rowsAtOnce) }
-            if group != current { codec.loadEntries(of: weight.tensor, group: group, into: table) }
-            let sums = target + (start - rows.lowerBound)
-            multiply(start..<end, with: x, table, into: sums)
-            if codec.hasScales { codec.multiply(sums, byScalesOf: start..<end, of: weight.tensor) }
-            (start, current) = (end, group)
+        weight.tensor.sections[0].withBytes { bytes in
+            guard let packed = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+            var (start, current) = (rows.lowerBound, -1)
+            while start < rows.upperBound {
+                let group = codec.groupIndex(start)
+                var end = codec.group.map { min((group + 1) * $0, rows.upperBound) } ?? rows.upperBound
+                if !areNibbles { end = min(end, start + codes.rowsAtOnce) }
+                if group != current { codec.loadEntries(of: weight.tensor, group: group, into: table) }
+                multiply(
+                    end - start, packed + start * codes.rowBytes, with: x, table,
+                    into: target + (start - rows.lowerBound))
+                (start, current) = (end, group)
+            }
         }
+        if codec.hasScales { codec.multiply(target, byScalesOf: rows, of: weight.tensor) }
     }
 
     /// Multiplies rows that share a table.
     private func multiply(
-        _ rows: Range<Int>, with x: DotVector, _ table: UnsafeMutablePointer<Float>,
+        _ rows: Int, _ packed: UnsafePointer<UInt8>, with x: DotVector, _ table: UnsafeMutablePointer<Float>,
         into target: UnsafeMutablePointer<Float>
     ) {
         let columns = weight.columns
-        weight.tensor.sections[0].withBytes { bytes in
-            guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-            let packed = start + rows.lowerBound * codes.rowBytes
-            if areNibbles {
-                ck_dot_codes4(
-                    x.interleaved, packed, codes.rowBytes, rows.count, columns, table, nil, CK_F32, 0, 0, target)
-            } else {
-                let unpacked = codes.bytes(ofRows: rows.count, from: packed, scratch: table + tableFloats)
-                ck_dot_entries(x.floats, unpacked, columns, rows.count, columns, table, Int32(codec.bits), target)
-            }
+        if areNibbles {
+            ck_dot_codes4(x.interleaved, packed, codes.rowBytes, rows, columns, table, nil, CK_F32, 0, 0, target)
+        } else {
+            let unpacked = codes.bytes(ofRows: rows, from: packed, scratch: table + tableFloats)
+            ck_dot_entries(x.floats, unpacked, columns, rows, columns, table, Int32(codec.bits), target)
         }
     }
 }

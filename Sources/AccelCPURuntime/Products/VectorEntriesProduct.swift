@@ -24,22 +24,21 @@ struct VectorEntriesProduct: VectorProduct {
         _ rows: Range<Int>, with x: DotVector, into target: UnsafeMutablePointer<Float>,
         scratch table: UnsafeMutablePointer<Float>
     ) {
-        var (start, current) = (rows.lowerBound, -1)
-        while start < rows.upperBound {
-            let group = codec.groupIndex(start)
-            let last = codec.group.map { (group + 1) * $0 } ?? rows.upperBound
-            let part = start..<min(last, rows.upperBound, start + codes.rowsAtOnce)
-            if group != current { codec.loadEntries(of: weight.tensor, group: group, into: table) }
-            weight.tensor.sections[0].withBytes { bytes in
-                guard let first = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+        weight.tensor.sections[0].withBytes { bytes in
+            guard let packed = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+            var (start, current) = (rows.lowerBound, -1)
+            while start < rows.upperBound {
+                let group = codec.groupIndex(start)
+                let last = codec.group.map { (group + 1) * $0 } ?? rows.upperBound
+                let count = min(last, rows.upperBound, start + codes.rowsAtOnce) - start
+                if group != current { codec.loadEntries(of: weight.tensor, group: group, into: table) }
                 let unpacked = codes.bytes(
-                    ofRows: part.count, from: first + part.lowerBound * codes.rowBytes,
-                    scratch: table + codec.entryCount)
+                    ofRows: count, from: packed + start * codes.rowBytes, scratch: table + codec.entryCount)
                 ck_dot_vectors(
-                    x.floats, unpacked, codes.count, part.count, weight.columns, table, codec.size,
+                    x.floats, unpacked, codes.count, count, weight.columns, table, codec.size,
                     target + (start - rows.lowerBound))
+                (start, current) = (start + count, group)
             }
-            (start, current) = (part.upperBound, group)
         }
     }
 }

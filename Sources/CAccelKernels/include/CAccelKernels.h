@@ -242,9 +242,10 @@ void ck_dot_codes4(const float *interleaved, const uint8_t *codes, size_t stride
 /// have the bits of `ck_dot_codes4` with a table of these numbers.
 void ck_dot_nibbles(const float *interleaved, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                     int is_biased, const void *scales, ck_type type, size_t blocks, size_t block, float *target);
-/// target[r] = sum_i x[i] * scale(r, i) * (code - zero), with codes of one byte, whose differences are from -128 to 127; a
-/// row starts at r * `stride` bytes. Scales are as in `ck_dot_codes4`.
-void ck_dot_bytes(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, uint8_t zero,
+/// target[r] = sum_i x[i] * scale(r, i) * (code - 2^(bits - 1)), with codes of `bits` (2 to 8) bits in one byte each; a row
+/// starts at r * `stride` bytes. Scales are as in `ck_dot_codes4`. Codes of fewer than 8 bits should be in the first cache
+/// level, where they have been unpacked.
+void ck_dot_bytes(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, int bits,
                   const void *scales, ck_type type, size_t blocks, size_t block, float *target);
 /// target[r] = sum_i x[i] * scale(r, i) * value(code i of row r), with codes of float8: e5m2 or e4m3; a row starts at
 /// r * `stride` bytes. A row has `blocks` scales, from r * `scale_stride` on (0 if all rows share them), each for `block` (16,
@@ -252,7 +253,8 @@ void ck_dot_bytes(const float *x, const uint8_t *codes, size_t stride, size_t ro
 void ck_dot_float8(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, int is_e5m2,
                    const float *scales, size_t scale_stride, size_t blocks, size_t block, float *target);
 /// target[r] = sum_i x[i] * table[code i of row r], with codes of one byte that are less than 2^bits (1, 2, 3, 4, 6 or 8); a
-/// row starts at r * `stride` bytes. The sums have the bits of `ck_dot` with the looked up rows.
+/// row starts at r * `stride` bytes. The sums have the bits of `ck_dot` with the looked up rows. Codes of fewer than 8 bits
+/// should be in the first cache level, where they have been unpacked.
 void ck_dot_entries(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, const float *table,
                     int bits, float *target);
 /// The same with entries of `size` (2 or 4) floats, for as many columns: code c stands for those from table[size * c] on.
