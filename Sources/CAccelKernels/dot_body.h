@@ -225,6 +225,7 @@ TARGET static void NAME(dot_vectors)(const float *x, const uint8_t *codes, size_
 }
 
 #include "dot_codes_body.h"
+#include "dot_bytes_body.h"
 #include "dot_shifts_body.h"
 
 /// Sums of up to 64 columns stay in registers while all rows are added.
