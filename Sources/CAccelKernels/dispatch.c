@@ -79,7 +79,10 @@ static ck_isa detailed_isa(void) {
     return (ck_isa)isa;
 }
 
-ck_isa ck_current_isa(void) { return detailed_isa() < CK_AVX512 ? detailed_isa() : CK_AVX512; }
+ck_isa ck_current_isa(void) {
+    const ck_isa isa = detailed_isa();
+    return isa < CK_AVX512 ? isa : CK_AVX512;
+}
 
 int ck_has_vbmi(void) { return detailed_isa() == CK_AVX512_VBMI; }
 

@@ -1,6 +1,7 @@
 // Dot products of many rows of weights with one vector: the main work of a decode step. Weights are decoded in
 // registers, so memory is read once and never written.
 #include "half.h"
+#include "planes.h"
 
 // Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
 #pragma clang fp contract(off)
@@ -77,12 +78,8 @@ CK_INLINE void widen_plain(const uint8_t *from, size_t count, float *target) {
 
 #if CK_X86
 
-/// A table by the bytes of its entries: the lowest bytes of all, then the next ones. Bytes are looked up faster than numbers.
 static inline const float *planes_avx2(const float *table, float *buffer) {
-    for (int entry = 0; entry < 16; entry++)
-        for (int plane = 0; plane < 4; plane++)
-            ((uint8_t *)buffer)[16 * plane + entry] = ((const uint8_t *)table)[4 * entry + plane];
-    return buffer;
+    return (const float *)by_bytes(table, 16, (uint8_t *)buffer);
 }
 
 CK_TARGET_AVX2 CK_INLINE void add_entries_avx2(const float *x, const uint32_t *words, const float *planes, float *even,

@@ -256,16 +256,12 @@ TARGET static void NAME(weighted_sum)(const float *weights, const float *rows, s
     }
 }
 
-#undef SUM_ROWS
-#undef FLOATS
-#undef FMA
-#undef AT
-#undef NAME
-#undef TARGET
+#include "sums_end.h"
 #undef TABLE
 #undef ADD_ENTRIES
 #undef WIDEN_F16
 #undef LINEAR_BY_TABLE
 #undef TILE_ROWS
 #undef TILE_VECTORS
+#undef SUM_ROWS_BY_BLOCKS
 #undef UNIT_OF_E4M3

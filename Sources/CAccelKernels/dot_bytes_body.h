@@ -52,11 +52,9 @@ TARGET CK_INLINE void NAME(bytes_block)(const float *x, const uint8_t *codes, si
     *second = FMA(sums[1], (FLOATS)scale, *second);
 }
 
-/// - Parameter block: a constant, or 0 if only `any_block` tells it.
 TARGET CK_INLINE void NAME(bytes_row)(const float *x, const uint8_t *codes, size_t row, size_t count, uint8_t zero,
-                                      const NAME(scales) *scales, size_t any_block, FLOATS *lanes, const size_t block,
+                                      const NAME(scales) *scales, FLOATS *lanes, const size_t block,
                                       const enum NAME(kind) kind, const int are_halves, int are_ahead) {
-    const size_t size = block ? block : any_block;
     FLOATS first = 0, second = 0;
     // Scales are read sixteen at a time.
     for (size_t index = 0; index < scales->blocks; index += 16) {
@@ -65,9 +63,10 @@ TARGET CK_INLINE void NAME(bytes_row)(const float *x, const uint8_t *codes, size
         if (left >= 16) NAME(read_scales)(scales, row, index, 16, own, are_halves);
         for (size_t i = 0; left < 16 && i < left; i++) NAME(read_scales)(scales, row, index + i, 1, own + i, are_halves);
         for (size_t i = 0; i < 16 && i < left; i++) {
-            const size_t at = (index + i) * size;
-            if (count - at >= size)
-                NAME(bytes_block)(x + at, codes + at, size, zero, own[i], &first, &second, kind, are_ahead);
+            const size_t at = (index + i) * block;
+            // A block of constant size needs no rest.
+            if (count - at >= block)
+                NAME(bytes_block)(x + at, codes + at, block, zero, own[i], &first, &second, kind, are_ahead);
             else
                 NAME(bytes_block)(x + at, codes + at, count - at, zero, own[i], &first, &second, kind, are_ahead);
         }
@@ -87,24 +86,13 @@ TARGET CK_INLINE void NAME(bytes_rows)(const float *x, const uint8_t *codes, siz
                                        uint8_t zero, const NAME(scales) *scales, size_t block, float *target,
                                        const enum NAME(kind) kind, const int are_halves, int are_ahead) {
 #define BY_ROW(row, lanes) NAME(plain_bytes_row)(x, codes + (row) * stride, count, zero, lanes, kind, are_ahead)
-#define LANES(row, lanes, constant) \
-    NAME(bytes_row)(x, codes + (row) * stride, row, count, zero, scales, block, lanes, constant, kind, are_halves, are_ahead)
+#define LANES(row, lanes, size) \
+    NAME(bytes_row)(x, codes + (row) * stride, row, count, zero, scales, lanes, size, kind, are_halves, are_ahead)
 #define BY_16(row, lanes) LANES(row, lanes, 16)
 #define BY_32(row, lanes) LANES(row, lanes, 32)
 #define BY_64(row, lanes) LANES(row, lanes, 64)
-#define BY_MORE(row, lanes) LANES(row, lanes, 0)
-    if (scales->blocks <= 1) {
-        SUM_ROWS(BY_ROW)
-        for (size_t row = 0; scales->blocks && row < rows; row++) target[row] *= NAME(scale)(scales, row, 0, are_halves);
-    } else if (block == 16) {
-        SUM_ROWS(BY_16)
-    } else if (block == 32) {
-        SUM_ROWS(BY_32)
-    } else if (block == 64) {
-        SUM_ROWS(BY_64)
-    } else {
-        SUM_ROWS(BY_MORE)
-    }
+#define BY_MORE(row, lanes) LANES(row, lanes, block)
+    SUM_ROWS_BY_BLOCKS
     for (size_t row = 0; kind == NAME(e4m3) && row < rows; row++) target[row] /= UNIT_OF_E4M3;
 #undef BY_ROW
 #undef LANES

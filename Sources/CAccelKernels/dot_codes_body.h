@@ -27,6 +27,22 @@ TARGET CK_INLINE float NAME(scale)(const NAME(scales) *scales, size_t row, size_
     return scale;
 }
 
+/// Sums each row by one of the macros BY_ROW, BY_16, BY_32, BY_64 and BY_MORE, as its blocks share `scales`. The scale of a
+/// whole row comes in at the end.
+#define SUM_ROWS_BY_BLOCKS                                                                                                \
+    if (scales->blocks <= 1) {                                                                                            \
+        SUM_ROWS(BY_ROW)                                                                                                  \
+        for (size_t row = 0; scales->blocks && row < rows; row++) target[row] *= NAME(scale)(scales, row, 0, are_halves); \
+    } else if (block == 16) {                                                                                             \
+        SUM_ROWS(BY_16)                                                                                                   \
+    } else if (block == 32) {                                                                                             \
+        SUM_ROWS(BY_32)                                                                                                   \
+    } else if (block == 64) {                                                                                             \
+        SUM_ROWS(BY_64)                                                                                                   \
+    } else {                                                                                                              \
+        SUM_ROWS(BY_MORE)                                                                                                 \
+    }                                                                                                                     
+
 // ---- codes of four bits ----------------------------------------------------------------------------------------
 // A group is 128 codes: 16 words, whose lane j has the codes 8 * j to 8 * j + 7, the first in its lowest bits. The vector is
 // interleaved alike (`ck_interleave`), so that a shift of all words brings up 16 codes for 16 elements that follow each other.
@@ -148,18 +164,7 @@ TARGET CK_INLINE void NAME(codes4)(const float *x, const uint8_t *codes, size_t 
 #define BY_32(row, lanes) LANES(row, lanes, NAME(by_32))
 #define BY_64(row, lanes) LANES(row, lanes, NAME(by_64))
 #define BY_MORE(row, lanes) LANES(row, lanes, NAME(by_more))
-    if (scales->blocks <= 1) {
-        SUM_ROWS(BY_ROW)
-        for (size_t row = 0; scales->blocks && row < rows; row++) target[row] *= NAME(scale)(scales, row, 0, are_halves);
-    } else if (block == 16) {
-        SUM_ROWS(BY_16)
-    } else if (block == 32) {
-        SUM_ROWS(BY_32)
-    } else if (block == 64) {
-        SUM_ROWS(BY_64)
-    } else {
-        SUM_ROWS(BY_MORE)
-    }
+    SUM_ROWS_BY_BLOCKS
 #undef LANES
 #undef BY_ROW
 #undef BY_16

@@ -1,16 +1,8 @@
 // Dot products of many rows with one vector, where codes stand for entries of a table: palettes and short vectors.
-#include "internal.h"
+#include "planes.h"
 
 // Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
 #pragma clang fp contract(off)
-
-/// A table by the bytes of its entries: the lowest bytes of all, then the next ones. Bytes are looked up faster than numbers.
-static const uint8_t *by_bytes(const float *table, size_t entries, uint8_t *target) {
-    for (size_t entry = 0; entry < entries; entry++)
-        for (size_t plane = 0; plane < 4; plane++)
-            target[entries * plane + entry] = ((const uint8_t *)(table + entry))[plane];
-    return target;
-}
 
 CK_INLINE void add_looked_up_plain(const float *x, const uint8_t *codes, const void *table, float *even, float *odd,
                                    const int bits) {
@@ -71,48 +63,23 @@ CK_INLINE void add_looked_up_neon(const float *x, const uint8_t *codes, const vo
 
 #if CK_X86
 
-/// The bytes of one plane, of a table of 16 entries or of 64.
-CK_TARGET_AVX2 CK_INLINE __m256i plane_avx2(const uint8_t *plane, __m256i codes, const int bits) {
-#define PART(k) _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(plane + 16 * (k)))), codes)
-    if (bits == 4) return PART(0);
-    // Bits 4 and 5 of the codes, as signs of bytes.
-    const __m256i bit4 = _mm256_slli_epi16(codes, 3), bit5 = _mm256_slli_epi16(codes, 2);
-    return _mm256_blendv_epi8(_mm256_blendv_epi8(PART(0), PART(1), bit4), _mm256_blendv_epi8(PART(2), PART(3), bit4), bit5);
-#undef PART
-}
-
 CK_TARGET_AVX2 CK_INLINE void add_looked_up_avx2(const float *x, const uint8_t *codes, const void *table, float *even,
                                                  float *odd, const int bits) {
-    if (bits == 8) {
-        float values[64];
-#pragma clang loop unroll(full)
-        for (int i = 0; i < 64; i++) values[i] = ((const float *)table)[codes[i]];
-#pragma clang loop unroll(full)
-        for (int i = 0; i < 64; i += 8) {
-            float *sums = (i & 16 ? odd : even) + (i & 8);
-            _mm256_storeu_ps(sums, _mm256_fmadd_ps(_mm256_loadu_ps(values + i), _mm256_loadu_ps(x + i), _mm256_loadu_ps(sums)));
-        }
-        return;
-    }
-    // Codes 8 * v + 4 * h to 8 * v + 4 * h + 3 go to place v of half h, so that halves have what follows each other.
-    const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
 #pragma clang loop unroll(full)
     for (int i = 0; i < 64; i += 32) {
-        const __m256i own = _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)(codes + i)), order);
-        __m256i found[4];
+        __m256 entries[4];
+        if (bits == 8) {
+            float values[32];
 #pragma clang loop unroll(full)
-        for (int plane = 0; plane < 4; plane++)
-            found[plane] = plane_avx2((const uint8_t *)table + (plane << bits), own, bits);
-        const __m256i low[2] = {_mm256_unpacklo_epi8(found[0], found[1]), _mm256_unpackhi_epi8(found[0], found[1])};
-        const __m256i high[2] = {_mm256_unpacklo_epi8(found[2], found[3]), _mm256_unpackhi_epi8(found[2], found[3])};
+            for (int k = 0; k < 32; k++) values[k] = ((const float *)table)[codes[i + k]];
+            ck_copy(entries, values, sizeof values);
+        } else {
+            entries_of_32(codes + i, table, bits, entries);
+        }
 #pragma clang loop unroll(full)
-        for (int part = 0; part < 2; part++) {
-            float *sums = part ? odd : even;
-            const float *at = x + i + 16 * part;
-            const __m256 first = _mm256_castsi256_ps(_mm256_unpacklo_epi16(low[part], high[part]));
-            const __m256 second = _mm256_castsi256_ps(_mm256_unpackhi_epi16(low[part], high[part]));
-            _mm256_storeu_ps(sums, _mm256_fmadd_ps(first, _mm256_loadu_ps(at), _mm256_loadu_ps(sums)));
-            _mm256_storeu_ps(sums + 8, _mm256_fmadd_ps(second, _mm256_loadu_ps(at + 8), _mm256_loadu_ps(sums + 8)));
+        for (int k = 0; k < 4; k++) {
+            float *sums = (k < 2 ? even : odd) + k % 2 * 8;
+            _mm256_storeu_ps(sums, _mm256_fmadd_ps(entries[k], _mm256_loadu_ps(x + i + 8 * k), _mm256_loadu_ps(sums)));
         }
     }
 }

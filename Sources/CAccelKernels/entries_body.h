@@ -53,11 +53,6 @@ TARGET static void NAME(dot_entries)(const float *x, const uint8_t *codes, size_
 #undef ROW_OF_8
 }
 
-#undef SUM_ROWS
-#undef FLOATS
-#undef FMA
-#undef AT
-#undef NAME
-#undef TARGET
+#include "sums_end.h"
 #undef BYTES
 #undef ADD_LOOKED_UP

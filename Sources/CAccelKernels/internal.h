@@ -32,7 +32,8 @@ CK_INLINE float sum_of_16(float lanes[16]) {
 /// each cache line have too few outstanding reads.
 #define prefetch_ahead(p) __builtin_prefetch((const char *)(p) + 2048)
 
-/// Prefetches codes or halves that come later, to the second cache level. Harmless past the end of the rows.
+/// Prefetches codes or halves that come later, to the second cache level. Harmless past the end of the rows, unless
+/// another thread writes there: a line that is taken from it has to be taken back.
 #define prefetch_codes(p) __builtin_prefetch((const char *)(p) + 4096, 0, 2)
 
 #if CK_X86

@@ -39,10 +39,5 @@ TARGET static void NAME(dot_masked)(const float *x, const float *values, const v
 #undef LANES
 }
 
-#undef SUM_ROWS
-#undef FLOATS
-#undef FMA
-#undef AT
-#undef NAME
-#undef TARGET
+#include "sums_end.h"
 #undef EXPAND

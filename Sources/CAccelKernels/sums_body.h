@@ -1,5 +1,5 @@
 // Vectors of sixteen float32, and the sums of rows whose products are added in them: the same bits for every instruction
-// set. Included by the bodies of products, which define NAME(x) and TARGET, and undefine what is defined here.
+// set. Included by the bodies of products, which define NAME(x) and TARGET, and include sums_end.h at their end.
 
 typedef float NAME(floats) __attribute__((ext_vector_type(16), aligned(4)));
 typedef float NAME(four) __attribute__((ext_vector_type(4), aligned(4)));

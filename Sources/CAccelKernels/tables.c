@@ -1,5 +1,6 @@
 // Codes of one byte to entries of a table: palettes, short vectors, and the numbers of eight bits.
 #include "half.h"
+#include "planes.h"
 
 // A number and its scale are rounded once, on every instruction set.
 #pragma clang fp contract(off)
@@ -32,41 +33,16 @@ CK_TARGET_AVX2 static size_t look_up_16(const uint8_t *codes, const float *table
     return i;
 }
 
-/// The bytes of one rank of 32 entries among 64: `ranks` has them by 16 entries; the masks have bits 4 and 5 of the codes as signs.
-CK_TARGET_AVX2 CK_INLINE __m256i rank_of_64(const __m256i ranks[4], __m256i codes, __m256i bit4, __m256i bit5) {
-    __m256i first = _mm256_blendv_epi8(_mm256_shuffle_epi8(ranks[0], codes), _mm256_shuffle_epi8(ranks[1], codes), bit4);
-    __m256i second = _mm256_blendv_epi8(_mm256_shuffle_epi8(ranks[2], codes), _mm256_shuffle_epi8(ranks[3], codes), bit4);
-    return _mm256_blendv_epi8(first, second, bit5);
-}
-
-/// 64 entries, looked up byte by byte: the four bytes of 32 entries, which are then put together.
+/// 64 entries, looked up by their bytes.
 CK_TARGET_AVX2 static size_t look_up_64(const uint8_t *codes, const float *table, size_t count, float *target) {
-    uint8_t bytes[4][64];
-    for (int entry = 0; entry < 64; entry++) {
-        const uint32_t word = bits_of(table[entry]);
-        for (int rank = 0; rank < 4; rank++) bytes[rank][entry] = (uint8_t)(word >> (8 * rank));
-    }
-    __m256i ranks[4][4];
-    for (int rank = 0; rank < 4; rank++)
-        for (int part = 0; part < 4; part++)
-            ranks[rank][part] = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(bytes[rank] + 16 * part)));
+    uint8_t planes[4 * 64];
+    by_bytes(table, 64, planes);
     size_t i = 0;
     for (; i + 32 <= count; i += 32) {
-        const __m256i code = _mm256_loadu_si256((const __m256i *)(codes + i));
-        const __m256i bit4 = _mm256_slli_epi16(code, 3), bit5 = _mm256_slli_epi16(code, 2);
-        const __m256i low = _mm256_and_si256(code, _mm256_set1_epi8(15));
-        __m256i b0 = rank_of_64(ranks[0], low, bit4, bit5), b1 = rank_of_64(ranks[1], low, bit4, bit5);
-        __m256i b2 = rank_of_64(ranks[2], low, bit4, bit5), b3 = rank_of_64(ranks[3], low, bit4, bit5);
-        __m256i lower[2] = {_mm256_unpacklo_epi8(b0, b1), _mm256_unpackhi_epi8(b0, b1)};
-        __m256i upper[2] = {_mm256_unpacklo_epi8(b2, b3), _mm256_unpackhi_epi8(b2, b3)};
+        __m256 entries[4];
+        entries_of_32(codes + i, planes, 6, entries);
 #pragma clang loop unroll(full)
-        for (int half = 0; half < 2; half++) {
-            // Codes 0 to 3 and 16 to 19, then 4 to 7 and 20 to 23, each 8 on in the other half.
-            __m256i a = _mm256_unpacklo_epi16(lower[half], upper[half]);
-            __m256i b = _mm256_unpackhi_epi16(lower[half], upper[half]);
-            _mm256_storeu_si256((__m256i *)(target + i + 8 * half), _mm256_permute2x128_si256(a, b, 0x20));
-            _mm256_storeu_si256((__m256i *)(target + i + 16 + 8 * half), _mm256_permute2x128_si256(a, b, 0x31));
-        }
+        for (int k = 0; k < 4; k++) _mm256_storeu_ps(target + i + 8 * k, entries[k]);
     }
     return i;
 }

@@ -28,16 +28,11 @@ struct PaletteProduct: VectorProduct {
     ) {
         weight.tensor.sections[0].withBytes { bytes in
             guard let packed = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-            var (start, current) = (rows.lowerBound, -1)
-            while start < rows.upperBound {
-                let group = codec.groupIndex(start)
-                var end = codec.group.map { min((group + 1) * $0, rows.upperBound) } ?? rows.upperBound
-                if !areNibbles { end = min(end, start + codes.rowsAtOnce) }
-                if group != current { codec.loadEntries(of: weight.tensor, group: group, into: table) }
+            rows.forEachRun(sharing: codec.group, most: areNibbles ? rows.count : codes.rowsAtOnce) { run, group in
+                if let group { codec.loadEntries(of: weight.tensor, group: group, into: table) }
                 multiply(
-                    end - start, packed + start * codes.rowBytes, with: x, table,
-                    into: target + (start - rows.lowerBound))
-                (start, current) = (end, group)
+                    run.count, packed + run.lowerBound * codes.rowBytes, with: x, table,
+                    into: target + (run.lowerBound - rows.lowerBound))
             }
         }
         if codec.hasScales { codec.multiply(target, byScalesOf: rows, of: weight.tensor) }

@@ -26,18 +26,14 @@ struct VectorEntriesProduct: VectorProduct {
     ) {
         weight.tensor.sections[0].withBytes { bytes in
             guard let packed = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-            var (start, current) = (rows.lowerBound, -1)
-            while start < rows.upperBound {
-                let group = codec.groupIndex(start)
-                let last = codec.group.map { (group + 1) * $0 } ?? rows.upperBound
-                let count = min(last, rows.upperBound, start + codes.rowsAtOnce) - start
-                if group != current { codec.loadEntries(of: weight.tensor, group: group, into: table) }
+            rows.forEachRun(sharing: codec.group, most: codes.rowsAtOnce) { run, group in
+                if let group { codec.loadEntries(of: weight.tensor, group: group, into: table) }
                 let unpacked = codes.bytes(
-                    ofRows: count, from: packed + start * codes.rowBytes, scratch: table + codec.entryCount)
+                    ofRows: run.count, from: packed + run.lowerBound * codes.rowBytes,
+                    scratch: table + codec.entryCount)
                 ck_dot_vectors(
-                    x.floats, unpacked, codes.count, count, weight.columns, table, codec.size,
-                    target + (start - rows.lowerBound))
-                (start, current) = (start + count, group)
+                    x.floats, unpacked, codes.count, run.count, weight.columns, table, codec.size,
+                    target + (run.lowerBound - rows.lowerBound))
             }
         }
     }

@@ -66,8 +66,8 @@ public struct PaletteCodec: WeightCodec {
     private var reach: Int { method == .gptq ? max(1, min(3, size / 8)) : 0 }
     /// An integer table is stored after its factor, a float32.
     private var bytesPerPalette: Int { size * entryType.byteCount + (entryType == .int8 ? 4 : 0) }
-    package func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: bits) }
-    package func groupIndex(_ row: Int) -> Int { group.map { row / $0 } ?? 0 }
+    func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: bits) }
+    func groupIndex(_ row: Int) -> Int { group.map { row / $0 } ?? 0 }
 
     public func encode(
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,

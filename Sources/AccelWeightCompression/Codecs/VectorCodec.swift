@@ -73,7 +73,7 @@ public struct VectorCodec: WeightCodec {
     /// The codes of a row.
     package func perRow(_ shape: Shape) -> Int { (shape.columns + size - 1) / size }
     private func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(perRow(shape), bits: bits) }
-    package func groupIndex(_ row: Int) -> Int { group.map { row / $0 } ?? 0 }
+    private func groupIndex(_ row: Int) -> Int { group.map { row / $0 } ?? 0 }
 
     /// Returns the rows padded with zeros to whole vectors.
     private func vectors(_ floats: UnsafeBufferPointer<Float>, _ shape: Shape) -> [Float] {
