@@ -198,6 +198,22 @@ q, k, v, mask = r(2, 4, 3, 5), r(2, 4, 6, 5), r(2, 4, 6, 7), r(2, 1, 1, 6)
 sample("attention_native", native, q, k, v)
 sample("attention_native_mask", native, q, k, v, mask)
 
+fresh(27)
+
+
+def rounded(x):
+    """Each row in 255 steps of its range and 0, in float32."""
+    x = x.float()
+    least, most = x.amin(-1, keepdim=True).clamp(max=0), x.amax(-1, keepdim=True).clamp(min=0)
+    scale = most / 255 - least / 255
+    lowest = torch.round(least * (1 / scale))
+    steps = torch.clamp(torch.round(x * (1 / scale)), lowest, lowest + 255)
+    return (steps * scale).double()
+
+
+sample("quantized_linear", lambda x, w, b: F.linear(rounded(x), w, b), r(2, 3, 7), r(5, 7), r(5))
+sample("quantized_linear_relu", lambda x, w: F.relu(F.linear(rounded(x), w)), r(2, 3, 7), r(5, 7))
+
 path = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Fixtures" / "operators.safetensors"
 safetensors.torch.save_file(tensors, path)
 print(f"{path}: {len(tensors)} tensors, {path.stat().st_size} bytes")

@@ -11,7 +11,8 @@ extension KernelCall {
     /// The index of the weight of a linear operator or a convolution, whose rows are multiplied with vectors of the
     /// first input; nil for other calls.
     public var multipliedWeight: Int? {
-        guard operation is Linear || operation is Conv, inputs.count > 1, case .weight(let index) = inputs[1].storage
+        guard operation is any LinearOperator || operation is Conv, inputs.count > 1,
+            case .weight(let index) = inputs[1].storage
         else { return nil }
         return index
     }
@@ -32,7 +33,7 @@ extension Executor {
     /// - Parameter body: called with the elements of each vector, and the index of its row or window.
     public func forEachVector(ofCall index: Int, _ body: (UnsafePointer<Float>, _ position: Int) -> Void) {
         let prepared = calls[index]
-        if prepared.operation is Linear, let floats = prepared.inputs[0].contiguousFloats {
+        if prepared.operation is any LinearOperator, let floats = prepared.inputs[0].contiguousFloats {
             let sizes = prepared.inputs[0].shape.dimensions
             let depth = sizes.last ?? 1
             for row in 0..<sizes.dropLast().reduce(1, *) { body(floats + row * depth, row) }

@@ -96,7 +96,7 @@ extension KernelCall {
     /// The number of vectors that a linear operator, or one group of a convolution, multiplies its weight with.
     fileprivate var positionCount: Int {
         let sizes = (outputs.first ?? inputs[0]).shape.dimensions
-        return operation is Linear
+        return operation is any LinearOperator
             ? sizes.dropLast().reduce(1, *) : sizes.count > 1 ? sizes[0] * sizes[2...].reduce(1, *) : 1
     }
 }

@@ -47,6 +47,11 @@ struct RequestedModel {
     /// The scheme of each weight.
     var plan: [PlannedWeight] { recipe.plan(for: functions) }
 
+    /// The functions with activations rounded as the recipe requests, as packages and exports have them.
+    var quantizedFunctions: [FrozenProgram] {
+        get throws { try functions.map { try $0.quantizingActivations(by: recipe) } }
+    }
+
     /// The weights that can be compressed independently, with the digest of the activation statistics that their codecs use,
     /// and the number of other weights, which depend on earlier weights or on a run over samples.
     var independent: (weights: [(weight: PlannedWeight, statistics: Digest?)], others: Int) {
@@ -102,7 +107,7 @@ struct RequestedModel {
         emit: (ConversionEvent) -> Void
     ) throws -> CompressedProgram {
         CompressedProgram(
-            functions: functions,
+            functions: try quantizedFunctions,
             weights: try compressed(plan, keptIn: kept, remembering: memory, digests: digests, emit: emit))
     }
 

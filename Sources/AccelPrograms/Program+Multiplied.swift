@@ -5,7 +5,7 @@ extension Program {
     public var multipliedWeights: Set<String> {
         let names = Dictionary(uniqueKeysWithValues: constants.filter(\.isWeight).map { ($0.value, $0.name) })
         return Set(
-            nodes.filter { $0.operation is Linear || $0.operation is Conv }.compactMap { node in
+            nodes.filter { $0.operation is any LinearOperator || $0.operation is Conv }.compactMap { node in
                 node.inputs.count > 1 ? names[node.inputs[1]] : nil
             })
     }

@@ -13,6 +13,8 @@ public struct Recipe: Sendable {
         public let atLeast: Int?
         /// The codec of the weights that the rule fits.
         public let codec: any WeightCodec
+        /// The rounding of activations that these weights multiply; nil for the recipe's.
+        public var activations: ActivationQuantization?
         /// `match`, parsed.
         package let glob: Glob?
 
@@ -73,6 +75,8 @@ public struct Recipe: Sendable {
     public var defaultCodec: any WeightCodec
     /// The rules, in order of precedence.
     public var rules: [Rule]
+    /// The rounding of activations that weights multiply, if no rule for the weight decides.
+    public var activations = ActivationQuantization.none
     /// The activation statistics to use; nil if codecs with calibration need calibration data.
     public var statistics: StatisticsReference?
     /// The weights with activation statistics. For other weights, calibration is switched off. nil while this is not
@@ -96,7 +100,16 @@ public struct Recipe: Sendable {
                 throw field.error(error.description)
             }
         }
-        try document.refuseMembers(otherThan: ["default", "rules", "statistics"])
+        func activations(_ field: JSONField) throws -> ActivationQuantization? {
+            guard field.exists else { return nil }
+            let names = ActivationQuantization.allCases.map(\.rawValue)
+            guard let found = ActivationQuantization(rawValue: try field.string()) else {
+                throw field.error("is none of \(names.joined(separator: ", "))")
+            }
+            return found
+        }
+        try document.refuseMembers(otherThan: ["default", "rules", "statistics", "activations"])
+        self.activations = try activations(document["activations"]) ?? .none
         if document["statistics"].exists {
             let reference = document["statistics"]
             try reference.refuseMembers(otherThan: ["file", "digest"])
@@ -109,13 +122,15 @@ public struct Recipe: Sendable {
         rules =
             try document["rules"].exists
             ? document["rules"].array().map { rule in
-                try rule.refuseMembers(otherThan: ["match", "operator", "atLeast", "compress"])
+                try rule.refuseMembers(otherThan: ["match", "operator", "atLeast", "compress", "activations"])
                 do {
-                    return try Rule(
+                    var parsed = try Rule(
                         match: rule["match"].exists ? rule["match"].string() : nil,
                         operator: rule["operator"].exists ? rule["operator"].string() : nil,
                         atLeast: rule["atLeast"].exists ? rule["atLeast"].int(in: 0...Int.max) : nil,
                         codec: codec(rule["compress"]))
+                    parsed.activations = try activations(rule["activations"])
+                    return parsed
                 } catch let error as RequestError {
                     throw rule["match"].error(error.description)
                 }
@@ -137,12 +152,22 @@ public struct Recipe: Sendable {
                                     rule.operator.map { .init("operator", .string($0)) },
                                     rule.atLeast.map { .init("atLeast", .integer(Int64($0))) },
                                     .init("compress", .string(rule.codec.values.fullSpecification)),
+                                    rule.activations.map { .init("activations", .string($0.rawValue)) },
                                 ].compactMap { $0 })
                         })),
             ]
                 + (statistics.map {
                     [.init("statistics", ["file": .string($0.file), "digest": .string($0.digest.description)])]
-                } ?? []))
+                } ?? [])
+                + (activations == .none ? [] : [.init("activations", .string(activations.rawValue))]))
+    }
+
+    /// Whether the activations of some weights are rounded.
+    public var quantizesActivations: Bool { ([activations] + rules.compactMap(\.activations)).contains { $0 != .none } }
+
+    /// Returns the rounding of the activations that a weight multiplies.
+    public func activations(for tensor: StoredTensor, readBy operators: [String]) -> ActivationQuantization {
+        rules.first { $0.fits(tensor, readBy: operators) }?.activations ?? activations
     }
 
     /// At least one codec needs calibration.

@@ -49,7 +49,9 @@ package enum ScaleType: String, Sendable {
     }
 
     /// Reads the scales `indices` as float32.
-    func load(_ section: UnsafeRawBufferPointer, _ indices: Range<Int>, into target: UnsafeMutablePointer<Float>) {
+    package func load(
+        _ section: UnsafeRawBufferPointer, _ indices: Range<Int>, into target: UnsafeMutablePointer<Float>
+    ) {
         if self == .float16, let start = section.baseAddress, Int(bitPattern: start) % 2 == 0 {
             let halves = start.assumingMemoryBound(to: UInt16.self) + indices.lowerBound
             return ck_f16_to_f32(halves, target, indices.count)

@@ -21,6 +21,9 @@
 // file compiles for any processor with a bare compiler.
 #define ck_copy(target, source, bytes) __builtin_memcpy(target, source, bytes)
 
+/// Two steps of 16 bits, read as one number of 32 bits.
+typedef int32_t int_at_2 __attribute__((aligned(2), may_alias));
+
 /// Adds sixteen numbers in halves, which all instruction sets do alike. Overwrites them.
 CK_INLINE float sum_of_16(float lanes[16]) {
     for (int step = 8; step; step /= 2)

@@ -68,7 +68,7 @@ struct OperatorLawTests {
     func work(sample: OperatorSample) throws {
         let count = try sample.frozen().multiplyAdds(try sample.inputs().map(\.shape))
         let isProduct = [
-            Linear.name, MatMul.name, Attention.name, Conv.name, ConvTranspose.name,
+            Linear.name, QuantizedLinear.name, MatMul.name, Attention.name, Conv.name, ConvTranspose.name,
             LSTMCell.name,
         ].contains(sample.operation.name)
         #expect(isProduct ? count > 0 : count == 0)

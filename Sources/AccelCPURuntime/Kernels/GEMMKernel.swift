@@ -4,15 +4,17 @@ import CAccelKernels
 
 /// `x W^T + bias` with its activation. The weight is decoded and packed some panels at a time, never as a whole.
 struct GEMMKernel: Kernel {
-    static let operators: [any Operator.Type] = [Linear.self]
+    static let operators = LinearOperands.operators
     /// The fewest rows of x for which a piece decodes its panels once more.
     private static let rowsPerBlock = 128
     private let operands: LinearOperands
+    private let x: LinearRows
     private let panels: WeightPanels
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         operands = try LinearOperands(call)
         panels = try WeightPanels(operands.weight)
+        x = LinearRows(operands, in: call.workspace)
     }
 
     var cost: Double { LinearCost.panels(rows: operands.rows) }
@@ -27,7 +29,7 @@ struct GEMMKernel: Kernel {
         let rowBlocks = groups < 4 ? max(1, min(4, rows / Self.rowsPerBlock)) : 1
         let rowsPerBlock = (rows + rowBlocks - 1) / rowBlocks
         let scratch = panelsAtOnce * panels.panelFloats + panels.scratchFloats
-        return [
+        return x.steps + [
             KernelStep(groups * rowBlocks, scratchFloats: scratch) { piece, memory in
                 let group = piece / rowBlocks * panelsAtOnce
                 let groupEnd = min(group + panelsAtOnce, panels.count)
@@ -44,7 +46,7 @@ struct GEMMKernel: Kernel {
     }
 
     private func multiply(_ rows: Range<Int>, by panels: UnsafePointer<Float>, columns: Range<Int>) {
-        guard let source = operands.source.contiguousFloats, let target = operands.target.contiguousFloats else {
+        guard let source = x.floats, let target = operands.target.contiguousFloats else {
             return
         }
         let (depth, width, activation) = (operands.depth, operands.width, operands.activation)

@@ -5,8 +5,9 @@ import CAccelKernels
 /// `x W^T + bias` with its activation for few rows of x, as in a decode step: the rows of the weight are multiplied in
 /// registers while they are decoded, and no panels are packed.
 struct GEMVKernel: Kernel {
-    static let operators: [any Operator.Type] = [Linear.self]
+    static let operators = LinearOperands.operators
     private let operands: LinearOperands
+    private let x: LinearRows
     private let product: any VectorProduct
     /// The rows of x in the order in which codes of four bits are read.
     private let interleaved: MemoryLocation
@@ -17,6 +18,7 @@ struct GEMVKernel: Kernel {
         product = VectorProducts.product(of: weight)
         let floats = product.readsInterleaved ? operands.rows * ck_interleaved_count(operands.depth) : 0
         interleaved = call.workspace.reserve(floats: floats)
+        x = LinearRows(operands, in: call.workspace)
     }
 
     var cost: Double { LinearCost.vectors(rows: operands.rows) }
@@ -27,14 +29,14 @@ struct GEMVKernel: Kernel {
         // Some 32 KB of codes of 4 bits, in whole groups of rows that share a palette.
         let columnsAtOnce = max(16, (1 << 16) / max(depth, 1) / 16 * 16)
         let interleave = KernelStep(product.readsInterleaved ? 1 : 0) { _, _ in
-            guard let source = operands.source.contiguousFloats else { return }
+            guard let source = x.floats else { return }
             for row in 0..<rows { ck_interleave(source + row * depth, depth, interleaved(row)) }
         }
         let multiply = KernelStep(
             (width + columnsAtOnce - 1) / columnsAtOnce,
             scratchFloats: product.scratchFloats(rows: min(columnsAtOnce, max(width, 1)))
         ) { piece, scratch in
-            guard let source = operands.source.contiguousFloats, let target = operands.target.contiguousFloats else {
+            guard let source = x.floats, let target = operands.target.contiguousFloats else {
                 return
             }
             let columns = piece * columnsAtOnce..<min((piece + 1) * columnsAtOnce, width)
@@ -46,7 +48,7 @@ struct GEMVKernel: Kernel {
                 operands.finish(columns, of: part)
             }
         }
-        return [interleave, multiply]
+        return x.steps + [interleave, multiply]
     }
 
     private func interleaved(_ row: Int) -> UnsafeMutablePointer<Float> {

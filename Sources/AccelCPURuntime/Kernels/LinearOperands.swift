@@ -1,8 +1,11 @@
 import AccelPrograms
 import AccelTensors
+import CAccelKernels
 
 /// The operands of a linear operator, `x W^T + bias` with an activation, as all its kernels take them.
 struct LinearOperands: Sendable {
+    /// The operators with these operands.
+    static let operators: [any Operator.Type] = [Linear.self, QuantizedLinear.self]
     /// x, contiguous.
     let source: OperandMemory
     /// Contiguous, or stored.
@@ -17,14 +20,17 @@ struct LinearOperands: Sendable {
     let depth: Int
     /// Columns of the result: rows of the weight.
     let width: Int
+    /// x is rounded to 8 bits, row by row.
+    let isQuantized: Bool
 
     /// - Throws: `Unsuitable` unless x, the bias and the result are contiguous float32 in memory.
     init(_ call: PreparedCall) throws(Unsuitable) {
-        guard let operation = call.operation as? Linear else { throw Unsuitable("is for linear only") }
+        guard let operation = call.operation as? any LinearOperator else { throw Unsuitable("is for linear only") }
         (source, weight, target) = (call.inputs[0], call.inputs[1], call.outputs[0])
         bias = call.input("bias")
         try call.requireContiguousFloats([source, target] + (bias.map { [$0] } ?? []))
         activation = operation.activation
+        isQuantized = operation is QuantizedLinear
         rows = source.shape.dimensions.dropLast().reduce(1, *)
         (width, depth) = (weight.shape.dimensions[0], weight.shape.dimensions[1])
     }
@@ -38,12 +44,46 @@ struct LinearOperands: Sendable {
     }
 }
 
-/// The cost of a linear operator for each weight, in units of one multiply-add: a weight is decoded once for panels and
-/// packed; or decoded once to the cache, where products take somewhat longer; or decoded again for each row.
+/// The rows of x that a kernel of float32 multiplies: x itself, or a copy of it that is rounded.
+struct LinearRows: Sendable {
+    private let source: OperandMemory
+    /// nil: x is not rounded.
+    private let rounded: MemoryLocation?
+    private let (count, depth): (Int, Int)
+
+    init(_ operands: LinearOperands, in workspace: Workspace) {
+        (source, count, depth) = (operands.source, operands.rows, operands.depth)
+        rounded = operands.isQuantized ? workspace.reserve(floats: count * depth) : nil
+    }
+
+    var floats: UnsafePointer<Float>? {
+        if let rounded { return UnsafePointer(rounded.start.assumingMemoryBound(to: Float.self)) }
+        return source.contiguousFloats.map { UnsafePointer($0) }
+    }
+
+    /// The steps that have to run before `floats` is read.
+    var steps: [KernelStep] {
+        guard let rounded else { return [] }
+        return [
+            .rows(count, width: depth) { rows in
+                guard let source = source.contiguousFloats else { return }
+                let target = rounded.start.assumingMemoryBound(to: Float.self)
+                for row in rows { ck_rounded_row(source + row * depth, depth, target + row * depth) }
+            }
+        ]
+    }
+}
+
+/// The cost of a linear operator for each weight, in units of one multiply-add of float32: a weight is decoded once for
+/// panels and packed; or decoded once to the cache, where products take somewhat longer; or decoded again for each row.
 enum LinearCost {
     static let (multiply, multiplyInCache, decode, pack) = (1.0, 1.2, 2.0, 3.0)
+    /// Integers: multiply-adds, codes of panels, and products with codes where they are stored.
+    static let (multiplyInt8, packInt8, readInt8) = (0.55, 5.0, 1.5)
 
     static func panels(rows: Int) -> Double { decode + pack + Double(rows) * multiply }
     static func fewRows(_ rows: Int) -> Double { decode + Double(rows) * multiplyInCache }
     static func vectors(rows: Int) -> Double { Double(rows) * (decode + multiply) }
+    static func int8Panels(rows: Int) -> Double { packInt8 + Double(rows) * multiplyInt8 }
+    static func int8Vectors(rows: Int) -> Double { Double(rows) * readInt8 }
 }

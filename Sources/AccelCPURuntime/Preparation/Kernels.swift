@@ -23,6 +23,8 @@ enum Kernels {
         GEMVKernel.self,
         SmallGEMMKernel.self,
         GEMMKernel.self,
+        Int8GEMVKernel.self,
+        Int8GEMMKernel.self,
         MatMulKernel.self,
         PadKernel.self,
         PositionNormKernel.self,

@@ -22,7 +22,10 @@ struct ByteCodes {
     /// Floats of scratch memory that `bytes` needs for so many rows, or for those at once if they are fewer.
     func scratchFloats(rows: Int) -> Int { areBytes ? 0 : (min(rows, rowsAtOnce) * count + 3) / 4 }
 
-    /// Returns the codes of at most `rowsAtOnce` rows, `count` bytes each.
+    /// Floats of scratch memory that `bytes` needs for so many rows, even if they are more than those at once.
+    func scratchFloats(allRows rows: Int) -> Int { areBytes ? 0 : (rows * count + 3) / 4 }
+
+    /// Returns the codes of some rows, `count` bytes each.
     /// - Parameter packed: the first row as it is stored.
     func bytes(
         ofRows rows: Int, from packed: UnsafePointer<UInt8>, scratch: UnsafeMutablePointer<Float>

@@ -1,12 +1,17 @@
 public import AccelTensors
 
+/// A product of x with the transpose of a weight, plus a bias, with a fused activation.
+public protocol LinearOperator: Operator {
+    /// The function applied to each element of the result; `none` unless `FuseActivations` has fused one.
+    var activation: Activation { get set }
+}
+
 /// `y[..., n] = sum_k x[..., k] * weight[n, k] + bias[n]`, then an activation.
 ///
 /// Inputs: x F32[..., K], weight F32[N, K], and optionally bias F32[N]. Output: F32[..., N].
-public struct Linear: Operator {
+public struct Linear: LinearOperator {
     public static let name = "linear"
     public static let inputs: [OperatorInput] = [.x, .weight, .optionalBias]
-    /// The function applied to each element of the result; `none` unless `FuseActivations` has fused one.
     public var activation: Activation
 
     /// Creates the operator.

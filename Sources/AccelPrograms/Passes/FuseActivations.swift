@@ -7,10 +7,11 @@ public enum FuseActivations: ProgramPass {
         let uses = program.useCounts
         return try program.rewriting { node, inputs, builder in
             guard let activation = Activation(fusing: node.operation), uses[node.inputs[0]] == 1,
-                let producer = builder.producer(of: inputs[0]), let linear = producer.operation as? Linear,
-                linear.activation == .none
+                let producer = builder.producer(of: inputs[0]),
+                var linear = producer.operation as? any LinearOperator, linear.activation == .none
             else { return nil }
-            return [try builder.apply(Linear(activation: activation), producer.inputs)]
+            linear.activation = activation
+            return [try builder.apply(linear, producer.inputs)]
         }
     }
 }

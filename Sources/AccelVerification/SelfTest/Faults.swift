@@ -8,5 +8,5 @@ enum Faults {
         DroppedOutput(), TransposedOutput(), ReshapedOutput(), LostStateWrite(), WrongStart(), ExchangedNames(),
         WrongEpsilon(), LostEpsilon(), ReplacedAsset(), ForgedSource(), ForgedRecipe(), ForgedReader(),
     ]
-    static let plans: [any PlanFault] = [WrongWeight(), WrongValue(), LostActivation()]
+    static let plans: [any PlanFault] = [WrongWeight(), WrongValue(), LostActivation(), ChangedRounding()]
 }

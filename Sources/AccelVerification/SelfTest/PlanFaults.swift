@@ -44,9 +44,30 @@ struct LostActivation: PlanFault {
     let detail = "a fused activation is left off"
 
     func inject(into function: FunctionPlan, weights: [CompressedTensor]) -> [FunctionPlan] {
-        function.calls.indices.filter { (function.calls[$0].operation as? Linear)?.activation ?? .none != .none }.map {
+        function.calls.indices.compactMap { index in
+            guard var linear = function.calls[index].operation as? any LinearOperator, linear.activation != .none else {
+                return nil
+            }
+            linear.activation = .none
             var changed = function
-            changed.calls[$0].operation = Linear()
+            changed.calls[index].operation = linear
+            return changed
+        }
+    }
+}
+
+/// Activations are rounded that should not be, or the other way round.
+struct ChangedRounding: PlanFault {
+    let name = "change a rounding"
+    let detail = "a linear operator rounds its activations, or does not, unlike the model's"
+
+    func inject(into function: FunctionPlan, weights: [CompressedTensor]) -> [FunctionPlan] {
+        function.calls.indices.compactMap { index in
+            guard let linear = function.calls[index].operation as? any LinearOperator else { return nil }
+            var changed = function
+            changed.calls[index].operation =
+                linear is QuantizedLinear
+                ? Linear(activation: linear.activation) : QuantizedLinear(activation: linear.activation)
             return changed
         }
     }

@@ -14,7 +14,6 @@ struct SelfTestBench {
     /// The index of the function that runs: the first that the model has.
     private let function: Int
     private let feed: FunctionFeed
-    private let frozen: FrozenProgram
     private let original: ReferenceValues
     private let storedOutputs: [String: HostTensor]
     /// The outputs of the package itself.
@@ -34,20 +33,24 @@ struct SelfTestBench {
                 "the model has no function of the package; there is nothing to test", status: .unavailable)
         }
         self.function = function
-        self.frozen = frozen
         feed = SeededInputs(seed: seed).feed(for: frozen)
-        let run = FunctionRun(
-            index: function, function: program.functions[function], feed: feed, golden: nil, frozen: frozen,
-            runner: PackageRunner(program, threads: threads), stored: StoredWeights(program.weights), lossy: lossy)
+        let run = Self.run(of: program, function, feed, model, lossy, threads)
         original = try run.originalValues(of: frozen, keeping: run.function.calls[...])
         outputs = try run.runner.run(function, feed)
-        storedOutputs = run.lossyWeights.isEmpty ? original.outputs : try run.storedOutputs(of: frozen)
+        storedOutputs = try run.ofGraph.storedOutputs(of: run.ofGraph.frozen ?? frozen)
     }
 
-    private func run(of program: ModelPlan) -> FunctionRun {
+    private static func run(
+        of program: ModelPlan, _ function: Int, _ feed: FunctionFeed, _ model: ReferenceModel, _ lossy: Set<String>,
+        _ threads: Int
+    ) -> FunctionRun {
         FunctionRun(
-            index: function, function: program.functions[function], feed: feed, golden: nil, frozen: frozen,
-            runner: PackageRunner(program, threads: threads), stored: StoredWeights(program.weights), lossy: lossy)
+            index: function, function: program.functions[function], feed: feed, golden: nil,
+            frozen: model.functions[function], runner: PackageRunner(program, threads: threads),
+            stored: StoredWeights(program.weights), lossy: lossy,
+            unrounded: program.withFloatActivations.map {
+                .init(program: $0, frozen: model.unrounded[function], runner: PackageRunner($0, threads: threads))
+            })
     }
 
     /// The control: the unchanged package. A failure of a stage is a false alarm.
@@ -117,13 +120,14 @@ struct SelfTestBench {
 
     /// Returns the failures of S2 and S3.
     private func runtimeFailures(for program: ModelPlan, operators: Bool) throws -> [Stage: String] {
-        let run = run(of: program)
+        let run = Self.run(of: program, function, feed, model, lossy, threads)
         var caught: [Stage: String] = [:]
         if operators {
             let findings = try OperatorStage(run: run, budget: nil).findings(against: original)
             caught[.operators] = findings.lazy.compactMap { row in row.failure.map { "\(row.label): \($0)" } }.first
         }
-        let stage = OutputStage(run: run, budget: nil, actual: try run.runner.run(function, feed))
+        let graph = run.ofGraph
+        let stage = OutputStage(run: graph, budget: nil, actual: try graph.runner.run(function, feed))
         let result = stage.graph(storedOutputs: storedOutputs)
         caught[.graph] = result.outputs.lazy.compactMap { row in row.failure.map { "\(row.name): \($0)" } }.first
         return caught

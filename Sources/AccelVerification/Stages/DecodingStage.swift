@@ -22,6 +22,8 @@ struct DecodingStage {
     private let options: Parity.Options
     private let stored: StoredWeights
     private let runner: PackageRunner
+    /// The package with all activations in float32; nil if none are rounded.
+    private let floats: (program: ModelPlan, runner: PackageRunner)?
 
     init(
         _ program: ModelPlan, model: ReferenceModel?, golden: Golden, lossy: Set<String>, options: Parity.Options
@@ -33,6 +35,7 @@ struct DecodingStage {
         self.options = options
         stored = StoredWeights(program.weights)
         runner = PackageRunner(program, threads: options.threads)
+        floats = program.withFloatActivations.map { ($0, PackageRunner($0, threads: options.threads)) }
     }
 
     func run() throws -> Result {
@@ -61,7 +64,10 @@ struct DecodingStage {
             feed: FunctionFeed(
                 inputs: block.step.inputs.mapValues { HostTensor($0) },
                 states: block.step.states.reduce(into: [:]) { $0[$1.name] = HostTensor($1) }),
-            golden: golden, frozen: model?.functions[block.step.function], runner: runner, stored: stored, lossy: lossy)
+            golden: golden, frozen: model?.functions[block.step.function], runner: runner, stored: stored, lossy: lossy,
+            unrounded: floats.map {
+                .init(program: $0.program, frozen: model?.unrounded[block.step.function], runner: $0.runner)
+            })
     }
 
     /// Compares the operators of each function once, on its first block.
@@ -91,17 +97,21 @@ struct DecodingStage {
         let run: FunctionRun
         /// The package's value; nil if it does not have the output.
         let actual: HostTensor?
+        /// The package's value for the graph stage: with all activations in float32.
+        let ofGraph: HostTensor?
         var original: HostTensor?
         var ofStored: HostTensor?
     }
 
     private func values(of sequence: [GoldenDecoding.Block]) throws -> [Row] {
         let session = try Session(program, threads: options.threads)
+        let graphSession = try floats.map { try Session($0.program, threads: options.threads) }
         var (originalStates, storedStates): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
         var rows: [Row] = []
         /// The outputs of all blocks so far, by name: of the package, of the original model, and of the model with the
         /// stored weights.
         var made: [String: StoredTensor] = [:]
+        var graphMade: [String: StoredTensor] = [:]
         var (originalMade, storedMade): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
         for block in sequence {
             let run = functionRun(block)
@@ -112,8 +122,9 @@ struct DecodingStage {
                 (originalStates[state.name], storedStates[state.name]) = (HostTensor(state), HostTensor(state))
             }
             let actual = try session.run(block.step, carrying: made)
+            let ofGraph = try graphSession?.run(block.step, carrying: graphMade) ?? actual
             var (original, ofStored): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
-            if let frozen = run.frozen {
+            if let frozen = run.ofGraph.frozen {
                 original = byName(try frozen.evaluate(inputs(originalMade), states: &originalStates))
                 if run.lossyWeights.isEmpty {
                     (ofStored, storedStates) = (original, originalStates)
@@ -123,6 +134,7 @@ struct DecodingStage {
                 }
             }
             for tensor in actual { made[tensor.name] = tensor }
+            for tensor in ofGraph { graphMade[tensor.name] = tensor }
             originalMade.merge(original) { $1 }
             storedMade.merge(ofStored) { $1 }
             // The model's outputs, whether the package has them or not.
@@ -131,6 +143,7 @@ struct DecodingStage {
                 Row(
                     name: block.name(name), role: run.interface.outputs[name], run: run,
                     actual: actual.first { $0.name == name }.map { HostTensor($0) },
+                    ofGraph: ofGraph.first { $0.name == name }.map { HostTensor($0) },
                     original: original[name], ofStored: ofStored[name])
             }
             guard let prefix = block.states else { continue }
@@ -142,6 +155,7 @@ struct DecodingStage {
                 return Row(
                     name: prefix + name, role: nil, run: run,
                     actual: state.flatMap(session.states.value).map { HostTensor($0) },
+                    ofGraph: state.flatMap((graphSession ?? session).states.value).map { HostTensor($0) },
                     original: originalStates[name], ofStored: storedStates[name])
             }
         }
@@ -171,17 +185,16 @@ struct DecodingStage {
                 OutputFinding(
                     stage, function: function, name: row.name, row.role, against: reference, values, expected, limit))
         }
-        if let expected = row.ofStored { add(.graph, .storedWeights, row.actual, expected, .rounding) }
-        let lossy = row.run.lossyWeights.map { stored.tensors[$0] }
+        if let expected = row.ofStored { add(.graph, .storedWeights, row.ofGraph, expected, .rounding) }
         guard let expected = golden.outputs[row.name].map({ HostTensor($0) }) else {
             guard let original = row.original else {
                 return skip(.outputs, "the golden has no out.\(row.name)", isRequired: false)
             }
-            let limit = options.budget?.tolerance(forOutput: row.name) ?? .scheme(ofOutputsReading: lossy)
+            let limit = options.budget?.tolerance(forOutput: row.name) ?? row.run.schemeTolerance ?? .rounding
             return add(.outputs, .originalWeights, row.actual, original, limit)
         }
         let strict = golden.tolerance(for: row.name) ?? .unstatedNoise
-        let limit = lossy.isEmpty ? strict : .scheme(ofOutputsReading: lossy)
+        let limit = row.run.schemeTolerance ?? strict
         add(.outputs, .golden, row.actual, expected, options.budget?.tolerance(forOutput: row.name) ?? limit)
         if let original = row.original { add(.outputs, .modelAgainstGolden, original, expected, strict) }
     }

@@ -11,12 +11,23 @@ struct FunctionRun {
     let feed: FunctionFeed
     /// The golden that the inputs are from, reduced to one sample.
     let golden: Golden?
-    /// The model's function with the same sizes; nil without a model.
+    /// The model's function with the same sizes, and with activations rounded as in the package; nil without a model.
     let frozen: FrozenProgram?
     let runner: PackageRunner
     let stored: StoredWeights
     /// Names of the weights that differ from the checkpoint's after decoding.
     let lossy: Set<String>
+    /// The same function, and the package's execution plan, with all activations in float32; nil if none are rounded.
+    var unrounded: Unrounded?
+
+    /// A package that rounds activations, without these roundings. Float32 arithmetic in another order moves some activations
+    /// to the next step, and each of those moves others, so that two correct runs soon differ by as much as the rounding itself.
+    /// The graph is compared without the roundings therefore; the operators are compared with them.
+    struct Unrounded {
+        let program: ModelPlan
+        let frozen: FrozenProgram?
+        let runner: PackageRunner
+    }
 
     var inputs: [String: HostTensor] { feed.inputs }
     /// The model's interface, or the plan's without a model.
@@ -34,6 +45,25 @@ struct FunctionRun {
 
     /// The suffix of output names: the number of the sample.
     var suffix: String { golden?.suffix ?? "" }
+
+    /// Some activations are rounded to 8 bits.
+    var roundsActivations: Bool { function.calls.contains { $0.operation is QuantizedLinear } }
+
+    /// The run that the graph stage compares: this one, or one without rounded activations.
+    var ofGraph: FunctionRun {
+        guard let unrounded else { return self }
+        return FunctionRun(
+            index: index, function: unrounded.program.functions[index], feed: feed, golden: golden,
+            frozen: unrounded.frozen, runner: unrounded.runner, stored: stored, lossy: lossy)
+    }
+
+    /// The tolerance for outputs against the model with its original weights and activations in float32; nil if the package
+    /// loses nothing.
+    var schemeTolerance: Tolerance? {
+        let lossy = lossyWeights.map { stored.tensors[$0] }
+        guard !lossy.isEmpty || roundsActivations else { return nil }
+        return .scheme(ofOutputsReading: lossy, roundsActivations: roundsActivations)
+    }
 
     /// The weights that this function reads and whose encoding is lossy.
     var lossyWeights: [Int] {
@@ -80,6 +110,22 @@ extension FunctionRun {
     /// Returns the outputs of the reference implementation with the stored weights.
     func storedOutputs(of frozen: FrozenProgram) throws -> [String: HostTensor] {
         try frozen.results(of: feed, constant: storedValue)
+    }
+}
+
+extension ModelPlan {
+    /// The plan with all activations in float32; nil if none are rounded.
+    var withFloatActivations: ModelPlan? {
+        var plan = self
+        var isChanged = false
+        for function in plan.functions.indices {
+            for call in plan.functions[function].calls.indices {
+                guard let linear = plan.functions[function].calls[call].operation as? QuantizedLinear else { continue }
+                plan.functions[function].calls[call].operation = Linear(activation: linear.activation)
+                isChanged = true
+            }
+        }
+        return isChanged ? plan : nil
     }
 }
 

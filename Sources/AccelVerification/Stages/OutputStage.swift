@@ -22,7 +22,7 @@ struct OutputStage {
 
     /// S4 without a golden: compares with the model with its original weights.
     func outputs(originalOutputs: [String: HostTensor]) -> Result {
-        let tolerance = Tolerance.scheme(ofOutputsReading: run.lossyWeights.map { run.stored.tensors[$0] })
+        let tolerance = run.schemeTolerance ?? .rounding
         return result(.outputs, against: .originalWeights, originalOutputs) {
             budget?.tolerance(forOutput: $0) ?? tolerance
         }
@@ -33,11 +33,10 @@ struct OutputStage {
     /// - Parameter originalOutputs: empty without a model.
     func outputs(golden: Golden, originalOutputs: [String: HostTensor]) -> Result {
         let expected = golden.outputs.mapValues { HostTensor($0) }
-        let lossy = run.lossyWeights.map { run.stored.tensors[$0] }
         func strict(_ name: String) -> Tolerance { golden.tolerance(for: name) ?? .unstatedNoise }
         var result = result(.outputs, against: .golden, expected) { name in
             if let limit = budget?.tolerance(forOutput: name) { return limit }
-            return lossy.isEmpty ? strict(name) : .scheme(ofOutputsReading: lossy)
+            return run.schemeTolerance ?? strict(name)
         }
         if let labels = golden.labels {
             for index in result.outputs.indices {
@@ -54,7 +53,7 @@ struct OutputStage {
                 // The golden has no such output, so the model gives the expected value.
                 add(
                     port.name, against: .originalWeights, reference,
-                    budget?.tolerance(forOutput: port.name) ?? .scheme(ofOutputsReading: lossy), .outputs, &result)
+                    budget?.tolerance(forOutput: port.name) ?? run.schemeTolerance ?? .rounding, .outputs, &result)
                 continue
             }
             guard expected.shape == reference.shape else { continue }

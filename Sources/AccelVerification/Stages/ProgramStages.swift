@@ -105,6 +105,9 @@ struct ProgramStages: StageRunner {
     mutating func runFunctions(_ progress: (Stage, Double) -> Void) throws {
         let runner = PackageRunner(program, threads: options.threads)
         let stored = StoredWeights(program.weights)
+        let floats = program.withFloatActivations.map {
+            (program: $0, runner: PackageRunner($0, threads: options.threads))
+        }
         for (index, reason) in (model?.reasons ?? []).enumerated() {
             guard let reason else { continue }
             report.notCompared.append(
@@ -114,7 +117,10 @@ struct ProgramStages: StageRunner {
             let run = FunctionRun(
                 index: choice.function, function: program.functions[choice.function], feed: choice.feed,
                 golden: choice.golden,
-                frozen: model?.functions[choice.function], runner: runner, stored: stored, lossy: lossy)
+                frozen: model?.functions[choice.function], runner: runner, stored: stored, lossy: lossy,
+                unrounded: floats.map {
+                    .init(program: $0.program, frozen: model?.unrounded[choice.function], runner: $0.runner)
+                })
             var own = options
             own.stages.formIntersection(choice.stages)
             do {
@@ -217,9 +223,15 @@ struct ProgramStages: StageRunner {
         progress(.graph, 0)
         let actual = try run.runner.run(run.index, run.feed)
         let stage = OutputStage(run: run, budget: options.budget, actual: actual)
+        if run.unrounded != nil, let frozen = run.ofGraph.frozen {
+            original = try run.originalValues(of: frozen, keeping: []).outputs
+        }
         if stages.contains(.graph) {
-            if let frozen = run.frozen {
-                let expected = run.lossyWeights.isEmpty ? original : try run.storedOutputs(of: frozen)
+            let graph = run.ofGraph
+            if let frozen = graph.frozen {
+                let expected = run.lossyWeights.isEmpty ? original : try graph.storedOutputs(of: frozen)
+                let actual = run.unrounded == nil ? actual : try graph.runner.run(graph.index, graph.feed)
+                let stage = OutputStage(run: graph, budget: options.budget, actual: actual)
                 report.add(stage.graph(storedOutputs: expected))
             } else {
                 report.notCompared.append(

@@ -7,8 +7,11 @@ import AccelWeightCompression
 
 /// The model that a model plan comes from, frozen to the dimensions of each of the plan's functions.
 struct ReferenceModel {
-    /// The functions by the plan's function index; nil if the model has no function of this interface.
+    /// The functions by the plan's function index, with activations rounded as the package's recipe requests; nil if the
+    /// model has no function of this interface.
     let functions: [FrozenProgram?]
+    /// The same functions with all activations in float32.
+    let unrounded: [FrozenProgram?]
     /// The reasons for functions that are nil.
     let reasons: [String?]
     /// The weights that the functions read, by name.
@@ -45,7 +48,11 @@ struct ReferenceModel {
                 }
             }
         }
-        self.functions = functions.frozen
+        unrounded = functions.frozen
+        let provenance = package?.manifest.provenance
+        self.functions = try functions.frozen.map { function in
+            try function.map { try provenance?.quantizingActivations(in: [$0]).first ?? $0 }
+        }
         reasons = functions.functions.indices.map(functions.reason)
         self.weights = weights
         self.tables = tables

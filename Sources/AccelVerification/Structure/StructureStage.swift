@@ -56,7 +56,7 @@ struct StructureStage {
             finding.add("functions", "are not in the order of the model's parts")
         }
         let frozen = functions.frozen.compactMap { $0 }
-        let wanted = try Self.graph(frozen, stored: found.graph.tensors)
+        let wanted = try graph(frozen)
         var graphs = StructureFinding()
         compareFunctions(functions, wanted, &graphs)
         // Weights and tables belong to all functions together.
@@ -80,9 +80,10 @@ struct StructureStage {
     }
 
     /// Returns the graph that a conversion makes of these functions, with the stored weights.
-    private static func graph(_ functions: [FrozenProgram], stored: [CompressedTensor]) throws -> ModelGraph {
+    private func graph(_ functions: [FrozenProgram]) throws -> ModelGraph {
+        let functions = try found.provenance.quantizingActivations(in: functions)
         let names = Set(functions.flatMap { $0.program.constants.filter(\.isWeight).map(\.name) })
-        let byName = Dictionary(stored.map { ($0.name, $0) }) { first, _ in first }
+        let byName = Dictionary(found.graph.tensors.map { ($0.name, $0) }) { first, _ in first }
         let weights = names.sorted().compactMap { byName[$0] }.map {
             CompressedWeight(tensor: $0, distortion: Distortion(), readers: [])
         }
@@ -129,7 +130,7 @@ struct StructureStage {
     private func recipe(_ finding: inout StructureFinding) -> Recipe? {
         let document = found.provenance.recipe
         do {
-            let recipe = try Recipe(JSONField(document, file: "provenance", path: "recipe"))
+            let recipe = try found.provenance.parsedRecipe()
             if isOfThisVersion, recipe.json != document {
                 finding.add("provenance recipe", "is not written as a conversion writes it: \(recipe.json.text())")
             }
@@ -195,6 +196,17 @@ extension PackageContents {
 }
 
 extension Provenance {
+    /// Reads the recorded recipe.
+    /// - Throws: `FormatError` naming the field.
+    func parsedRecipe() throws -> Recipe { try Recipe(JSONField(recipe, file: "provenance", path: "recipe")) }
+
+    /// Rounds activations as the recorded recipe requests. A recipe that cannot be read requests nothing; the comparison of
+    /// structures reports it.
+    func quantizingActivations(in functions: [FrozenProgram]) throws -> [FrozenProgram] {
+        guard let recipe = try? parsedRecipe() else { return functions }
+        return try functions.map { try $0.quantizingActivations(by: recipe) }
+    }
+
     /// The package records that this version of the tool made it.
     var isOfThisVersion: Bool { toolVersion == Tool.version && otherCodecs.isEmpty }
 

@@ -36,6 +36,11 @@ enum ConversionArguments {
     static let recipe = Option(
         "recipe", .input("FILE"), "a JSON file of rules for which weight is stored how (schemas/recipe.schema.json)",
         affectsOutput: true)
+    static let activations = Option(
+        "activations", .words(ActivationQuantization.allCases.map(\.rawValue)),
+        "how activations are rounded before they are multiplied with weights: int8 rounds each row (a token) to 8 bits in "
+            + "each run, which is faster with weights of int8, int4 or affine and loses some accuracy (default: the recipe's, "
+            + "else none)", affectsOutput: true)
     static let calibrate = Option(
         "calibrate", .input("FILE"),
         "sample inputs (safetensors), for targets and for schemes with method=weighted, gptq or awq: the inputs of "
@@ -53,7 +58,8 @@ enum ConversionArguments {
         affectsOutput: true)
     static let options =
         [
-            parts, shape, shapeFrom, compress, recipe, calibrate, configuration, ignoredFields, ignoredTensors,
+            parts, shape, shapeFrom, compress, recipe, activations, calibrate, configuration, ignoredFields,
+            ignoredTensors,
             interface,
             strict,
         ]
@@ -70,6 +76,9 @@ enum ConversionArguments {
         conversion.shapeFiles = arguments.all(shapeFrom)
         conversion.target = try TargetArguments.target(arguments)
         if conversion.target != nil, arguments[recipe] == nil { conversion.recipe = try CompressionTarget.freeRecipe() }
+        if let choice = arguments[activations].flatMap(ActivationQuantization.init) {
+            conversion.recipe.activations = choice
+        }
         conversion.recipeFile = arguments[recipe]
         conversion.samples = try arguments[calibrate].map(SampleFile.init)
         conversion.ignoredTensors = arguments.all(ignoredTensors)

@@ -182,7 +182,8 @@ struct FunctionLowering {
         guard let made = try node.operation.decomposed(values, in: &parts) else {
             throw RequestError(
                 "\(subject) cannot be said in Core ML for \(options.target.rawValue)"
-                    + (Lowerings.byName[node.operation.name].map { ": it can from \($0.since.rawValue) on" } ?? ""))
+                    + (Lowerings.byName[node.operation.name].map { ": it can from \($0.since.rawValue) on" }
+                        ?? Lowerings.advice[node.operation.name].map { ": \($0)" } ?? ""))
         }
         for (index, value) in made.enumerated() { parts.output("\(index)", value) }
         let decomposition = try parts.finish()

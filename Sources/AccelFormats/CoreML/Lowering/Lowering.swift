@@ -55,6 +55,10 @@ enum Lowerings {
     static let all: [Lowering] = elementwise + reductions + shapes + products + memory
 
     static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+    /// What to do about operators that no target supports.
+    static let advice = [
+        QuantizedLinear.name: "it has no rounding of activations by row; convert without --activations"
+    ]
 
     /// Operators that are computed in float32 even if they are decomposed.
     static let preciseDecompositions: Set<String> = [

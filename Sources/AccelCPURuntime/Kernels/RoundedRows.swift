@@ -1,0 +1,59 @@
+import AccelPrograms
+import AccelTensors
+import CAccelKernels
+
+/// The rows of x as whole steps of a scale of their own, which products of integers read. A step of the call fills them in.
+struct RoundedRows: Sendable {
+    private let source: OperandMemory
+    private let (count, depth): (Int, Int)
+    private let codes: IntegerCodes
+    private let (steps, stepCodes, roundings, sums): (MemoryLocation, MemoryLocation, MemoryLocation, MemoryLocation)
+    /// Steps of a row, with the zeros that follow them.
+    private let stride: Int
+    private let readsStepCodes: Bool
+
+    /// - Parameter readsStepCodes: also fills in the order in which codes of four bits are read.
+    init(_ operands: LinearOperands, with codes: IntegerCodes, readsStepCodes: Bool, in workspace: Workspace) {
+        (source, count, depth, self.codes) = (operands.source, operands.rows, operands.depth, codes)
+        self.readsStepCodes = readsStepCodes
+        stride = ck_step_stride(depth)
+        steps = workspace.reserve(floats: count * stride / 2)
+        stepCodes = workspace.reserve(floats: readsStepCodes ? count * stride / 4 : 0)
+        roundings = workspace.reserve(floats: count * MemoryLayout<ck_rounding>.stride / 4)
+        sums = workspace.reserve(floats: codes.hasShifts ? count * codes.blocks : 0)
+    }
+
+    var rounding: KernelStep {
+        .rows(count, width: depth) { rows in
+            guard let source = source.contiguousFloats else { return }
+            for row in rows {
+                let own = stepsStart + row * stride
+                ck_round_row(source + row * depth, depth, own, roundingsStart + row)
+                if codes.hasShifts { ck_sum_steps(own, depth, codes.block, sumsStart + row * codes.blocks) }
+                if readsStepCodes { ck_step_codes(own, depth, roundingsStart[row], stepCodesStart + row * stride) }
+            }
+        }
+    }
+
+    /// All rows, for a matrix product.
+    var rows: ck_rounded_rows {
+        ck_rounded_rows(
+            steps: stepsStart, stride: stride, roundings: roundingsStart, sums: codes.hasShifts ? sumsStart : nil)
+    }
+
+    /// One row, for its products with rows of codes.
+    func row(_ row: Int, scales: UnsafePointer<Float>, shifts: UnsafePointer<Float>) -> ck_int8_dot {
+        ck_int8_dot(
+            steps: stepsStart + row * stride, step_codes: readsStepCodes ? stepCodesStart + row * stride : nil,
+            rounding: roundingsStart[row], sums: codes.hasShifts ? sumsStart + row * codes.blocks : nil,
+            scales: scales, shifts: codes.hasShifts ? shifts : nil, count: depth, block: codes.block,
+            blocks: codes.blocks)
+    }
+
+    private var stepsStart: UnsafeMutablePointer<Int16> { steps.start.assumingMemoryBound(to: Int16.self) }
+    private var stepCodesStart: UnsafeMutablePointer<UInt8> { stepCodes.start.assumingMemoryBound(to: UInt8.self) }
+    private var roundingsStart: UnsafeMutablePointer<ck_rounding> {
+        roundings.start.assumingMemoryBound(to: ck_rounding.self)
+    }
+    private var sumsStart: UnsafeMutablePointer<Int32> { sums.start.assumingMemoryBound(to: Int32.self) }
+}

@@ -1,0 +1,46 @@
+// Rows of float32 rounded to 8 bits, as products of int8 activations read them.
+#include "internal.h"
+
+// Each operation rounds once, on every instruction set.
+#pragma clang fp contract(off)
+
+#define NAME(x) x##_plain
+#define TARGET
+#include "rounding_body.h"
+
+#if CK_X86
+
+#define NAME(x) x##_avx2
+#define TARGET CK_TARGET_AVX2
+#include "rounding_body.h"
+
+#define NAME(x) x##_avx512
+#define TARGET CK_TARGET_AVX512
+#include "rounding_body.h"
+
+#endif
+
+size_t ck_step_stride(size_t count) { return (count + 63) / 64 * 64; }
+
+void ck_round_row(const float *x, size_t count, int16_t *steps, ck_rounding *rounding) {
+    CK_CHOOSE(round_row, x, count, steps, rounding);
+}
+
+void ck_rounded_row(const float *x, size_t count, float *target) { CK_CHOOSE(rounded_row, x, count, target); }
+
+void ck_sum_steps(const int16_t *steps, size_t count, size_t block, int32_t *sums) {
+    for (size_t from = 0, index = 0; from < count; from += block, index++) {
+        const size_t end = count - from < block ? count : from + block;
+        int32_t sum = 0;
+        for (size_t i = from; i < end; i++) sum += steps[i];
+        sums[index] = sum;
+    }
+}
+
+void ck_step_codes(const int16_t *steps, size_t count, ck_rounding rounding, uint8_t *codes) {
+    for (size_t i = 0; i < ck_step_stride(count); i += 32)
+        for (size_t k = 0; k < 16; k++) {
+            codes[i + k] = (uint8_t)(steps[i + 2 * k] - rounding.lowest);
+            codes[i + 16 + k] = (uint8_t)(steps[i + 2 * k + 1] - rounding.lowest);
+        }
+}
