@@ -61,7 +61,8 @@ struct DecodingStage {
             feed: FunctionFeed(
                 inputs: block.step.inputs.mapValues { HostTensor($0) },
                 states: block.step.states.reduce(into: [:]) { $0[$1.name] = HostTensor($1) }),
-            golden: golden, frozen: model?.functions[block.step.function], runner: runner, stored: stored, lossy: lossy)
+            golden: golden, frozen: model?.functions[block.step.function],
+            withOwnStates: model?.withOwnStates?[block.step.function], runner: runner, stored: stored, lossy: lossy)
     }
 
     /// Compares the operators of each function once, on its first block.
@@ -114,8 +115,9 @@ struct DecodingStage {
             let actual = try session.run(block.step, carrying: made)
             var (original, ofStored): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
             if let frozen = run.frozen {
-                original = byName(try frozen.evaluate(inputs(originalMade), states: &originalStates))
-                if run.lossyWeights.isEmpty {
+                original = byName(
+                    try (run.withOwnStates ?? frozen).evaluate(inputs(originalMade), states: &originalStates))
+                if run.lossyWeights.isEmpty, !run.roundsStates {
                     (ofStored, storedStates) = (original, originalStates)
                 } else {
                     ofStored = byName(
@@ -171,17 +173,17 @@ struct DecodingStage {
                 OutputFinding(
                     stage, function: function, name: row.name, row.role, against: reference, values, expected, limit))
         }
-        if let expected = row.ofStored { add(.graph, .storedWeights, row.actual, expected, .rounding) }
-        let lossy = row.run.lossyWeights.map { stored.tensors[$0] }
+        if let expected = row.ofStored { add(.graph, .storedWeights, row.actual, expected, row.run.rounding) }
         guard let expected = golden.outputs[row.name].map({ HostTensor($0) }) else {
             guard let original = row.original else {
                 return skip(.outputs, "the golden has no out.\(row.name)", isRequired: false)
             }
-            let limit = options.budget?.tolerance(forOutput: row.name) ?? .scheme(ofOutputsReading: lossy)
+            let limit = options.budget?.tolerance(forOutput: row.name) ?? row.run.scheme
             return add(.outputs, .originalWeights, row.actual, original, limit)
         }
         let strict = golden.tolerance(for: row.name) ?? .unstatedNoise
-        let limit = lossy.isEmpty ? strict : .scheme(ofOutputsReading: lossy)
+        let isLossy = !row.run.lossyWeights.isEmpty || row.run.roundsStates
+        let limit = isLossy ? row.run.scheme : strict
         add(.outputs, .golden, row.actual, expected, options.budget?.tolerance(forOutput: row.name) ?? limit)
         if let original = row.original { add(.outputs, .modelAgainstGolden, original, expected, strict) }
     }

@@ -13,6 +13,8 @@ struct FunctionRun {
     let golden: Golden?
     /// The model's function with the same sizes; nil without a model.
     let frozen: FrozenProgram?
+    /// The same with states as the model has them, if the package keeps them in another element type; else nil.
+    var withOwnStates: FrozenProgram?
     let runner: PackageRunner
     let stored: StoredWeights
     /// Names of the weights that differ from the checkpoint's after decoding.
@@ -44,6 +46,17 @@ struct FunctionRun {
             }
         }
         return indices.filter { lossy.contains(stored.tensors[$0].name) }.sorted()
+    }
+
+    /// Whether the package rounds states that the model does not.
+    var roundsStates: Bool { withOwnStates != nil }
+
+    /// The tolerance of outputs against the model with the stored weights.
+    var rounding: Tolerance { function.hasHalfStates ? .roundedStates : .rounding }
+
+    /// The default tolerance of outputs against the model with its original weights and states.
+    var scheme: Tolerance {
+        .scheme(ofOutputsReading: lossyWeights.map { stored.tensors[$0] }, roundsStates: roundsStates)
     }
 
     /// Returns the value of a constant of the model, decoded from the package's weights.
@@ -84,6 +97,8 @@ extension FunctionRun {
 }
 
 extension FunctionPlan {
+    fileprivate var hasHalfStates: Bool { states.contains { $0.elementType == .float16 } }
+
     /// The results of a run: the outputs, and the changed states that are not outputs.
     var results: [FrozenProgram.Port] {
         let given = outputs.map {

@@ -17,12 +17,12 @@ struct OutputStage {
 
     /// S3: compares with the reference implementation of the model with the stored weights.
     func graph(storedOutputs: [String: HostTensor]) -> Result {
-        result(.graph, against: .storedWeights, storedOutputs) { _ in .rounding }
+        result(.graph, against: .storedWeights, storedOutputs) { _ in run.rounding }
     }
 
     /// S4 without a golden: compares with the model with its original weights.
     func outputs(originalOutputs: [String: HostTensor]) -> Result {
-        let tolerance = Tolerance.scheme(ofOutputsReading: run.lossyWeights.map { run.stored.tensors[$0] })
+        let tolerance = run.scheme
         return result(.outputs, against: .originalWeights, originalOutputs) {
             budget?.tolerance(forOutput: $0) ?? tolerance
         }
@@ -33,11 +33,11 @@ struct OutputStage {
     /// - Parameter originalOutputs: empty without a model.
     func outputs(golden: Golden, originalOutputs: [String: HostTensor]) -> Result {
         let expected = golden.outputs.mapValues { HostTensor($0) }
-        let lossy = run.lossyWeights.map { run.stored.tensors[$0] }
+        let isLossy = !run.lossyWeights.isEmpty || run.roundsStates
         func strict(_ name: String) -> Tolerance { golden.tolerance(for: name) ?? .unstatedNoise }
         var result = result(.outputs, against: .golden, expected) { name in
             if let limit = budget?.tolerance(forOutput: name) { return limit }
-            return lossy.isEmpty ? strict(name) : .scheme(ofOutputsReading: lossy)
+            return isLossy ? run.scheme : strict(name)
         }
         if let labels = golden.labels {
             for index in result.outputs.indices {
@@ -54,7 +54,7 @@ struct OutputStage {
                 // The golden has no such output, so the model gives the expected value.
                 add(
                     port.name, against: .originalWeights, reference,
-                    budget?.tolerance(forOutput: port.name) ?? .scheme(ofOutputsReading: lossy), .outputs, &result)
+                    budget?.tolerance(forOutput: port.name) ?? run.scheme, .outputs, &result)
                 continue
             }
             guard expected.shape == reference.shape else { continue }
@@ -130,7 +130,7 @@ extension OutputFinding {
     ) {
         let rowLength = role?.kind == .logits ? expected.shape.dimensions.last : nil
         let metrics = Metrics(values.floats, against: expected.floats, rowLength: rowLength)
-        let limit = expected.elementType == .float32 ? tolerance : .exact(origin: "integers are exact")
+        let limit = expected.elementType.isFloatingPoint ? tolerance : .exact(origin: "integers are exact")
         self.init(
             stage: stage, function: function, name: name, shape: expected.shape, reference: reference,
             metrics: metrics, tolerance: limit, failure: limit.failureReason(for: metrics))
