@@ -8,6 +8,10 @@ public struct ExecutionPlan: Sendable {
     public let valueBytes: Int
     /// Bytes of scratch memory, which all calls use.
     public let scratchBytes: Int
+    /// Bytes of the function's states, which it shares with functions that have the same.
+    public let stateBytes: Int
+    /// Bytes of the weights that stay decoded: vectors, scalars and small tables that are not stored as float32.
+    public let decodedBytes: Int
 
     /// - Parameters:
     ///   - index: of the function in `program.functions`.
@@ -15,10 +19,11 @@ public struct ExecutionPlan: Sendable {
     /// - Throws: `FormatError` when an operand lies outside of its storage.
     public init(_ program: ModelPlan, function index: Int, threads: Int = 1) throws {
         let (function, arena) = (program.functions[index], SharedArena())
-        let memory = try FunctionMemory(
-            function, weights: ModelWeights(program.weights), states: StateMemory([function]), arena: arena)
+        let (weights, states) = (ModelWeights(program.weights), try StateMemory([function]))
+        let memory = try FunctionMemory(function, weights: weights, states: states, arena: arena)
         let workspace = Workspace(in: arena, after: function.arenaBytes, workers: threads)
         choices = try PreparedFunction(function, memory, workspace, explains: true).kernels.compactMap(\.choice)
         (valueBytes, scratchBytes) = (function.arenaBytes, workspace.byteCount)
+        (stateBytes, decodedBytes) = (states.byteCount, weights.undecodedBytes)
     }
 }

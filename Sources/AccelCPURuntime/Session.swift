@@ -49,6 +49,9 @@ public final class Session {
     /// The bytes of the arena: the need of the largest prepared function, scratch memory included.
     public var arenaBytes: Int { arena.byteCount }
 
+    /// The bytes of the weights that stay decoded, of the functions prepared so far.
+    public var decodedBytes: Int { executors.values.reduce(0) { $0 + $1.preparation.decodedBytes } }
+
     /// Creates an execution of a function, for repeated runs with inputs and outputs in place. It shares states and
     /// arena with the session's other functions.
     /// - Throws: as `Executor` does.

@@ -177,6 +177,7 @@ extension HostTensor {
         }
         switch elements {
         case .float32(let values): return HostTensor(cut(values), Shape(sizes))
+        case .float16(let values): return HostTensor(rounding: cut(values), Shape(sizes))
         case .int64(let values): return HostTensor(cut(values), Shape(sizes))
         case .bool(let values): return HostTensor(cut(values), Shape(sizes))
         }

@@ -41,6 +41,8 @@ public struct Conversion: Sendable {
     public var ignoredTensors: [String] = [] {
         didSet { ignoredTensors = Set(ignoredTensors).sorted() }
     }
+    /// The element type of key/value caches. A model without any is refused, unless this is float32.
+    public var states = StateStorage.float32
     /// Turns warnings into errors: unused tensors, uncompressed matrices, recipe rules that match nothing.
     public var isStrict = false
     /// All paths that the request writes, with their names in errors.
@@ -73,9 +75,15 @@ public struct Conversion: Sendable {
     /// Whether the request has no shapes, so that the model's usual shapes are used.
     package var takesUsualShapes: Bool { shapes.isEmpty && shapeFiles.isEmpty }
 
-    /// Freezes the model's parts to the requested shapes: every dimension becomes a number.
-    /// - Throws: `RequestError` if the request has shapes and the model's functions have fixed ones.
+    /// Freezes the model's parts to the requested shapes, with states of the requested type: every dimension becomes a
+    /// number.
+    /// - Throws: `RequestError` if the request has shapes and the model's functions have fixed ones, or if it has a type
+    ///   of states and the model has no key/value cache.
     func freezing(_ model: SourceModel) throws -> [FrozenProgram] {
+        try shaping(model).keepingCaches(in: states)
+    }
+
+    private func shaping(_ model: SourceModel) throws -> [FrozenProgram] {
         let parts = model.programs
         if let functions = model.functions {
             if takesUsualShapes { return functions }

@@ -121,7 +121,7 @@ extension Conversion {
             ("parts", !parts.isEmpty), ("shapes", !takesUsualShapes), ("a target", target != nil),
             ("samples", samples != nil), ("a configuration", configuration != nil),
             ("ignored fields", !ignoredFields.isEmpty), ("an interface", interfaceFile != nil),
-            ("ignored tensors", !ignoredTensors.isEmpty),
+            ("ignored tensors", !ignoredTensors.isEmpty), ("a type of states", states != .float32),
         ].filter(\.1).map(\.0)
     }
 }

@@ -26,7 +26,8 @@ extension PackageContents {
                 sources: digests.sources, family: model.family, familyVersion: model.familyVersion,
                 parts: model.recordedParts,
                 recipe: source.recipe.json, shapes: compressed.functions.map(\.bindings.description),
-                remarks: compressed.functions.remarks + model.remarks, ignoredTensors: model.ignoredTensors),
+                remarks: compressed.functions.remarks + model.remarks, ignoredTensors: model.ignoredTensors,
+                states: source.request.states),
             assets: try source.source.assets)
     }
 }

@@ -18,6 +18,9 @@ extension AcceleratorPackage {
         guard manifest.provenance.codecVersions.keys.sorted() == codecs else {
             throw fail("provenance.codecs", "does not name the codecs that store the weights: \(codecs)")
         }
+        guard manifest.provenance.states == .float32 || contents.graph.functions.contains(where: \.hasHalfStates) else {
+            throw fail("provenance.states", "is \(manifest.provenance.states.rawValue), but no state is F16")
+        }
         let isKnown = manifest.minor <= PackageFormat.minor
         let (required, optional) = contents.features(hasBlobs: !manifest.blobs.isEmpty)
         for (kind, found, wanted) in [
@@ -45,7 +48,8 @@ extension PackageContents {
     func features(hasBlobs: Bool) -> (required: [PackageFormat.Feature], optional: [PackageFormat.Feature]) {
         let isScaled = coverage.contains { $0.scaling != nil }
         return (
-            [.graph] + (hasBlobs ? [.weightBlobs] : []),
+            [.graph] + (hasBlobs ? [.weightBlobs] : [])
+                + (graph.functions.contains(where: \.hasHalfStates) ? [.halfStates] : []),
             [.sourceMap] + (assets.isEmpty ? [] : [.assets]) + (isScaled ? [.scaledChannels] : [])
                 + (hasOrigins ? [.origins] : [])
         )

@@ -162,6 +162,13 @@ extension Provenance {
             for (name, version) in try field[name].members() { versions[name] = try version.int(in: 1...1 << 30) }
             return versions
         }
+        var states = StateStorage.float32
+        if field["states"].exists {
+            guard let known = StateStorage(rawValue: try field["states"].string()), known != .float32 else {
+                throw field["states"].error("expected \(StateStorage.float16.rawValue)")
+            }
+            states = known
+        }
         self.init(
             sources: try field["sources"].array().map {
                 Source(
@@ -176,6 +183,7 @@ extension Provenance {
             remarks: field["remarks"].exists ? try field["remarks"].array().map { try $0.string() } : [],
             ignoredTensors: field["ignoredTensors"].exists
                 ? try field["ignoredTensors"].array().map { try $0.string() } : [],
+            states: states,
             toolVersion: try field["toolVersion"].string(), codecVersions: try versions("codecs"))
     }
 }

@@ -89,6 +89,7 @@ extension Provenance {
         if !ignoredTensors.isEmpty {
             members.append(.init("ignoredTensors", .array(ignoredTensors.map(JSON.string))))
         }
+        if states != .float32 { members.append(.init("states", .string(states.rawValue))) }
         return .object(members)
     }
 

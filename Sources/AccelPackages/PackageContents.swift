@@ -110,6 +110,8 @@ public struct Provenance: Equatable, Sendable {
     public var remarks: [String]
     /// The patterns of tensors that the user asked to ignore, sorted.
     public var ignoredTensors: [String]
+    /// The requested element type of key/value caches.
+    public var states: StateStorage
     /// The version of accelc that made the package.
     public var toolVersion: String
     /// The `WeightCodec.numericsVersion` of the codecs in the package, by name.
@@ -119,7 +121,8 @@ public struct Provenance: Equatable, Sendable {
     public init(
         sources: [Source], family: String, familyVersion: Int = 1, passVersions: [String: Int] = Passes.versions,
         parts: [String] = [], recipe: JSON, shapes: [String], remarks: [String] = [],
-        ignoredTensors: [String] = [], toolVersion: String = Tool.version, codecVersions: [String: Int] = [:]
+        ignoredTensors: [String] = [], states: StateStorage = .float32, toolVersion: String = Tool.version,
+        codecVersions: [String: Int] = [:]
     ) {
         self.sources = sources.sorted { $0.name < $1.name }
         self.family = family
@@ -130,6 +133,7 @@ public struct Provenance: Equatable, Sendable {
         self.shapes = shapes
         self.remarks = remarks
         self.ignoredTensors = ignoredTensors
+        self.states = states
         self.toolVersion = toolVersion
         self.codecVersions = codecVersions
     }

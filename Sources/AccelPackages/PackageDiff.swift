@@ -131,6 +131,7 @@ public struct PackageDiff: Equatable, Sendable {
             "shapes": provenance.shapes.joined(separator: " "),
             "remarks": provenance.remarks.joined(separator: "; "),
             "ignored tensors": provenance.ignoredTensors.joined(separator: "; "),
+            "states": provenance.states.rawValue,
             "tool version": provenance.toolVersion,
             "codecs": ResultVersions.text(provenance.codecVersions),
         ]

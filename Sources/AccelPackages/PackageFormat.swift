@@ -45,6 +45,8 @@ public enum PackageFormat {
         case scaledChannels = "scaled-channels"
         /// Bit 5, optional: source-map.json has the derivations of stored tensors.
         case origins = "origins"
+        /// Bit 6: key/value caches are F16.
+        case halfStates = "half-states"
     }
 }
 

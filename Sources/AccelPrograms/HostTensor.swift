@@ -1,12 +1,16 @@
 import AccelByteIO
 public import AccelTensors
+import AccelWeightCompression
+import CAccelKernels
 
 /// A tensor in ordinary memory: the operand and result of reference implementations.
 public struct HostTensor: Equatable, Sendable {
-    /// The elements in row-major order, in one of the three types that programs compute in.
+    /// The elements in row-major order, in one of the types of values.
     public enum Elements: Equatable, Sendable {
         /// Elements of type F32.
         case float32([Float])
+        /// Elements of type F16, each as the float32 that it equals.
+        case float16([Float])
         /// Elements of type I64.
         case int64([Int64])
         /// Elements of type BOOL.
@@ -22,6 +26,15 @@ public struct HostTensor: Equatable, Sendable {
         self.shape = shape
         elements = .float32(floats)
     }
+    /// Creates an F16 tensor of floats that are rounded to the nearest float16, with ties to even; values out of range
+    /// become infinite. `floats` has as many elements as `shape`.
+    public init(rounding floats: [Float], _ shape: Shape) {
+        var halves = floats
+        halves.roundToHalf()
+        self.init(.float16(halves), shape)
+    }
+    /// Creates a tensor of elements of any type. There are as many as `shape` has.
+    package init(_ elements: Elements, _ shape: Shape) { (self.shape, self.elements) = (shape, elements) }
     /// Creates an I64 tensor. `integers` has as many elements as `shape`.
     public init(_ integers: [Int64], _ shape: Shape) {
         self.shape = shape
@@ -51,14 +64,16 @@ public struct HostTensor: Equatable, Sendable {
         switch type.elementType {
         case .int64: self.init([Int64](repeating: Int64(exactly: number) ?? 0, count: shape.count), shape)
         case .bool: self.init([Bool](repeating: number != 0, count: shape.count), shape)
+        case .float16: self.init(rounding: [Float](repeating: Float(number), count: shape.count), shape)
         default: self.init([Float](repeating: Float(number), count: shape.count), shape)
         }
     }
 
-    /// F32, I64 or BOOL.
+    /// F32, F16, I64 or BOOL.
     public var elementType: ElementType {
         switch elements {
         case .float32: .float32
+        case .float16: .float16
         case .int64: .int64
         case .bool: .bool
         }
@@ -70,7 +85,7 @@ public struct HostTensor: Equatable, Sendable {
     /// The elements as float32; integers and booleans are converted.
     public var floats: [Float] {
         switch elements {
-        case .float32(let floats): floats
+        case .float32(let floats), .float16(let floats): floats
         case .int64(let integers): integers.map(Float.init)
         case .bool(let flags): flags.map { $0 ? 1 : 0 }
         }
@@ -79,7 +94,7 @@ public struct HostTensor: Equatable, Sendable {
     /// The elements as int64. Floating-point values are truncated; NaN and values out of range become 0.
     public var integers: [Int64] {
         switch elements {
-        case .float32(let floats): floats.map { Int64(exactly: $0.rounded(.towardZero)) ?? 0 }
+        case .float32(let floats), .float16(let floats): floats.map { Int64(exactly: $0.rounded(.towardZero)) ?? 0 }
         case .int64(let integers): integers
         case .bool(let flags): flags.map { $0 ? 1 : 0 }
         }
@@ -88,7 +103,7 @@ public struct HostTensor: Equatable, Sendable {
     /// The elements as booleans: true if not zero.
     public var flags: [Bool] {
         switch elements {
-        case .float32(let floats): floats.map { $0 != 0 }
+        case .float32(let floats), .float16(let floats): floats.map { $0 != 0 }
         case .int64(let integers): integers.map { $0 != 0 }
         case .bool(let flags): flags
         }
@@ -97,10 +112,21 @@ public struct HostTensor: Equatable, Sendable {
     /// The size of the elements in memory, in bytes.
     var byteCount: Int { type.hostBytes }
 
-    /// Returns the tensor as an F32, I64 or BOOL tensor of a checkpoint.
+    /// Returns the tensor in another floating-point type, rounded or widened; itself for all other types.
+    package func converted(to type: ElementType) -> HostTensor {
+        switch (elements, type) {
+        case (.float32(let floats), .float16): HostTensor(rounding: floats, shape)
+        case (.float16(let floats), .float32): HostTensor(floats, shape)
+        default: self
+        }
+    }
+
+    /// Returns the tensor as an F32, F16, I64 or BOOL tensor of a checkpoint.
     public func stored(name: String) -> StoredTensor {
         switch elements {
         case .float32(let floats): StoredTensor(name: name, floats: floats, shape: shape)
+        case .float16(let floats):
+            StoredTensor(name: name, elementType: .float16, shape: shape, bytes: ByteView(floats.halves))
         case .int64(let integers): StoredTensor(name: name, integers: integers, shape: shape)
         case .bool(let flags):
             StoredTensor(
@@ -118,5 +144,15 @@ extension TensorType {
             return .max
         }
         return bytes
+    }
+}
+
+extension [Float] {
+    /// The bits of the nearest float16 of each element.
+    fileprivate var halves: [UInt16] {
+        [UInt16](unsafeUninitializedCapacity: count) { target, count in
+            count = self.count
+            if let start = target.baseAddress { ck_f32_to_f16(self, start, count) }
+        }
     }
 }

@@ -197,8 +197,10 @@ public struct Program: Sendable {
     /// Rebuilds the program node by node, and drops nodes that no output needs. `rewrite` gets each node with its
     /// inputs in the new program; it returns the values that replace the node's outputs, or nil to keep the node.
     /// - Parameter numbers: replacements for free dimensions in the types of inputs and states.
+    /// - Parameter stateTypes: other element types of states, by name. Values for the next run are cast to them, and
+    ///   outputs keep their element types.
     public func rewriting(
-        binding numbers: [String: Int] = [:],
+        binding numbers: [String: Int] = [:], stateTypes: [String: ElementType] = [:],
         _ rewrite: (Node, [Value], inout ProgramBuilder) throws -> [Value]? = { _, _, _ in nil }
     ) throws -> Program {
         func bound(_ value: Value) -> TensorType {
@@ -211,7 +213,9 @@ public struct Program: Sendable {
         for input in inputs { mapped[input.value] = builder.input(input.name, bound(input.value)) }
         for constant in constants { mapped[constant.value] = builder.constant(constant) }
         for state in states {
-            mapped[state.value] = builder.state(state.name, bound(state.value), initial: state.initial)
+            var type = bound(state.value)
+            type.elementType = stateTypes[state.name] ?? type.elementType
+            mapped[state.value] = builder.state(state.name, type, initial: state.initial)
         }
         for node in nodes {
             let arguments = node.inputs.compactMap { mapped[$0] }
@@ -220,8 +224,18 @@ public struct Program: Sendable {
             }
             for (old, new) in zip(node.outputs, replaced) { mapped[old] = new }
         }
-        for output in outputs { mapped[output.value].map { builder.output(output.name, $0) } }
-        for state in states { mapped[state.next].map { builder.update(state.name, to: $0) } }
+        func result(_ value: Value, as type: ElementType, of port: String) throws -> Value? {
+            guard let made = mapped[value], builder.type(of: made).elementType != type else { return mapped[value] }
+            return try builder.labelled("\(port).cast") { try $0.apply(Cast(to: type), [made]) }
+        }
+        for output in outputs {
+            let type = type(of: output.value).elementType
+            try result(output.value, as: type, of: output.name).map { builder.output(output.name, $0) }
+        }
+        for state in states {
+            let type = stateTypes[state.name] ?? type(of: state.value).elementType
+            try result(state.next, as: type, of: state.name).map { builder.update(state.name, to: $0) }
+        }
         return try builder.finish()
     }
 

@@ -137,8 +137,9 @@ public struct ProgramBuilder {
 
     mutating func labelled<Result>(_ label: String, _ body: (inout ProgramBuilder) throws -> Result) rethrows -> Result
     {
+        let outer = fixedLabel
         fixedLabel = label
-        defer { fixedLabel = nil }
+        defer { fixedLabel = outer }
         return try body(&self)
     }
 

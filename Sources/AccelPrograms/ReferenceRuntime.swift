@@ -4,8 +4,8 @@ import AccelTensors
 extension FrozenProgram {
     /// Runs the reference implementations of the operators, on the original weights unless `constant` returns others.
     /// - Parameter inputs: the tensor of every input, by name.
-    /// - Parameter states: the content of states by name; missing ones have their initial value. After the run: the
-    ///   content for the next run.
+    /// - Parameter states: the content of states by name; missing ones have their initial value, and ones
+    ///   of another floating-point type are converted. After the run: the content for the next run.
     /// - Parameter constant: returns the elements of a weight or table; called for each node that reads it.
     /// - Parameter observe: called with each node and its outputs, in program order.
     /// - Returns: The outputs by name, in program order.
@@ -25,7 +25,8 @@ extension FrozenProgram {
         for input in program.inputs { values[input.value] = inputs[input.name] }
         for state in program.states {
             values[state.value] =
-                states[state.name] ?? HostTensor(state.initial, filling: program.type(of: state.value))
+                states[state.name]?.converted(to: program.type(of: state.value).elementType)
+                ?? HostTensor(state.initial, filling: program.type(of: state.value))
         }
         let constants = Dictionary(uniqueKeysWithValues: program.constants.map { ($0.value, $0) })
         for node in program.nodes {

@@ -2,9 +2,10 @@ public import AccelTensors
 
 /// The element type and dimensions of a value.
 ///
-/// Programs compute in F32; integers are I64 and conditions BOOL.
+/// Programs compute in F32; integers are I64 and conditions BOOL. Key/value caches may be F16: values are rounded when
+/// they are written, and widened when they are read.
 public struct TensorType: Hashable, Sendable, CustomStringConvertible {
-    /// F32, I64 or BOOL.
+    /// F32, F16, I64 or BOOL.
     public var elementType: ElementType
     /// The size of each dimension, from the outermost to the innermost.
     public var dimensions: [Dimension]
@@ -36,6 +37,9 @@ public struct TensorType: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ElementType {
+    /// Whether values of a program may have the type: F32, F16, I64 or BOOL.
+    package var isValueType: Bool { self == .float16 || self == valueType }
+
     /// The element type of a constant's value in a program: F32, I64 or BOOL.
     public var valueType: ElementType {
         if self == .bool { return .bool }

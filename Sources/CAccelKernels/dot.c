@@ -239,3 +239,8 @@ void ck_weighted_sum(const float *weights, const float *rows, size_t stride, siz
                      float *target) {
     CK_CHOOSE(weighted_sum, weights, rows, stride, count, columns, target);
 }
+
+void ck_weighted_sum_halves(const float *weights, const uint16_t *rows, size_t stride, size_t count, size_t columns,
+                            float *target) {
+    CK_CHOOSE(weighted_sum_halves, weights, rows, stride, count, columns, target);
+}

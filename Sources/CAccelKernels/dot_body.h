@@ -228,32 +228,61 @@ TARGET static void NAME(dot_vectors)(const float *x, const uint8_t *codes, size_
 #include "dot_bytes_body.h"
 #include "dot_shifts_body.h"
 
-/// Sums of up to 64 columns stay in registers while all rows are added.
-TARGET static void NAME(weighted_sum)(const float *weights, const float *rows, size_t stride, size_t count,
-                                      size_t columns, float *target) {
-    size_t column = 0;
-    for (; column + 64 <= columns; column += 64) {
-        FLOATS a = 0, b = 0, c = 0, d = 0;
-        for (size_t row = 0; row < count; row++) {
-            float weight = weights[row];
-            if (weight == 0) continue;
-            const float *from = rows + row * stride + column;
-            a = FMA(AT(from), (FLOATS)weight, a);
-            b = FMA(AT(from + 16), (FLOATS)weight, b);
-            c = FMA(AT(from + 32), (FLOATS)weight, c);
-            d = FMA(AT(from + 48), (FLOATS)weight, d);
+/// Sixteen numbers of a row, of float32 or float16.
+TARGET CK_INLINE void NAME(numbers)(const void *row, size_t column, FLOATS *values, const int is_half) {
+    if (is_half) NAME(wide)((const uint16_t *)row + column, values, 0);
+    else *values = AT((const float *)row + column);
+}
+
+/// The sums of 16 * `vectors` columns, which stay in registers while all rows are added.
+TARGET CK_INLINE void NAME(sum_columns)(const float *weights, const char *rows, size_t row_bytes, size_t count,
+                                        size_t column, float *target, const int is_half, const int vectors) {
+    FLOATS sums[4];
+#pragma clang loop unroll(full)
+    for (int i = 0; i < vectors; i++) sums[i] = 0;
+    for (size_t row = 0; row < count; row++) {
+        const float weight = weights[row];
+        if (weight == 0) continue;
+#pragma clang loop unroll(full)
+        for (int i = 0; i < vectors; i++) {
+            FLOATS values;
+            NAME(numbers)(rows + row * row_bytes, column + 16 * (size_t)i, &values, is_half);
+            sums[i] = FMA(values, (FLOATS)weight, sums[i]);
         }
-        ck_copy(target + column, &a, sizeof a);
-        ck_copy(target + column + 16, &b, sizeof a);
-        ck_copy(target + column + 32, &c, sizeof a);
-        ck_copy(target + column + 48, &d, sizeof a);
     }
+    ck_copy(target + column, sums, (size_t)vectors * sizeof(FLOATS));
+}
+
+TARGET CK_INLINE void NAME(sum_rows)(const float *weights, const void *rows, size_t stride, size_t count,
+                                     size_t columns, float *target, const int is_half) {
+    const char *const start = rows;
+    const size_t row_bytes = stride * (is_half ? sizeof(uint16_t) : sizeof(float));
+    size_t column = 0;
+    for (; column + 64 <= columns; column += 64)
+        NAME(sum_columns)(weights, start, row_bytes, count, column, target, is_half, 4);
+    for (; column + 16 <= columns; column += 16)
+        NAME(sum_columns)(weights, start, row_bytes, count, column, target, is_half, 1);
     for (; column < columns; column++) {
         float sum = 0;
-        for (size_t row = 0; row < count; row++)
-            if (weights[row] != 0) sum = __builtin_fmaf(rows[row * stride + column], weights[row], sum);
+        for (size_t row = 0; row < count; row++) {
+            if (weights[row] == 0) continue;
+            float value;
+            if (is_half) WIDEN_F16((const uint8_t *)((const uint16_t *)rows + row * stride + column), 1, &value);
+            else value = ((const float *)rows)[row * stride + column];
+            sum = __builtin_fmaf(value, weights[row], sum);
+        }
         target[column] = sum;
     }
+}
+
+TARGET static void NAME(weighted_sum)(const float *weights, const float *rows, size_t stride, size_t count,
+                                      size_t columns, float *target) {
+    NAME(sum_rows)(weights, rows, stride, count, columns, target, 0);
+}
+
+TARGET static void NAME(weighted_sum_halves)(const float *weights, const uint16_t *rows, size_t stride, size_t count,
+                                             size_t columns, float *target) {
+    NAME(sum_rows)(weights, rows, stride, count, columns, target, 1);
 }
 
 #include "sums_end.h"

@@ -135,6 +135,34 @@ extension Kernels {
             }
         }
 
+        @Test("sums of weighted rows of float16, with the bits of the same numbers as float32")
+        func weightedHalves() {
+            var generator = SeededGenerator(seed: 25)
+            for columns in oddSizes {
+                let stride = columns + columns % 3
+                // Subnormal numbers too; NaN where the weight is 0, which is not read.
+                var halves = (0..<11 * stride).map { _ in
+                    UInt16.random(in: 0..<0x7C00, using: &generator)
+                        | (UInt16.random(in: 0...1, using: &generator) << 15)
+                }
+                var weights = generator.floats(11)
+                weights[4] = 0
+                for column in 0..<stride { halves[4 * stride + column] = 0x7E00 }
+                var floats = [Float](repeating: 0, count: halves.count)
+                ck_f16_to_f32(halves, &floats, halves.count)
+                let results = onEachSet {
+                    var (target, expected) = ([Float](repeating: -7, count: columns + 1), [Float]())
+                    expected = target
+                    ck_weighted_sum_halves(weights, halves, stride, 11, columns, &target)
+                    ck_weighted_sum(weights, floats, stride, 11, columns, &expected)
+                    #expect(target.map(\.bitPattern) == expected.map(\.bitPattern), "\(columns) columns")
+                    return target
+                }
+                #expect(results.agree)
+                #expect(results[0].allSatisfy { !$0.isNaN } && results[0][columns] == -7)
+            }
+        }
+
         @Test("sums of weighted rows, of which those of weight 0 are not read")
         func weightedSum() {
             var generator = SeededGenerator(seed: 24)

@@ -43,6 +43,77 @@ struct StateDeclarationTests {
         }
     }
 
+    /// A cache of 4 rows, in float16.
+    private static func halves() throws -> [FrozenProgram] {
+        var builder = ProgramBuilder(name: "cache")
+        let row = builder.input("row", TensorType(.float32, [1, 3]))
+        let place = builder.input("place", TensorType(.int64, [1]))
+        let cache = builder.state("cache", TensorType(.float32, [4, 3]), initial: 0.25)
+        let next = try builder.apply(UpdateSlice(axis: 0), [cache, row, place])
+        builder.update("cache", to: next)
+        builder.output("all", next)
+        return try [builder.finish().freezing(ShapeBindings())].keepingCaches(in: .float16)
+    }
+
+    @Test("caches of float16 are in the graph, the manifest and the provenance, and readers need a feature for them")
+    func halfStates() throws {
+        try withTemporaryFolder { folder in
+            var contents = try TinyModel().contents()
+            contents.graph = try CompressedProgram(functions: Self.halves(), weights: []).graph()
+            contents.coverage = []
+            contents.provenance.codecVersions = [:]
+            contents.provenance.states = .float16
+            try PackageWriter.write(contents, to: "\(folder)/p")
+            let document = try JSON.read("\(folder)/p/manifest.json")
+            #expect(try JSONSchema(named: "manifest.schema.json").violations(of: document) == [])
+            let package = try AcceleratorPackage(at: "\(folder)/p")
+            try package.check(includesReport: false)
+            let state = FrozenProgram.State(name: "cache", elementType: .float16, shape: [4, 3], initial: 0.25)
+            #expect(package.graph.functions[0].states == [state])
+            #expect(package.manifest.provenance.states == .float16)
+            #expect(package.manifest.requiredFeatures.contains("half-states"))
+            #expect(package.graph.functions[0].program.lines == contents.graph.functions[0].program.lines)
+            // Without such a cache, the provenance is wrong.
+            contents.graph = try Self.graph()
+            try PackageWriter.write(contents, to: "\(folder)/q")
+            let error = #expect(throws: FormatError.self) {
+                try AcceleratorPackage(at: "\(folder)/q").check(includesReport: false)
+            }
+            #expect(error?.reason.contains("no state is F16") == true)
+        }
+    }
+
+    @Test("inputs and outputs of float16, and initial values that float16 does not hold, are refused")
+    func halfPorts() throws {
+        let function = try Self.halves()[0]
+        let program = function.program
+        let cache = program.states[0]
+        func changed(_ change: (Program) -> Program) throws -> ModelGraph {
+            ModelGraph(
+                functions: [FrozenProgram(frozen: change(program), bindings: function.bindings)],
+                tensors: try CompressedProgram(functions: [function], weights: []).graph().tensors)
+        }
+        var types = program.types
+        types[program.inputs[0].value.id].elementType = .float16
+        let wrong: [(String, ModelGraph)] = try [
+            ("F16", changed { $0.with(types: types) }),
+            ("outputs are F32", changed { $0.with(outputs: [.init(name: "all", value: cache.next)]) }),
+            (
+                "F16 does not hold",
+                changed {
+                    $0.with(states: [.init(name: cache.name, value: cache.value, next: cache.next, initial: 0.1)])
+                }
+            ),
+        ]
+        for (reason, graph) in wrong {
+            let bytes = try GraphEncoder.encode(graph)
+            let error = #expect(throws: FormatError.self) {
+                _ = try GraphDecoder(bytes, file: "graph.bin").functions(graph.tensors)
+            }
+            #expect(error?.reason.contains(reason) == true, "\(error?.reason ?? "nothing")")
+        }
+    }
+
     @Test("a manifest that says another state than the program is refused")
     func manifestDiffers() throws {
         try withTemporaryFolder { folder in

@@ -136,6 +136,7 @@ struct OperatorRefusalTests {
         case .float32: HostTensor([Float](repeating: 0, count: shape.count), shape)
         case .int64: HostTensor([Int64](repeating: 0, count: shape.count), shape)
         case .bool: HostTensor([Bool](repeating: false, count: shape.count), shape)
+        case .float16: HostTensor(rounding: [Float](repeating: 0, count: shape.count), shape)
         default: nil
         }
     }

@@ -2,7 +2,8 @@ import AccelPrograms
 import AccelTensors
 import CAccelKernels
 
-/// Scaled dot-product attention, a block of query rows of one head at a time.
+/// Scaled dot-product attention, a block of query rows of one head at a time. Keys and values of float16 are widened where
+/// they are packed; the result has the bits of the same numbers in float32.
 struct AttentionKernel: Kernel {
     static let operators: [any Operator.Type] = [Attention.self]
     static let readsStrided = true
@@ -21,7 +22,7 @@ struct AttentionKernel: Kernel {
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         guard let operation = call.operation as? Attention else { throw Unsuitable("is for attention only") }
-        try call.require((call.inputs + call.outputs).allSatisfy { $0.floats != nil }, "reads no stored weight")
+        try call.requireKeysInMemory()
         (q, k, v, target) = (call.inputs[0], call.inputs[1], call.inputs[2], call.outputs[0])
         // The matrix product strides over rows, not within them.
         for operand in [q, k, v, target] {
@@ -41,8 +42,9 @@ struct AttentionKernel: Kernel {
         let keyPanels = (keys + width - 1) / width, valuePanels = (valueWidth + width - 1) / width
         let panelFloats = max(keyPanels * width * depth, valuePanels * width * keys)
         let pieces = q.shape.dimensions[0] * heads * blocks
+        let rowFloats = k.elementType == .float16 ? width * depth : 0
         return [
-            KernelStep(pieces, scratchFloats: panelFloats + Self.rowsAtOnce * keys) { piece, panels in
+            KernelStep(pieces, scratchFloats: panelFloats + Self.rowsAtOnce * keys + rowFloats) { piece, panels in
                 let block = piece % blocks * Self.rowsAtOnce
                 run(
                     batch: piece / blocks / heads, head: piece / blocks % heads,
@@ -56,15 +58,14 @@ struct AttentionKernel: Kernel {
         scores: UnsafeMutablePointer<Float>
     ) {
         let keyHead = head / (heads / k.shape.dimensions[1])
-        guard let q = start(self.q, batch, head, rows.lowerBound), let k = start(self.k, batch, keyHead, 0),
-            let v = start(self.v, batch, keyHead, 0), let target = start(self.target, batch, head, rows.lowerBound)
+        guard let q = start(self.q, batch, head, rows.lowerBound),
+            let target = start(self.target, batch, head, rows.lowerBound)
         else { return }
         let (width, seen) = (WeightPanels.width, seen(by: rows, batch: batch, head: head))
-        let (keyStride, valueStride) = (self.k.layout.strides[2], self.v.layout.strides[2])
+        let widened = scores + Self.rowsAtOnce * keys
         for key in stride(from: 0, to: seen.count, by: width) {
-            ck_pack_panel(
-                k + (seen.lowerBound + key) * keyStride, keyStride, min(width, seen.count - key), depth,
-                panels + key * depth)
+            let first = offset(k, batch, keyHead, seen.lowerBound + key)
+            packKeys(from: first, min(width, seen.count - key), to: panels + key * depth, widened: widened)
         }
         ck_gemm_panels(
             q, self.q.layout.strides[2], rows.count, depth, panels, nil, scores, seen.count, seen.count)
@@ -72,10 +73,11 @@ struct AttentionKernel: Kernel {
             let mask = mask?.row(rows.lowerBound + row, batch: batch, head: head)
             AttentionMask.softmax(of: scores + row * seen.count, times: scale, seen, mask)
         }
+        let firstValue = offset(v, batch, keyHead, seen.lowerBound)
         for column in stride(from: 0, to: valueWidth, by: width) {
-            ck_pack_panel_transposed(
-                v + seen.lowerBound * valueStride + column, valueStride, min(width, valueWidth - column), seen.count,
-                panels + column * seen.count)
+            packValues(
+                from: firstValue + column, seen.count, columns: min(width, valueWidth - column),
+                to: panels + column * seen.count)
         }
         ck_gemm_panels(
             scores, seen.count, rows.count, seen.count, panels, nil, target, self.target.layout.strides[2], valueWidth)
@@ -92,10 +94,51 @@ struct AttentionKernel: Kernel {
         return first..<end
     }
 
+    /// Packs keys from the element `first` on into one panel.
+    /// - Parameter widened: scratch memory for the keys of a panel, if they are float16.
+    private func packKeys(
+        from first: Int, _ count: Int, to panel: UnsafeMutablePointer<Float>, widened: UnsafeMutablePointer<Float>
+    ) {
+        let stride = k.layout.strides[2]
+        if let keys = k.floats { return ck_pack_panel(keys + first, stride, count, depth, panel) }
+        guard let keys = k.halves else { return }
+        for key in 0..<count { ck_f16_to_f32(keys + first + key * stride, widened + key * depth, depth) }
+        ck_pack_panel(widened, depth, count, depth, panel)
+    }
+
+    /// Packs some columns of values from the element `first` on into one panel.
+    private func packValues(from first: Int, _ count: Int, columns: Int, to panel: UnsafeMutablePointer<Float>) {
+        let (stride, width) = (v.layout.strides[2], WeightPanels.width)
+        if let values = v.floats {
+            return ck_pack_panel_transposed(values + first, stride, columns, count, panel)
+        }
+        guard let values = v.halves else { return }
+        for row in 0..<count {
+            let target = panel + row * width
+            ck_f16_to_f32(values + first + row * stride, target, columns)
+            (target + columns).update(repeating: 0, count: width - columns)
+        }
+    }
+
+    private func offset(_ operand: OperandMemory, _ batch: Int, _ head: Int, _ row: Int) -> Int {
+        let strides = operand.layout.strides
+        return batch * strides[0] + head * strides[1] + row * strides[2]
+    }
+
     private func start(_ operand: OperandMemory, _ batch: Int, _ head: Int, _ row: Int)
         -> UnsafeMutablePointer<Float>?
     {
-        let strides = operand.layout.strides
-        return operand.floats.map { $0 + batch * strides[0] + head * strides[1] + row * strides[2] }
+        operand.floats.map { $0 + offset(operand, batch, head, row) }
+    }
+}
+
+extension PreparedCall {
+    /// Refuses a call of attention whose operands are not in memory, as float32 or, keys and values both, as float16.
+    func requireKeysInMemory() throws(Unsuitable) {
+        let others = inputs.indices.filter { $0 != 1 && $0 != 2 }.map { inputs[$0] } + outputs
+        try require(others.allSatisfy { $0.floats != nil }, "reads no stored weight")
+        let (k, v) = (inputs[1], inputs[2])
+        try require(
+            k.floats != nil && v.floats != nil || k.halves != nil && v.halves != nil, "reads no stored weight")
     }
 }

@@ -11,6 +11,10 @@ struct CastKernel: Kernel {
         (source, target) = (call.inputs[0], call.outputs[0])
         try call.require(source.isInMemory, "reads no stored weight")
         try call.require(
+            source.elementType != .float16 && target.elementType != .float16
+                || source.elementType == target.elementType,
+            "rounds and widens no float16")
+        try call.require(
             source.layout.isContiguous && target.layout.isContiguous, "reads and writes contiguous memory only")
     }
 

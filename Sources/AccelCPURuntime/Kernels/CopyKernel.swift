@@ -21,6 +21,7 @@ struct CopyKernel: Kernel {
         switch source.elementType.byteCount {
         case 8: step(UInt64.self, from: source, to: target)
         case 4: step(UInt32.self, from: source, to: target)
+        case 2: step(UInt16.self, from: source, to: target)
         default: step(UInt8.self, from: source, to: target)
         }
     }

@@ -3,7 +3,8 @@ import AccelTensors
 import CAccelKernels
 
 /// Scaled dot-product attention of one query row, as in a step of one token: keys and values are read where they lie, once
-/// for all heads that share them.
+/// for all heads that share them. Those of float16 are widened in registers; the result has the bits of the same numbers in
+/// float32.
 struct DecodeAttentionKernel: Kernel {
     static let operators: [any Operator.Type] = [Attention.self]
     static let readsStrided = true
@@ -21,7 +22,7 @@ struct DecodeAttentionKernel: Kernel {
         guard let operation = call.operation as? Attention else { throw Unsuitable("is for attention only") }
         try call.require(
             call.inputs[0].shape.dimensions[2] == 1, "takes one query row, not \(call.inputs[0].shape.dimensions[2])")
-        try call.require((call.inputs + call.outputs).allSatisfy { $0.floats != nil }, "reads no stored weight")
+        try call.requireKeysInMemory()
         (q, k, v, target) = (call.inputs[0], call.inputs[1], call.inputs[2], call.outputs[0])
         for operand in [q, k, v, target] {
             try call.require(
@@ -45,20 +46,25 @@ struct DecodeAttentionKernel: Kernel {
     }
 
     private func run(batch: Int, head: Int, keyHead: Int, scores: UnsafeMutablePointer<Float>) {
-        guard let q = start(self.q, batch, head), let k = start(self.k, batch, keyHead),
-            let v = start(self.v, batch, keyHead), let target = start(self.target, batch, head)
-        else { return }
+        func offset(_ operand: OperandMemory, _ head: Int) -> Int {
+            batch * operand.layout.strides[0] + head * operand.layout.strides[1]
+        }
+        guard let q = self.q.floats, let target = self.target.floats else { return }
         let mask = mask?.row(0, batch: batch, head: head)
         let seen = mask?.seen(among: keys) ?? 0..<keys
         let (keyStride, valueStride) = (self.k.layout.strides[2], self.v.layout.strides[2])
-        ck_dot(q, k + seen.lowerBound * keyStride, keyStride, seen.count, self.q.shape.dimensions[3], scores)
-        AttentionMask.softmax(of: scores, times: scale, seen, mask)
-        ck_weighted_sum(
-            scores, v + seen.lowerBound * valueStride, valueStride, seen.count, self.v.shape.dimensions[3], target)
-    }
-
-    private func start(_ operand: OperandMemory, _ batch: Int, _ head: Int) -> UnsafeMutablePointer<Float>? {
-        let strides = operand.layout.strides
-        return operand.floats.map { $0 + batch * strides[0] + head * strides[1] }
+        let (query, result) = (q + offset(self.q, head), target + offset(self.target, head))
+        let firstKey = offset(k, keyHead) + seen.lowerBound * keyStride
+        let firstValue = offset(v, keyHead) + seen.lowerBound * valueStride
+        let (depth, valueWidth) = (self.q.shape.dimensions[3], v.shape.dimensions[3])
+        if let keys = k.halves, let values = v.halves {
+            ck_dot_halves(query, keys + firstKey, CK_F16, keyStride, seen.count, depth, scores)
+            AttentionMask.softmax(of: scores, times: scale, seen, mask)
+            ck_weighted_sum_halves(scores, values + firstValue, valueStride, seen.count, valueWidth, result)
+        } else if let keys = k.floats, let values = v.floats {
+            ck_dot(query, keys + firstKey, keyStride, seen.count, depth, scores)
+            AttentionMask.softmax(of: scores, times: scale, seen, mask)
+            ck_weighted_sum(scores, values + firstValue, valueStride, seen.count, valueWidth, result)
+        }
     }
 }

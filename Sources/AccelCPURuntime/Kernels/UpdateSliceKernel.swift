@@ -53,6 +53,7 @@ struct UpdateSliceKernel: Kernel {
         switch target.elementType.byteCount {
         case 8: return copying + [writing(UInt64.self)]
         case 4: return copying + [writing(UInt32.self)]
+        case 2: return copying + [writing(UInt16.self)]
         default: return copying + [writing(UInt8.self)]
         }
     }

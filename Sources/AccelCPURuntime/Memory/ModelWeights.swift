@@ -42,6 +42,17 @@ final class ModelWeights: Sendable {
         }
     }
 
+    /// The bytes that `pack` would decode.
+    var undecodedBytes: Int {
+        tables.withLock { tables in
+            MachineMemory.sum(
+                tables.waiting.filter { ResidentWeight(tensors[$0])?.inPlace == nil }
+                    .map { Self.aligned(tables.resident[$0]?.byteCount ?? 0) })
+        }
+    }
+
+    private static func aligned(_ count: Int) -> Int { (count + 63) / 64 * 64 }
+
     /// Makes the small weights readable that are not yet: where they are stored, or decoded side by side.
     /// - Parameter function: its name, for errors.
     /// - Returns: the bytes that were decoded.
@@ -55,7 +66,7 @@ final class ModelWeights: Sendable {
                     tables.resident[index]?.cell.set(address, keptBy: owner)
                 } else {
                     starts.append((index, bytes))
-                    bytes += ((tables.resident[index]?.byteCount ?? 0) + 63) / 64 * 64
+                    bytes += Self.aligned(tables.resident[index]?.byteCount ?? 0)
                 }
             }
             if !starts.isEmpty {

@@ -1,6 +1,7 @@
 import AccelByteIO
 import AccelPrograms
 import AccelTensors
+import AccelWeightCompression
 
 /// An operand and where it lies while its function runs.
 struct OperandMemory: @unchecked Sendable {
@@ -35,6 +36,11 @@ struct OperandMemory: @unchecked Sendable {
     /// The first element of a float32 operand in memory; nil for a weight that is not.
     var floats: UnsafeMutablePointer<Float>? {
         operand.elementType == .float32 ? start(as: Float.self) : nil
+    }
+
+    /// The first element of a float16 operand in memory; nil for any other.
+    var halves: UnsafeMutablePointer<UInt16>? {
+        operand.elementType == .float16 ? start(as: UInt16.self) : nil
     }
 
     /// The first byte of an operand in memory.
@@ -74,6 +80,7 @@ extension OperandMemory {
         case .memory(let location):
             switch operand.elementType {
             case .float32: HostTensor(elements(from: location.start, as: Float.self), shape)
+            case .float16: HostTensor(.float16(elements(from: location.start, as: UInt16.self).map(Half.value)), shape)
             case .int64: HostTensor(elements(from: location.start, as: Int64.self), shape)
             default: HostTensor(elements(from: location.start, as: UInt8.self).map { $0 != 0 }, shape)
             }
@@ -89,6 +96,7 @@ extension OperandMemory {
         let start = location.start
         switch tensor.elements {
         case .float32(let floats): scatter(floats, to: start)
+        case .float16(let floats): scatter(floats.map(Half.bits), to: start)
         case .int64(let integers): scatter(integers, to: start)
         case .bool(let flags): scatter(flags.map { $0 ? 1 : 0 as UInt8 }, to: start)
         }

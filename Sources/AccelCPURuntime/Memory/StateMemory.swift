@@ -18,6 +18,8 @@ public final class StateMemory: Sendable {
 
     /// The states of all functions, each once; sorted by name, and where functions differ in a shape, by that.
     public let states: [FrozenProgram.State]
+    /// The bytes of all states together. A state takes memory when a function that has it is prepared.
+    public let byteCount: Int
 
     /// - Throws: `FormatError` when functions that share a state do not agree on its initial value, or when one is too
     ///   large.
@@ -42,9 +44,9 @@ public final class StateMemory: Sendable {
             $0.name == $1.name
                 ? $0.shape.dimensions.lexicographicallyPrecedes($1.shape.dimensions) : $0.name < $1.name
         }
+        byteCount = MachineMemory.sum(try states.map { try $0.port.byteCount(in: $0.name) })
         // All at once, though each is taken when it is needed.
-        try MachineMemory.require(
-            MachineMemory.sum(try states.map { try $0.port.byteCount(in: $0.name) }), for: "the state of the functions")
+        try MachineMemory.require(byteCount, for: "the state of the functions")
         slots = Locked(states.map { StateSlot(state: $0) })
     }
 

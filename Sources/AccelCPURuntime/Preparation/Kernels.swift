@@ -17,6 +17,7 @@ enum Kernels {
         CopyKernel.self,
         CumulativeSumKernel.self,
         GatherKernel.self,
+        HalfCastKernel.self,
         L2NormKernel.self,
         LSTMCellKernel.self,
         LayerNormKernel.self,

@@ -94,7 +94,9 @@ public struct CoreMLExporter: Exporter {
         }
         var result = Lowered(weights: weights)
         for (index, function) in functions.enumerated() {
-            let lowering = FunctionLowering(try function.foldingTables(), weights: result.weights, options: choices)
+            // States of Core ML are float16 in any case.
+            let folded = try function.wideningStates().foldingTables()
+            let lowering = FunctionLowering(folded, weights: result.weights, options: choices)
             let name = isOne ? "main" : Self.name(of: function, index: index, among: functions)
             let lowered = try lowering.lowered(named: name)
             result.weights = lowered.weights

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelPrograms
 
 /// Comparisons of a result's claims with the key that it is stored under. The compared fields are part of both; the
 /// recipe of a package that was made for a target is not, because it holds the chosen schemes.
@@ -13,6 +14,8 @@ extension CacheKey {
             ("shapes", manifest.functions.map(\.name).joined(separator: " ")),
         ]
         if let found = contradiction(claims) { return found }
+        let states = provenance.states == .float32 ? nil : provenance.states.rawValue
+        if let found = contradiction([("states", value("option states"), states)]) { return found }
         if let family = value("family"), !family.isEmpty {
             let found = "\(provenance.family) \(provenance.familyVersion)"
             if found != family { return "family \(found) instead of \(family)" }

@@ -1,6 +1,7 @@
 import AccelByteIO
 import AccelPrograms
 import AccelTensors
+import AccelWeightCompression
 
 /// Reads one function of graph.bin. Nodes can refer only to earlier values, so every value exists before it is read.
 struct FunctionDecoder {
@@ -34,10 +35,13 @@ struct FunctionDecoder {
         let bindings = try Self.bindings(&reader)
         name = bindings.numbers.isEmpty ? part : "\(part)[\(bindings)]"
         let inputs = try reader.list("inputs", minimumBytes: 3) {
-            Program.Input(name: try $0.string("input"), value: try port(&$0))
+            Program.Input(name: try $0.string("input"), value: try port(&$0) { $0 == $0.valueType })
         }
         let states = try reader.list("states", minimumBytes: 11) { reader in
-            (name: try reader.string("state"), value: try port(&reader), initial: try reader.double())
+            (
+                name: try reader.string("state"), value: try port(&reader, \.isValueType),
+                initial: try reader.double()
+            )
         }
         try requireNames(inputs.map(\.name), states.map(\.name))
         for state in states where !types[state.value.id].elementType.holds(state.initial) {
@@ -51,6 +55,9 @@ struct FunctionDecoder {
             Program.Output(name: try $0.string("output"), value: try value(&$0))
         }
         guard Set(outputs.map(\.name)).count == outputs.count else { throw fail("two outputs have the same name") }
+        if let output = outputs.first(where: { types[$0.value.id].elementType == .float16 }) {
+            throw fail("output \"\(output.name)\" is F16; outputs are F32, I64 or BOOL")
+        }
         let updated = try states.map { state in
             let next = try value(&reader)
             guard types[next.id] == types[state.value.id] else {
@@ -84,11 +91,14 @@ struct FunctionDecoder {
         return ShapeBindings(numbers)
     }
 
-    private mutating func port(_ reader: inout TableReader) throws -> Value {
+    private mutating func port(
+        _ reader: inout TableReader, _ isAllowed: (ElementType) -> Bool
+    ) throws -> Value {
         let start = reader.position
         let (elementType, shape) = try reader.type()
-        guard elementType.valueType == elementType else {
-            throw reader.error("a value is \(elementType.rawValue); values are F32, I64 or BOOL", at: start)
+        guard isAllowed(elementType) else {
+            throw reader.error(
+                "a value is \(elementType.rawValue); values are F32, I64 or BOOL, and of states also F16", at: start)
         }
         return made(TensorType(elementType, shape: shape))
     }
@@ -145,8 +155,8 @@ struct FunctionDecoder {
                 throw OperatorError("has unknown attributes")
             }
             let made = try operation.checkedOutputTypes(inputs.map { types[$0.id] })
-            guard !made.isEmpty, made.allSatisfy({ $0.elementType.valueType == $0.elementType }) else {
-                throw OperatorError("makes \(made); values are F32, I64 or BOOL")
+            guard !made.isEmpty, made.allSatisfy(\.elementType.isValueType) else {
+                throw OperatorError("makes \(made); values are F32, F16, I64 or BOOL")
             }
             let outputs = made.map { self.made($0) }
             results += outputs
@@ -189,6 +199,7 @@ extension ElementType {
         switch self {
         case .bool: number == 0 || number == 1
         case .int64: Int64(exactly: number) != nil
+        case .float16: number.isFinite && Double(Half.value(Half.bits(Float(number)))) == number
         default: number.isFinite && Double(Float(number)) == number
         }
     }

@@ -118,6 +118,9 @@ public struct RoleKind: RawRepresentable, Hashable, Sendable {
     public static let keyValueCache = RoleKind(rawValue: "key-value-cache")
     /// Keys or values of an encoder's states, which one function computes and a decoder reads.
     public static let crossAttention = RoleKind(rawValue: "cross-attention")
+    /// Whether the tensor holds keys or values of attention.
+    var isOfKeysAndValues: Bool { self == .keyValueCache || self == .crossAttention }
+
     /// The state of a recurrent layer.
     public static let recurrent = RoleKind(rawValue: "recurrent")
 }

@@ -2,8 +2,8 @@ public import AccelTensors
 
 /// Scaled dot-product attention: `softmax(scale * q k^T + mask) v`.
 ///
-/// Inputs: q F32[batch, heads, S, width], k F32[batch, kvHeads, T, width], v F32[batch, kvHeads, T, valueWidth], and
-/// optionally an additive mask that broadcasts to F32[batch, heads, S, T]. Output: F32[batch, heads, S, valueWidth].
+/// Inputs: q F32[batch, heads, S, width], k F32[batch, kvHeads, T, width], v F32[batch, kvHeads, T, valueWidth] (k and
+/// v may both be F16, which is widened), and optionally an additive mask that broadcasts to F32[batch, heads, S, T]. Output: F32[batch, heads, S, valueWidth].
 /// `kvHeads` divides `heads`; head h reads key and value head `h / (heads / kvHeads)`.
 ///
 /// Scores plus mask are rounded to float32 before the softmax. A large finite mask value then absorbs the score, so
@@ -11,7 +11,8 @@ public import AccelTensors
 public struct Attention: Operator {
     public static let name = "attention"
     public static let inputs: [OperatorInput] = [
-        OperatorInput("q"), OperatorInput("k"), OperatorInput("v"), OperatorInput("mask", presence: .optional),
+        OperatorInput("q"), OperatorInput("k", .oneOf([.float32, .float16])),
+        OperatorInput("v", .oneOf([.float32, .float16])), OperatorInput("mask", presence: .optional),
     ]
     /// The factor of the scores, usually `1 / sqrt(width)`.
     public var scale: Double
@@ -25,6 +26,9 @@ public struct Attention: Operator {
         try Self.check(inputs)
         let (q, k, v) = (inputs[0], inputs[1], inputs[2])
         for (input, what) in zip(inputs, ["q", "k", "v"]) { try input.require(rank: 4...4, what) }
+        guard k.elementType == v.elementType else {
+            throw OperatorError("v: expected \(k.elementType.rawValue) as k, found \(v.elementType.rawValue)")
+        }
         try requireEqual(k.dimensions[0], q.dimensions[0], "batch of k")
         try requireEqual(k.dimensions[3], q.dimensions[3], "width of k")
         for (axis, what) in ["batch", "heads", "length"].enumerated() {
@@ -98,6 +102,8 @@ public struct Attention: Operator {
     /// Repeats each key or value head until there are `heads`.
     private static func repeating(_ value: Value, to heads: Dimension, in builder: inout ProgramBuilder) throws -> Value
     {
+        let isHalf = builder.type(of: value).elementType == .float16
+        let value = isHalf ? try builder.apply(Cast(to: .float32), [value]) : value
         let dimensions = builder.type(of: value).dimensions
         guard let own = dimensions[1].value, let all = heads.value, own > 0, all != own else { return value }
         let apart = try builder.apply(

@@ -1,13 +1,14 @@
 public import AccelTensors
 
-/// Conversion to another element type: F32, I64 (truncated toward zero) or BOOL (true if not zero). Elementwise.
+/// Conversion to another element type: F32, I64 (truncated toward zero), BOOL (true if not zero), or F16 (rounded to
+/// nearest, with ties to even; out of range it is infinite), which is from and to F32 only. Elementwise.
 public struct Cast: Operator {
     public static let name = "cast"
     public static let inputs: [OperatorInput] = [OperatorInput("x", .any)]
     /// The element type of the output.
     public var elementType: ElementType
 
-    /// Creates the conversion to F32, I64 or BOOL.
+    /// Creates the conversion to F32, F16, I64 or BOOL.
     public init(to elementType: ElementType) { self.elementType = elementType }
     public init(attributes: Attributes) throws { elementType = try attributes.choice("to", as: ElementType.self) }
     public var attributes: Attributes { ["to": .word(elementType.rawValue)] }
@@ -15,8 +16,12 @@ public struct Cast: Operator {
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
         try Self.check(inputs)
         let input = inputs[0]
-        guard [.float32, .int64, .bool].contains(elementType) else {
-            throw OperatorError("programs compute in F32, I64 and BOOL, not in \(elementType.rawValue)")
+        guard elementType.isValueType else {
+            throw OperatorError("values are F32, F16, I64 or BOOL, not \(elementType.rawValue)")
+        }
+        for (type, other) in [(input.elementType, elementType), (elementType, input.elementType)]
+        where type == .float16 && !other.isFloatingPoint {
+            throw OperatorError("F16 is cast from and to F32 only, not \(other.rawValue)")
         }
         return [TensorType(elementType, input.dimensions)]
     }
@@ -26,6 +31,7 @@ public struct Cast: Operator {
         return switch elementType {
         case .int64: [HostTensor(input.integers, shape)]
         case .bool: [HostTensor(input.flags, shape)]
+        case .float16: [HostTensor(rounding: input.floats, shape)]
         default: [HostTensor(input.floats, shape)]
         }
     }

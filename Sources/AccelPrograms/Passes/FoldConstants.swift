@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelTensors
 
 /// Folds nodes whose inputs are all tables. Weights are not folded: functions share them, and a recipe compresses them.
 public enum FoldConstants: ProgramPass {
@@ -9,7 +10,9 @@ public enum FoldConstants: ProgramPass {
         try requireMemory(for: program)
         return try program.rewriting { node, inputs, builder in
             let tables = inputs.compactMap { builder.table($0) }
-            guard tables.count == inputs.count else { return nil }
+            // A constant reads as F32, I64 or BOOL.
+            let isHalf = node.outputs.contains { program.type(of: $0).elementType == .float16 }
+            guard tables.count == inputs.count, !isHalf else { return nil }
             return try node.operation.evaluate(tables.map(HostTensor.init)).map {
                 builder.literal($0, name: node.label)
             }

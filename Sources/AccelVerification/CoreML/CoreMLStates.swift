@@ -21,7 +21,7 @@ struct CoreMLStates {
         if case .seeded(let seed) = source, let model { start = SeededInputs(seed: seed).feed(for: model).states }
         let named = Dictionary(start.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
         for state in interface.states {
-            guard let tensor = named[CoreMLWeightMatcher.identifier(state.name)], tensor.elementType == .float32,
+            guard let tensor = named[CoreMLWeightMatcher.identifier(state.name)], tensor.elementType.isFloatingPoint,
                 tensor.shape.dimensions == state.type.sizes
             else { continue }
             var floats = tensor.floats

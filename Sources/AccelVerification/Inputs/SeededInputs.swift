@@ -49,6 +49,7 @@ public struct SeededInputs: Sendable {
         switch elementType {
         case .bool: return HostTensor(mask(stream, shape).map { $0 != 0 }, shape)
         case .float32: return HostTensor((0..<shape.count).map(stream.normal), shape)
+        case .float16: return HostTensor(rounding: (0..<shape.count).map(stream.normal), shape)
         default:
             guard let range, !range.isEmpty else { return HostTensor(mask(stream, shape), shape) }
             return HostTensor(

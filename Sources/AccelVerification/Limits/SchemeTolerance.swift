@@ -22,6 +22,7 @@ import AccelWeightCompression
 /// | palette, 4 bits | 16.2 | 6.4 |
 /// | int4, blocks of 32 | 16.3 | 8.9 |
 /// | palette, 3, 2, 1 bits | 10.7, 6.8, 3.3 | -2.2, -5.5, -7.1 |
+/// | float16 states | exact | 58.6 |
 ///
 /// The error of pruning depends on the pruned fraction, so "sparse" has its own limit, for every encoding of the other
 /// elements.
@@ -57,6 +58,15 @@ public struct SchemeTolerance: Sendable {
         SchemeTolerance(scheme: "1 bit", bits: 0, weight: 0.3, output: -12),
     ]
 
+    /// The line for key/value caches of float16, of a model that has float32 ones. Measured on packages without other
+    /// losses: the 13 decoders of the tests, each on its golden and on three draws, have from 58.6 to 74.5 dB in their worst
+    /// output or state; a decoder of 362 M random weights has 67.2 dB over 648 positions.
+    static let halfStates = SchemeTolerance(scheme: "float16 states", bits: .infinity, weight: 140, output: 50)
+
+    /// The line for activations that are rounded to 8 bits. All-MiniLM-L6-v2 with float32 weights has 25.4 dB at least in its
+    /// worst output over five draws of random tokens, and the limit is well below, as in the table.
+    static let int8Activations = SchemeTolerance(scheme: "int8 activations", bits: .infinity, weight: 140, output: 15)
+
     /// Returns the line for a stored weight.
     static func line(for weight: CompressedTensor) -> SchemeTolerance {
         let layouts = weight.codec.sections(elementType: weight.elementType, shape: weight.shape)
@@ -76,19 +86,30 @@ extension Tolerance {
     }
 
     /// Returns the tolerance for outputs of a function: the line of the weakest lossy scheme.
-    /// - Parameter roundsActivations: some activations are rounded to 8 bits.
-    static func scheme(ofOutputsReading lossy: [CompressedTensor], roundsActivations: Bool = false) -> Tolerance {
-        let weakest = lossy.map(SchemeTolerance.line).min { $0.output < $1.output }
-        if roundsActivations, roundedActivationsOutput < weakest?.output ?? .infinity {
-            return Tolerance(sqnr: roundedActivationsOutput, origin: "the default for activations in int8")
-        }
-        guard let weakest else { return .rounding }
-        return Tolerance(sqnr: weakest.output, origin: "the default for weights in \(weakest.scheme)")
+    /// - Parameters:
+    ///   - roundsStates: the package has key/value caches of float16, and the model has not.
+    ///   - roundsActivations: the package rounds some activations to 8 bits.
+    static func scheme(
+        ofOutputsReading lossy: [CompressedTensor], roundsStates: Bool = false, roundsActivations: Bool = false
+    ) -> Tolerance {
+        let others =
+            (roundsStates ? [SchemeTolerance.halfStates] : [])
+            + (roundsActivations ? [SchemeTolerance.int8Activations] : [])
+        let weights = lossy.map(SchemeTolerance.line)
+        guard let weakest = (weights + others).min(by: { $0.output < $1.output }) else { return .rounding }
+        let subject = others.contains { $0.scheme == weakest.scheme } ? "" : "weights in "
+        return Tolerance(sqnr: weakest.output, origin: "the default for \(subject)\(weakest.scheme)")
     }
 
-    /// The lowest SQNR in dB of outputs whose only loss is that activations are rounded to 8 bits. All-MiniLM-L6-v2 with
-    /// float32 weights had 25.4 dB at least over five draws of random tokens, and the limit is well below, as in the table.
-    private static let roundedActivationsOutput = 15.0
+    /// The tolerance for results that depend on key/value caches of float16, against the reference implementation with
+    /// the same caches: sums in another order may round a key or value to the next float16.
+    ///
+    /// Measured over the 13 decoders of the tests, each on its golden and on three draws: most runs have no such number,
+    /// and more than 100 dB; the worst output or state has 87.4 dB. A decoder of 362 M weights has 109.3 dB. Each
+    /// operator by itself, also the rounding, is held to `rounding`, or compared exactly.
+    static var roundedStates: Tolerance {
+        Tolerance(sqnr: 75, origin: "float32 arithmetic in another order, rounded to float16 in states")
+    }
 
     /// The tolerance for results that are rounded to float16 after each operation.
     ///

@@ -7,6 +7,7 @@ enum Faults {
     static let structures: [any StructureFault] = [
         DroppedOutput(), TransposedOutput(), ReshapedOutput(), LostStateWrite(), WrongStart(), ExchangedNames(),
         WrongEpsilon(), LostEpsilon(), ReplacedAsset(), ForgedSource(), ForgedRecipe(), ForgedReader(),
+        RoundedStates(), ForgedStates(),
     ]
     static let plans: [any PlanFault] = [WrongWeight(), WrongValue(), LostActivation(), ChangedRounding()]
 }

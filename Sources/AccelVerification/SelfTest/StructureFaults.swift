@@ -174,6 +174,38 @@ struct ForgedReader: StructureFault {
     }
 }
 
+/// Key/value caches are float16, and the package does not record that.
+struct RoundedStates: StructureFault {
+    let name = "round states"
+    let detail = "key/value caches are kept in float16, which nobody asked for"
+
+    func inject(into contents: PackageContents) -> PackageContents? {
+        guard contents.provenance.states == .float32,
+            let functions = try? contents.graph.functions.keepingCaches(in: .float16),
+            functions.contains(where: \.hasHalfStates)
+        else { return nil }
+        var copy = contents
+        copy.graph.functions = functions
+        return copy
+    }
+}
+
+/// The package records another element type of key/value caches.
+struct ForgedStates: StructureFault {
+    let name = "forge the type of states"
+    let detail = "the provenance says that key/value caches are kept in another element type"
+
+    func inject(into contents: PackageContents) -> PackageContents? {
+        let programs = contents.graph.functions.map(\.program)
+        guard !programs.cacheNames.isEmpty || contents.graph.functions.contains(where: \.hasHalfStates) else {
+            return nil
+        }
+        var copy = contents
+        copy.provenance.states = contents.provenance.states == .float32 ? .float16 : .float32
+        return copy
+    }
+}
+
 extension FrozenProgram {
     fileprivate func with(_ program: Program) -> FrozenProgram {
         FrozenProgram(frozen: program, bindings: bindings, remarks: remarks)

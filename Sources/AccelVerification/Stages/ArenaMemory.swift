@@ -2,6 +2,7 @@ import AccelByteIO
 import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
+import AccelWeightCompression
 
 /// The memory of a planned function in its simplest form: operands are read and written element by element, and every
 /// address is checked.
@@ -20,7 +21,8 @@ struct ArenaMemory {
         self.inputs = inputs
         for (state, buffer) in zip(function.states, states) {
             let type = TensorType(state.elementType, shape: state.shape)
-            let value = values[state.name] ?? HostTensor(state.initial, filling: type)
+            let value =
+                values[state.name]?.converted(to: state.elementType) ?? HostTensor(state.initial, filling: type)
             guard value.type == type else { throw outside("state \"\(state.name)\" is to start as \(value.type)") }
             value.stored(name: state.name).bytes.withBytes { buffer.bytes.copyMemory(from: $0) }
         }
@@ -37,6 +39,9 @@ struct ArenaMemory {
             let start = try start(of: operand)
             switch operand.elementType {
             case .float32: return HostTensor(gathered(operand.layout, from: start, as: Float.self), operand.shape)
+            case .float16:
+                let halves = gathered(operand.layout, from: start, as: UInt16.self)
+                return HostTensor(.float16(halves.map(Half.value)), operand.shape)
             case .int64: return HostTensor(gathered(operand.layout, from: start, as: Int64.self), operand.shape)
             default:
                 let bytes = gathered(operand.layout, from: start, as: UInt8.self)
@@ -52,6 +57,7 @@ struct ArenaMemory {
         }
         switch tensor.elements {
         case .float32(let floats): scatter(floats, operand.layout, to: start)
+        case .float16(let floats): scatter(floats.map(Half.bits), operand.layout, to: start)
         case .int64(let integers): scatter(integers, operand.layout, to: start)
         case .bool(let flags): scatter(flags.map { $0 ? 1 : 0 as UInt8 }, operand.layout, to: start)
         }
@@ -82,6 +88,7 @@ struct ArenaMemory {
         func moved<Element>(_ elements: [Element]) -> [Element] { offsets(layout).map { elements[$0] } }
         return switch tensor.elements {
         case .float32(let floats): HostTensor(moved(floats), layout.shape)
+        case .float16(let floats): HostTensor(.float16(moved(floats)), layout.shape)
         case .int64(let integers): HostTensor(moved(integers), layout.shape)
         case .bool(let flags): HostTensor(moved(flags), layout.shape)
         }

@@ -64,7 +64,8 @@ struct DecodingStage {
             feed: FunctionFeed(
                 inputs: block.step.inputs.mapValues { HostTensor($0) },
                 states: block.step.states.reduce(into: [:]) { $0[$1.name] = HostTensor($1) }),
-            golden: golden, frozen: model?.functions[block.step.function], runner: runner, stored: stored, lossy: lossy,
+            golden: golden, frozen: model?.functions[block.step.function],
+            withOwnStates: model?.withOwnStates?[block.step.function], runner: runner, stored: stored, lossy: lossy,
             unrounded: floats.map {
                 .init(program: $0.program, frozen: model?.unrounded[block.step.function], runner: $0.runner)
             })
@@ -125,8 +126,9 @@ struct DecodingStage {
             let ofGraph = try graphSession?.run(block.step, carrying: graphMade) ?? actual
             var (original, ofStored): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
             if let frozen = run.ofGraph.frozen {
-                original = byName(try frozen.evaluate(inputs(originalMade), states: &originalStates))
-                if run.lossyWeights.isEmpty {
+                original = byName(
+                    try (run.original ?? frozen).evaluate(inputs(originalMade), states: &originalStates))
+                if run.lossyWeights.isEmpty, !run.roundsStates {
                     (ofStored, storedStates) = (original, originalStates)
                 } else {
                     ofStored = byName(
@@ -185,7 +187,7 @@ struct DecodingStage {
                 OutputFinding(
                     stage, function: function, name: row.name, row.role, against: reference, values, expected, limit))
         }
-        if let expected = row.ofStored { add(.graph, .storedWeights, row.ofGraph, expected, .rounding) }
+        if let expected = row.ofStored { add(.graph, .storedWeights, row.ofGraph, expected, row.run.rounding) }
         guard let expected = golden.outputs[row.name].map({ HostTensor($0) }) else {
             guard let original = row.original else {
                 return skip(.outputs, "the golden has no out.\(row.name)", isRequired: false)

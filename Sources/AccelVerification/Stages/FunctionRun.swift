@@ -13,6 +13,8 @@ struct FunctionRun {
     let golden: Golden?
     /// The model's function with the same sizes, and with activations rounded as in the package; nil without a model.
     let frozen: FrozenProgram?
+    /// The same with states as the model has them, if the package keeps them in another element type; else nil.
+    var withOwnStates: FrozenProgram?
     let runner: PackageRunner
     let stored: StoredWeights
     /// Names of the weights that differ from the checkpoint's after decoding.
@@ -54,15 +56,19 @@ struct FunctionRun {
         guard let unrounded else { return self }
         return FunctionRun(
             index: index, function: unrounded.program.functions[index], feed: feed, golden: golden,
-            frozen: unrounded.frozen, runner: unrounded.runner, stored: stored, lossy: lossy)
+            frozen: unrounded.frozen, withOwnStates: withOwnStates, runner: unrounded.runner, stored: stored,
+            lossy: lossy)
     }
 
-    /// The tolerance for outputs against the model with its original weights and activations in float32; nil if the package
-    /// loses nothing.
+    /// The model's function as it is, with its own states and all activations in float32; nil without a model.
+    var original: FrozenProgram? { withOwnStates ?? unrounded?.frozen ?? frozen }
+
+    /// The tolerance for outputs against the model as it is; nil if the package loses nothing.
     var schemeTolerance: Tolerance? {
         let lossy = lossyWeights.map { stored.tensors[$0] }
-        guard !lossy.isEmpty || roundsActivations else { return nil }
-        return .scheme(ofOutputsReading: lossy, roundsActivations: roundsActivations)
+        guard !lossy.isEmpty || roundsStates || roundsActivations else { return nil }
+        return .scheme(
+            ofOutputsReading: lossy, roundsStates: roundsStates, roundsActivations: roundsActivations)
     }
 
     /// The weights that this function reads and whose encoding is lossy.
@@ -75,6 +81,12 @@ struct FunctionRun {
         }
         return indices.filter { lossy.contains(stored.tensors[$0].name) }.sorted()
     }
+
+    /// Whether the package rounds states that the model does not.
+    var roundsStates: Bool { withOwnStates != nil }
+
+    /// The tolerance of outputs against the model with the stored weights.
+    var rounding: Tolerance { function.hasHalfStates ? .roundedStates : .rounding }
 
     /// Returns the value of a constant of the model, decoded from the package's weights.
     func storedValue(of constant: Program.Constant) throws -> HostTensor {
@@ -130,6 +142,8 @@ extension ModelPlan {
 }
 
 extension FunctionPlan {
+    fileprivate var hasHalfStates: Bool { states.contains { $0.elementType == .float16 } }
+
     /// The results of a run: the outputs, and the changed states that are not outputs.
     var results: [FrozenProgram.Port] {
         let given = outputs.map {

@@ -17,7 +17,7 @@ struct OutputStage {
 
     /// S3: compares with the reference implementation of the model with the stored weights.
     func graph(storedOutputs: [String: HostTensor]) -> Result {
-        result(.graph, against: .storedWeights, storedOutputs) { _ in .rounding }
+        result(.graph, against: .storedWeights, storedOutputs) { _ in run.rounding }
     }
 
     /// S4 without a golden: compares with the model with its original weights.
@@ -129,7 +129,7 @@ extension OutputFinding {
     ) {
         let rowLength = role?.kind == .logits ? expected.shape.dimensions.last : nil
         let metrics = Metrics(values.floats, against: expected.floats, rowLength: rowLength)
-        let limit = expected.elementType == .float32 ? tolerance : .exact(origin: "integers are exact")
+        let limit = expected.elementType.isFloatingPoint ? tolerance : .exact(origin: "integers are exact")
         self.init(
             stage: stage, function: function, name: name, shape: expected.shape, reference: reference,
             metrics: metrics, tolerance: limit, failure: limit.failureReason(for: metrics))

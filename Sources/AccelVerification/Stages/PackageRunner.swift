@@ -39,7 +39,10 @@ final class PackageRunner {
             Dictionary(uniqueKeysWithValues: tensors.map { ($0.key, $0.value.stored(name: $0.key)) })
         }
         let session = try open()
-        try session.states.restore(Array(stored(feed.states).values))
+        let types = Dictionary(program.functions[function].states.map { ($0.name, $0.elementType) }) { first, _ in first
+        }
+        let states = feed.states.map { ($0, types[$0].map($1.converted) ?? $1) }
+        try session.states.restore(states.map { $1.stored(name: $0) })
         let step = observe.map { observe in
             { (step: Executor.Step) in try observe(step.index, step.outputs.map(HostTensor.init)) }
         }

@@ -117,7 +117,8 @@ struct ProgramStages: StageRunner {
             let run = FunctionRun(
                 index: choice.function, function: program.functions[choice.function], feed: choice.feed,
                 golden: choice.golden,
-                frozen: model?.functions[choice.function], runner: runner, stored: stored, lossy: lossy,
+                frozen: model?.functions[choice.function], withOwnStates: model?.withOwnStates?[choice.function],
+                runner: runner, stored: stored, lossy: lossy,
                 unrounded: floats.map {
                     .init(program: $0.program, frozen: model?.unrounded[choice.function], runner: $0.runner)
                 })
@@ -240,6 +241,7 @@ struct ProgramStages: StageRunner {
         }
         if stages.contains(.outputs) {
             progress(.outputs, 0)
+            if let own = run.withOwnStates { original = try run.originalValues(of: own, keeping: []).outputs }
             if let golden = run.golden {
                 report.add(stage.outputs(golden: golden, originalOutputs: original))
                 report.addUnread(golden, of: run.function)

@@ -12,6 +12,8 @@ struct ReferenceModel {
     let functions: [FrozenProgram?]
     /// The same functions with all activations in float32.
     let unrounded: [FrozenProgram?]
+    /// The same functions with states as the model has them too, if the package keeps them in another element type; else nil.
+    let withOwnStates: [FrozenProgram?]?
     /// The reasons for functions that are nil.
     let reasons: [String?]
     /// The weights that the functions read, by name.
@@ -37,7 +39,19 @@ struct ReferenceModel {
             try scaled.map { scaled in
                 try fixed.map { try $0.applying { $0.replacing(scaled.tensors) } }
             } ?? fixed
-        let functions = FrozenFunctions(programs, fixed: fixed, for: planned)
+        let states = package?.manifest.provenance.states ?? .float32
+        let functions = FrozenFunctions(programs, fixed: fixed, states: states, for: planned)
+        withOwnStates =
+            states == .float32
+            ? nil
+            : functions.frozen.map { frozen in
+                guard let frozen, frozen.hasHalfStates,
+                    let program = programs.first(where: { $0.name == frozen.program.name })
+                else {
+                    return nil
+                }
+                return try? FrozenFunctions.freezing(program, frozen.bindings, fixed)
+            }
         for frozen in functions.frozen.compactMap(\.self) {
             for constant in try frozen.optimized().program.constants {
                 let tensor = try constant.requireTensor()

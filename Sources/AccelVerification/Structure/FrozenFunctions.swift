@@ -13,23 +13,39 @@ struct FrozenFunctions {
         let reason: String
     }
 
-    /// - Parameter fixed: the functions of a model with fixed dimensions only; if empty, the programs are frozen.
-    init(_ programs: [Program], fixed: [FrozenProgram] = [], for planned: ModelPlan) {
-        functions = planned.functions.map {
-            Self.frozen($0.part, $0.bindings, inputs: $0.inputs, states: $0.states, programs, fixed)
+    /// - Parameters:
+    ///   - fixed: the functions of a model with fixed dimensions only; if empty, the programs are frozen.
+    ///   - states: the element type of key/value caches that a package records.
+    init(_ programs: [Program], fixed: [FrozenProgram] = [], states: StateStorage = .float32, for planned: ModelPlan) {
+        let caches = (programs + fixed.map(\.program)).cacheNames
+        functions = planned.functions.map { function in
+            Self.frozen(function.part, of: programs, function.bindings, function.inputs, function.states) {
+                try Self.freezing($0, function.bindings, fixed).keepingCaches(caches, in: states)
+            }
         }
     }
 
     /// - Parameter fixed: as for the other initialiser.
-    init(_ programs: [Program], fixed: [FrozenProgram] = [], for graph: ModelGraph) {
-        functions = graph.functions.map {
-            Self.frozen($0.program.name, $0.bindings, inputs: $0.inputs, states: $0.states, programs, fixed)
+    init(_ programs: [Program], fixed: [FrozenProgram] = [], states: StateStorage = .float32, for graph: ModelGraph) {
+        let caches = (programs + fixed.map(\.program)).cacheNames
+        functions = graph.functions.map { function in
+            let part = function.program.name
+            return Self.frozen(part, of: programs, function.bindings, function.inputs, function.states) {
+                try Self.freezing($0, function.bindings, fixed).keepingCaches(caches, in: states)
+            }
         }
     }
 
+    static func freezing(
+        _ program: Program, _ bindings: ShapeBindings, _ fixed: [FrozenProgram]
+    ) throws -> FrozenProgram {
+        let known = fixed.first { $0.program.name == program.name && $0.bindings == bindings }
+        return try known ?? program.freezing(bindings)
+    }
+
     private static func frozen(
-        _ part: String, _ bindings: ShapeBindings, inputs: [FrozenProgram.Port], states: [FrozenProgram.State],
-        _ programs: [Program], _ fixed: [FrozenProgram]
+        _ part: String, of programs: [Program], _ bindings: ShapeBindings, _ inputs: [FrozenProgram.Port],
+        _ states: [FrozenProgram.State], _ freezing: (Program) throws -> FrozenProgram
     ) -> Result<FrozenProgram, Unlike> {
         guard let program = programs.first(where: { $0.name == part }) else {
             let parts = programs.map(\.name).joined(separator: ", ")
@@ -37,8 +53,7 @@ struct FrozenFunctions {
         }
         let frozen: FrozenProgram
         do {
-            let known = fixed.first { $0.program.name == part && $0.bindings == bindings }
-            frozen = try known ?? program.freezing(bindings)
+            frozen = try freezing(program)
         } catch {
             return .failure(Unlike(reason: "the model cannot be frozen to \(bindings): \(error)"))
         }

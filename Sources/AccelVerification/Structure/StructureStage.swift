@@ -43,7 +43,8 @@ struct StructureStage {
                 "the package was made with \(others.joined(separator: ", ")): that its graph is the one that a conversion "
                     + "makes now is not required, and the numbers of the other stages have to prove it")
         }
-        let functions = FrozenFunctions(programs, fixed: fixed, for: found.graph)
+        let functions = FrozenFunctions(
+            programs, fixed: fixed, states: found.provenance.states, for: found.graph)
         for (index, function) in found.graph.functions.enumerated() {
             if let reason = functions.reason(index) { finding.add(function.functionName, reason) }
         }

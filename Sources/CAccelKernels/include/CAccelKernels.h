@@ -277,6 +277,9 @@ void ck_dot_zeros(const float *sums, const void *scales, ck_type type, const uin
 /// target[c] = sum_r weights[r] * rows[r * stride + c], c < columns, r < count. Rows of weight 0 are not read.
 void ck_weighted_sum(const float *weights, const float *rows, size_t stride, size_t count, size_t columns,
                      float *target);
+/// The same with rows of float16. The sums have the bits of `ck_weighted_sum` with these numbers.
+void ck_weighted_sum_halves(const float *weights, const uint16_t *rows, size_t stride, size_t count, size_t columns,
+                            float *target);
 
 // ---- int8 activations ------------------------------------------------------------------------------------------
 // A row of x is rounded to whole steps of a scale of its own: element i stands for scale * steps[i]. Products of steps with

@@ -33,7 +33,8 @@ enum RunCommand: Command {
         "repeat", .integer(1...1_000_000), "run so many times, each from the start", default: "1",
         needs: [.option("time"), .option("json")])
     static let time = Option(
-        "time", .flag, "print how long loading, preparing and running took, and the peak memory",
+        "time", .flag,
+        "print how long loading, preparing and running took, the peak memory, and what the session holds",
         excludes: ["json"])
     static let profile = Option(
         "profile", .flag,
@@ -109,15 +110,17 @@ enum RunCommand: Command {
         let limits = arguments.has(profile) ? try MachineLimits(measuring: console.threads) : nil
         if arguments.has(CommonOptions.json) {
             let calls = limits.flatMap { recorder?.document(program, $0) }
-            console.print(document(package, result, timing, profile: calls))
+            console.print(document(package, result, timing, session.memory(), profile: calls))
         } else {
-            console.summary(text(program, result, arguments.has(time) ? timing : nil))
+            console.summary(text(program, result, arguments.has(time) ? timing : nil, session.memory()))
             if let recorder, let limits { console.summary(recorder.text(program, limits)) }
         }
         return .success
     }
 
-    private static func text(_ program: ModelPlan, _ result: RunPlan.Result, _ timing: Timing?) -> String {
+    private static func text(
+        _ program: ModelPlan, _ result: RunPlan.Result, _ timing: Timing?, _ memory: SessionMemory?
+    ) -> String {
         var lines: [String] = []
         for group in result.runs.chunked(by: \.function) {
             let name = program.functions[group[0].function].name
@@ -133,6 +136,7 @@ enum RunCommand: Command {
         }
         if let timing {
             lines.append(timing.text)
+            if let memory { lines.append(memory.text) }
             if let text = timing.text(ofBlocks: result.runs.filter { $0.positions != nil }.map(\.duration)) {
                 lines.append(text)
             }
@@ -141,7 +145,8 @@ enum RunCommand: Command {
     }
 
     private static func document(
-        _ package: AcceleratorPackage, _ result: RunPlan.Result, _ timing: Timing, profile: JSON?
+        _ package: AcceleratorPackage, _ result: RunPlan.Result, _ timing: Timing, _ memory: SessionMemory?,
+        profile: JSON?
     ) -> JSON {
         [
             "package": .string(package.path), "digest": .string(package.digest.description),
@@ -173,6 +178,7 @@ enum RunCommand: Command {
             "block_ms": .array(
                 result.runs.filter { $0.positions != nil }.map { .number(timing.milliseconds($0.duration)) }),
             "peak_memory_bytes": .integer(Int64(Timing.peakMemory)),
+            "memory": memory?.json ?? .null,
             "profile": profile ?? .null,
         ]
     }

@@ -56,12 +56,14 @@ enum ConversionArguments {
         "interface", .input("FILE"),
         "roles of the ports of a Core ML package that names none, by function (schemas/interface.schema.json)",
         affectsOutput: true)
+    static let states = Option(
+        "states", .words(StateStorage.allCases.map(\.rawValue)),
+        "the element type of key/value caches; float16 halves their memory, and rounds keys and values where they are "
+            + "written", default: StateStorage.float32.rawValue, affectsOutput: true)
     static let options =
         [
-            parts, shape, shapeFrom, compress, recipe, activations, calibrate, configuration, ignoredFields,
-            ignoredTensors,
-            interface,
-            strict,
+            parts, shape, shapeFrom, compress, recipe, activations, calibrate, states, configuration, ignoredFields,
+            ignoredTensors, interface, strict,
         ]
         + TargetArguments.options
 
@@ -82,6 +84,7 @@ enum ConversionArguments {
         conversion.recipeFile = arguments[recipe]
         conversion.samples = try arguments[calibrate].map(SampleFile.init)
         conversion.ignoredTensors = arguments.all(ignoredTensors)
+        conversion.states = arguments[states].flatMap(StateStorage.init) ?? .float32
         conversion.isStrict = arguments.has(strict)
         conversion.outputs = arguments.outputs
         return conversion

@@ -41,7 +41,7 @@ extension Inspection {
             "format": .string("\(manifest.major).\(manifest.minor)"), "bytes": .integer(Int64(package.byteCount)),
             "bits_per_weight": .number(manifest.coverage.bitsPerWeight),
             "family": .string(manifest.provenance.family), "tool": .string(manifest.provenance.toolVersion),
-            "recipe": manifest.provenance.recipe,
+            "recipe": manifest.provenance.recipe, "states": .string(manifest.provenance.states.rawValue),
             "remarks": .array(manifest.provenance.remarks.map { .string($0) }),
             "warnings": .array(warnings.map { .string($0) }),
             "required_features": .array(manifest.requiredFeatures.map { .string($0) }),
@@ -75,6 +75,7 @@ extension Inspection {
             "  assets: \(manifest.assetNames.isEmpty ? "none" : manifest.assetNames.joined(separator: ", "))",
             "  report: \(isVerified ? "verified as it is" : "none; run accelc verify")",
         ]
+        if provenance.states != .float32 { lines.append("  key/value caches: \(provenance.states.rawValue)") }
         lines += provenance.remarks.map { "  remark: \($0)" }
         lines += provenance.ignoredTensors.map { "  left out on request: \($0)" }
         if !manifest.ignoredFeatures.isEmpty {
@@ -130,7 +131,8 @@ extension Inspection {
         }
         let width = String(function.calls.count).count
         let memory =
-            "  memory: \(Text.bytes(plan.valueBytes)) of values, \(Text.bytes(plan.scratchBytes)) of scratch on one thread"
+            "  memory: \(Text.bytes(plan.valueBytes)) of values, \(Text.bytes(plan.scratchBytes)) of scratch on one thread, "
+            + "\(Text.bytes(plan.stateBytes)) of states, \(Text.bytes(plan.decodedBytes)) of decoded weights"
         let calls = function.calls.enumerated().map { index, call in
             let number = String(repeating: " ", count: width - String(index).count) + "\(index)"
             let (reads, writes) = (call.inputs.map(text), call.outputs.map(text))

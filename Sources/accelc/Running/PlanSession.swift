@@ -9,6 +9,8 @@ import AccelTensors
 struct PlanSession {
     let reset: () -> Void
     let states: () throws -> [StoredTensor]
+    /// The memory of the session so far; nil for other backends.
+    let memory: () -> SessionMemory?
     /// Sets the states of a step and runs it; `made` has the results of earlier steps by name.
     let run: (_ step: RunStep, _ made: [String: StoredTensor]) throws -> [StoredTensor]
 
@@ -24,6 +26,10 @@ struct PlanSession {
         }
         reset = { session.states.reset() }
         states = { session.states.copy() }
+        memory = {
+            SessionMemory(
+                arena: session.arenaBytes, states: session.states.byteCount, decodedWeights: session.decodedBytes)
+        }
         run = { step, made in
             let outputs = try session.run(step, carrying: made)
             try profile?.add(session.executor(of: step.function), of: step.function)
@@ -38,6 +44,7 @@ struct PlanSession {
         let (functions, session) = (model.functions, try model.makeSession())
         reset = { session.reset() }
         states = { try session.snapshot() }
+        memory = { nil }
         run = { step, made in
             if !step.states.isEmpty {
                 let others = try session.snapshot().filter { state in

@@ -1,6 +1,27 @@
 import AccelByteIO
 import AccelPlatform
 
+/// The private memory of a session on this processor, in bytes.
+struct SessionMemory {
+    /// Intermediate values and scratch memory.
+    let arena: Int
+    /// Key/value caches and other states.
+    let states: Int
+    /// Vectors, scalars and small tables that stay decoded.
+    let decodedWeights: Int
+
+    var text: String {
+        "  arena \(Text.bytes(arena)), states \(Text.bytes(states)), decoded weights \(Text.bytes(decodedWeights))"
+    }
+
+    var json: JSON {
+        [
+            "arena_bytes": .integer(Int64(arena)), "state_bytes": .integer(Int64(states)),
+            "decoded_bytes": .integer(Int64(decodedWeights)),
+        ]
+    }
+}
+
 /// The times of loading, preparing and each run.
 struct Timing {
     private let clock = ContinuousClock()

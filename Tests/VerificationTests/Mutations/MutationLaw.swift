@@ -18,7 +18,9 @@ final class MutationSubject {
     /// By the parts that a package says were asked for.
     private var originals: [[String]: OriginalModel] = [:]
 
-    init(_ fixture: String, shapes: [String], recipe: String, parts: [String] = []) throws {
+    init(_ fixture: String, shapes: [String], recipe: String, parts: [String] = [], states: StateStorage = .float32)
+        throws
+    {
         checkpoint = try Checkpoint(model: Fixtures.path(fixture))
         let family = try Families.matching(checkpoint.configuration)
         let model = try family.model(for: checkpoint, parts: parts)
@@ -27,6 +29,7 @@ final class MutationSubject {
         let original = try OriginalModel(
             SourceModel(model, by: family), of: HuggingFaceModel(checkpoint, path: checkpoint.folder), digests: digests)
         let frozen = try model.programs.freezing(shapes.map { try ShapeBindings(parsing: $0) })
+            .keepingCaches(in: states)
         let recipe = Recipe(default: try Codecs.codec(recipe))
         let compressed = try recipe.compressing(frozen, threads: 2)
         let contents = PackageContents(
@@ -40,7 +43,8 @@ final class MutationSubject {
             unusedTensors: original.unused, keptTensors: original.origins.kept,
             provenance: Provenance(
                 sources: original.sources, family: original.family, parts: original.parts, recipe: recipe.json,
-                shapes: frozen.map(\.bindings.description), remarks: frozen.remarks + original.remarks),
+                shapes: frozen.map(\.bindings.description), remarks: frozen.remarks + original.remarks,
+                states: states),
             assets: original.assets)
         package = try withTemporaryFolder { folder in
             _ = try PackageWriter.write(contents, to: "\(folder)/p.accelpkg")
@@ -115,7 +119,8 @@ final class MutationSubject {
             return false
         }
         let programs = try original(for: package).programs
-        let frozen = FrozenFunctions(programs, for: package.graph).frozen.compactMap { $0 }
+        let states = package.manifest.provenance.states
+        let frozen = FrozenFunctions(programs, states: states, for: package.graph).frozen.compactMap { $0 }
         let plan = recipe.plan(for: frozen).map { "\($0.choice.codec.values.fullRequest) \($0.choice.reason ?? "")" }
         let coverage = try package.coverage
         return plan == coverage.map { "\($0.tensor.codec.values.fullRequest) \($0.reason ?? "")" }

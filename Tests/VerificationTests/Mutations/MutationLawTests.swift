@@ -1,3 +1,4 @@
+import AccelPrograms
 import Foundation
 import TestSupport
 import Testing
@@ -11,6 +12,7 @@ struct MutationLawTests {
         let shapes: [String]
         let recipe: String
         var parts: [String] = []
+        var states = StateStorage.float32
         var testDescription: String { fixture }
 
         static let all = [
@@ -18,6 +20,9 @@ struct MutationLawTests {
             Case(
                 fixture: "qwen3_small", shapes: ["batch=1,tokens=3,cache=8", "batch=1,tokens=1,cache=8"],
                 recipe: "int4"),
+            Case(
+                fixture: "gpt2_small", shapes: ["batch=1,tokens=3,cache=8", "batch=1,tokens=1,cache=8"],
+                recipe: "int8", states: .float16),
             Case(
                 fixture: "whisper_small", shapes: ["batch=1,frames=8,tokens=1,cache=4"], recipe: "float16"),
             Case(fixture: "vit_tall", shapes: ["batch=1"], recipe: "int8"),
@@ -35,7 +40,8 @@ struct MutationLawTests {
         stages: Set<Stage> = Set(Stage.allCases)
     ) throws -> MutationTable {
         let mutated = try MutationSubject(
-            subject.fixture, shapes: subject.shapes, recipe: subject.recipe, parts: subject.parts)
+            subject.fixture, shapes: subject.shapes, recipe: subject.recipe, parts: subject.parts,
+            states: subject.states)
         let control = try mutated.outcome(of: mutated.package, stages)
         #expect(control == .missed, "a right package is \(control)")
         var generator = SeededGenerator(seed: seed)

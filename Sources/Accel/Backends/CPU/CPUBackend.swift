@@ -45,8 +45,8 @@ public struct CPUBackend: Backend {
     /// Returns the execution plans and the bytes of a session. Fails if these exceed the memory limit.
     private func planned(_ request: BackendRequest) throws -> (program: ModelPlan, byteCount: Int) {
         let program = try request.package.graph.planned()
-        let states = try StateMemory(program).states.map { TensorType($0.elementType, shape: $0.shape).hostBytes }
-        let needed = MachineMemory.sum(states + [program.functions.map(\.arenaBytes).max() ?? 0])
+        let states = try StateMemory(program).byteCount
+        let needed = MachineMemory.sum([states, program.functions.map(\.arenaBytes).max() ?? 0])
         if let limit = request.memoryLimit, needed > limit {
             throw AccelError(
                 .memory, "a session needs \(needed) bytes for values and states; the limit is \(limit)",

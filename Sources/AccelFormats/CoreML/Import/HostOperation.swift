@@ -103,6 +103,7 @@ extension HostTensor {
     func picking(_ sources: [Int], _ shape: Shape) -> HostTensor {
         switch elements {
         case .float32(let floats): HostTensor(sources.map { floats[$0] }, shape)
+        case .float16(let floats): HostTensor(rounding: sources.map { floats[$0] }, shape)
         case .int64(let integers): HostTensor(sources.map { integers[$0] }, shape)
         case .bool(let flags): HostTensor(sources.map { flags[$0] }, shape)
         }
@@ -117,6 +118,7 @@ extension HostTensor {
         }
         return switch elements {
         case .float32(let floats): HostTensor(replaced(floats, values.floats), shape)
+        case .float16(let floats): HostTensor(rounding: replaced(floats, values.floats), shape)
         case .int64(let integers): HostTensor(replaced(integers, values.integers), shape)
         case .bool(let flags): HostTensor(replaced(flags, values.flags), shape)
         }
