@@ -173,7 +173,7 @@ struct DecodingStage {
         }
         if let expected = row.ofStored { add(.graph, .storedWeights, row.actual, expected, .rounding) }
         let lossy = row.run.lossyWeights.map { stored.tensors[$0] }
-        guard let expected = golden.outputs[row.name].map({ HostTensor($0) }) else {
+        guard let expected = golden.output(row.name, as: row.role) else {
             guard let original = row.original else {
                 return skip(.outputs, "the golden has no out.\(row.name)", isRequired: false)
             }

@@ -47,13 +47,17 @@ enum ConversionArguments {
         "ignore-tensor", .text("GLOB"),
         "leave out tensors that no function reads, where that would be refused; packages say that they were",
         isRepeatable: true, affectsOutput: true)
+    static let logits = Option(
+        "logits", .words(LogitPositions.allCases.map(\.rawValue)),
+        "the positions of a block of tokens that a decoder gives logits for: last is enough to generate text, and saves "
+            + "the head's work on the others", default: LogitPositions.all.rawValue, affectsOutput: true)
     static let interface = Option(
         "interface", .input("FILE"),
         "roles of the ports of a Core ML package that names none, by function (schemas/interface.schema.json)",
         affectsOutput: true)
     static let options =
         [
-            parts, shape, shapeFrom, compress, recipe, calibrate, configuration, ignoredFields, ignoredTensors,
+            parts, shape, shapeFrom, logits, compress, recipe, calibrate, configuration, ignoredFields, ignoredTensors,
             interface,
             strict,
         ]
@@ -68,6 +72,7 @@ enum ConversionArguments {
         conversion.parts = arguments.all(parts).flatMap { $0.split(separator: ",").map(String.init) }
         conversion.shapes = try arguments.all(shape).map { try ShapeBindings(parsing: $0) }
         conversion.shapeFiles = arguments.all(shapeFrom)
+        conversion.logits = arguments[logits].flatMap(LogitPositions.init) ?? .all
         conversion.target = try TargetArguments.target(arguments)
         if conversion.target != nil, arguments[recipe] == nil { conversion.recipe = try CompressionTarget.freeRecipe() }
         conversion.recipeFile = arguments[recipe]

@@ -76,6 +76,7 @@ extension Inspection {
             "  report: \(isVerified ? "verified as it is" : "none; run accelc verify")",
         ]
         lines += provenance.remarks.map { "  remark: \($0)" }
+        if provenance.logits != .all { lines.append("  logits of the last position only, on request") }
         lines += provenance.ignoredTensors.map { "  left out on request: \($0)" }
         if !manifest.ignoredFeatures.isEmpty {
             lines.append("  unknown features, ignored: \(manifest.ignoredFeatures.joined(separator: ", "))")

@@ -1,3 +1,4 @@
+import AccelPrograms
 import Foundation
 import TestSupport
 import Testing
@@ -11,6 +12,7 @@ struct MutationLawTests {
         let shapes: [String]
         let recipe: String
         var parts: [String] = []
+        var logits = LogitPositions.all
         var testDescription: String { fixture }
 
         static let all = [
@@ -26,6 +28,7 @@ struct MutationLawTests {
             Case(fixture: "kokoro_small", shapes: ["batch=1,asr_frames=4,frames=8"], recipe: "affine:bits=4"),
             Case(fixture: "snac_plain", shapes: ["batch=1,frames=4"], recipe: "float32"),
             Case(fixture: "clip_end", shapes: ["batch=1"], recipe: "bfloat16", parts: ["vision"]),
+            Case(fixture: "gpt2_small", shapes: ["batch=1,tokens=3,cache=8"], recipe: "int8", logits: .last),
         ]
     }
 
@@ -35,7 +38,8 @@ struct MutationLawTests {
         stages: Set<Stage> = Set(Stage.allCases)
     ) throws -> MutationTable {
         let mutated = try MutationSubject(
-            subject.fixture, shapes: subject.shapes, recipe: subject.recipe, parts: subject.parts)
+            subject.fixture, shapes: subject.shapes, recipe: subject.recipe, parts: subject.parts,
+            logits: subject.logits)
         let control = try mutated.outcome(of: mutated.package, stages)
         #expect(control == .missed, "a right package is \(control)")
         var generator = SeededGenerator(seed: seed)
