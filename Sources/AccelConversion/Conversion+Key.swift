@@ -11,7 +11,7 @@ extension Conversion {
     /// - Throws: as `convert`.
     public func cacheKey(in cache: Cache, threads: Int) throws -> CacheKey {
         let source = try source()
-        let model = try model(of: source)
+        let model = try choosingLogits(of: model(of: source))
         let digests = try source.digests(cache: cache, threads: threads)
         return try key(digests, by: model.versionedName, freezing(model))
     }
@@ -19,6 +19,7 @@ extension Conversion {
     func key(_ digests: ModelDigests, by family: String, _ functions: [FrozenProgram]) throws -> CacheKey {
         var options: [(name: String, value: String)] = []
         if let samples { options.append(("calibrate", samples.digest.description)) }
+        if logits != .all { options.append(("logits", logits.rawValue)) }
         if let target { options.append(("target", target.text)) }
         for (name, values) in [("ignore-config", ignoredFields), ("ignore-tensor", ignoredTensors)]
         where !values.isEmpty {

@@ -29,6 +29,8 @@ public struct Conversion: Sendable {
     /// Paths of safetensors files; the shapes of their tensors make further functions. Without `shapes` and files the model's
     /// usual shapes are used.
     public var shapeFiles: [String] = []
+    /// The positions of a block of tokens that decoders compute logits for.
+    public var logits = LogitPositions.all
     /// The scheme of each weight.
     public var recipe: Recipe
     /// The path that the recipe was read from. Its statistics are looked up beside this file.
@@ -70,6 +72,16 @@ public struct Conversion: Sendable {
     /// Builds the programs of the requested parts.
     func model(of source: any ModelSource) throws -> SourceModel {
         try source.model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: false)
+    }
+
+    /// Returns the model with token logits for the requested positions.
+    /// - Throws: `RequestError` if the model has none to leave out.
+    func choosingLogits(of model: SourceModel) throws -> SourceModel {
+        if let model = try model.computing(logits) { return model }
+        let parts = model.programs.map(\.name).joined(separator: ", ")
+        throw RequestError(
+            "\(self.model): --logits \(logits.rawValue) is for decoders that give logits over the vocabulary for every token, "
+                + "and none of the parts to convert does (\(parts)): leave it out")
     }
 
     /// Whether the request has no shapes, so that the model's usual shapes are used.

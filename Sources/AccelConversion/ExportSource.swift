@@ -72,7 +72,7 @@ enum ExportSource {
                     + Self.provenance(
                         package.manifest.provenance.recipe, package.manifest.functions.map(\.name),
                         package.manifest.provenance.sources)
-                    + Self.note(package.manifest.provenance.ignoredTensors),
+                    + Self.notes(package.manifest.provenance.ignoredTensors, package.manifest.provenance.logits),
                 scalings: Dictionary(scalings) { first, _ in first })
             return (exported, nil)
         case .model(var model, let digests):
@@ -92,15 +92,19 @@ enum ExportSource {
                 program: compressed, family: model.model.family,
                 provenance: Self.provenance(
                     model.recipe.json, model.functions.map(\.functionName), digests.sources)
-                    + Self.note(model.request.ignoredTensors),
+                    + Self.notes(model.request.ignoredTensors, model.request.logits),
                 plain: plain, scalings: model.scalings)
             return (exported, model.planFolder)
         }
     }
 
-    private static func note(_ ignoredTensors: [String]) -> [(key: String, text: String)] {
-        ignoredTensors.isEmpty
-            ? [] : [(ExportedModel.ignoredTensorsKey, ignoredTensors.joined(separator: "\n"))]
+    /// Choices of the request that are not the default.
+    private static func notes(
+        _ ignoredTensors: [String], _ logits: LogitPositions
+    ) -> [(key: String, text: String)] {
+        (ignoredTensors.isEmpty
+            ? [] : [(ExportedModel.ignoredTensorsKey, ignoredTensors.joined(separator: "\n"))])
+            + (logits == .all ? [] : [(ExportedModel.logitsKey, logits.rawValue)])
     }
 
     /// The keys from which the export can be reproduced.
@@ -122,6 +126,7 @@ extension Conversion {
             ("samples", samples != nil), ("a configuration", configuration != nil),
             ("ignored fields", !ignoredFields.isEmpty), ("an interface", interfaceFile != nil),
             ("ignored tensors", !ignoredTensors.isEmpty), ("a type of states", states != .float32),
+            ("the logits", logits != .all),
         ].filter(\.1).map(\.0)
     }
 }

@@ -24,7 +24,7 @@ extension PackageContents {
             keptTensors: origins.kept,
             provenance: Provenance(
                 sources: digests.sources, family: model.family, familyVersion: model.familyVersion,
-                parts: model.recordedParts,
+                parts: model.recordedParts, logits: model.logits,
                 recipe: source.recipe.json, shapes: compressed.functions.map(\.bindings.description),
                 remarks: compressed.functions.remarks + model.remarks, ignoredTensors: model.ignoredTensors,
                 states: source.request.states),

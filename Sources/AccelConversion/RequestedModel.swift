@@ -11,7 +11,10 @@ import AccelWeightCompression
 struct RequestedModel {
     let request: Conversion
     let source: any ModelSource
+    /// Its decoders compute the logits that the request asks for.
     let model: SourceModel
+    /// The programs that run over samples. They compute all logits, so that activation statistics do not depend on the choice.
+    private let measured: [Program]
     private(set) var functions: [FrozenProgram]
     /// The channel scalings that awq applied, by weight.
     private(set) var scalings: [String: ChannelScaling] = [:]
@@ -33,13 +36,15 @@ struct RequestedModel {
         self.settings = settings
         try settings.cancellation.check()
         source = try request.source()
-        model = try request.model(of: source)
+        let whole = try request.model(of: source)
+        model = try request.choosingLogits(of: whole)
+        measured = whole.programs
         let written = output.map { [NamedPath(name: "the package", path: $0.path)] } ?? []
         try (request.outputs.isEmpty ? written : request.outputs)
             .requireApart(fromSources: source.files.sources.map(\.path) + (model.functions == nil ? [] : [source.path]))
         functions = try request.freezing(model)
         calibration = try ModelCalibration(
-            request, parts: model.programs, plan: request.recipe.plan(for: functions), threads: settings.threads)
+            request, parts: measured, plan: request.recipe.plan(for: functions), threads: settings.threads)
         recipe = calibration.resolving(request.recipe)
         warnings = source.remarks + model.remarks + (try request.check(model.unused, recipe.plan(for: functions)))
     }
@@ -76,7 +81,7 @@ struct RequestedModel {
     /// arXiv:2306.00978).
     /// - Parameter memory: cached statistics; new ones are added.
     mutating func scaleChannels(remembering memory: KeptStatistics?) throws {
-        guard let search = try calibration.scaling(model.programs, planned: plan, memory: memory) else { return }
+        guard let search = try calibration.scaling(measured, planned: plan, memory: memory) else { return }
         functions = try functions.map { function in try function.applying { $0.replacing(search.found.tensors) } }
         scalings = search.found.scalings
         unscaled = search.reasons

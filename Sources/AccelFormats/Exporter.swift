@@ -73,6 +73,8 @@ public struct ExportOptionValues: Sendable {
 public struct ExportedModel: Sendable {
     /// The provenance key of the ignored tensors: patterns, one on each line.
     public static let ignoredTensorsKey = "accelc.ignored-tensors"
+    /// The provenance key of the positions that decoders compute logits for, where these are not all.
+    public static let logitsKey = "accelc.logits"
 
     /// The frozen functions with their encoded weights.
     public let program: CompressedProgram

@@ -11,9 +11,11 @@ public struct SourceModel: Sendable {
     /// The version of the family; it increases when the same files give other programs.
     public let familyVersion: Int
     /// One program for each part; the programs of `functions` if the source has fixed shapes.
-    public let programs: [Program]
+    public private(set) var programs: [Program]
     /// The functions of a source with fixed shapes; nil if the programs still have to be frozen.
-    public let functions: [FrozenProgram]?
+    public private(set) var functions: [FrozenProgram]?
+    /// The positions that decoders compute logits for.
+    public private(set) var logits = LogitPositions.all
     /// The value of `Provenance.parts`: empty for the default parts.
     public let recordedParts: [String]
     /// Tensors that no program reads.
@@ -70,6 +72,23 @@ public struct SourceModel: Sendable {
                 "\(Wording.count(schemes.count, "weight")) of the package were compressed before, as "
                     + "\(Set(schemes).sorted().joined(separator: "; ")): what that lost stays lost"
             ]
+    }
+
+    /// Returns the model with the token logits of its decoders for these positions only.
+    /// - Returns: nil if no program computes logits over the vocabulary for all tokens.
+    public func computing(_ positions: LogitPositions) throws -> SourceModel? {
+        guard positions == .last else { return self }
+        var model = self
+        var isChanged = false
+        func last(_ program: Program) throws -> Program {
+            guard let changed = try program.computingLastLogits() else { return program }
+            isChanged = true
+            return changed
+        }
+        model.programs = try programs.map(last)
+        model.functions = try functions?.map { try $0.applying(last) }
+        model.logits = positions
+        return isChanged ? model : nil
     }
 
     /// Family and version for cache keys, e.g. `bert 1`.

@@ -156,6 +156,14 @@ extension CoverageSummary {
 }
 
 extension Provenance {
+    private static func logits(_ field: JSONField) throws -> LogitPositions {
+        guard field.exists else { return .all }
+        guard let positions = LogitPositions(rawValue: try field.string()), positions != .all else {
+            throw field.error("expected \"\(LogitPositions.last.rawValue)\"")
+        }
+        return positions
+    }
+
     init(parsing field: JSONField) throws {
         func versions(_ name: String) throws -> [String: Int] {
             var versions: [String: Int] = [:]
@@ -178,7 +186,7 @@ extension Provenance {
             family: try field["family"].string(),
             familyVersion: try field["familyVersion"].int(in: 1...1 << 30), passVersions: try versions("passes"),
             parts: field["parts"].exists ? try field["parts"].array().map { try $0.string() } : [],
-            recipe: field["recipe"].value ?? .null,
+            logits: try Self.logits(field["logits"]), recipe: field["recipe"].value ?? .null,
             shapes: try field["shapes"].array().map { try $0.string() },
             remarks: field["remarks"].exists ? try field["remarks"].array().map { try $0.string() } : [],
             ignoredTensors: field["ignoredTensors"].exists

@@ -102,6 +102,8 @@ public struct Provenance: Equatable, Sendable {
     public var passVersions: [String: Int]
     /// The converted parts of the model, in the family's order; empty for the default parts.
     public var parts: [String]
+    /// The positions of a block of tokens that decoders compute logits for.
+    public var logits: LogitPositions
     /// The `Recipe.json`, with explicit defaults.
     public var recipe: JSON
     /// The bindings of each frozen function, such as `batch=1,sequence=128`.
@@ -120,7 +122,7 @@ public struct Provenance: Equatable, Sendable {
     /// Creates a provenance. See the properties for the parameters.
     public init(
         sources: [Source], family: String, familyVersion: Int = 1, passVersions: [String: Int] = Passes.versions,
-        parts: [String] = [], recipe: JSON, shapes: [String], remarks: [String] = [],
+        parts: [String] = [], logits: LogitPositions = .all, recipe: JSON, shapes: [String], remarks: [String] = [],
         ignoredTensors: [String] = [], states: StateStorage = .float32, toolVersion: String = Tool.version,
         codecVersions: [String: Int] = [:]
     ) {
@@ -129,6 +131,7 @@ public struct Provenance: Equatable, Sendable {
         self.familyVersion = familyVersion
         self.passVersions = passVersions
         self.parts = parts
+        self.logits = logits
         self.recipe = recipe
         self.shapes = shapes
         self.remarks = remarks

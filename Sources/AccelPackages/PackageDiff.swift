@@ -130,6 +130,7 @@ public struct PackageDiff: Equatable, Sendable {
             "recipe": provenance.recipe.text(),
             "shapes": provenance.shapes.joined(separator: " "),
             "remarks": provenance.remarks.joined(separator: "; "),
+            "logits": provenance.logits.rawValue,
             "ignored tensors": provenance.ignoredTensors.joined(separator: "; "),
             "states": provenance.states.rawValue,
             "tool version": provenance.toolVersion,

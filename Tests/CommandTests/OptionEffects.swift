@@ -27,6 +27,7 @@ struct OptionEffect: Sendable, CustomTestStringConvertible {
 
 extension OptionEffect {
     private static let bert = "bert --shape batch=1,sequence=4"
+    private static let qwen = "qwen --shape batch=1,tokens=2,cache=4"
     /// Its configuration has a field that nobody knows.
     private static let surprising = "bert/model.safetensors --config surprise.json --shape batch=1,sequence=4"
     private static let samples = "--calibrate bert/golden.safetensors"
@@ -36,6 +37,7 @@ extension OptionEffect {
         ("part", "NEW clip --shape-from clip/golden.safetensors [ --part vision ]"),
         ("shape", "NEW bert [ --shape batch=1,sequence=4 / --shape batch=1,sequence=5 ]"),
         ("shape-from", "NEW bert [ --shape-from bert/golden.safetensors / --shape batch=1,sequence=5 ]"),
+        ("logits", "NEW \(qwen) [ --logits last ]"),
         ("compress", "NEW \(bert) [ --compress float32 ]"),
         ("recipe", "NEW \(bert) [ --recipe recipe.json ]"),
         ("activations", "NEW \(bert) --compress int8 [ --activations int8 ]"),
@@ -160,6 +162,7 @@ extension OptionEffect {
             ("part", "cache explain --shape-from clip/golden.safetensors clip [ --part vision ]"),
             ("shape", "cache explain bert [ --shape batch=1,sequence=4 / --shape batch=1,sequence=5 ]"),
             ("shape-from", "cache explain bert [ --shape-from bert/golden.safetensors / --shape batch=1,sequence=5 ]"),
+            ("logits", "cache explain \(qwen) [ --logits last ]"),
             ("compress", "cache explain \(bert) [ --compress float32 ]"),
             ("recipe", "cache explain \(bert) [ --recipe recipe.json ]"),
             ("activations", "cache explain \(bert) [ --activations int8 ]"),

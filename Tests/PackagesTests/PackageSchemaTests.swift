@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelPrograms
 import AccelTensors
 import TestSupport
 import Testing
@@ -17,10 +18,12 @@ struct PackageSchemaTests {
                 contents.coverage[2].scaling = ChannelScaling(columns: (0..<32).map { $0 % 9 - 4 })
                 contents.provenance.remarks = compress == "float16" ? ["model, batch=1: one at a time"] : []
                 contents.provenance.ignoredTensors = compress == "float16" ? ["*.extra"] : []
+                contents.provenance.logits = compress == "float16" ? .last : .all
                 try PackageWriter.write(contents, to: "\(folder)/p")
                 let manifest = try AcceleratorPackage(at: "\(folder)/p").manifest
                 #expect(manifest.provenance.remarks == contents.provenance.remarks)
                 #expect(manifest.provenance.ignoredTensors == contents.provenance.ignoredTensors)
+                #expect(manifest.provenance.logits == contents.provenance.logits)
                 let written = try JSON.read("\(folder)/p/\(document)")
                 #expect(try JSONSchema(named: schema).violations(of: written) == [])
                 // A schema that allows anything would say nothing.

@@ -3,7 +3,7 @@ import AccelPrograms
 import AccelTensors
 
 /// The outputs of a sequence of runs: of those with a row for each token the rows of all blocks after each other, of
-/// others the values of the last run.
+/// others, such as logits of the last position only, the values of the last run.
 struct JoinedOutputs {
     private var names: [String] = []
     private var parts: [String: [StoredTensor]] = [:]
@@ -13,8 +13,7 @@ struct JoinedOutputs {
         for output in outputs {
             let name = output.name + step.suffix
             if parts[name] == nil { names.append(name) }
-            let rule = RoleRule.rule(for: interface.role(of: output.name, .output).kind)
-            let isByToken = step.positions != nil && rule?.positionAxis == 1
+            let isByToken = step.positions != nil && interface.role(of: output.name, .output).positionAxis == 1
             parts[name] = (isByToken ? parts[name] ?? [] : []) + [output]
         }
     }

@@ -1,3 +1,5 @@
+public import AccelPrograms
+
 /// A Core ML model with an ML Program: the content of `model.mlmodel` (Model.proto).
 public struct CoreMLModel: Equatable, Sendable {
     /// An input, output or state of the interface for applications (FeatureDescription in FeatureTypes.proto and Model.proto).
@@ -96,6 +98,12 @@ extension CoreMLModel {
     public var ignoredTensors: [String] {
         metadata.other.first { $0.name == ExportedModel.ignoredTensorsKey }?.content
             .split(separator: "\n").map(String.init) ?? []
+    }
+
+    /// The positions of a block of tokens that decoders compute logits for.
+    public var logits: LogitPositions {
+        metadata.other.first { $0.name == ExportedModel.logitsKey }.flatMap { LogitPositions(rawValue: $0.content) }
+            ?? .all
     }
 
     /// The metadata key for the outputs into which `output` is split along its last axis.

@@ -105,7 +105,11 @@ extension Role {
     public static let energy = Role(.energy)
 
     /// Scores before a softmax: F32[..., classes].
-    public static func logits(over classes: Classes) -> Role { Role(.logits, ["over": .word(classes.rawValue)]) }
+    /// - Parameter positions: `last` for F32[batch, 1, classes], of the last position of a block only.
+    public static func logits(over classes: Classes, positions: LogitPositions = .all) -> Role {
+        let last: [String: Parameter] = positions == .all ? [:] : ["positions": .word(positions.rawValue)]
+        return Role(.logits, last.merging(["over": .word(classes.rawValue)]) { $1 })
+    }
     /// One vector per position: F32[batch, positions, width].
     public static let hiddenStates = Role(.hiddenStates)
     /// One vector per input, of the model's width: F32[batch, width].

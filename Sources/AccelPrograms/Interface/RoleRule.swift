@@ -32,7 +32,8 @@ public struct RoleRule: Sendable {
     public let ranks: ClosedRange<Int>
     /// The parameters, sorted by name.
     public let parameters: [(name: String, kind: ParameterKind, isRequired: Bool)]
-    /// The axis with one element per position of a sequence; nil if there is none.
+    /// The axis with one element per position of a sequence, unless a role's parameters say otherwise
+    /// (`Role.positionAxis`); nil if there is none.
     public let positionAxis: Int?
 
     private init(
@@ -69,7 +70,8 @@ public struct RoleRule: Sendable {
         RoleRule(.pitch, [.input], .float32, 2...2),
         RoleRule(.energy, [.input], .float32, 2...2),
         RoleRule(
-            .logits, [.output], .float32, 2...3, positions: 1, ["over": .word(["vocabulary", "labels", "texts"])]),
+            .logits, [.output], .float32, 2...3, positions: 1, ["over": .word(["vocabulary", "labels", "texts"])],
+            optional: ["positions": .word(["last"])]),
         RoleRule(.hiddenStates, [.input, .output], .float32, 3...3, positions: 1),
         RoleRule(.pooled, [.output], .float32, 2...2),
         RoleRule(.embedding, [.output], .float32, 2...2),
@@ -117,6 +119,9 @@ public struct RoleRule: Sendable {
         }
         if let axis = role.integer("axis"), side == .state, axis >= type.rank {
             return "the role \(kind.rawValue) counts positions on axis \(axis), but the port is \(type)"
+        }
+        if role.positions == .last, type.rank != 3 || type.dimensions[1] != 1 {
+            return "the role \(kind.rawValue) has one row, for the last position, but the port is \(type)"
         }
         let names = Set(parameters.map(\.name))
         return role.parameters.keys.sorted().first { !names.contains($0) }.map {

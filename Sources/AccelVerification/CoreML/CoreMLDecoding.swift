@@ -91,7 +91,10 @@ struct CoreMLDecoding {
                 if options.stages.contains(.outputs) { try original.run(model, own) }
             }
             let known = models[index]?.program
-            let rows = Rows(function: names[index], known: known != nil, options: options)
+            let recorded = functions[index].program.interface.outputs.map { (CoreMLWeightMatcher.output($0), $1) }
+            let rows = Rows(
+                function: names[index], known: known != nil, roles: Dictionary(recorded) { first, _ in first },
+                options: options)
             let parts = package.model.parts(of: names[index]).values.joined()
             add(
                 rows, own.outputs.filter { !parts.contains($0.key) }, ofStored.outputs, original.outputs,
@@ -110,6 +113,8 @@ struct CoreMLDecoding {
         let function: String
         /// The model has the function.
         let known: Bool
+        /// The roles that the package records for its outputs, for comparisons without a model.
+        let roles: [String: Role]
         let options: Parity.Options
     }
 
@@ -120,11 +125,12 @@ struct CoreMLDecoding {
         _ original: [String: HostTensor], _ names: [String], _ name: (String) -> String, _ result: inout Result
     ) {
         let found = Dictionary(actual.map { (CoreMLWeightMatcher.output($0.key), $0.value) }) { first, _ in first }
-        let held = Dictionary(golden.outputs.map { (CoreMLWeightMatcher.identifier($0.key), $0) }) { first, _ in first }
+        let held = Dictionary(golden.outputs.keys.map { (CoreMLWeightMatcher.identifier($0), $0) }) { first, _ in first
+        }
         let all = rows.known ? names : found.keys.sorted()
         for own in all {
             let (label, found) = (name(own), found[CoreMLWeightMatcher.identifier(own)])
-            let role = programs.outputRoles[own]
+            let role = programs.outputRoles[own] ?? rows.roles[own]
             if let expected = ofStored[own] {
                 compare(rows, .graph, .storedWeights, label, role, found, expected, .halves, &result)
             }
@@ -134,7 +140,7 @@ struct CoreMLDecoding {
                 ?? Tolerance(
                     sqnr: weakest?.output ?? SchemeTolerance.rounding,
                     origin: "the default for \(weakest?.scheme ?? "float32")")
-            if let expected = held[CoreMLWeightMatcher.identifier(label)].map({ HostTensor($0.value) }) {
+            if let expected = held[CoreMLWeightMatcher.identifier(label)].flatMap({ golden.output($0, as: role) }) {
                 compare(rows, .outputs, .golden, label, role, found, expected, lossy, &result)
             } else if let expected = original[own] {
                 compare(rows, .outputs, .originalWeights, label, role, found, expected, lossy, &result)

@@ -21,7 +21,7 @@ struct CoreMLRun {
         let given = try tensors()
         let model = try reference(programs, given)
         try model?.requireMemoryForInputs()
-        let golden = source.golden?.outputs.mapValues { HostTensor($0) } ?? [:]
+        let golden = source.golden?.outputs(as: programs.outputRoles) ?? [:]
         if model == nil, !programs.isEmpty || golden.isEmpty {
             result.notCompared.append(
                 NotCompared(

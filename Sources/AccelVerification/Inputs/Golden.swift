@@ -90,12 +90,37 @@ public struct Golden: Sendable {
         return Dictionary(mine.map { (String($0.key.dropLast(suffix.count)), $0.value) }) { first, _ in first }
     }
 
-    /// Returns the limit for an output of a package whose weights are lossless.
+    /// Returns the expected values of an output; nil if the golden has none.
+    /// - Parameter role: of the output. Where it has values for the last position only, so has the result.
+    func output(_ name: String, as role: Role?) -> HostTensor? {
+        outputs[name].map { HostTensor($0).positions(of: role) }
+    }
+
+    /// Returns the expected values of all outputs.
+    /// - Parameter roles: of the outputs, by name.
+    func outputs(as roles: [String: Role]) -> [String: HostTensor] {
+        Dictionary(uniqueKeysWithValues: outputs.map { ($0, HostTensor($1).positions(of: roles[$0])) })
+    }
+
+    /// Returns the limit for an output of a package whose weights are lossless: the framework's noise, over all
+    /// positions.
     func tolerance(for output: String) -> Tolerance? {
         if let noise = noise[output] {
             return .noise(noise.maximumError, rms: noise.referenceRMS, origin: "case.json")
         }
         guard let stored = outputs[output], let exact = exact[output], exact.shape == stored.shape else { return nil }
         return .noise(of: stored, against: exact, origin: "ref64.\(output)")
+    }
+}
+
+extension HostTensor {
+    /// The tensor, or its last index on axis 1 if the role has a row for the last position only.
+    fileprivate func positions(of role: Role?) -> HostTensor {
+        guard role?.positions == .last, shape.rank == 3, shape.dimensions[1] > 1 else { return self }
+        var last = shape.dimensions
+        last[1] = 1
+        let first = [0, shape.dimensions[1] - 1, 0]
+        let slice = Slice(begin: first.map { .fixed($0) }, sizes: last.map { .fixed($0) })
+        return (try? slice.evaluate([self]).first) ?? self
     }
 }

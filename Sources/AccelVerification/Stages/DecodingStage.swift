@@ -188,7 +188,7 @@ struct DecodingStage {
                     stage, function: function, name: row.name, row.role, against: reference, values, expected, limit))
         }
         if let expected = row.ofStored { add(.graph, .storedWeights, row.ofGraph, expected, row.run.rounding) }
-        guard let expected = golden.outputs[row.name].map({ HostTensor($0) }) else {
+        guard let expected = golden.output(row.name, as: row.role) else {
             guard let original = row.original else {
                 return skip(.outputs, "the golden has no out.\(row.name)", isRequired: false)
             }

@@ -32,7 +32,7 @@ struct OutputStage {
     /// comparison separates a wrong import of the model from a wrong package.
     /// - Parameter originalOutputs: empty without a model.
     func outputs(golden: Golden, originalOutputs: [String: HostTensor]) -> Result {
-        let expected = golden.outputs.mapValues { HostTensor($0) }
+        let expected = golden.outputs(as: run.interface.outputs)
         func strict(_ name: String) -> Tolerance { golden.tolerance(for: name) ?? .unstatedNoise }
         var result = result(.outputs, against: .golden, expected) { name in
             if let limit = budget?.tolerance(forOutput: name) { return limit }

@@ -34,13 +34,17 @@ public enum Subject: Sendable {
         }
     }
 
-    /// The recorded parts (empty for the default ones), and the patterns of ignored tensors.
-    var madeOf: (parts: [String], ignoredTensors: [String]) {
+    /// The recorded parts (empty for the default ones), the patterns of ignored tensors, and the positions that decoders
+    /// compute logits for.
+    var madeOf: (parts: [String], ignoredTensors: [String], logits: LogitPositions) {
         switch self {
         case .package(let package):
-            (package.manifest.provenance.parts, package.manifest.provenance.ignoredTensors)
-        case .coreML(let package): (package.parts.sorted(), package.model.ignoredTensors)
-        case .planned, .reference, .model: ([], [])
+            (
+                package.manifest.provenance.parts, package.manifest.provenance.ignoredTensors,
+                package.manifest.provenance.logits
+            )
+        case .coreML(let package): (package.parts.sorted(), package.model.ignoredTensors, package.model.logits)
+        case .planned, .reference, .model: ([], [], .all)
         }
     }
 

@@ -18,6 +18,8 @@ public struct OriginalModel: Sendable {
     public let familyVersion: Int
     /// The parts, in the form of `Provenance.parts`.
     public let parts: [String]
+    /// The positions that the programs' decoders compute logits for.
+    public let logits: LogitPositions
     /// The tensors that no program reads.
     public let unused: [UnusedTensor]
     /// The mapping from checkpoint tensors to the programs' constants.
@@ -44,6 +46,7 @@ public struct OriginalModel: Sendable {
         (programs, functions) = (model.programs, model.functions ?? [])
         (family, familyVersion) = (model.family, model.familyVersion)
         parts = model.recordedParts
+        logits = model.logits
         unused = model.unused.map { UnusedTensor(name: $0.name, reason: $0.reason) }
         origins = model.origins
         remarks = model.remarks
@@ -52,12 +55,14 @@ public struct OriginalModel: Sendable {
         assets = try source.assets
     }
 
-    /// Creates the model that a subject is compared with, in the subject's recorded parts. A part that the model does
-    /// not have and a pattern without a match become differences, not errors.
+    /// Creates the model that a subject is compared with, in the subject's recorded parts and with the logits that the
+    /// subject records. A part or logits that the model does not have and a pattern without a match become differences,
+    /// not errors.
     /// - Throws: `FormatError` and `RequestError` as for a conversion.
     public init(_ source: any ModelSource, for subject: Subject, threads: Int) throws {
-        let (parts, ignoredTensors) = subject.madeOf
-        let model = try source.model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: true)
+        let (parts, ignoredTensors, logits) = subject.madeOf
+        let whole = try source.model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: true)
+        let model = try whole.computing(logits) ?? whole
         let digests = try source.digests(cache: nil, threads: threads)
         try digests.complete()
         try self.init(model, of: source, digests: digests)

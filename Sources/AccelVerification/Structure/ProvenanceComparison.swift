@@ -19,6 +19,8 @@ struct ProvenanceComparison {
         finding.compare("provenance family", "the family", provenance.family, original.family)
         finding.compare("provenance parts", "the list of parts asked for", list(provenance.parts), list(original.parts))
         finding.compare(
+            "provenance logits", "the choice of logits", provenance.logits.rawValue, original.logits.rawValue)
+        finding.compare(
             "provenance shapes", "function", provenance.shapes, found.graph.functions.map(\.bindings.description)
         ) { $0.isEmpty ? "of no free dimensions" : $0 }
         finding.compare("provenance remarks", "remark", provenance.remarks, frozen.remarks + original.remarks) {

@@ -52,6 +52,10 @@ enum ConversionArguments {
         "ignore-tensor", .text("GLOB"),
         "leave out tensors that no function reads, where that would be refused; packages say that they were",
         isRepeatable: true, affectsOutput: true)
+    static let logits = Option(
+        "logits", .words(LogitPositions.allCases.map(\.rawValue)),
+        "the positions of a block of tokens that a decoder gives logits for: last is enough to generate text, and saves "
+            + "the head's work on the others", default: LogitPositions.all.rawValue, affectsOutput: true)
     static let interface = Option(
         "interface", .input("FILE"),
         "roles of the ports of a Core ML package that names none, by function (schemas/interface.schema.json)",
@@ -62,8 +66,8 @@ enum ConversionArguments {
             + "written", default: StateStorage.float32.rawValue, affectsOutput: true)
     static let options =
         [
-            parts, shape, shapeFrom, compress, recipe, activations, calibrate, states, configuration, ignoredFields,
-            ignoredTensors, interface, strict,
+            parts, shape, shapeFrom, logits, compress, recipe, activations, calibrate, states, configuration,
+            ignoredFields, ignoredTensors, interface, strict,
         ]
         + TargetArguments.options
 
@@ -76,6 +80,7 @@ enum ConversionArguments {
         conversion.parts = arguments.all(parts).flatMap { $0.split(separator: ",").map(String.init) }
         conversion.shapes = try arguments.all(shape).map { try ShapeBindings(parsing: $0) }
         conversion.shapeFiles = arguments.all(shapeFrom)
+        conversion.logits = arguments[logits].flatMap(LogitPositions.init) ?? .all
         conversion.target = try TargetArguments.target(arguments)
         if conversion.target != nil, arguments[recipe] == nil { conversion.recipe = try CompressionTarget.freeRecipe() }
         if let choice = arguments[activations].flatMap(ActivationQuantization.init) {

@@ -77,6 +77,7 @@ extension Inspection {
         ]
         if provenance.states != .float32 { lines.append("  key/value caches: \(provenance.states.rawValue)") }
         lines += provenance.remarks.map { "  remark: \($0)" }
+        if provenance.logits != .all { lines.append("  logits of the last position only, on request") }
         lines += provenance.ignoredTensors.map { "  left out on request: \($0)" }
         if !manifest.ignoredFeatures.isEmpty {
             lines.append("  unknown features, ignored: \(manifest.ignoredFeatures.joined(separator: ", "))")

@@ -15,20 +15,23 @@ final class MutationSubject {
     let checkpoint: Checkpoint
     let package: AcceleratorPackage
     private let digest: Digest
-    /// By the parts that a package says were asked for.
+    /// By the parts and the logits that a package says were asked for.
     private var originals: [[String]: OriginalModel] = [:]
 
-    init(_ fixture: String, shapes: [String], recipe: String, parts: [String] = [], states: StateStorage = .float32)
-        throws
-    {
+    init(
+        _ fixture: String, shapes: [String], recipe: String, parts: [String] = [], logits: LogitPositions = .all,
+        states: StateStorage = .float32
+    ) throws {
         checkpoint = try Checkpoint(model: Fixtures.path(fixture))
         let family = try Families.matching(checkpoint.configuration)
         let model = try family.model(for: checkpoint, parts: parts)
         let digests = try ModelDigests(checkpoint, cache: nil, threads: 2)
         try digests.complete()
+        let whole = SourceModel(model, by: family)
         let original = try OriginalModel(
-            SourceModel(model, by: family), of: HuggingFaceModel(checkpoint, path: checkpoint.folder), digests: digests)
-        let frozen = try model.programs.freezing(shapes.map { try ShapeBindings(parsing: $0) })
+            whole.computing(logits) ?? whole, of: HuggingFaceModel(checkpoint, path: checkpoint.folder),
+            digests: digests)
+        let frozen = try original.programs.freezing(shapes.map { try ShapeBindings(parsing: $0) })
             .keepingCaches(in: states)
         let recipe = Recipe(default: try Codecs.codec(recipe))
         let compressed = try recipe.compressing(frozen, threads: 2)
@@ -42,7 +45,8 @@ final class MutationSubject {
             },
             unusedTensors: original.unused, keptTensors: original.origins.kept,
             provenance: Provenance(
-                sources: original.sources, family: original.family, parts: original.parts, recipe: recipe.json,
+                sources: original.sources, family: original.family, parts: original.parts,
+                logits: original.logits, recipe: recipe.json,
                 shapes: frozen.map(\.bindings.description), remarks: frozen.remarks + original.remarks,
                 states: states),
             assets: original.assets)
@@ -55,10 +59,11 @@ final class MutationSubject {
     }
 
     func original(for package: AcceleratorPackage) throws -> OriginalModel {
-        let parts = package.manifest.provenance.parts
-        if let known = originals[parts] { return known }
+        let provenance = package.manifest.provenance
+        let choices = provenance.parts + [provenance.logits.rawValue]
+        if let known = originals[choices] { return known }
         let made = try OriginalModel(checkpoint, for: package, threads: 2)
-        originals[parts] = made
+        originals[choices] = made
         return made
     }
 

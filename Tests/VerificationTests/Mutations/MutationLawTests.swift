@@ -13,6 +13,7 @@ struct MutationLawTests {
         let recipe: String
         var parts: [String] = []
         var states = StateStorage.float32
+        var logits = LogitPositions.all
         var testDescription: String { fixture }
 
         static let all = [
@@ -31,6 +32,7 @@ struct MutationLawTests {
             Case(fixture: "kokoro_small", shapes: ["batch=1,asr_frames=4,frames=8"], recipe: "affine:bits=4"),
             Case(fixture: "snac_plain", shapes: ["batch=1,frames=4"], recipe: "float32"),
             Case(fixture: "clip_end", shapes: ["batch=1"], recipe: "bfloat16", parts: ["vision"]),
+            Case(fixture: "gpt2_small", shapes: ["batch=1,tokens=3,cache=8"], recipe: "int8", logits: .last),
         ]
     }
 
@@ -41,7 +43,7 @@ struct MutationLawTests {
     ) throws -> MutationTable {
         let mutated = try MutationSubject(
             subject.fixture, shapes: subject.shapes, recipe: subject.recipe, parts: subject.parts,
-            states: subject.states)
+            logits: subject.logits, states: subject.states)
         let control = try mutated.outcome(of: mutated.package, stages)
         #expect(control == .missed, "a right package is \(control)")
         var generator = SeededGenerator(seed: seed)
