@@ -44,7 +44,8 @@ TARGET CK_INLINE ck_rounding NAME(rounding)(const float *x, size_t count) {
 TARGET CK_INLINE void NAME(steps)(const float *x, float inverse, float lowest, REALS *steps) {
     *steps = __builtin_elementwise_rint(*(const REALS *)x * (REALS)inverse);
     *steps = __builtin_elementwise_max(*steps, (REALS)lowest);
-    *steps = __builtin_elementwise_min(*steps, (REALS)(lowest + 255));
+    // A step of -0 becomes 0.
+    *steps = __builtin_elementwise_min(*steps, (REALS)(lowest + 255)) + (REALS)0.0f;
 }
 
 TARGET static void NAME(round_row)(const float *x, size_t count, int16_t *steps, ck_rounding *target) {
