@@ -96,3 +96,7 @@ struct ChartTests {
         }
     }
 }
+
+extension ErrorDistribution {
+    fileprivate mutating func record(_ error: Float) { record(1) { $0[Int(error.bitPattern >> 16)] += 1 } }
+}
