@@ -78,7 +78,7 @@ struct ChartTests {
                 let metrics = Metrics([reference, error], against: [reference, 0])
                 return OperatorFinding(
                     function: "main", label: "encoder.layer.\(index).dense.linear", kind: "linear", shape: [2],
-                    kernel: metrics, injected: metrics, propagated: metrics, failure: nil)
+                    sampledRows: nil, kernel: metrics, injected: metrics, propagated: metrics, failure: nil)
             }
             try requireApart(LayerChart(rows: rows).svg, width: 960, "\(count) layers, \(extreme)")
         }

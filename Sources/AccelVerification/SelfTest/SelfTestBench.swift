@@ -15,7 +15,7 @@ struct SelfTestBench {
     private let function: Int
     private let feed: FunctionFeed
     private let frozen: FrozenProgram
-    private let original: ReferenceValues
+    private let seed: UInt64
     private let storedOutputs: [String: HostTensor]
     /// The outputs of the package itself.
     private let outputs: [String: HostTensor]
@@ -39,9 +39,9 @@ struct SelfTestBench {
         let run = FunctionRun(
             index: function, function: program.functions[function], feed: feed, golden: nil, frozen: frozen,
             runner: PackageRunner(program, threads: threads), stored: StoredWeights(program.weights), lossy: lossy)
-        original = try run.originalValues(of: frozen, keeping: run.function.calls[...])
+        self.seed = seed
         outputs = try run.runner.run(function, feed)
-        storedOutputs = run.lossyWeights.isEmpty ? original.outputs : try run.storedOutputs(of: frozen)
+        storedOutputs = try run.results(of: frozen, with: run.storedOperand)
     }
 
     private func run(of program: ModelPlan) -> FunctionRun {
@@ -120,11 +120,11 @@ struct SelfTestBench {
         let run = run(of: program)
         var caught: [Stage: String] = [:]
         if operators {
-            let findings = try OperatorStage(run: run, budget: nil).findings(against: original)
+            let findings = try RunComparison(run: run, stages: [.operators], budget: nil, seed: seed).result().operators
             caught[.operators] = findings.lazy.compactMap { row in row.failure.map { "\(row.label): \($0)" } }.first
         }
         let stage = OutputStage(run: run, budget: nil, actual: try run.runner.run(function, feed))
-        let result = stage.graph(storedOutputs: storedOutputs)
+        let result = stage.graph(storedOutputs: storedOutputs, of: run.results)
         caught[.graph] = result.outputs.lazy.compactMap { row in row.failure.map { "\(row.name): \($0)" } }.first
         return caught
     }

@@ -13,17 +13,23 @@ struct OutputStage {
     struct Result {
         var outputs: [OutputFinding] = []
         var notCompared: [NotCompared] = []
+
+        mutating func add(_ other: Result) {
+            outputs += other.outputs
+            notCompared += other.notCompared
+        }
     }
 
     /// S3: compares with the reference implementation of the model with the stored weights.
-    func graph(storedOutputs: [String: HostTensor]) -> Result {
-        result(.graph, against: .storedWeights, storedOutputs) { _ in .rounding }
+    /// - Parameter ports: the results to compare.
+    func graph(storedOutputs: [String: HostTensor], of ports: [FrozenProgram.Port]) -> Result {
+        result(.graph, against: .storedWeights, storedOutputs, ports) { _ in .rounding }
     }
 
     /// S4 without a golden: compares with the model with its original weights.
-    func outputs(originalOutputs: [String: HostTensor]) -> Result {
+    func outputs(originalOutputs: [String: HostTensor], of ports: [FrozenProgram.Port]) -> Result {
         let tolerance = Tolerance.scheme(ofOutputsReading: run.lossyWeights.map { run.stored.tensors[$0] })
-        return result(.outputs, against: .originalWeights, originalOutputs) {
+        return result(.outputs, against: .originalWeights, originalOutputs, ports) {
             budget?.tolerance(forOutput: $0) ?? tolerance
         }
     }
@@ -31,11 +37,13 @@ struct OutputStage {
     /// S4 with a golden: compares the package with it, and the model's reference implementation with it. The second
     /// comparison separates a wrong import of the model from a wrong package.
     /// - Parameter originalOutputs: empty without a model.
-    func outputs(golden: Golden, originalOutputs: [String: HostTensor]) -> Result {
+    func outputs(
+        golden: Golden, originalOutputs: [String: HostTensor], of ports: [FrozenProgram.Port]
+    ) -> Result {
         let expected = golden.outputs.mapValues { HostTensor($0) }
         let lossy = run.lossyWeights.map { run.stored.tensors[$0] }
         func strict(_ name: String) -> Tolerance { golden.tolerance(for: name) ?? .unstatedNoise }
-        var result = result(.outputs, against: .golden, expected) { name in
+        var result = result(.outputs, against: .golden, expected, ports) { name in
             if let limit = budget?.tolerance(forOutput: name) { return limit }
             return lossy.isEmpty ? strict(name) : .scheme(ofOutputsReading: lossy)
         }
@@ -48,7 +56,7 @@ struct OutputStage {
                 result.outputs[index].labels = LabelScore(values.floats, original: original.floats, labels: labels)
             }
         }
-        for port in run.results {
+        for port in ports {
             guard let reference = originalOutputs[port.name] else { continue }
             guard let expected = expected[port.name] else {
                 // The golden has no such output, so the model gives the expected value.
@@ -66,10 +74,10 @@ struct OutputStage {
 
     private func result(
         _ stage: Stage, against reference: OutputFinding.Reference, _ expected: [String: HostTensor],
-        tolerance: (String) -> Tolerance
+        _ ports: [FrozenProgram.Port], tolerance: (String) -> Tolerance
     ) -> Result {
         var result = Result()
-        for port in run.results {
+        for port in ports {
             guard let wanted = expected[port.name] else {
                 // With a model, the output is compared with the model's.
                 if reference == .golden, run.frozen != nil { continue }
@@ -80,21 +88,25 @@ struct OutputStage {
             }
             add(port.name, against: reference, wanted, tolerance(port.name), stage, &result)
         }
-        if run.frozen != nil {
-            for port in run.surplus {
-                skip(port.name, "the model has no such output", stage, &result, isRequired: true)
-            }
-        }
         return result
+    }
+
+    /// Reports the outputs that the package has and the model does not.
+    static func surplus(of run: FunctionRun, in stage: Stage) -> Result {
+        guard run.frozen != nil else { return Result() }
+        return Result(
+            notCompared: run.surplus.map {
+                .init(
+                    stage: stage, name: run.name(ofResult: $0.name), reason: "the model has no such output",
+                    isRequired: true)
+            })
     }
 
     private func skip(
         _ name: String, _ reason: String, _ stage: Stage, _ result: inout Result, isRequired: Bool
     ) {
         result.notCompared.append(
-            .init(
-                stage: stage, name: "\(run.function.name) \(name)\(run.suffix)", reason: reason, isRequired: isRequired)
-        )
+            .init(stage: stage, name: run.name(ofResult: name), reason: reason, isRequired: isRequired))
     }
 
     private func add(

@@ -197,43 +197,12 @@ struct ProgramStages: StageRunner {
     private mutating func check(
         _ run: FunctionRun, _ options: Parity.Options, _ progress: (Stage, Double) -> Void
     ) throws {
-        let stages = options.stages
-        var original: [String: HostTensor] = [:]
-        if let frozen = run.frozen {
-            progress(.operators, 0)
-            if stages.contains(.operators) {
-                let result = try OperatorStage(run: run, budget: options.budget)
-                    .findings(of: frozen, keepingUpTo: options.intermediateBytes)
-                report.operators += result.findings
-                original = result.outputs
-            } else {
-                original = try run.originalValues(of: frozen, keeping: []).outputs
-            }
-        } else if stages.contains(.operators) {
-            report.notCompared.append(
-                .init(stage: .operators, name: run.function.name, reason: "there is no model to compare with"))
-        }
-        guard !stages.isDisjoint(with: [.graph, .outputs]) else { return }
-        progress(.graph, 0)
-        let actual = try run.runner.run(run.index, run.feed)
-        let stage = OutputStage(run: run, budget: options.budget, actual: actual)
-        if stages.contains(.graph) {
-            if let frozen = run.frozen {
-                let expected = run.lossyWeights.isEmpty ? original : try run.storedOutputs(of: frozen)
-                report.add(stage.graph(storedOutputs: expected))
-            } else {
-                report.notCompared.append(
-                    .init(stage: .graph, name: run.function.name, reason: "there is no model to compare with"))
-            }
-        }
-        if stages.contains(.outputs) {
-            progress(.outputs, 0)
-            if let golden = run.golden {
-                report.add(stage.outputs(golden: golden, originalOutputs: original))
-                report.addUnread(golden, of: run.function)
-            } else {
-                report.add(stage.outputs(originalOutputs: original))
-            }
-        }
+        let result = try RunComparison(
+            run: run, stages: options.stages.intersection([.operators, .graph, .outputs]), budget: options.budget,
+            seed: options.inputs.samplingSeed
+        ).result(progress: progress)
+        report.operators += result.operators
+        report.add(result.outputs)
+        if options.stages.contains(.outputs), let golden = run.golden { report.addUnread(golden, of: run.function) }
     }
 }
