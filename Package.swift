@@ -58,7 +58,10 @@ let package = Package(
         layer("Accel", over: ["AccelPackages", "AccelCPURuntime"]),
         layer(
             "AccelVerification",
-            over: ["AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies", "AccelPrograms"]),
+            over: [
+                "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies", "AccelPrograms",
+                "CAccelKernels",
+            ]),
         layer("AccelCalibration", over: ["AccelCPURuntime", "AccelPrograms"]),
         layer(
             "AccelFormats",

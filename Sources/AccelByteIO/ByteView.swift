@@ -82,6 +82,12 @@ public final class ByteBuffer: @unchecked Sendable {
         isMapped = true
     }
 
+    /// Sets all bytes to zero; a large buffer also gives its memory back to the system until it is next touched.
+    package func clear() {
+        if isMapped, let start = bytes.baseAddress, SystemPages.renew(start, bytes.count) { return }
+        _ = bytes.initializeMemory(as: UInt8.self, repeating: 0)
+    }
+
     deinit {
         guard let start = bytes.baseAddress else { return }
         if isMapped { SystemPages.unmap(start, bytes.count) } else { start.deallocate() }

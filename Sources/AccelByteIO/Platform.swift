@@ -89,4 +89,15 @@ enum SystemPages {
     }
 
     static func unmap(_ pages: UnsafeMutableRawPointer, _ count: Int) { munmap(pages, count) }
+
+    /// Replaces pages by zeroed ones, which take memory when they are next touched.
+    /// - Returns: false if the system refuses.
+    static func renew(_ pages: UnsafeMutableRawPointer, _ count: Int) -> Bool {
+        #if canImport(Darwin)
+            let flags = MAP_PRIVATE | MAP_ANON | MAP_FIXED
+        #else
+            let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED
+        #endif
+        return mmap(pages, count, PROT_READ | PROT_WRITE, flags, -1, 0) == pages
+    }
 }

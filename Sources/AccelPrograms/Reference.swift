@@ -13,7 +13,7 @@ package enum Reference {
     }
 
     /// Returns `count` rows of `width` elements. `body` fills each row; rows are filled in parallel.
-    static func rows(
+    package static func rows(
         _ count: Int, width: Int, _ body: @Sendable (Int, UnsafeMutableBufferPointer<Float>) -> Void
     ) -> [Float] {
         var result = [Float](repeating: 0, count: count * width)
@@ -26,34 +26,6 @@ package enum Reference {
             try? Parallel.forEach(blocks, threads: blocks == 1 ? 1 : Parallel.processorCount) { block in
                 for row in count * block / blocks..<count * (block + 1) / blocks {
                     body(row, UnsafeMutableBufferPointer(rebasing: target[row * width..<(row + 1) * width]))
-                }
-            }
-        }
-        return result
-    }
-
-    /// Returns the products `result[i * rows + r] = sum_c x[i * columns + c] * weight[r * columns + c] + bias[r]` for
-    /// `count` rows of x, computed in float64 and rounded once.
-    static func products(
-        _ x: [Float], _ weight: [Float], bias: [Float]?, count: Int, rows: Int, columns: Int
-    ) -> [Float] {
-        var result = [Float](repeating: 0, count: count * rows)
-        let blocks = min(rows, result.count < 1 << 13 ? 1 : Parallel.processorCount * 4)
-        result.withUnsafeMutableBufferPointer { target in
-            // Safe: each column is written by one thread only.
-            nonisolated(unsafe) let target = target
-            // The body does not throw, so neither does the loop.
-            try? Parallel.forEach(blocks, threads: blocks == 1 ? 1 : Parallel.processorCount) { block in
-                x.withUnsafeBufferPointer { x in
-                    weight.withUnsafeBufferPointer { weight in
-                        for row in rows * block / blocks..<rows * (block + 1) / blocks {
-                            let start = bias.map { Double($0[row]) } ?? 0
-                            for index in 0..<count {
-                                let sum = dot(x, index * columns, weight, row * columns, columns)
-                                target[index * rows + row] = Float(sum + start)
-                            }
-                        }
-                    }
                 }
             }
         }

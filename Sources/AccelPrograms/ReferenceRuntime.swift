@@ -16,56 +16,25 @@ extension FrozenProgram {
         constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) },
         observe: (Program.Node, [HostTensor]) throws -> Void = { _, _ in }
     ) throws -> [(name: String, tensor: HostTensor)] {
-        var values: [Value: HostTensor] = [:]
-        var live = 0
-        var uses = program.useCounts
         try MachineMemory.require(
             MachineMemory.sum(program.states.map { program.type(of: $0.value).hostBytes }),
             for: "the state of \(program.name)")
-        for input in program.inputs { values[input.value] = inputs[input.name] }
-        for state in program.states {
-            values[state.value] =
-                states[state.name]?.converted(to: program.type(of: state.value).elementType)
-                ?? HostTensor(state.initial, filling: program.type(of: state.value))
+        let before = states
+        var run = ReferenceRun(of: self, inputs)
+        var (outputs, after): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
+        func give(_ result: ReferenceRun.Result, _ tensor: HostTensor) {
+            switch result {
+            case .output(let name): outputs[name] = tensor
+            case .state(let name): after[name] = tensor
+            }
         }
-        let constants = Dictionary(uniqueKeysWithValues: program.constants.map { ($0.value, $0) })
-        for node in program.nodes {
-            let subject = "\(node.operation.name) \"\(node.label)\""
-            let arguments = try node.inputs.map { value in
-                guard let tensor = try values[value] ?? constants[value].map(constant) else {
-                    throw ShapeError(operator: subject, reason: "an input has no value")
-                }
-                return tensor
-            }
-            let results: [HostTensor]
-            let types = node.outputs.map(program.type)
-            let constantTypes = node.inputs.filter { values[$0] == nil }.map(program.type)
-            let work = node.operation.workBytes(arguments.map(\.shape))
-            try MachineMemory.require(
-                MachineMemory.sum((types + constantTypes).map(\.hostBytes) + [work]), besides: live,
-                for: "the reference run of \(subject)")
-            do {
-                // Checked first: an empty tensor may still have a very large number of rows, which evaluation would
-                // loop over.
-                let isEmpty = types.allSatisfy { $0.shape?.dimensions.contains(0) ?? false }
-                results = isEmpty ? types.map { HostTensor(0, filling: $0) } : try node.operation.evaluate(arguments)
-            } catch let error as OperatorError {
-                throw ShapeError(operator: subject, reason: error.description)
-            }
-            for (value, result) in zip(node.outputs, results) {
-                values[value] = result
-                live += result.byteCount
-            }
+        while let (node, results) = try run.next(
+            initial: { before[$0] }, constant: { .tensor(try constant($0)) }, give: give)
+        {
             try observe(node, results)
-            for value in node.inputs {
-                uses[value, default: 0] -= 1
-                if uses[value] == 0, let gone = values.removeValue(forKey: value) { live -= gone.byteCount }
-            }
         }
-        for state in program.states { states[state.name] = values[state.next] }
-        return try program.outputs.compactMap { output in
-            (try values[output.value] ?? constants[output.value].map(constant)).map { (output.name, $0) }
-        }
+        states.merge(after) { $1 }
+        return program.outputs.compactMap { output in outputs[output.name].map { (output.name, $0) } }
     }
 
     /// Checks that inputs and states fit into memory.

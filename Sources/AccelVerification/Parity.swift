@@ -17,20 +17,16 @@ public struct Parity: Sendable {
         public var budget: Budget?
         /// The threads that decode weights and run kernels. Results do not depend on it.
         public var threads: Int
-        /// The bytes that intermediate results of the reference may take while operators are compared. If all of them
-        /// together take more, the model runs several times.
-        public var intermediateBytes: Int
 
         /// Creates options; by default all stages run on drawn inputs within the default limits.
         public init(
             stages: Set<Stage> = Set(Stage.allCases), inputs: InputSource = .seeded(InputSource.defaultSeed),
-            budget: Budget? = nil, threads: Int = Parallel.processorCount, intermediateBytes: Int = 2 << 30
+            budget: Budget? = nil, threads: Int = Parallel.processorCount
         ) {
             self.stages = stages
             self.inputs = inputs
             self.budget = budget
             self.threads = threads
-            self.intermediateBytes = intermediateBytes
         }
     }
 

@@ -20,4 +20,16 @@ enum Nibbles {
         let nibble = Int(unsigned(bytes, from: start, at: index))
         return nibble < 8 ? nibble : nibble - 16
     }
+
+    /// Writes `count` codes in two's complement that start at byte `start`.
+    static func unpackSigned(
+        _ bytes: UnsafeRawBufferPointer, from start: Int, _ count: Int, into codes: UnsafeMutablePointer<Int8>
+    ) {
+        for pair in 0..<count / 2 {
+            let byte = bytes[start + pair]
+            codes[2 * pair] = Int8(bitPattern: byte << 4) >> 4
+            codes[2 * pair + 1] = Int8(bitPattern: byte) >> 4
+        }
+        if count % 2 == 1 { codes[count - 1] = Int8(bitPattern: bytes[start + count / 2] << 4) >> 4 }
+    }
 }

@@ -6,9 +6,12 @@ struct Palette {
     /// The bounds between entries i and i + 1: x belongs to i + 1 or later if and only if x > bounds[i]. Each is the
     /// largest float32 that is not above the middle, so that comparisons of float32 values are exact.
     let bounds: [Float]
+    /// Each entry is above the one before it; equal ones are side by side where there are fewer values than entries.
+    private let isStrict: Bool
 
     init(_ entries: [Float]) {
         self.entries = entries
+        isStrict = zip(entries, entries.dropFirst()).allSatisfy { $0 < $1 }
         bounds = zip(entries, entries.dropFirst()).map { low, high in
             let middle = (Double(low) + Double(high)) / 2
             let rounded = Float(middle)
@@ -43,6 +46,12 @@ struct Palette {
         let x = value / scale
         guard entries.indices.contains(Int(code)) else { return false }
         let distance = abs(Double(x) - Double(entries[Int(code)]))
+        if isStrict, !distance.isNaN {
+            // Only the entries beside it can be nearer.
+            let (below, above) = (Int(code) - 1, Int(code) + 1)
+            return (below < 0 || abs(Double(x) - Double(entries[below])) >= distance)
+                && (above == entries.count || abs(Double(x) - Double(entries[above])) >= distance)
+        }
         return entries.allSatisfy { abs(Double(x) - Double($0)) >= distance }
     }
 

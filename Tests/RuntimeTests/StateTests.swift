@@ -35,6 +35,29 @@ struct StateTests {
         #expect(states["sum"] == HostTensor([3.0, 6, 9], [3]))
     }
 
+    @Test("A state that is discarded has its initial value again, also one of many pages", arguments: [0.0, 2])
+    func discarding(initial: Double) throws {
+        for count in [3, 1 << 20] {
+            var builder = ProgramBuilder(name: "counter")
+            let sum = builder.state("sum", TensorType(.float32, [.fixed(count)]), initial: initial)
+            let one = builder.literal(HostTensor([Float(1)], [1]), name: "one")
+            builder.update("sum", to: try builder.apply(Add(), [sum, one]))
+            builder.output("y", sum)
+            let frozen = try builder.finish().freezing(ShapeBindings())
+            let program = try CompressedProgram(functions: [frozen], weights: []).planned()
+            let session = try Session(program)
+            func values() throws -> Set<Float> {
+                Set(try #require(session.states.value(of: program.functions[0].states[0])).floats())
+            }
+            _ = try session.run(0, [:])
+            #expect(try values() == [Float(initial) + 1])
+            session.states.discard(program.functions[0].states[0])
+            #expect(try values() == [Float(initial)])
+            _ = try session.run(0, [:])
+            #expect(try values() == [Float(initial) + 1])
+        }
+    }
+
     @Test("States can be reset, copied and restored")
     func restoring() throws {
         let program = try Self.planned([try Self.counter()])

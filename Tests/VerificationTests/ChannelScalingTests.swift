@@ -91,7 +91,11 @@ struct ChannelScalingTests {
             }
             let changed = try program.replacing(scaled.tensors).freezing(plain.bindings)
             let feed = SeededInputs(seed: 1).inputs(for: plain)
-            let states = SeededInputs(seed: 1).feed(for: plain).states
+            let drawn = SeededInputs(seed: 1).feed(for: plain)
+            let states = Dictionary(
+                uniqueKeysWithValues: plain.program.states.compactMap { state in
+                    drawn.state(state.name).map { (state.name, $0) }
+                })
             let inputs = feed.merging(states) { first, _ in first }
             let (wanted, found) = (try plain.evaluate(inputs), try changed.evaluate(inputs))
             #expect(wanted.map(\.name) == found.map(\.name))

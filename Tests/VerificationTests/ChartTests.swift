@@ -78,7 +78,7 @@ struct ChartTests {
                 let metrics = Metrics([reference, error], against: [reference, 0])
                 return OperatorFinding(
                     function: "main", label: "encoder.layer.\(index).dense.linear", kind: "linear", shape: [2],
-                    kernel: metrics, injected: metrics, propagated: metrics, failure: nil)
+                    sampledRows: nil, kernel: metrics, injected: metrics, propagated: metrics, failure: nil)
             }
             try requireApart(LayerChart(rows: rows).svg, width: 960, "\(count) layers, \(extreme)")
         }
@@ -95,4 +95,8 @@ struct ChartTests {
                 ParetoChart(points: points, chosen: (bits, sqnr)).svg, width: 960, "\(bits) bits, \(sqnr) dB")
         }
     }
+}
+
+extension ErrorDistribution {
+    fileprivate mutating func record(_ error: Float) { record(1) { $0[Int(error.bitPattern >> 16)] += 1 } }
 }

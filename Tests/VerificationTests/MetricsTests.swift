@@ -1,5 +1,6 @@
 import AccelByteIO
 import Foundation
+import TestSupport
 import Testing
 
 @testable import AccelVerification
@@ -28,6 +29,43 @@ struct MetricsTests {
         #expect(Metrics([0, 0], against: [0, 0]).sqnr == .infinity)
         #expect(Metrics([1, 0], against: [0, 0]).sqnr == -.infinity)
         #expect(Metrics([1, 0], against: [0, 0]).json["sqnr"] == "-infinity")
+    }
+
+    @Test(
+        "sums of any length, with what is not finite anywhere, are those of a plain loop",
+        arguments: [1, 7, 8, 4095, 9001])
+    func sums(count: Int) {
+        var generator = SeededGenerator(seed: UInt64(count))
+        for extremes in [[Float](), [.infinity], [.nan, 3e38, -3e38, .leastNonzeroMagnitude, 0]] {
+            var (x, r) = ([Float](), [Float]())
+            for index in 0..<count {
+                x.append(Float.random(in: -1...1, using: &generator))
+                r.append(index % 3 == 0 ? x[index] : Float.random(in: -1...1, using: &generator))
+            }
+            for (index, value) in extremes.enumerated() { x[(index * 977 + count / 2) % count] = value }
+            let metrics = Metrics(x, against: r)
+            var (error, energy, product, flips, largest, mismatches) = (0.0, 0.0, 0.0, 0, 0.0, 0)
+            for (a, b) in zip(x, r) {
+                guard a.isFinite else {
+                    mismatches += 1
+                    continue
+                }
+                let distance = Double(a) - Double(b)
+                error += distance * distance
+                energy += Double(b) * Double(b)
+                product += Double(a) * Double(b)
+                largest = max(largest, abs(distance))
+                if Double(a) * Double(b) < 0 { flips += 1 }
+            }
+            func isNear(_ found: Double, _ wanted: Double) -> Bool {
+                abs(found - wanted) <= 1e-12 * abs(wanted) + 1e-14
+            }
+            #expect(isNear(metrics.squaredError, error) && isNear(metrics.referenceEnergy, energy))
+            #expect(abs(metrics.product - product) <= 1e-12 * (abs(product) + energy + error))
+            #expect(metrics.count == count && metrics.maximumError == largest && metrics.signFlips == flips)
+            #expect(metrics.nonFiniteMismatches == mismatches && metrics.distribution.count == count - mismatches)
+            #expect(metrics.distribution.decades.reduce(0) { $0 + $1.count } == count - mismatches)
+        }
     }
 
     @Test("A scaled tensor has cosine 1 and a poor SQNR")

@@ -59,16 +59,4 @@ struct NotComparedTests {
         let mistaken = try self.report(budget: budget("* logits")) { _ in }
         #expect(mistaken.exitStatus == .usage)
     }
-
-    @Test("intermediate results that do not fit are compared in several runs, with the same findings")
-    func windows() throws {
-        let model = try TinyModel()
-        let parity = Parity(of: .planned(try model.planned("int8")), against: .reference([model.program]))
-        let (one, many) = (
-            try parity.check(.init(stages: [.operators])),
-            try parity.check(.init(stages: [.operators], intermediateBytes: 3000))
-        )
-        #expect(one.operators.map(\.json) == many.operators.map(\.json))
-        #expect(many.operators.allSatisfy { $0.propagated != nil })
-    }
 }

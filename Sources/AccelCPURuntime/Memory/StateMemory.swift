@@ -69,6 +69,11 @@ public final class StateMemory: Sendable {
         }
     }
 
+    /// Gives a state its initial value again, and its memory back to the system until something next touches it.
+    package func discard(_ state: FrozenProgram.State) {
+        slots.withLock { slots in slots.first { $0.state == state }?.discard() }
+    }
+
     /// A copy of all states that a run has used or that were set, with their names, in the order of `states`. The
     /// others have their initial values. `restore` accepts it, and it can be saved as a safetensors file.
     public func copy() -> [StoredTensor] {
@@ -144,6 +149,10 @@ private struct StateSlot {
         buffer = new
         if state.initial != 0 { reset() }
         return new
+    }
+
+    func discard() {
+        if state.initial == 0 { buffer?.clear() } else { reset() }
     }
 
     func reset() {

@@ -55,7 +55,7 @@ public struct Attention: Operator {
         let (keyHeads, keys) = (inputs[1].shape.dimensions[1], inputs[1].shape.dimensions[2])
         let shape = Shape(inputs[0].shape.dimensions[..<3] + [inputs[2].shape.dimensions[3]])
         let valueWidth = shape.dimensions[3]
-        let v = try inputs[2].transposed([0, 1, 3, 2]).floats
+        let v = inputs[2].floats
         let masking = inputs.named("mask", of: self)
         let maskLayout = masking.map {
             StridedLayout(shape: $0.shape).expanded(to: Shape(shape.dimensions[..<3] + [keys]))
@@ -76,11 +76,15 @@ public struct Attention: Operator {
                 for key in 0..<keys { scores[key] += mask[start + key * strides[3]] }
             }
             let weights = Softmax.weights(scores)
-            for column in 0..<valueWidth {
-                let start = (group * valueWidth + column) * keys
-                var sum = 0.0
-                for key in 0..<keys { sum += weights[key] * Double(v[start + key]) }
-                result[column] = Float(sum)
+            withUnsafeTemporaryAllocation(of: Double.self, capacity: valueWidth) { sums in
+                sums.initialize(repeating: 0)
+                v.withUnsafeBufferPointer { v in
+                    for key in 0..<keys {
+                        let (start, weight) = ((group * keys + key) * valueWidth, weights[key])
+                        for column in 0..<valueWidth { sums[column] += weight * Double(v[start + column]) }
+                    }
+                }
+                for column in 0..<valueWidth { result[column] = Float(sums[column]) }
             }
         }
         return [HostTensor(result, shape)]

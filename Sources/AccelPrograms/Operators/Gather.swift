@@ -42,3 +42,24 @@ public struct Gather: Operator {
         }
     }
 }
+
+extension Gather: StreamingOperator {
+    package func evaluate(streaming operands: [ReferenceOperand]) throws -> [HostTensor] {
+        guard case .rows(let table) = operands[0], table.shape.rank > 1, table.shape.count > 0 else {
+            return try evaluate(operands.map(\.tensor))
+        }
+        // Of a table of the rows that are there, each once.
+        let (indices, limit) = (operands[1].tensor, table.shape.dimensions[0])
+        let known = Set(indices.integers.compactMap { Int(exactly: $0) }).filter { 0..<limit ~= $0 }.sorted()
+        let positions = Dictionary(uniqueKeysWithValues: zip(known, 0...))
+        var floats: [Float] = []
+        for row in known { floats += table.floats(row..<row + 1) }
+        // An index out of range stays one, and is reported as that.
+        guard indices.integers.allSatisfy({ Int(exactly: $0).map { positions[$0] != nil } ?? false }) else {
+            return try evaluate(operands.map(\.tensor))
+        }
+        let own = indices.integers.map { Int64(positions[Int($0)] ?? 0) }
+        let rows = HostTensor(floats, Shape([known.count] + table.shape.dimensions.dropFirst()))
+        return try evaluate([rows, HostTensor(own, indices.shape)])
+    }
+}

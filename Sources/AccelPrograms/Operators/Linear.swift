@@ -36,13 +36,7 @@ public struct Linear: LinearOperator {
     }
 
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
-        let (rows, columns) = (inputs[1].shape.dimensions[0], inputs[1].shape.dimensions[1])
-        let shape = Shape(inputs[0].shape.dimensions.dropLast() + [rows])
-        let products = Reference.products(
-            inputs[0].floats, inputs[1].floats, bias: inputs.named("bias", of: self)?.floats,
-            count: shape.count / max(rows, 1), rows: rows, columns: columns)
-        let sums = HostTensor(products, shape)
-        return try activation.operation?.evaluate([sums]) ?? [sums]
+        try evaluate(streaming: inputs.map(ReferenceOperand.tensor))
     }
 
     public func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]? {
@@ -52,5 +46,30 @@ public struct Linear: LinearOperator {
 
     public func multiplyAdds(_ inputs: [Shape]) -> Int {
         saturatingProduct(inputs[0].dimensions + [inputs[1].dimensions[0]])
+    }
+}
+
+extension Linear: StreamingOperator {
+    package func evaluate(streaming operands: [ReferenceOperand]) throws -> [HostTensor] {
+        [try evaluate(operands, rows: nil)]
+    }
+
+    /// Computes only some elements of the result's last axis, which are products with these rows of the weight.
+    package func evaluate(_ operands: [ReferenceOperand], rows: [Int]) throws -> HostTensor {
+        try evaluate(operands, rows: .some(rows))
+    }
+
+    private func evaluate(_ operands: [ReferenceOperand], rows: [Int]?) throws -> HostTensor {
+        let weight =
+            switch operands[1] {
+            case .tensor(let tensor): ReferenceRows(tensor.floats, tensor.shape)
+            case .rows(let rows): rows
+            }
+        let shape = operands[0].shape.dimensions.dropLast()
+        let products = ReferenceProducts(
+            operands[0].tensor.floats, count: shape.reduce(1, *), weight,
+            bias: operands.named("bias", of: self)?.tensor.floats, rows: rows)
+        let sums = HostTensor(try products.run(), Shape(shape + [rows?.count ?? weight.shape.dimensions[0]]))
+        return try activation.operation?.evaluate([sums])[0] ?? sums
     }
 }

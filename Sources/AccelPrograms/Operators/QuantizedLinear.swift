@@ -4,7 +4,7 @@ public import AccelTensors
 /// rounded to 8 bits by `RowRounding`. Where the weight is stored as integers, kernels multiply integers.
 ///
 /// Inputs: x F32[..., K], weight F32[N, K], and optionally bias F32[N]. Output: F32[..., N].
-public struct QuantizedLinear: LinearOperator {
+public struct QuantizedLinear: LinearOperator, StreamingOperator {
     public static let name = "quantized_linear"
     public static let inputs = Linear.inputs
     public var activation: Activation
@@ -20,9 +20,13 @@ public struct QuantizedLinear: LinearOperator {
     }
 
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
-        let width = inputs[0].shape.dimensions.last ?? 1
-        let rounded = HostTensor(RowRounding.rounding(inputs[0].floats, width: width), inputs[0].shape)
-        return try Linear(activation: activation).evaluate([rounded] + inputs.dropFirst())
+        try evaluate(streaming: inputs.map { .tensor($0) })
+    }
+
+    package func evaluate(streaming operands: [ReferenceOperand]) throws -> [HostTensor] {
+        let x = operands[0].tensor
+        let rounded = HostTensor(RowRounding.rounding(x.floats, width: x.shape.dimensions.last ?? 1), x.shape)
+        return try Linear(activation: activation).evaluate(streaming: [.tensor(rounded)] + operands.dropFirst())
     }
 
     public func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]? {

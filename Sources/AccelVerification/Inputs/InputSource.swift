@@ -23,6 +23,9 @@ public enum InputSource: Sendable {
     /// nil if the inputs come from a file.
     var seed: UInt64? { if case .seeded(let seed) = self { seed } else { nil } }
 
+    /// The seed of the rows of large weights that operators are compared on.
+    var samplingSeed: UInt64 { seed ?? Self.defaultSeed }
+
     /// The name in reports. It has no folders, so that the report does not depend on the file's location.
     var summary: String {
         switch self {
@@ -37,8 +40,14 @@ public enum InputSource: Sendable {
 struct FunctionFeed {
     /// All inputs of the function, by name.
     var inputs: [String: HostTensor] = [:]
-    /// Initial states by name; the others start with the function's own initial value.
+    /// Given initial states, by name.
     var states: [String: HostTensor] = [:]
+    /// Returns a drawn initial state, which is made each time that it is needed: those of a large cache take more memory
+    /// than the layer that reads them. nil draws none.
+    var drawnState: ((String) -> HostTensor?)?
+
+    /// Returns an initial state; nil for one that starts with the function's own initial value.
+    func state(_ name: String) -> HostTensor? { states[name] ?? drawnState?(name) }
 }
 
 /// The inputs of a run, checked against a function's ports.

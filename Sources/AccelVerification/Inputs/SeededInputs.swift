@@ -31,12 +31,13 @@ public struct SeededInputs: Sendable {
         let ranges = InputRanges(function)
         func drawn(_ name: String, _ value: Value) -> HostTensor {
             draw(
-                Stream(seed: seed, name: name), function.program.type(of: value).elementType,
+                SeededStream(seed: seed, name: name), function.program.type(of: value).elementType,
                 function.shape(of: value), ranges.range(of: name, value))
         }
         var feed = FunctionFeed()
         for input in function.program.inputs { feed.inputs[input.name] = drawn(input.name, input.value) }
-        for state in function.program.states { feed.states[state.name] = drawn(state.name, state.value) }
+        let states = Dictionary(function.program.states.map { ($0.name, $0.value) }) { first, _ in first }
+        feed.drawnState = { name in states[name].map { drawn(name, $0) } }
         return feed
     }
 
@@ -44,11 +45,16 @@ public struct SeededInputs: Sendable {
 
     /// - Parameter range: the range of integers; nil for a mask.
     private func draw(
-        _ stream: Stream, _ elementType: ElementType, _ shape: Shape, _ range: Range<Int>?
+        _ stream: SeededStream, _ elementType: ElementType, _ shape: Shape, _ range: Range<Int>?
     ) -> HostTensor {
         switch elementType {
         case .bool: return HostTensor(mask(stream, shape).map { $0 != 0 }, shape)
-        case .float32: return HostTensor((0..<shape.count).map(stream.normal), shape)
+        case .float32:
+            let width = 1 << 12
+            let floats = Reference.rows((shape.count + width - 1) / width, width: width) { row, target in
+                for index in 0..<width { target[index] = stream.normal(row * width + index) }
+            }
+            return HostTensor(shape.count == floats.count ? floats : Array(floats[..<shape.count]), shape)
         case .float16: return HostTensor(rounding: (0..<shape.count).map(stream.normal), shape)
         default:
             guard let range, !range.isEmpty else { return HostTensor(mask(stream, shape), shape) }
@@ -57,7 +63,7 @@ public struct SeededInputs: Sendable {
         }
     }
 
-    private func mask(_ stream: Stream, _ shape: Shape) -> [Int64] {
+    private func mask(_ stream: SeededStream, _ shape: Shape) -> [Int64] {
         let length = shape.dimensions.last ?? 1
         let rows = length == 0 ? 0 : shape.count / length
         var flags: [Int64] = []
@@ -73,7 +79,7 @@ public struct SeededInputs: Sendable {
 }
 
 /// A counter-based random number generator (SplitMix64).
-private struct Stream {
+struct SeededStream: Sendable {
     private let base: UInt64
 
     init(seed: UInt64, name: String) {

@@ -13,11 +13,13 @@ public struct ErrorDistribution: Equatable, Sendable {
     /// Creates a distribution without errors.
     public init() {}
 
-    /// - Parameter error: not negative, not NaN.
-    mutating func record(_ error: Float) {
+    /// Records errors.
+    /// - Parameter count: their number.
+    /// - Parameter record: counts each in the bucket of its upper 16 bits.
+    mutating func record(_ count: Int, _ record: (UnsafeMutablePointer<UInt32>) -> Void) {
         if buckets.isEmpty { buckets = [UInt32](repeating: 0, count: Self.bucketCount) }
-        buckets[Int(error.bitPattern >> 16) & (Self.bucketCount - 1)] &+= 1
-        count += 1
+        buckets.withUnsafeMutableBufferPointer { $0.baseAddress.map(record) }
+        self.count += count
     }
 
     mutating func merge(_ other: ErrorDistribution) {

@@ -1,4 +1,5 @@
 import AccelPlatform
+import CAccelKernels
 
 /// The difference of a tensor x from its reference r, gathered in one pass with float64 sums over float32 values.
 ///
@@ -55,23 +56,34 @@ public struct Metrics: Equatable, Sendable {
     public mutating func record(_ values: UnsafeBufferPointer<Float>, against reference: UnsafeBufferPointer<Float>) {
         let number = min(values.count, reference.count)
         count += number
-        for index in 0..<number {
-            let (x, r) = (values[index], reference[index])
-            guard x.isFinite, r.isFinite else {
-                recordNonFinite(x, r)
-                continue
+        guard number > 0, let x = values.baseAddress, let r = reference.baseAddress else { return }
+        for start in stride(from: 0, to: number, by: Self.elementsAtOnce) {
+            let length = min(Self.elementsAtOnce, number - start)
+            let (part, expected) = (x + start, r + start)
+            if ck_all_finite(part, length) != 0, ck_all_finite(expected, length) != 0 {
+                recordFinite(part, against: expected, length)
+            } else {
+                for index in 0..<length {
+                    if part[index].isFinite, expected[index].isFinite {
+                        recordFinite(part + index, against: expected + index, 1)
+                    } else {
+                        recordNonFinite(part[index], expected[index])
+                    }
+                }
             }
-            let (wide, wideReference) = (Double(x), Double(r))
-            let error = wide - wideReference
-            squaredError += error * error
-            referenceEnergy += wideReference * wideReference
-            energy += wide * wide
-            product += wide * wideReference
-            maximumError = max(maximumError, abs(error))
-            peak = max(peak, abs(wideReference))
-            if (x > 0 && r < 0) || (x < 0 && r > 0) { signFlips += 1 }
-            distribution.record(Float(abs(error)))
         }
+    }
+
+    /// The number of elements that are summed up together; the last bits of sums depend on it.
+    private static let elementsAtOnce = 1 << 12
+
+    private mutating func recordFinite(_ x: UnsafePointer<Float>, against r: UnsafePointer<Float>, _ number: Int) {
+        var sums = (squaredError, referenceEnergy, energy, product, maximumError, peak)
+        withUnsafeMutableBytes(of: &sums) { sums in
+            let sums = sums.assumingMemoryBound(to: Double.self).baseAddress
+            distribution.record(number) { buckets in signFlips += ck_error_sums(x, r, number, sums, buckets) }
+        }
+        (squaredError, referenceEnergy, energy, product, maximumError, peak) = sums
     }
 
     private mutating func recordNonFinite(_ x: Float, _ r: Float) {

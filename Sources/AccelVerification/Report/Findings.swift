@@ -37,6 +37,8 @@ public struct OperatorFinding: Sendable {
     public let kind: String
     /// The shape of the call's first output.
     public let shape: Shape
+    /// The number of rows of a large weight on which the kernel was compared; nil if its whole result was.
+    public let sampledRows: Int?
     /// The kernel against the operator's reference implementation, on the same inputs and the same stored weights.
     public let kernel: Metrics
     /// The kernel on the reference's inputs against the reference with the original weights: the error that this call

@@ -222,6 +222,9 @@ extension ParityReport {
                     .number(row.propagated.map { Figure.decibels($0.sqnr) } ?? "-"), .state(row.failure),
                 ])
             }
+            if let samplingWords {
+                html += "<p>Compared: \(Wording.count(operators.count, "call")), \(samplingWords).</p>\n"
+            }
             html +=
                 "<h2>Calls</h2>\n<details><summary>\(Wording.count(operators.count, "call"))</summary>\n\(table.html)</details>\n"
         }

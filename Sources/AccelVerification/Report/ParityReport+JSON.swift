@@ -7,7 +7,7 @@ extension ParityReport {
     public var json: JSON {
         [
             "accelc": "parity report",
-            "format": ["major": 1, "minor": 2],
+            "format": ["major": 1, "minor": 3],
             "verdict": .string(verdictName),
             "headline": .string(headline),
             "exitStatus": .integer(Int64(exitStatus.rawValue)),
@@ -44,6 +44,7 @@ extension ParityReport {
             "outputs": .array(outputs.map(\.json)),
             "weights": .array(weights.map(\.json)),
             "rowBounds": .array(rowBounds.map(JSON.string)),
+            "sampling": samplingJSON,
             "operators": .array(operators.map(\.json)),
             "coverage": .array(coverage.map(\.json)),
             "unused": .array(unused.map { ["name": .string($0.name), "reason": .string($0.reason)] }),
@@ -98,8 +99,8 @@ extension OperatorFinding {
     var json: JSON {
         [
             "function": .string(function), "label": .string(label), "operator": .string(kind), "shape": .shape(shape),
-            "kernel": kernel.json, "injected": injected.json, "propagated": propagated?.json ?? .null,
-            "failure": .failure(failure),
+            "sampledRows": sampledRows.map { .integer(Int64($0)) } ?? .null, "kernel": kernel.json,
+            "injected": injected.json, "propagated": propagated?.json ?? .null, "failure": .failure(failure),
         ]
     }
 }

@@ -52,7 +52,8 @@ extension ParityReport {
             return ["\(title): \(state) (\(what))"] + rowBounds.map { "  \($0)" } + codecTable.lines(width: width)
                 + worstWeights(width)
         case .operators:
-            return ["\(title): \(state) (\(Wording.count(operators.count, "call")))"] + worstOperators(width)
+            let what = [Wording.count(operators.count, "call"), samplingWords].compactMap(\.self)
+            return ["\(title): \(state) (\(what.joined(separator: ", ")))"] + worstOperators(width)
         case .graph, .outputs:
             let rows = outputs.filter { $0.stage == stage }
             return ["\(title): \(state)"] + (rows.isEmpty ? [] : outputTable(rows).lines(width: width))

@@ -68,6 +68,8 @@ public struct ParityReport: Sendable {
     public internal(set) var unused: [UnusedTensor] = []
     /// The result of a self test; nil if none ran. A failed self test makes the whole report fail.
     public var selfTest: SelfTestReport?
+    /// The seed of the rows of large weights that operators were compared on.
+    let samplingSeed: UInt64
     /// The bytes of all stored weights and tables.
     public let storedBytes: Int
     /// The elements of all stored weights and tables.
@@ -82,6 +84,7 @@ public struct ParityReport: Sendable {
     init(functions: [String], storedBytes: Int, storedElements: Int, inputs: InputSource, budget: Budget?) {
         self.inputs = inputs.summary
         (seed, isGolden) = (inputs.seed, inputs.golden != nil)
+        samplingSeed = inputs.samplingSeed
         self.budget = budget?.json
         (self.functions, self.storedBytes, self.storedElements) = (functions, storedBytes, storedElements)
     }

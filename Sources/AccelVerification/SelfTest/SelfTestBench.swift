@@ -14,7 +14,7 @@ struct SelfTestBench {
     /// The index of the function that runs: the first that the model has.
     private let function: Int
     private let feed: FunctionFeed
-    private let original: ReferenceValues
+    private let seed: UInt64
     private let storedOutputs: [String: HostTensor]
     /// The outputs of the package itself.
     private let outputs: [String: HostTensor]
@@ -34,10 +34,10 @@ struct SelfTestBench {
         }
         self.function = function
         feed = SeededInputs(seed: seed).feed(for: frozen)
+        self.seed = seed
         let run = Self.run(of: program, function, feed, model, lossy, threads)
-        original = try run.originalValues(of: frozen, keeping: run.function.calls[...])
         outputs = try run.runner.run(function, feed)
-        storedOutputs = try run.ofGraph.storedOutputs(of: run.ofGraph.frozen ?? frozen)
+        storedOutputs = try run.ofGraph.results(of: run.ofGraph.frozen ?? frozen, with: run.storedOperand)
     }
 
     private static func run(
@@ -123,12 +123,12 @@ struct SelfTestBench {
         let run = Self.run(of: program, function, feed, model, lossy, threads)
         var caught: [Stage: String] = [:]
         if operators {
-            let findings = try OperatorStage(run: run, budget: nil).findings(against: original)
+            let findings = try RunComparison(run: run, stages: [.operators], budget: nil, seed: seed).result().operators
             caught[.operators] = findings.lazy.compactMap { row in row.failure.map { "\(row.label): \($0)" } }.first
         }
         let graph = run.ofGraph
         let stage = OutputStage(run: graph, budget: nil, actual: try graph.runner.run(function, feed))
-        let result = stage.graph(storedOutputs: storedOutputs)
+        let result = stage.graph(storedOutputs: storedOutputs, of: graph.results)
         caught[.graph] = result.outputs.lazy.compactMap { row in row.failure.map { "\(row.name): \($0)" } }.first
         return caught
     }

@@ -4,34 +4,52 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// The memory of a planned function in its simplest form: operands are read and written element by element, and every
-/// address is checked.
+/// The memory of a planned function in its simplest form: operands are read and written element by element where they are
+/// strided, and every address is checked.
 struct ArenaMemory {
     private let arena: ByteBuffer
     private let states: [ByteBuffer]
+    /// Returns the initial value of a state; nil for the function's own.
+    private let initial: (String) -> HostTensor?
+    private let function: FunctionPlan
     let inputs: [HostTensor]
 
-    /// - Parameter values: initial values of states by name; the others start with the function's own initial value.
-    init(_ function: FunctionPlan, inputs: [HostTensor], states values: [String: HostTensor]) throws {
+    /// - Parameter initial: returns the initial value of a state by name; nil for the function's own.
+    init(_ function: FunctionPlan, inputs: [HostTensor], initial: @escaping (String) -> HostTensor?) throws {
         let purpose = "function \(function.name)"
         let sizes = function.states.map { $0.shape.count * $0.elementType.byteCount }
         try MachineMemory.require(MachineMemory.sum([function.arenaBytes] + sizes), for: purpose)
         arena = try ByteBuffer(allocating: function.arenaBytes, for: purpose)
         states = try sizes.map { try ByteBuffer(allocating: $0, for: purpose) }
-        self.inputs = inputs
-        for (state, buffer) in zip(function.states, states) {
-            let type = TensorType(state.elementType, shape: state.shape)
-            let value =
-                values[state.name]?.converted(to: state.elementType) ?? HostTensor(state.initial, filling: type)
-            guard value.type == type else { throw outside("state \"\(state.name)\" is to start as \(value.type)") }
-            value.stored(name: state.name).bytes.withBytes { buffer.bytes.copyMemory(from: $0) }
+        (self.function, self.inputs, self.initial) = (function, inputs, initial)
+    }
+
+    /// Gives a state its initial value, before the first call that uses it.
+    func load(state index: Int) throws {
+        let state = function.states[index]
+        let type = TensorType(state.elementType, shape: state.shape)
+        let value =
+            initial(state.name)?.converted(to: state.elementType) ?? HostTensor(state.initial, filling: type)
+        guard value.type == type else { throw outside("state \"\(state.name)\" is to start as \(value.type)") }
+        value.stored(name: state.name).bytes.withBytes { states[index].bytes.copyMemory(from: $0) }
+    }
+
+    /// Gives the memory of a state back, after the last call that uses it.
+    func discard(state index: Int) { states[index].clear() }
+
+    /// Returns an operand; a weight whose layout is its own stays one that is read while it is used.
+    func operand(_ operand: Operand, weight: (Int) throws -> ReferenceOperand) throws -> ReferenceOperand {
+        guard case .weight(let index) = operand.storage, operand.layout.isContiguous, operand.layout.offset == 0 else {
+            return .tensor(try read(operand, weight: weight))
         }
+        let whole = try weight(index)
+        return whole.shape == operand.layout.shape ? whole : .tensor(try strided(whole.tensor, operand.layout))
     }
 
     /// - Parameter weight: returns the whole weight of an index.
-    func read(_ operand: Operand, weight: (Int) throws -> HostTensor) throws -> HostTensor {
+    func read(_ operand: Operand, weight: (Int) throws -> ReferenceOperand) throws -> HostTensor {
         switch operand.storage {
-        case .weight(let index): return try strided(weight(index), operand.layout)
+        case .weight(let index): return try strided(weight(index).tensor, operand.layout)
         case .input(let index):
             guard inputs.indices.contains(index) else { throw outside("input \(index) does not exist") }
             return try strided(inputs[index], operand.layout)
@@ -98,6 +116,9 @@ struct ArenaMemory {
         _ layout: StridedLayout, from start: UnsafeMutableRawPointer, as type: Element.Type
     ) -> [Element] {
         let elements = UnsafeRawPointer(start).assumingMemoryBound(to: Element.self)
+        if layout.isContiguous {
+            return Array(UnsafeBufferPointer(start: elements + layout.offset, count: layout.shape.count))
+        }
         return offsets(layout).map { elements[$0] }
     }
 
@@ -105,6 +126,10 @@ struct ArenaMemory {
         _ values: [Element], _ layout: StridedLayout, to start: UnsafeMutableRawPointer
     ) {
         let elements = start.assumingMemoryBound(to: Element.self)
+        if layout.isContiguous {
+            (elements + layout.offset).update(from: values, count: layout.shape.count)
+            return
+        }
         for (value, offset) in zip(values, offsets(layout)) { elements[offset] = value }
     }
 

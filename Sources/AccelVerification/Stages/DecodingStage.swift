@@ -76,7 +76,7 @@ struct DecodingStage {
         var seen: Set<Int> = []
         for block in plan.sequences.joined() where seen.insert(block.step.function).inserted {
             let run = functionRun(block)
-            guard let frozen = run.frozen else {
+            guard run.frozen != nil else {
                 result.notCompared.append(
                     .init(stage: .operators, name: run.function.name, reason: "there is no model to compare with"))
                 continue
@@ -85,8 +85,9 @@ struct DecodingStage {
                 result.fed.insert(block.step.function)
                 continue
             }
-            result.operators += try OperatorStage(run: run, budget: options.budget)
-                .findings(of: frozen, keepingUpTo: options.intermediateBytes).findings
+            result.operators += try RunComparison(
+                run: run, stages: [.operators], budget: options.budget, seed: options.inputs.samplingSeed
+            ).result().operators
         }
     }
 

@@ -63,6 +63,17 @@ struct FunctionRun {
     /// The model's function as it is, with its own states and all activations in float32; nil without a model.
     var original: FrozenProgram? { withOwnStates ?? unrounded?.frozen ?? frozen }
 
+    /// The run that the outputs stage compares: this one, against the model as it is.
+    var ofOutputs: FunctionRun {
+        FunctionRun(
+            index: index, function: function, feed: feed, golden: golden, frozen: original,
+            withOwnStates: withOwnStates,
+            runner: runner, stored: stored, lossy: lossy)
+    }
+
+    /// The package rounds values of its runs that the model does not round, so each stage has a reference of its own.
+    var roundsValues: Bool { roundsStates || unrounded != nil }
+
     /// The tolerance for outputs against the model as it is; nil if the package loses nothing.
     var schemeTolerance: Tolerance? {
         let lossy = lossyWeights.map { stored.tensors[$0] }
@@ -70,6 +81,9 @@ struct FunctionRun {
         return .scheme(
             ofOutputsReading: lossy, roundsStates: roundsStates, roundsActivations: roundsActivations)
     }
+
+    /// Returns the name of an output or state in reports: with the function's, and the number of the sample.
+    func name(ofResult name: String) -> String { "\(function.name) \(name)\(suffix)" }
 
     /// The weights that this function reads and whose encoding is lossy.
     var lossyWeights: [Int] {
@@ -88,40 +102,29 @@ struct FunctionRun {
     /// The tolerance of outputs against the model with the stored weights.
     var rounding: Tolerance { function.hasHalfStates ? .roundedStates : .rounding }
 
-    /// Returns the value of a constant of the model, decoded from the package's weights.
-    func storedValue(of constant: Program.Constant) throws -> HostTensor {
+    /// Returns a weight or table of the model.
+    static func originalOperand(of constant: Program.Constant) throws -> ReferenceOperand {
+        ReferenceOperand(try constant.requireTensor())
+    }
+
+    /// Returns a weight or table of the model; a weight that has lost something is decoded from the package's bytes.
+    func storedOperand(of constant: Program.Constant) throws -> ReferenceOperand {
         guard constant.isWeight, lossy.contains(constant.name), let index = stored.index(of: constant.name) else {
-            return try HostTensor(constant.requireTensor())
+            return try Self.originalOperand(of: constant)
         }
-        return try stored.tensor(at: index)
-    }
-}
-
-/// The results of runs of the reference.
-struct ReferenceValues {
-    /// Outputs by name.
-    var outputs: [String: HostTensor] = [:]
-    /// Results of the nodes that became calls, by label.
-    var byLabel: [String: [HostTensor]] = [:]
-}
-
-extension FunctionRun {
-    /// Returns the results of the reference implementation with the original weights.
-    /// - Parameter calls: the calls whose nodes' results are kept too.
-    func originalValues(of frozen: FrozenProgram, keeping calls: ArraySlice<KernelCall>) throws -> ReferenceValues {
-        let wanted = Set(calls.map(\.label))
-        var values = ReferenceValues()
-        values.outputs = try frozen.results(
-            of: feed,
-            observe: { node, results in
-                if wanted.contains(node.label) { values.byLabel[node.label] = results }
-            })
-        return values
+        return try stored.operand(at: index)
     }
 
-    /// Returns the outputs of the reference implementation with the stored weights.
-    func storedOutputs(of frozen: FrozenProgram) throws -> [String: HostTensor] {
-        try frozen.results(of: feed, constant: storedValue)
+    /// Returns the value of a constant of the model, decoded from the package's weights.
+    func storedValue(of constant: Program.Constant) throws -> HostTensor { try storedOperand(of: constant).tensor }
+
+    /// Returns the results of the reference implementation by name.
+    func results(
+        of frozen: FrozenProgram, with constant: @escaping (Program.Constant) throws -> ReferenceOperand
+    ) throws -> [String: HostTensor] {
+        let reference = FollowingReference(of: frozen, feed, constant: constant)
+        try reference.finish()
+        return reference.results
     }
 }
 
@@ -151,18 +154,5 @@ extension FunctionPlan {
         }
         let names = Set(given.map(\.name))
         return given + changedStates.map(\.port).filter { !names.contains($0.name) }
-    }
-}
-
-extension FrozenProgram {
-    /// Returns the results of a run of the reference implementation, in the form of `FunctionPlan.results`.
-    fileprivate func results(
-        of feed: FunctionFeed,
-        constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) },
-        observe: (Program.Node, [HostTensor]) throws -> Void = { _, _ in }
-    ) throws -> [String: HostTensor] {
-        var states = feed.states
-        let outputs = try evaluate(feed.inputs, states: &states, constant: constant, observe: observe)
-        return Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }.merging(states) { own, _ in own }
     }
 }

@@ -4,103 +4,104 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// S2: every kernel call of a function on the reference's inputs, and in the real run.
+/// S2: each kernel call of a function on the reference's inputs, one after the other. The reference implementation runs
+/// the execution plan with the original weights, and the kernel gets the same inputs.
 struct OperatorStage {
-    let run: FunctionRun
-    let budget: Budget?
+    private let run: FunctionRun
+    private let budget: Budget?
+    private let sampling: SampledRows
+    private let plan: ReferencePlan
+    private let sources: [String: Program.Constant]
 
-    /// Compares all calls. The model runs several times if its intermediate results do not fit into memory at once.
-    /// - Parameter byteLimit: the bytes that they may take together; a single call's may take more.
-    /// - Returns: The findings, and the model's outputs with its original weights.
-    func findings(
-        of frozen: FrozenProgram, keepingUpTo byteLimit: Int
-    ) throws -> (findings: [OperatorFinding], outputs: [String: HostTensor]) {
-        let plan = try ReferencePlan(run.function, run.feed, weight: originalWeight)
-        var (findings, outputs): ([OperatorFinding], [String: HostTensor]) = ([], [:])
-        for calls in windows(of: byteLimit) {
-            let values = try run.originalValues(of: frozen, keeping: run.function.calls[calls])
-            findings += try self.findings(of: calls, plan, against: values)
-            outputs = values.outputs
+    /// - Parameter seed: of the rows of large weights that are compared.
+    init(run: FunctionRun, budget: Budget?, seed: UInt64) throws {
+        (self.run, self.budget) = (run, budget)
+        sampling = SampledRows(seed: seed)
+        plan = try ReferencePlan(run.function, run.feed)
+        sources = Dictionary((run.frozen?.program.constants ?? []).map { ($0.name, $0) }) { first, _ in first }
+    }
+
+    /// Expected results of a call: of the model, and of the kernel, which reads the stored weights.
+    private struct Expected {
+        /// With the original weights. The next calls read them.
+        let original: [HostTensor]
+        /// What the kernel's results are compared with; some rows of the weight only, if `rows` is not nil.
+        let stored: [HostTensor]
+        /// The execution plan against the model; nil if the model has no such node.
+        let plan: Metrics?
+        let rows: [Int]?
+    }
+
+    /// Compares a call; all before it have been compared.
+    /// - Parameters:
+    ///   - index: the call.
+    ///   - reference: the values of the model's node, with the original weights; nil if it has no such node.
+    ///   - found: the call's results in the package's own run.
+    func finding(_ index: Int, reference: [HostTensor]?, found: [HostTensor]) throws -> OperatorFinding {
+        let call = run.function.calls[index]
+        try plan.prepare(index)
+        let operands = try plan.operands(of: call, weight: originalWeight)
+        let expected = try sampled(call, operands, reference) ?? whole(call, operands, reference)
+        let inputs = zip(call.inputs, operands).map { input, operand in
+            // The kernel reads its own weights.
+            if case .weight = input.storage { HostTensor([Float](), [0]) } else { operand.tensor }
         }
-        return (findings, outputs)
+        let results = try run.runner.results(of: index, in: run.index, inputs: inputs)
+        try plan.store(expected.original, of: call, at: index)
+
+        let compared = expected.rows.map { rows in results.map { $0.choosing(rows) } } ?? results
+        let kernel = Metrics(compared, against: expected.stored).summarized
+        let injected = Metrics(results, against: expected.original).summarized
+        let propagated = reference.map { Metrics(found, against: $0).summarized }
+        return OperatorFinding(
+            function: run.function.name, label: call.label, kind: call.operation.name,
+            shape: call.outputs.first?.shape ?? [], sampledRows: expected.rows?.count, kernel: kernel,
+            injected: injected, propagated: propagated,
+            failure: failure(kernel, injected, propagated, plan: expected.plan, call: call))
     }
 
-    /// - Parameter reference: the model's values with the original weights, of all calls.
-    func findings(against reference: ReferenceValues) throws -> [OperatorFinding] {
-        let plan = try ReferencePlan(run.function, run.feed, weight: originalWeight)
-        return try findings(of: run.function.calls.indices, plan, against: reference)
+    private func whole(
+        _ call: KernelCall, _ operands: [ReferenceOperand], _ reference: [HostTensor]?
+    ) throws -> Expected {
+        let original = try call.operation.evaluate(operands: operands)
+        let stored = try readsLossy(call) ? call.operation.evaluate(operands: storedOperands(of: call)) : original
+        return Expected(
+            original: original, stored: stored, plan: reference.map { Metrics(original, against: $0) }, rows: nil)
     }
 
-    /// Returns all calls in ranges whose results take at most `byteLimit` bytes together; one empty range if there are
-    /// no calls.
-    func windows(of byteLimit: Int) -> [Range<Int>] {
-        var windows = [0..<0]
-        var kept = 0
-        for (index, call) in run.function.calls.enumerated() {
-            let bytes = call.outputs.reduce(0) { $0 + $1.shape.count * $1.elementType.byteCount }
-            if kept > 0, kept + bytes > byteLimit {
-                windows.append(index..<index)
-                kept = 0
-            }
-            kept += bytes
-            windows[windows.count - 1] = windows[windows.count - 1].lowerBound..<index + 1
-        }
-        return windows
+    /// Computes only some rows of a product with a large weight. Where the execution plan agrees with the model's node
+    /// there, the next calls go on with the values of the node.
+    /// - Returns: nil for another call, or one that the model has no node of.
+    private func sampled(
+        _ call: KernelCall, _ operands: [ReferenceOperand], _ reference: [HostTensor]?
+    ) throws -> Expected? {
+        guard let linear = call.operation as? Linear, let reference, reference.count == 1,
+            reference[0].shape == call.outputs.first?.shape, case .rows(let weight) = operands[1],
+            let rows = sampling.rows(of: call.label, weight: weight.shape)
+        else { return nil }
+        let original = try linear.evaluate(operands, rows: rows)
+        let stored = try readsLossy(call) ? linear.evaluate(storedOperands(of: call), rows: rows) : original
+        return Expected(
+            original: reference, stored: [stored], plan: Metrics([original], against: [reference[0].choosing(rows)]),
+            rows: rows)
     }
 
-    /// - Parameter plan: a plan that has run the calls before these.
-    private func findings(
-        of calls: Range<Int>, _ plan: ReferencePlan, against reference: ReferenceValues
-    ) throws -> [OperatorFinding] {
-        var findings = try isolated(calls, plan, against: reference)
-        _ = try run.runner.run(run.index, run.feed) { call, results in
-            guard calls.contains(call), let expected = reference.byLabel[findings[call - calls.lowerBound].label] else {
-                return
-            }
-            let metrics = Metrics(results, against: expected).summarized
-            let index = call - calls.lowerBound
-            findings[index].propagated = metrics
-            if findings[index].failure == nil {
-                findings[index].failure = budget?.rule(forOperator: findings[index].label)?.propagated?
-                    .failureReason(for: metrics).map { "propagated: \($0)" }
-            }
-        }
-        return findings
+    private func storedOperands(of call: KernelCall) throws -> [ReferenceOperand] {
+        try plan.operands(of: call, weight: run.stored.operand)
     }
 
-    /// Compares each call alone: the reference implementation runs the execution plan with the original weights, and
-    /// the kernel gets the same inputs.
-    private func isolated(
-        _ calls: Range<Int>, _ original: ReferencePlan, against reference: ReferenceValues
-    ) throws -> [OperatorFinding] {
-        return try calls.map { index in
-            let call = run.function.calls[index]
-            let inputs = try original.inputs(of: call)
-            let expected = try call.operation.evaluate(inputs)
-            let expectedOfStored =
-                readsLossy(call)
-                ? try call.operation.evaluate(original.inputs(of: call, weight: run.stored.tensor)) : expected
-            let results = try run.runner.results(of: index, in: run.index, inputs: inputs)
-            try original.store(expected, of: call)
-
-            let kernel = Metrics(results, against: expectedOfStored).summarized
-            let injected = Metrics(results, against: expected).summarized
-            let plan = reference.byLabel[call.label].map { Metrics(expected, against: $0) }
-            return OperatorFinding(
-                function: run.function.name, label: call.label, kind: call.operation.name,
-                shape: call.outputs.first?.shape ?? [], kernel: kernel, injected: injected,
-                failure: failure(kernel: kernel, injected: injected, plan: plan, call: call))
-        }
-    }
-
-    private func failure(kernel: Metrics, injected: Metrics, plan: Metrics?, call: KernelCall) -> String? {
+    private func failure(
+        _ kernel: Metrics, _ injected: Metrics, _ propagated: Metrics?, plan: Metrics?, call: KernelCall
+    ) -> String? {
         let isExact = call.outputs.allSatisfy { $0.elementType != .float32 }
         let gate = isExact ? Tolerance.exact(origin: "integers are exact") : .rounding
         if let failureReason = plan.flatMap(gate.failureReason) {
             return "the plan does not compute the model's node: \(failureReason)"
         }
         if let failureReason = gate.failureReason(for: kernel) { return "kernel: \(failureReason)" }
-        return budget?.rule(forOperator: call.label)?.injected?.failureReason(for: injected).map { "injected: \($0)" }
+        let rule = budget?.rule(forOperator: call.label)
+        if let reason = rule?.injected?.failureReason(for: injected) { return "injected: \(reason)" }
+        return propagated.flatMap { rule?.propagated?.failureReason(for: $0) }.map { "propagated: \($0)" }
     }
 
     private func readsLossy(_ call: KernelCall) -> Bool {
@@ -113,14 +114,14 @@ struct OperatorStage {
     }
 
     /// Returns the checkpoint's tensor of a stored weight's name; tables are the package's own.
-    private func originalWeight(_ index: Int) throws -> HostTensor {
+    private func originalWeight(_ index: Int) throws -> ReferenceOperand {
         let weights = run.stored.tensors
         if weights.indices.contains(index), run.lossy.contains(weights[index].name),
-            let source = run.frozen?.program.constants.first(where: { $0.name == weights[index].name })
+            let source = sources[weights[index].name]
         {
-            return try HostTensor(source.requireTensor())
+            return try FunctionRun.originalOperand(of: source)
         }
-        return try run.stored.tensor(at: index)
+        return try run.stored.operand(at: index)
     }
 }
 

@@ -13,17 +13,23 @@ struct OutputStage {
     struct Result {
         var outputs: [OutputFinding] = []
         var notCompared: [NotCompared] = []
+
+        mutating func add(_ other: Result) {
+            outputs += other.outputs
+            notCompared += other.notCompared
+        }
     }
 
     /// S3: compares with the reference implementation of the model with the stored weights.
-    func graph(storedOutputs: [String: HostTensor]) -> Result {
-        result(.graph, against: .storedWeights, storedOutputs) { _ in run.rounding }
+    /// - Parameter ports: the results to compare.
+    func graph(storedOutputs: [String: HostTensor], of ports: [FrozenProgram.Port]) -> Result {
+        result(.graph, against: .storedWeights, storedOutputs, ports) { _ in run.rounding }
     }
 
     /// S4 without a golden: compares with the model with its original weights.
-    func outputs(originalOutputs: [String: HostTensor]) -> Result {
+    func outputs(originalOutputs: [String: HostTensor], of ports: [FrozenProgram.Port]) -> Result {
         let tolerance = run.schemeTolerance ?? .rounding
-        return result(.outputs, against: .originalWeights, originalOutputs) {
+        return result(.outputs, against: .originalWeights, originalOutputs, ports) {
             budget?.tolerance(forOutput: $0) ?? tolerance
         }
     }
@@ -31,10 +37,12 @@ struct OutputStage {
     /// S4 with a golden: compares the package with it, and the model's reference implementation with it. The second
     /// comparison separates a wrong import of the model from a wrong package.
     /// - Parameter originalOutputs: empty without a model.
-    func outputs(golden: Golden, originalOutputs: [String: HostTensor]) -> Result {
+    func outputs(
+        golden: Golden, originalOutputs: [String: HostTensor], of ports: [FrozenProgram.Port]
+    ) -> Result {
         let expected = golden.outputs(as: run.interface.outputs)
         func strict(_ name: String) -> Tolerance { golden.tolerance(for: name) ?? .unstatedNoise }
-        var result = result(.outputs, against: .golden, expected) { name in
+        var result = result(.outputs, against: .golden, expected, ports) { name in
             if let limit = budget?.tolerance(forOutput: name) { return limit }
             return run.schemeTolerance ?? strict(name)
         }
@@ -47,7 +55,7 @@ struct OutputStage {
                 result.outputs[index].labels = LabelScore(values.floats, original: original.floats, labels: labels)
             }
         }
-        for port in run.results {
+        for port in ports {
             guard let reference = originalOutputs[port.name] else { continue }
             guard let expected = expected[port.name] else {
                 // The golden has no such output, so the model gives the expected value.
@@ -65,10 +73,10 @@ struct OutputStage {
 
     private func result(
         _ stage: Stage, against reference: OutputFinding.Reference, _ expected: [String: HostTensor],
-        tolerance: (String) -> Tolerance
+        _ ports: [FrozenProgram.Port], tolerance: (String) -> Tolerance
     ) -> Result {
         var result = Result()
-        for port in run.results {
+        for port in ports {
             guard let wanted = expected[port.name] else {
                 // With a model, the output is compared with the model's.
                 if reference == .golden, run.frozen != nil { continue }
@@ -79,21 +87,25 @@ struct OutputStage {
             }
             add(port.name, against: reference, wanted, tolerance(port.name), stage, &result)
         }
-        if run.frozen != nil {
-            for port in run.surplus {
-                skip(port.name, "the model has no such output", stage, &result, isRequired: true)
-            }
-        }
         return result
+    }
+
+    /// Reports the outputs that the package has and the model does not.
+    static func surplus(of run: FunctionRun, in stage: Stage) -> Result {
+        guard run.frozen != nil else { return Result() }
+        return Result(
+            notCompared: run.surplus.map {
+                .init(
+                    stage: stage, name: run.name(ofResult: $0.name), reason: "the model has no such output",
+                    isRequired: true)
+            })
     }
 
     private func skip(
         _ name: String, _ reason: String, _ stage: Stage, _ result: inout Result, isRequired: Bool
     ) {
         result.notCompared.append(
-            .init(
-                stage: stage, name: "\(run.function.name) \(name)\(run.suffix)", reason: reason, isRequired: isRequired)
-        )
+            .init(stage: stage, name: run.name(ofResult: name), reason: reason, isRequired: isRequired))
     }
 
     private func add(

@@ -5,8 +5,8 @@ import AccelTensors
 
 /// Runs the functions of a verification's subject, each run from its own initial states.
 final class PackageRunner {
-    private let program: ModelPlan
-    private let threads: Int
+    let program: ModelPlan
+    let threads: Int
     private var session: Session?
 
     init(_ program: ModelPlan, threads: Int) {
@@ -30,29 +30,36 @@ final class PackageRunner {
         return new
     }
 
-    /// Runs a whole function. `observe` gets each call's index and results.
+    /// Runs a whole function.
     /// - Returns: the outputs and the function's states after the run, by name.
-    func run(
-        _ function: Int, _ feed: FunctionFeed, observe: ((Int, [HostTensor]) throws -> Void)? = nil
-    ) throws -> [String: HostTensor] {
-        func stored(_ tensors: [String: HostTensor]) -> [String: StoredTensor] {
-            Dictionary(uniqueKeysWithValues: tensors.map { ($0.key, $0.value.stored(name: $0.key)) })
-        }
+    func run(_ function: Int, _ feed: FunctionFeed) throws -> [String: HostTensor] {
         let session = try open()
-        let types = Dictionary(program.functions[function].states.map { ($0.name, $0.elementType) }) { first, _ in first
-        }
-        let states = feed.states.map { ($0, types[$0].map($1.converted) ?? $1) }
-        try session.states.restore(states.map { $1.stored(name: $0) })
-        let step = observe.map { observe in
-            { (step: Executor.Step) in try observe(step.index, step.outputs.map(HostTensor.init)) }
-        }
-        var results = try session.executor(of: function).run(stored(feed.inputs), observe: step)
-        results += program.functions[function].states.compactMap(session.states.value)
+        let states = program.functions[function].states
+        try session.states.restore(
+            states.compactMap { state in
+                feed.state(state.name)?.converted(to: state.elementType).stored(name: state.name)
+            })
+        let inputs = feed.inputs.map { ($0.key, $0.value.stored(name: $0.key)) }
+        var results = try session.executor(of: function).run(Dictionary(uniqueKeysWithValues: inputs))
+        results += states.compactMap(session.states.value)
         return Dictionary(results.map { ($0.name, HostTensor($0)) }) { first, _ in first }
+    }
+
+    /// Starts a run of a function that goes on call by call, in memory of its own.
+    func start(_ function: Int, _ feed: FunctionFeed) throws -> PackageRun {
+        try PackageRun(program, function: function, feed, threads: threads)
     }
 
     /// Runs one call on given inputs. Inputs that are weights in the execution plan are read from the package.
     func results(of call: Int, in function: Int, inputs: [HostTensor]) throws -> [HostTensor] {
-        try open().executor(of: function).run(call: call, on: inputs)
+        let session = try open()
+        let plan = program.functions[function]
+        defer {
+            for operand in plan.calls[call].inputs + plan.calls[call].outputs {
+                guard case .state(let index) = operand.storage, plan.states.indices.contains(index) else { continue }
+                session.states.discard(plan.states[index])
+            }
+        }
+        return try session.executor(of: function).run(call: call, on: inputs)
     }
 }

@@ -204,50 +204,21 @@ struct ProgramStages: StageRunner {
     private mutating func check(
         _ run: FunctionRun, _ options: Parity.Options, _ progress: (Stage, Double) -> Void
     ) throws {
-        let stages = options.stages
-        var original: [String: HostTensor] = [:]
-        if let frozen = run.frozen {
-            progress(.operators, 0)
-            if stages.contains(.operators) {
-                let result = try OperatorStage(run: run, budget: options.budget)
-                    .findings(of: frozen, keepingUpTo: options.intermediateBytes)
-                report.operators += result.findings
-                original = result.outputs
-            } else {
-                original = try run.originalValues(of: frozen, keeping: []).outputs
-            }
-        } else if stages.contains(.operators) {
-            report.notCompared.append(
-                .init(stage: .operators, name: run.function.name, reason: "there is no model to compare with"))
+        let asked = options.stages.intersection([.operators, .graph, .outputs])
+        var parts = [(run: run, stages: asked)]
+        if run.roundsValues {
+            parts = [
+                (run, asked.intersection([.operators])), (run.ofGraph, asked.intersection([.graph])),
+                (run.ofOutputs, asked.intersection([.outputs])),
+            ]
         }
-        guard !stages.isDisjoint(with: [.graph, .outputs]) else { return }
-        progress(.graph, 0)
-        let actual = try run.runner.run(run.index, run.feed)
-        let stage = OutputStage(run: run, budget: options.budget, actual: actual)
-        if run.unrounded != nil, let frozen = run.ofGraph.frozen {
-            original = try run.originalValues(of: frozen, keeping: []).outputs
+        for part in parts where !part.stages.isEmpty {
+            let result = try RunComparison(
+                run: part.run, stages: part.stages, budget: options.budget, seed: options.inputs.samplingSeed
+            ).result(progress: progress)
+            report.operators += result.operators
+            report.add(result.outputs)
         }
-        if stages.contains(.graph) {
-            let graph = run.ofGraph
-            if let frozen = graph.frozen {
-                let expected = run.lossyWeights.isEmpty ? original : try graph.storedOutputs(of: frozen)
-                let actual = run.unrounded == nil ? actual : try graph.runner.run(graph.index, graph.feed)
-                let stage = OutputStage(run: graph, budget: options.budget, actual: actual)
-                report.add(stage.graph(storedOutputs: expected))
-            } else {
-                report.notCompared.append(
-                    .init(stage: .graph, name: run.function.name, reason: "there is no model to compare with"))
-            }
-        }
-        if stages.contains(.outputs) {
-            progress(.outputs, 0)
-            if let own = run.withOwnStates { original = try run.originalValues(of: own, keeping: []).outputs }
-            if let golden = run.golden {
-                report.add(stage.outputs(golden: golden, originalOutputs: original))
-                report.addUnread(golden, of: run.function)
-            } else {
-                report.add(stage.outputs(originalOutputs: original))
-            }
-        }
+        if asked.contains(.outputs), let golden = run.golden { report.addUnread(golden, of: run.function) }
     }
 }

@@ -15,11 +15,16 @@ struct StoredWeights {
 
     func index(of name: String) -> Int? { indexByName[name] }
 
-    func tensor(at index: Int) throws -> HostTensor {
+    func tensor(at index: Int) throws -> HostTensor { try operand(at: index).tensor }
+
+    /// Returns a weight that is decoded while it is read.
+    func operand(at index: Int) throws -> ReferenceOperand {
         guard tensors.indices.contains(index) else {
             throw OperatorError("the plan is broken: weight \(index) does not exist")
         }
-        return Self.host(tensors[index])
+        let weight = tensors[index]
+        return weight.elementType.isFloatingPoint
+            ? ReferenceOperand(decoding: weight) : .tensor(Self.host(weight))
     }
 
     /// Returns the decoded weight; an integer or boolean table is returned unchanged.

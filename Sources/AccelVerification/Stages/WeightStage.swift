@@ -20,7 +20,9 @@ struct WeightStage {
     var isOfAnother = false
     /// The number of elements in a block. The sums of a tensor depend on it, so it does not depend on the number of
     /// threads.
-    private static let blockElements = 1 << 18
+    private static let blockElements = 1 << 20
+    /// The number of elements of a block that are decoded at once: they stay in the second cache level.
+    private static let elementsAtOnce = 1 << 15
 
     struct Result {
         var weights: [WeightFinding] = []
@@ -157,14 +159,33 @@ struct WeightStage {
     private func compare(
         _ rows: Range<Int>, of weight: CompressedTensor, _ source: StoredTensor
     ) -> (metrics: Metrics, violation: (index: Int, reason: String)?) {
-        let metrics = Metrics(weight.floats(ofRows: rows), against: source.floats(ofRows: rows))
+        var metrics = Metrics()
+        let columns = weight.shape.columns
+        let parts = Self.parts(of: rows, columns: columns, elements: Self.elementsAtOnce)
+        let most = (parts.first?.count ?? 0) * columns
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: 2 * most + 1) { floats in
+            for part in parts {
+                let count = part.count * columns
+                let stored = UnsafeMutableBufferPointer(rebasing: floats[..<count])
+                let wanted = UnsafeMutableBufferPointer(rebasing: floats[most..<most + count])
+                weight.codec.decode(part, of: weight, into: stored)
+                source.readFloats(part.lowerBound * columns..<part.upperBound * columns, into: wanted)
+                metrics.record(UnsafeBufferPointer(stored), against: UnsafeBufferPointer(wanted))
+            }
+        }
         return (metrics, weight.codec.violation(rows, of: weight, source: source))
     }
 
     /// Returns all rows, divided into blocks.
     private func blocks(of shape: Shape) -> [Range<Int>] {
-        let step = max(1, Self.blockElements / max(shape.columns, 1))
-        return stride(from: 0, to: shape.rows, by: step).map { $0..<min($0 + step, shape.rows) }
+        Self.parts(of: 0..<shape.rows, columns: shape.columns, elements: Self.blockElements)
+    }
+
+    private static func parts(of rows: Range<Int>, columns: Int, elements: Int) -> [Range<Int>] {
+        let step = max(1, elements / max(columns, 1))
+        return stride(from: rows.lowerBound, to: rows.upperBound, by: step).map {
+            $0..<min($0 + step, rows.upperBound)
+        }
     }
 }
 

@@ -176,19 +176,23 @@ public struct Int4Codec: WeightCodec {
     public func violation(
         _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
     ) -> (index: Int, reason: String)? {
-        let columns = weight.shape.columns
+        let (columns, blocks, reach) = (weight.shape.columns, blocksPerRow(weight.shape), reach)
         let size = blockSize(weight.shape)
-        return weight.sections[0].withBytes { codes in
-            withUnsafeTemporaryAllocation(of: Float.self, capacity: max(columns, 1)) { row in
+        return withUnsafeTemporaryAllocation(of: Float.self, capacity: max(columns, 1)) { row in
+            withUnsafeTemporaryAllocation(of: Int8.self, capacity: max(columns, 1)) { codes in
+                guard let values = row.baseAddress, let start = codes.baseAddress else { return nil }
                 for index in rows {
                     source.readFloats(index * columns..<(index + 1) * columns, into: row)
-                    var grid = LinearGrid(scale: 1, zero: 0)
-                    for column in 0..<columns {
-                        if column % size == 0 { grid = self.grid(of: weight, row: index, block: column / size) }
-                        let code = Nibbles.signed(codes, from: index * Nibbles.byteCount(columns), at: column)
-                        if let reason = search.violation(of: row[column], code: code, on: grid, reach: reach) {
-                            return (index * columns + column, reason)
-                        }
+                    weight.sections[0].withBytes {
+                        Nibbles.unpackSigned($0, from: index * Nibbles.byteCount(columns), columns, into: start)
+                    }
+                    for block in 0..<blocks {
+                        let part = block * size..<min((block + 1) * size, columns)
+                        let grid = grid(of: weight, row: index, block: block, of: blocks)
+                        let found = search.violation(
+                            of: values + part.lowerBound, codes: start + part.lowerBound, part.count, on: grid,
+                            reach: reach)
+                        if let found { return (index * columns + part.lowerBound + found.index, found.reason) }
                     }
                 }
                 return nil

@@ -165,22 +165,59 @@ public struct Int8Codec: WeightCodec {
     public func violation(
         _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
     ) -> (index: Int, reason: String)? {
-        let columns = weight.shape.columns
+        let (columns, reach) = (weight.shape.columns, reach)
         return weight.sections[0].withBytes { codes in
             withUnsafeTemporaryAllocation(of: Float.self, capacity: max(columns, 1)) { row in
+                guard let start = codes.assumingMemoryBound(to: Int8.self).baseAddress, let values = row.baseAddress
+                else { return nil }
                 for index in rows {
-                    let grid = grid(of: weight, row: index)
                     source.readFloats(index * columns..<(index + 1) * columns, into: row)
-                    for column in 0..<columns {
-                        let code = Int(Int8(bitPattern: codes[index * columns + column]))
-                        if let reason = search.violation(of: row[column], code: code, on: grid, reach: reach) {
-                            return (index * columns + column, reason)
-                        }
-                    }
+                    let found = search.violation(
+                        of: values, codes: start + index * columns, columns, on: grid(of: weight, row: index),
+                        reach: reach)
+                    if let found { return (index * columns + found.index, found.reason) }
                 }
                 return nil
             }
         }
+    }
+}
+
+extension LinearGridSearch {
+    /// Returns the first value whose code cannot be the nearest, with the reason; nil if all can.
+    /// - Parameter reach: the allowed distance from the nearest code, in codes.
+    func violation(
+        of values: UnsafePointer<Float>, codes stored: UnsafePointer<Int8>, _ count: Int, on grid: LinearGrid,
+        reach: Int
+    ) -> (index: Int, reason: String)? {
+        let atOnce = 64
+        for start in stride(from: 0, to: count, by: atOnce) {
+            let end = min(start + atOnce, count)
+            if reach == 0, areNear(values + start, stored + start, end - start, grid) { continue }
+            for index in start..<end {
+                let reason = violation(of: values[index], code: Int(stored[index]), on: grid, reach: reach)
+                if let reason { return (index, reason) }
+            }
+        }
+        return nil
+    }
+
+    /// Returns true if all codes are valid, and clearly within half a step of their values: a test without a division
+    /// that nearly all weights pass. False says nothing.
+    private func areNear(
+        _ values: UnsafePointer<Float>, _ stored: UnsafePointer<Int8>, _ count: Int, _ grid: LinearGrid
+    ) -> Bool {
+        let (scale, zero) = (Double(grid.scale), Double(grid.zero))
+        // The products are exact, and the margin is wider than the rounding of the quotient that `violation` takes.
+        let limit = LinearGrid.halfStep * (1 - 0x1p-30) * abs(scale)
+        let (low, high) = (Int8(clamping: codes.lowerBound), Int8(clamping: codes.upperBound))
+        var others = 0
+        for index in 0..<count {
+            let error = Double(values[index]) - scale * (Double(stored[index]) - zero)
+            // The comparison is written so that NaN is not near.
+            others &+= abs(error) <= limit && stored[index] >= low && stored[index] <= high ? 0 : 1
+        }
+        return others == 0
     }
 }
 

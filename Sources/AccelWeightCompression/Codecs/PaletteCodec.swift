@@ -350,7 +350,7 @@ public struct PaletteCodec: WeightCodec {
     public func violation(
         _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
     ) -> (index: Int, reason: String)? {
-        let columns = weight.shape.columns
+        let (columns, reach) = (weight.shape.columns, reach)
         for row in rows {
             let palette = Palette(entries(of: weight, group: groupIndex(row)))
             let scale = scale(of: weight, row: row)

@@ -1,0 +1,59 @@
+import AccelCPURuntime
+import AccelPrograms
+import AccelTensors
+
+/// A run of a function call by call, on this processor's kernels. A state takes memory from the first call that uses it
+/// to the last.
+final class PackageRun {
+    private let session: Session
+    private let executor: Executor
+    private let function: FunctionPlan
+    private let feed: FunctionFeed
+    private let uses: StateUses
+
+    /// - Throws: `RequestError` for inputs that are not the function's.
+    init(_ program: ModelPlan, function index: Int, _ feed: FunctionFeed, threads: Int) throws {
+        session = try Session(program, threads: threads)
+        executor = try session.executor(of: index)
+        function = program.functions[index]
+        self.feed = feed
+        uses = StateUses(function)
+        try executor.start(
+            with: Dictionary(uniqueKeysWithValues: feed.inputs.map { ($0.key, $0.value.stored(name: $0.key)) }))
+    }
+
+    /// Makes a call; all before it have been made.
+    /// - Throws: `ShapeError` naming the operator for invalid values.
+    func step(_ call: Int) throws {
+        try load(uses.first[call])
+        try executor.step(call)
+    }
+
+    private func load(_ states: [Int]) throws {
+        for index in states {
+            let state = function.states[index]
+            guard let value = feed.state(state.name)?.converted(to: state.elementType) else { continue }
+            try session.states.set([value.stored(name: state.name)])
+        }
+    }
+
+    /// Returns copies of the outputs of the last call.
+    func results(of call: Int) -> [HostTensor] { executor.results(ofCall: call) }
+
+    /// Hands over the states that no call after this one uses.
+    func release(after call: Int, _ body: (_ name: String, HostTensor) throws -> Void) rethrows {
+        for index in uses.last[call] {
+            let state = function.states[index]
+            if let value = session.states.value(of: state) { try body(state.name, HostTensor(value)) }
+            session.states.discard(state)
+        }
+    }
+
+    /// Hands over the outputs and the remaining states after the last call.
+    func finish(_ body: (_ name: String, HostTensor) throws -> Void) throws {
+        let end = function.calls.count
+        try load(uses.first[end])
+        try release(after: end, body)
+        for output in executor.results { try body(output.name, HostTensor(output)) }
+    }
+}

@@ -1,0 +1,140 @@
+import AccelCPURuntime
+import AccelPrograms
+import AccelTensors
+
+/// S2 to S4 of one run of a function. The package, the model with its original weights, and the model with the stored
+/// weights run side by side, call by call: a value is compared as soon as all have it. So memory holds the values and
+/// states of a few layers, and the weights that are just read, but never those of the whole model.
+struct RunComparison {
+    let run: FunctionRun
+    let stages: Set<Stage>
+    let budget: Budget?
+    /// The seed of the rows of large weights that S2 compares.
+    let seed: UInt64
+
+    struct Result {
+        var operators: [OperatorFinding] = []
+        /// The findings of S3, then those of S4.
+        var outputs = OutputStage.Result()
+    }
+
+    func result(progress: (Stage, Double) -> Void = { _, _ in }) throws -> Result {
+        var result = Result()
+        for stage in [Stage.operators, .graph] where run.frozen == nil && stages.contains(stage) {
+            result.outputs.notCompared.append(
+                .init(stage: stage, name: run.function.name, reason: "there is no model to compare with"))
+        }
+        let asked = run.frozen == nil ? stages.intersection([.outputs]) : stages
+        guard !asked.isEmpty else { return result }
+        let sides = Sides(run, asked)
+        let operators = asked.contains(.operators) ? try OperatorStage(run: run, budget: budget, seed: seed) : nil
+        let package = try run.runner.start(run.index, run.feed)
+        var outputs = OutputComparison(run: run, stages: asked, budget: budget)
+        for (index, call) in run.function.calls.enumerated() {
+            progress(operators == nil ? .graph : .operators, Double(index) / Double(run.function.calls.count))
+            try package.step(index)
+            if let operators {
+                let values = try sides.original?.values(of: call.label)
+                result.operators.append(
+                    try operators.finding(index, reference: values, found: package.results(of: index)))
+            }
+            try sides.all.forEach { try $0.advance(to: call.label) }
+            package.release(after: index) { outputs.actual[$0] = $1 }
+            outputs.settle(sides)
+        }
+        try sides.all.forEach { try $0.finish() }
+        try package.finish { outputs.actual[$0] = $1 }
+        outputs.settle(sides, isLast: true)
+        result.outputs.add(outputs.result)
+        return result
+    }
+}
+
+/// The runs of the model beside that of the package.
+struct Sides {
+    /// With its original weights; nil if nothing is compared with it.
+    let original: FollowingReference?
+    /// With the stored weights; the same run where no weight has lost anything; nil if nothing is compared with it.
+    let stored: FollowingReference?
+
+    init(_ run: FunctionRun, _ stages: Set<Stage>) {
+        guard let frozen = run.frozen else {
+            (original, stored) = (nil, nil)
+            return
+        }
+        let isLossy = !run.lossyWeights.isEmpty
+        let labels = stages.contains(.operators) ? Set(run.function.calls.map(\.label)) : []
+        let needsOriginal = !stages.isDisjoint(
+            with: isLossy ? [.operators, .outputs] : [.operators, .outputs, .graph])
+        original =
+            needsOriginal
+            ? FollowingReference(of: frozen, run.feed, keeping: labels, constant: FunctionRun.originalOperand) : nil
+        stored =
+            !stages.contains(.graph)
+            ? nil
+            : isLossy ? FollowingReference(of: frozen, run.feed, constant: run.storedOperand) : original
+    }
+
+    /// Each run once.
+    var all: [FollowingReference] {
+        [original, stored === original ? nil : stored].compactMap(\.self)
+    }
+}
+
+/// The outputs of a run that are compared one by one, as their values arrive.
+private struct OutputComparison {
+    let run: FunctionRun
+    let stages: Set<Stage>
+    let budget: Budget?
+    /// The package's results that have not been compared yet, by name.
+    var actual: [String: HostTensor] = [:]
+    private var graph: [String: OutputStage.Result] = [:]
+    private var outputs: [String: OutputStage.Result] = [:]
+    private var settled: Set<String> = []
+
+    init(run: FunctionRun, stages: Set<Stage>, budget: Budget?) {
+        (self.run, self.stages, self.budget) = (run, stages, budget)
+    }
+
+    /// Compares the results that all sides have.
+    /// - Parameter isLast: all results have been made; those that a side does not have are reported.
+    mutating func settle(_ sides: Sides, isLast: Bool = false) {
+        guard !stages.isDisjoint(with: [.graph, .outputs]) else {
+            actual = [:]
+            run.results.forEach { port in sides.all.forEach { $0.drop(port.name) } }
+            return
+        }
+        for port in run.results where isLast || actual[port.name] != nil {
+            let name = port.name
+            guard isLast || sides.all.allSatisfy({ $0.results[name] != nil }), settled.insert(name).inserted else {
+                continue
+            }
+            let stage = OutputStage(run: run, budget: budget, actual: actual.filter { $0.key == name })
+            let original = (sides.original?.results[name]).map { [name: $0] } ?? [:]
+            let stored = (sides.stored?.results[name]).map { [name: $0] } ?? [:]
+            if stages.contains(.graph) { graph[name] = stage.graph(storedOutputs: stored, of: [port]) }
+            if stages.contains(.outputs) {
+                outputs[name] =
+                    run.golden.map { stage.outputs(golden: $0, originalOutputs: original, of: [port]) }
+                    ?? stage.outputs(originalOutputs: original, of: [port])
+            }
+            actual[name] = nil
+            sides.all.forEach { $0.drop(name) }
+        }
+    }
+
+    /// All findings: those of S3 in the order of the results, then those of S4; with a golden, the comparisons with it
+    /// come first.
+    var result: OutputStage.Result {
+        var result = OutputStage.Result()
+        for port in run.results { graph[port.name].map { result.add($0) } }
+        if stages.contains(.graph) { result.add(OutputStage.surplus(of: run, in: .graph)) }
+        var last = OutputStage.Result()
+        for port in run.results { outputs[port.name].map { last.add($0) } }
+        let rows = last.outputs
+        last.outputs = rows.filter { $0.reference == .golden } + rows.filter { $0.reference != .golden }
+        if stages.contains(.outputs) { last.add(OutputStage.surplus(of: run, in: .outputs)) }
+        result.add(last)
+        return result
+    }
+}
