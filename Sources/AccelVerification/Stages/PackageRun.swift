@@ -10,6 +10,8 @@ final class PackageRun {
     private let function: FunctionPlan
     private let feed: FunctionFeed
     private let uses: StateUses
+    /// The names of the function's outputs.
+    private let outputs: Set<String>
 
     /// - Throws: `RequestError` for inputs that are not the function's.
     init(_ program: ModelPlan, function index: Int, _ feed: FunctionFeed, threads: Int) throws {
@@ -18,6 +20,7 @@ final class PackageRun {
         function = program.functions[index]
         self.feed = feed
         uses = StateUses(function)
+        outputs = Set(function.outputs.map(\.name))
         try executor.start(
             with: Dictionary(uniqueKeysWithValues: feed.inputs.map { ($0.key, $0.value.stored(name: $0.key)) }))
     }
@@ -44,7 +47,10 @@ final class PackageRun {
     func release(after call: Int, _ body: (_ name: String, HostTensor) throws -> Void) rethrows {
         for index in uses.last[call] {
             let state = function.states[index]
-            if let value = session.states.value(of: state) { try body(state.name, HostTensor(value)) }
+            // An output of the same name is compared in its place.
+            if !outputs.contains(state.name), let value = session.states.value(of: state) {
+                try body(state.name, HostTensor(value))
+            }
             session.states.discard(state)
         }
     }
