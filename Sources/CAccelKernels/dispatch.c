@@ -14,12 +14,12 @@ static int is_equal(const char *text, const char *other) {
     return *text == *other;
 }
 
-/// Returns the best instruction set that ACCELC_CPU allows: `scalar`, `neon`, `avx2`, `avx512` or `avx512vbmi`. Any other
-/// value, or none, allows all.
+/// Returns the best instruction set that ACCELC_CPU allows: `scalar`, `neon`, `avx2`, `avx512`, `avx512vnni` or
+/// `avx512vbmi`. Any other value, or none, allows all.
 static ck_isa allowed_isa(void) {
-    static const char *const names[] = {"scalar", "neon", "avx2", "avx512"};
+    static const char *const names[] = {"scalar", "neon", "avx2", "avx512", "avx512vnni"};
     const char *limit = getenv("ACCELC_CPU");
-    for (int isa = CK_SCALAR; limit && isa <= CK_AVX512; isa++)
+    for (int isa = CK_SCALAR; limit && isa <= CK_AVX512_VNNI; isa++)
         if (is_equal(limit, names[isa])) return (ck_isa)isa;
     return CK_AVX512_VBMI;
 }
@@ -32,7 +32,9 @@ static ck_isa available_isa(void) {
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_F16C)) return CK_SCALAR;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-        return __builtin_cpu_supports("avx512vbmi") ? CK_AVX512_VBMI : CK_AVX512;
+        return !__builtin_cpu_supports("avx512vnni")   ? CK_AVX512
+               : !__builtin_cpu_supports("avx512vbmi") ? CK_AVX512_VNNI
+                                                       : CK_AVX512_VBMI;
     return CK_AVX2;
 #elif CK_ARM
     return CK_NEON;
@@ -69,7 +71,7 @@ static ck_isa best_isa(void) {
 static int isa_in_use = -1;
 static int sha256_found = -1;
 
-/// The set in use, which may be AVX-512 with VBMI.
+/// The set in use, which may be AVX-512 with VNNI or VBMI.
 static ck_isa detailed_isa(void) {
     int isa = __atomic_load_n(&isa_in_use, __ATOMIC_RELAXED);
     if (isa < 0) {
@@ -83,6 +85,8 @@ ck_isa ck_current_isa(void) {
     const ck_isa isa = detailed_isa();
     return isa < CK_AVX512 ? isa : CK_AVX512;
 }
+
+int ck_has_vnni(void) { return detailed_isa() >= CK_AVX512_VNNI; }
 
 int ck_has_vbmi(void) { return detailed_isa() == CK_AVX512_VBMI; }
 

@@ -5,76 +5,34 @@
 // Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
 #pragma clang fp contract(off)
 
-/// Two codes that follow each other in a row lie side by side, then those of the panel's next row.
-#define PAIRS (2 * PANEL_WIDTH)
-
-size_t ck_int8_panel_bytes(size_t depth) { return (depth + 1) / 2 * PAIRS; }
-
-// ---- packing ---------------------------------------------------------------------------------------------------
-
-typedef uint16_t pairs __attribute__((ext_vector_type(8), aligned(1)));
-typedef uint8_t sixteen __attribute__((ext_vector_type(16), aligned(1)));
-
-/// Transposes 8 rows of 8 pairs: three perfect shuffles.
-CK_INLINE void transpose(pairs rows[8]) {
-#pragma clang loop unroll(full)
-    for (int round = 0; round < 3; round++) {
-        pairs next[8];
-#pragma clang loop unroll(full)
-        for (int i = 0; i < 4; i++) {
-            next[2 * i] = __builtin_shufflevector(rows[i], rows[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
-            next[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
-        }
-#pragma clang loop unroll(full)
-        for (int i = 0; i < 8; i++) rows[i] = next[i];
-    }
-}
-
-void ck_pack_int8_panel(const uint8_t *codes, size_t stride, size_t rows, size_t depth, uint8_t flipped, uint8_t middle,
-                        int8_t *panel) {
-    const uint8_t nothing = flipped ^ middle;
-    for (size_t k = 0; k < depth; k += 16) {
-        const size_t bytes = depth - k < 16 ? depth - k : 16, count = (bytes + 1) / 2;
-        for (size_t group = 0; group < PANEL_WIDTH; group += 8) {
-            pairs block[8];
-#pragma clang loop unroll(full)
-            for (size_t i = 0; i < 8; i++) {
-                const uint8_t *from = codes + (group + i) * stride + k;
-                sixteen own = nothing;
-                if (group + i < rows) {
-                    if (bytes == 16) own = *(const sixteen *)from;
-                    else for (size_t b = 0; b < bytes; b++) own[b] = from[b];
-                }
-                block[i] = (pairs)((own ^ (sixteen)flipped) - (sixteen)middle);
-            }
-            transpose(block);
-            for (size_t p = 0; p < count; p++) *(pairs *)(panel + (k / 2 + p) * PAIRS + 2 * group) = block[p];
-        }
-    }
-}
-
 // ---- products --------------------------------------------------------------------------------------------------
 
 /// The operands of a tile: some rows of x, and some columns of a panel.
 typedef struct {
     const int16_t *steps;
+    const uint8_t *step_codes;
     size_t stride;
     const ck_rounding *roundings;
     const int32_t *sums;
     const int8_t *codes;
+    const int32_t *code_sums;
     const float *scales, *shifts;
     size_t depth, block, blocks;
 } int8_tile;
 
-static void tile_plain(const int8_tile *t, float *c, size_t ldc, size_t rows, size_t columns) {
+/// - Parameter side: the codes of a row that lie side by side in the panel.
+static void tile_plain(const int8_tile *t, size_t side, float *c, size_t ldc, size_t rows, size_t columns) {
     for (size_t row = 0; row < rows; row++)
         for (size_t column = 0; column < columns; column++) {
             float total = 0;
             for (size_t block = 0; block < t->blocks; block++) {
                 const size_t from = block * t->block, end = t->depth - from < t->block ? t->depth : from + t->block;
                 int32_t sum = 0;
-                for (size_t k = from; k < end; k++)
-                    sum += t->steps[row * t->stride + k] * t->codes[k / 2 * PAIRS + 2 * column + k % 2];
+                for (size_t k = from; k < end; k++) {
+                    const int32_t code = t->codes[k / side * side * PANEL_WIDTH + side * column + k % side];
+                    sum += code * (side == 4 ? t->step_codes[row * t->stride + k] + t->roundings[row].lowest
+                                             : t->steps[row * t->stride + k]);
+                }
                 total = __builtin_fmaf((float)sum, t->scales[block * PANEL_WIDTH + column], total);
                 if (t->shifts)
                     total = __builtin_fmaf((float)t->sums[row * t->blocks + block],
@@ -86,6 +44,35 @@ static void tile_plain(const int8_tile *t, float *c, size_t ldc, size_t rows, si
 
 #if CK_X86
 
+// Codes of four bits: sixteen products of a step code with one of them fit into 16 bits.
+#define NAME(x) x##_quads_avx2
+#define TARGET CK_TARGET_AVX2
+#define LANES 8
+#define ROWS 6
+#define PARTS __m256i
+#define GROUP 32
+#define NO_PARTS _mm256_setzero_si256()
+#define QUAD(p) _mm256_set1_epi32(*(const int_at_1 *)(p))
+#define CODES(p) _mm256_loadu_si256((const __m256i *)(p))
+#define ADD_QUADS(part, steps, codes) _mm256_add_epi16(part, _mm256_maddubs_epi16(steps, codes))
+#define WHOLE(part) _mm256_madd_epi16(part, _mm256_set1_epi16(1))
+#define MIDDLE 0
+#include "int8_quads_body.h"
+
+#define NAME(x) x##_quads_vnni
+#define TARGET CK_TARGET_VNNI
+#define LANES 16
+#define ROWS 14
+#define PARTS __m512i
+#define GROUP ((size_t)1 << 16)
+#define NO_PARTS _mm512_setzero_si512()
+#define QUAD(p) _mm512_set1_epi32(*(const int_at_1 *)(p))
+#define CODES(p) _mm512_loadu_si512(p)
+#define ADD_QUADS(part, steps, codes) _mm512_dpbusd_epi32(part, steps, codes)
+#define WHOLE(part) part
+#define MIDDLE 0
+#include "int8_quads_body.h"
+
 #define NAME(x) x##_avx2
 #define TARGET CK_TARGET_AVX2
 #define LANES 8
@@ -95,7 +82,7 @@ static void tile_plain(const int8_tile *t, float *c, size_t ldc, size_t rows, si
 #define WIDEN(p) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(p)))
 #define ADD_PRODUCTS(sum, a, b) _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
 #define NO_INTS _mm256_setzero_si256()
-#include "int8_gemm_body.h"
+#include "int8_pairs_body.h"
 
 #define NAME(x) x##_avx512
 #define TARGET CK_TARGET_AVX512
@@ -106,7 +93,7 @@ static void tile_plain(const int8_tile *t, float *c, size_t ldc, size_t rows, si
 #define WIDEN(p) _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(p)))
 #define ADD_PRODUCTS(sum, a, b) _mm512_add_epi32(sum, _mm512_madd_epi16(a, b))
 #define NO_INTS _mm512_setzero_si512()
-#include "int8_gemm_body.h"
+#include "int8_pairs_body.h"
 
 #elif CK_ARM
 
@@ -123,30 +110,54 @@ static void tile_plain(const int8_tile *t, float *c, size_t ldc, size_t rows, si
 CK_INLINE int32x4_t add_products_neon(int32x4_t sum, int16x8_t a, int16x8_t b) {
     return vaddq_s32(sum, vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b)));
 }
-#include "int8_gemm_body.h"
+#include "int8_pairs_body.h"
 
 #endif
+
+typedef void product_tile(const int8_tile *, float *c, size_t ldc, size_t rows);
+
+/// The tile for the instruction set in use, and its rows at most; NULL for none.
+static product_tile *tile_for(const ck_int8_panels *w, size_t *most) {
+#if CK_X86
+    if (w->has_quads) {
+        if (ck_has_vnni()) return *most = 14, tile_quads_vnni;
+        if (ck_current_isa() >= CK_AVX2 && w->bits <= 4) return *most = 6, tile_quads_avx2;
+        return 0;
+    }
+    switch (ck_current_isa()) {
+    case CK_AVX512: return *most = 14, tile_avx512;
+    case CK_AVX2: return *most = 6, tile_avx2;
+    default: return 0;
+    }
+#elif CK_ARM
+    if (!w->has_quads && ck_current_isa() == CK_NEON) return *most = 6, tile_neon;
+    return 0;
+#else
+    return 0;
+#endif
+}
+
+int ck_int8_wants_quads(int bits) {
+#if CK_X86
+    return ck_has_vnni() || (bits <= 4 && ck_current_isa() >= CK_AVX2);
+#else
+    return 0;
+#endif
+}
 
 /// Computes some rows of a panel, all columns of it or the first ones.
-static void panel(const int8_tile *t, float *c, size_t ldc, size_t rows, size_t columns) {
+static void panel(const int8_tile *t, const ck_int8_panels *w, float *c, size_t ldc, size_t rows, size_t columns) {
     float buffer[14 * PANEL_WIDTH];
-    void (*tile)(const int8_tile *, float *, size_t, size_t) = 0;
     size_t most = 0;
-    switch (ck_current_isa()) {
-#if CK_X86
-    case CK_AVX512: tile = tile_avx512, most = 14; break;
-    case CK_AVX2: tile = tile_avx2, most = 6; break;
-#elif CK_ARM
-    case CK_NEON: tile = tile_neon, most = 6; break;
-#endif
-    default: return tile_plain(t, c, ldc, rows, columns);
-    }
+    product_tile *const tile = tile_for(w, &most);
+    if (!tile) return tile_plain(t, w->has_quads ? 4 : 2, c, ldc, rows, columns);
     // Tiles of nearly equal height: 128 rows are 13 + 13 + ... + 12, not 9 * 14 + 2.
     const size_t tiles = (rows + most - 1) / most;
     int8_tile part = *t;
     for (size_t left = tiles, row = 0; left; left--) {
         const size_t height = (rows - row + left - 1) / left;
         part.steps = t->steps + row * t->stride;
+        if (t->step_codes) part.step_codes = t->step_codes + row * t->stride;
         part.roundings = t->roundings + row;
         if (t->sums) part.sums = t->sums + row * t->blocks;
         if (columns == PANEL_WIDTH) {
@@ -170,17 +181,19 @@ void ck_gemm_int8(const ck_rounded_rows *x, size_t first, size_t rows, const ck_
             const size_t scales = column * w->blocks;
             const int8_tile tile = {
                 .steps = x->steps + from * x->stride,
+                .step_codes = x->step_codes ? x->step_codes + from * x->stride : 0,
                 .stride = x->stride,
                 .roundings = x->roundings + from,
                 .sums = x->sums ? x->sums + from * w->blocks : 0,
                 .codes = w->codes + column / PANEL_WIDTH * ck_int8_panel_bytes(w->depth),
+                .code_sums = w->has_quads ? w->code_sums + scales : 0,
                 .scales = w->scales + scales,
                 .shifts = w->shifts ? w->shifts + scales : 0,
                 .depth = w->depth,
                 .block = w->block,
                 .blocks = w->blocks,
             };
-            panel(&tile, c + row * ldc + column, ldc, height,
+            panel(&tile, w, c + row * ldc + column, ldc, height,
                   columns - column < PANEL_WIDTH ? columns - column : PANEL_WIDTH);
         }
     }

@@ -14,6 +14,7 @@
 
 #define CK_TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
 #define CK_TARGET_AVX512 __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq")))
+#define CK_TARGET_VNNI __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")))
 #define CK_TARGET_VBMI __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi")))
 #define CK_INLINE static inline __attribute__((always_inline))
 
@@ -23,6 +24,8 @@
 
 /// Two steps of 16 bits, read as one number of 32 bits.
 typedef int32_t int_at_2 __attribute__((aligned(2), may_alias));
+/// Four step codes, read as one number of 32 bits.
+typedef int32_t int_at_1 __attribute__((aligned(1), may_alias));
 
 /// Adds sixteen numbers in halves, which all instruction sets do alike. Overwrites them.
 CK_INLINE float sum_of_16(float lanes[16]) {
@@ -61,6 +64,9 @@ CK_TARGET_AVX2 CK_INLINE __m256 entries_of_16(__m256 low, __m256 high, __m256i c
 
 // The columns of a panel: two AVX-512 vectors. Narrower sets compute a panel in several columns of tiles.
 #define PANEL_WIDTH 32
+
+/// Returns whether AVX-512 is in use with its products of bytes.
+int ck_has_vnni(void);
 
 /// Returns whether AVX-512 is in use with its permutations of bytes.
 int ck_has_vbmi(void);

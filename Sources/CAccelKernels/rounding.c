@@ -38,6 +38,10 @@ void ck_sum_steps(const int16_t *steps, size_t count, size_t block, int32_t *sum
 }
 
 void ck_step_codes(const int16_t *steps, size_t count, ck_rounding rounding, uint8_t *codes) {
+    for (size_t i = 0; i < ck_step_stride(count); i++) codes[i] = (uint8_t)(steps[i] - rounding.lowest);
+}
+
+void ck_split_step_codes(const int16_t *steps, size_t count, ck_rounding rounding, uint8_t *codes) {
     for (size_t i = 0; i < ck_step_stride(count); i += 32)
         for (size_t k = 0; k < 16; k++) {
             codes[i + k] = (uint8_t)(steps[i + 2 * k] - rounding.lowest);

@@ -59,7 +59,7 @@ extension Kernels {
         /// Weights of `rows` rows: codes of one byte, with scales and shifts of blocks.
         struct Weights {
             let (rows, columns, block, blocks): (Int, Int, Int, Int)
-            let codes: [UInt8]
+            var codes: [UInt8]
             let scales: [Float]
             let shifts: [Float]
 
@@ -103,15 +103,37 @@ extension Kernels {
             [15, 257, 65, 257], [29, 65, 32, 128], [140, 34, 33, 34], [5, 300, 70, 128], [4, 15, 32, 15],
         ]
 
-        @Test("panels of codes: every set gives the scalar form's bits, and writes nothing else", arguments: shapes)
+        /// How codes of one byte are read.
+        struct Reading {
+            let bits: Int
+            let (flipped, middle): (UInt8, UInt8)
+            let shifted: Bool
+        }
+
+        @Test(
+            "panels of codes: both layouts and every set give the scalar form's bits, and write nothing else",
+            arguments: shapes)
         func panels(shape: [Int]) {
             let (m, k, n) = (shape[0], shape[1], shape[2])
             var generator = SeededGenerator(seed: UInt64(m * 1000 + k * 10 + n))
-            let weights = Weights(n, k, block: shape[3], &generator)
-            let x = generator.floats(m * k, in: -1...3)
-            for (flipped, middle, shifted) in [(0, 0, false), (0, 128, true), (8, 8, false)] as [(UInt8, UInt8, Bool)] {
-                let results = onEachSet {
-                    product(x, m, weights, flipped, middle, shifted: shifted, gap: 3).map(\.bitPattern)
+            let all = Weights(n, k, block: shape[3], &generator)
+            var x = generator.floats(m * k, in: -1...3)
+            x.replaceSubrange(0..<k, with: repeatElement(3, count: k))
+            for reading in [
+                Reading(bits: 8, flipped: 0, middle: 0, shifted: false),
+                Reading(bits: 8, flipped: 0, middle: 128, shifted: true),
+                Reading(bits: 4, flipped: 8, middle: 8, shifted: false),
+                Reading(bits: 4, flipped: 0, middle: 8, shifted: true),
+            ] {
+                var weights = all
+                weights.codes = all.codes.map { $0 & UInt8(1 << reading.bits - 1) }
+                // A row of the lowest code, whose sums with x's first row are as large as they can be.
+                let lowest = reading.flipped ^ (reading.middle &- UInt8(1 << (reading.bits - 1)))
+                weights.codes.replaceSubrange(0..<k, with: repeatElement(lowest, count: k))
+                let (flipped, middle, shifted) = (reading.flipped, reading.middle, reading.shifted)
+                let layouts = weights.blocks == 1 || weights.block % 4 == 0 ? [false, true] : [false]
+                let results = layouts.flatMap { hasQuads in
+                    onEachSet { product(x, m, weights, reading, hasQuads: hasQuads, gap: 3).map(\.bitPattern) }
                 }
                 #expect(results.agree)
                 for row in 0..<m {
@@ -132,55 +154,58 @@ extension Kernels {
         }
 
         private func product(
-            _ x: [Float], _ m: Int, _ weights: Weights, _ flipped: UInt8, _ middle: UInt8, shifted: Bool, gap: Int
+            _ x: [Float], _ m: Int, _ weights: Weights, _ reading: Reading, hasQuads: Bool, gap: Int
         ) -> [Float] {
             let (k, n, width) = (weights.columns, weights.rows, ck_panel_width())
             let (stride, bytes) = (ck_step_stride(k), ck_int8_panel_bytes(k))
             var steps = [Int16](repeating: 0, count: m * stride)
+            var stepCodes = [UInt8](repeating: 0, count: m * stride)
             var roundings = [ck_rounding](repeating: ck_rounding(), count: m)
             var sums = [Int32](repeating: 0, count: m * weights.blocks)
             for row in 0..<m {
                 let rounded = Rounded(Array(x[row * k..<(row + 1) * k]))
                 steps.replaceSubrange(row * stride..<(row + 1) * stride, with: rounded.steps.dropLast())
                 roundings[row] = rounded.rounding
+                var ownCodes = [UInt8](repeating: 0, count: stride)
+                ck_step_codes(rounded.steps, k, rounded.rounding, &ownCodes)
+                stepCodes.replaceSubrange(row * stride..<(row + 1) * stride, with: ownCodes)
                 var own = [Int32](repeating: 0, count: weights.blocks)
                 ck_sum_steps(rounded.steps, k, weights.block, &own)
                 sums.replaceSubrange(row * weights.blocks..<(row + 1) * weights.blocks, with: own)
             }
-            var (codes, scales, shifts): ([Int8], [Float], [Float]) = ([], [], [])
+            var panels = ck_int8_panels()
+            (panels.depth, panels.block, panels.blocks) = (k, weights.block, weights.blocks)
+            (panels.bits, panels.has_quads) = (Int32(reading.bits), hasQuads ? 1 : 0)
+            var (codes, scales, shifts, codeSums): ([Int8], [Float], [Float], [Int32]) = ([], [], [], [])
             for first in Swift.stride(from: 0, to: n, by: width) {
                 var panel = [Int8](repeating: 77, count: bytes + 1)
+                var sums = [Int32](repeating: 77, count: width * weights.blocks + 1)
                 weights.codes.withUnsafeBufferPointer {
                     ck_pack_int8_panel(
-                        $0.baseAddress! + first * k, k, min(width, n - first), k, flipped, middle, &panel)
+                        $0.baseAddress! + first * k, k, min(width, n - first), reading.flipped, reading.middle,
+                        &panels, &panel, &sums)
                 }
-                #expect(panel.last == 77)
+                #expect(panel.last == 77 && sums.last == 77)
                 codes += panel.dropLast()
+                codeSums += sums.dropLast()
                 scales += weights.panel(from: first, of: weights.scales)
                 shifts += weights.panel(from: first, of: weights.shifts)
             }
             var c = [Float](repeating: -7, count: m * (n + gap))
-            steps.withUnsafeBufferPointer { steps in
-                sums.withUnsafeBufferPointer { sums in
-                    roundings.withUnsafeBufferPointer { roundings in
-                        codes.withUnsafeBufferPointer { codes in
-                            scales.withUnsafeBufferPointer { scales in
-                                shifts.withUnsafeBufferPointer { shifts in
-                                    var rows = ck_rounded_rows(
-                                        steps: steps.baseAddress, stride: stride, roundings: roundings.baseAddress,
-                                        sums: shifted ? sums.baseAddress : nil)
-                                    var panels = ck_int8_panels(
-                                        codes: codes.baseAddress, scales: scales.baseAddress,
-                                        shifts: shifted ? shifts.baseAddress : nil, depth: k, block: weights.block,
-                                        blocks: weights.blocks)
-                                    ck_gemm_int8(&rows, 0, m, &panels, n, &c, n + gap)
-                                }
-                            }
-                        }
-                    }
-                }
+            withExtendedLifetime((codes, scales, shifts, codeSums, steps, stepCodes, roundings, sums)) {
+                var rows = ck_rounded_rows(
+                    steps: start(steps), step_codes: start(stepCodes), stride: stride, roundings: start(roundings),
+                    sums: reading.shifted ? start(sums) : nil)
+                (panels.codes, panels.code_sums, panels.scales) = (start(codes), start(codeSums), start(scales))
+                panels.shifts = reading.shifted ? start(shifts) : nil
+                ck_gemm_int8(&rows, 0, m, &panels, n, &c, n + gap)
             }
             return c
+        }
+
+        /// The address of an array that lives on.
+        private func start<Element>(_ array: [Element]) -> UnsafePointer<Element>? {
+            array.withUnsafeBufferPointer(\.baseAddress)
         }
 
         @Test(
@@ -241,7 +266,7 @@ extension Kernels {
             var sums = [Int32](repeating: 0, count: weights.blocks)
             ck_sum_steps(rounded.steps, weights.columns, weights.block, &sums)
             var stepCodes = [UInt8](repeating: 0, count: ck_step_stride(weights.columns))
-            ck_step_codes(rounded.steps, weights.columns, rounded.rounding, &stepCodes)
+            ck_split_step_codes(rounded.steps, weights.columns, rounded.rounding, &stepCodes)
             var result = [Float](repeating: -7, count: weights.rows + 1)
             rounded.steps.withUnsafeBufferPointer { steps in
                 stepCodes.withUnsafeBufferPointer { stepCodes in

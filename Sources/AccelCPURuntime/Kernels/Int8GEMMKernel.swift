@@ -9,6 +9,8 @@ struct Int8GEMMKernel: Kernel {
     private let operands: LinearOperands
     private let codes: IntegerCodes
     private let rows: RoundedRows
+    /// Four codes of a row lie side by side in a panel, not two.
+    private let hasQuads: Bool
     private let encoding: String
 
     init(_ call: PreparedCall) throws(Unsuitable) {
@@ -17,7 +19,8 @@ struct Int8GEMMKernel: Kernel {
             throw Unsuitable("takes weights stored as integers only")
         }
         (self.codes, encoding) = (codes, weight.encoding)
-        rows = RoundedRows(operands, with: codes, readsStepCodes: false, in: call.workspace)
+        hasQuads = (codes.blocks == 1 || codes.block % 4 == 0) && ck_int8_wants_quads(Int32(codes.bits)) != 0
+        rows = RoundedRows(operands, with: codes, stepCodes: hasQuads ? .natural : .none, in: call.workspace)
     }
 
     var cost: Double { LinearCost.int8Panels(rows: operands.rows) }
@@ -33,7 +36,7 @@ struct Int8GEMMKernel: Kernel {
         // A piece packs its panels, so rows are divided only where panels alone leave workers idle.
         let rowBlocks = groups < 4 ? max(1, min(4, count / 128)) : 1
         let rowsPerBlock = (count + rowBlocks - 1) / rowBlocks
-        let memory = Memory(panels: panelsAtOnce, width: width, panelBytes: panelBytes, codes)
+        let memory = Memory(panels: panelsAtOnce, width: width, panelBytes: panelBytes, codes, hasQuads: hasQuads)
         let products = KernelStep(groups * rowBlocks, scratchFloats: memory.floats) { piece, scratch in
             let group = piece / rowBlocks * panelsAtOnce
             let columns = group * width..<min((group + panelsAtOnce) * width, operands.width)
@@ -44,7 +47,7 @@ struct Int8GEMMKernel: Kernel {
                 memory.pack(
                     first..<min(first + width, columns.upperBound), as: (first - columns.lowerBound) / width, scratch)
             }
-            var (x, weights) = (rows.rows, memory.weights(scratch, depth: operands.depth))
+            var (x, weights) = (rows.rows, memory.weights(scratch))
             let corner = target + start * operands.width + columns.lowerBound
             ck_gemm_int8(&x, start, end - start, &weights, columns.count, corner, operands.width)
             for row in 0..<end - start { operands.finish(columns, of: corner + row * operands.width) }
@@ -52,43 +55,57 @@ struct Int8GEMMKernel: Kernel {
         return [rows.rounding, products]
     }
 
-    /// Where a piece keeps its panels: codes, scales and shifts of all, then the unpacked rows of one.
+    /// Where a piece keeps its panels: codes, scales, shifts and sums of codes of all, then the unpacked rows of one.
     private struct Memory: Sendable {
         private let codes: IntegerCodes
+        private let hasQuads: Bool
         private let (width, panelBytes): (Int, Int)
+        /// Numbers of a panel: of scales, and as many of shifts and of sums.
+        private let numbers: Int
         /// Floats before each part.
-        private let (scales, shifts, rowScales, rowShifts, unpacked): (Int, Int, Int, Int, Int)
+        private let (scales, shifts, codeSums, rowScales, rowShifts, unpacked): (Int, Int, Int, Int, Int, Int)
         let floats: Int
 
-        init(panels: Int, width: Int, panelBytes: Int, _ codes: IntegerCodes) {
-            (self.codes, self.width, self.panelBytes) = (codes, width, panelBytes)
-            let numbers = width * codes.blocks
+        init(panels: Int, width: Int, panelBytes: Int, _ codes: IntegerCodes, hasQuads: Bool) {
+            (self.codes, self.hasQuads, self.width, self.panelBytes) = (codes, hasQuads, width, panelBytes)
+            numbers = width * codes.blocks
             scales = (panels * panelBytes + 3) / 4
             shifts = scales + panels * numbers
-            rowScales = shifts + (codes.hasShifts ? panels * numbers : 0)
+            codeSums = shifts + (codes.hasShifts ? panels * numbers : 0)
+            rowScales = codeSums + (hasQuads ? panels * numbers : 0)
             rowShifts = rowScales + numbers
             unpacked = rowShifts + (codes.hasShifts ? numbers : 0)
             floats = unpacked + codes.scratchFloats(rows: width)
         }
 
-        func weights(_ memory: UnsafeMutablePointer<Float>, depth: Int) -> ck_int8_panels {
+        func weights(_ memory: UnsafeMutablePointer<Float>) -> ck_int8_panels {
             ck_int8_panels(
-                codes: UnsafeRawPointer(memory).assumingMemoryBound(to: Int8.self), scales: memory + scales,
-                shifts: codes.hasShifts ? memory + shifts : nil, depth: depth, block: codes.block,
-                blocks: codes.blocks)
+                codes: bytes(memory), scales: memory + scales, shifts: codes.hasShifts ? memory + shifts : nil,
+                depth: codes.columns, block: codes.block, blocks: codes.blocks, bits: Int32(codes.bits),
+                has_quads: hasQuads ? 1 : 0, code_sums: sums(memory))
         }
 
         func pack(_ rows: Range<Int>, as panel: Int, _ memory: UnsafeMutablePointer<Float>) {
-            let target = UnsafeMutableRawPointer(memory).assumingMemoryBound(to: Int8.self) + panel * panelBytes
+            var shape = weights(memory)
             codes.withCodes(from: rows.lowerBound) { packed in
-                let bytes = codes.bytes(ofRows: rows.count, from: packed, scratch: memory + unpacked)
                 ck_pack_int8_panel(
-                    bytes, codes.columns, rows.count, codes.columns, codes.flipped, codes.middle, target)
+                    codes.bytes(ofRows: rows.count, from: packed, scratch: memory + unpacked), codes.columns,
+                    rows.count, codes.flipped, codes.middle, &shape, bytes(memory) + panel * panelBytes,
+                    sums(memory) + panel * numbers)
             }
             codes.load(rows, scales: memory + rowScales, shifts: memory + rowShifts)
-            let numbers = panel * width * codes.blocks
-            transpose(rows.count, memory + rowScales, to: memory + scales + numbers)
-            if codes.hasShifts { transpose(rows.count, memory + rowShifts, to: memory + shifts + numbers) }
+            transpose(rows.count, memory + rowScales, to: memory + scales + panel * numbers)
+            if codes.hasShifts {
+                transpose(rows.count, memory + rowShifts, to: memory + shifts + panel * numbers)
+            }
+        }
+
+        private func bytes(_ memory: UnsafeMutablePointer<Float>) -> UnsafeMutablePointer<Int8> {
+            UnsafeMutableRawPointer(memory).assumingMemoryBound(to: Int8.self)
+        }
+
+        private func sums(_ memory: UnsafeMutablePointer<Float>) -> UnsafeMutablePointer<Int32> {
+            UnsafeMutableRawPointer(memory + codeSums).assumingMemoryBound(to: Int32.self)
         }
 
         /// From the blocks of each row to the rows of each block. Columns of the panel that have no row get 0.

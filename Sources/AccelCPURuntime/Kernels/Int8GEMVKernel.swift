@@ -20,7 +20,7 @@ struct Int8GEMVKernel: Kernel {
         }
         (self.codes, encoding) = (codes, weight.encoding)
         readsNibbles = codes.areNibbles && (codes.blocks == 1 || codes.block % 32 == 0)
-        rows = RoundedRows(operands, with: codes, readsStepCodes: readsNibbles, in: call.workspace)
+        rows = RoundedRows(operands, with: codes, stepCodes: readsNibbles ? .split : .none, in: call.workspace)
     }
 
     var cost: Double { LinearCost.int8Vectors(rows: operands.rows) }

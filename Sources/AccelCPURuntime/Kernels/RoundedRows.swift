@@ -10,15 +10,21 @@ struct RoundedRows: Sendable {
     private let (steps, stepCodes, roundings, sums): (MemoryLocation, MemoryLocation, MemoryLocation, MemoryLocation)
     /// Steps of a row, with the zeros that follow them.
     private let stride: Int
-    private let readsStepCodes: Bool
+    private let order: StepCodeOrder
 
-    /// - Parameter readsStepCodes: also fills in the order in which codes of four bits are read.
-    init(_ operands: LinearOperands, with codes: IntegerCodes, readsStepCodes: Bool, in workspace: Workspace) {
+    /// The step codes that a kernel reads beside the steps.
+    enum StepCodeOrder {
+        case none, natural
+        /// As products with codes of four bits take them from where they are stored.
+        case split
+    }
+
+    init(_ operands: LinearOperands, with codes: IntegerCodes, stepCodes order: StepCodeOrder, in workspace: Workspace) {
         (source, count, depth, self.codes) = (operands.source, operands.rows, operands.depth, codes)
-        self.readsStepCodes = readsStepCodes
+        self.order = order
         stride = ck_step_stride(depth)
         steps = workspace.reserve(floats: count * stride / 2)
-        stepCodes = workspace.reserve(floats: readsStepCodes ? count * stride / 4 : 0)
+        stepCodes = workspace.reserve(floats: order == .none ? 0 : count * stride / 4)
         roundings = workspace.reserve(floats: count * MemoryLayout<ck_rounding>.stride / 4)
         sums = workspace.reserve(floats: codes.hasShifts ? count * codes.blocks : 0)
     }
@@ -30,7 +36,11 @@ struct RoundedRows: Sendable {
                 let own = stepsStart + row * stride
                 ck_round_row(source + row * depth, depth, own, roundingsStart + row)
                 if codes.hasShifts { ck_sum_steps(own, depth, codes.block, sumsStart + row * codes.blocks) }
-                if readsStepCodes { ck_step_codes(own, depth, roundingsStart[row], stepCodesStart + row * stride) }
+                switch order {
+                case .none: break
+                case .natural: ck_step_codes(own, depth, roundingsStart[row], stepCodesStart + row * stride)
+                case .split: ck_split_step_codes(own, depth, roundingsStart[row], stepCodesStart + row * stride)
+                }
             }
         }
     }
@@ -38,13 +48,14 @@ struct RoundedRows: Sendable {
     /// All rows, for a matrix product.
     var rows: ck_rounded_rows {
         ck_rounded_rows(
-            steps: stepsStart, stride: stride, roundings: roundingsStart, sums: codes.hasShifts ? sumsStart : nil)
+            steps: stepsStart, step_codes: order == .none ? nil : UnsafePointer(stepCodesStart), stride: stride,
+            roundings: roundingsStart, sums: codes.hasShifts ? sumsStart : nil)
     }
 
     /// One row, for its products with rows of codes.
     func row(_ row: Int, scales: UnsafePointer<Float>, shifts: UnsafePointer<Float>) -> ck_int8_dot {
         ck_int8_dot(
-            steps: stepsStart + row * stride, step_codes: readsStepCodes ? stepCodesStart + row * stride : nil,
+            steps: stepsStart + row * stride, step_codes: order == .none ? nil : stepCodesStart + row * stride,
             rounding: roundingsStart[row], sums: codes.hasShifts ? sumsStart + row * codes.blocks : nil,
             scales: scales, shifts: codes.hasShifts ? shifts : nil, count: depth, block: codes.block,
             blocks: codes.blocks)

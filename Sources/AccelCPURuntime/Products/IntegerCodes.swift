@@ -18,8 +18,10 @@ struct IntegerCodes {
     let hasShifts: Bool
     /// A code is `(stored ^ flipped) - middle`, in 8 bits.
     let (flipped, middle): (UInt8, UInt8)
+    /// The bits of a code.
+    var bits: Int { byteCodes.bits }
     /// The codes are packed in bytes, four bits each.
-    let areNibbles: Bool
+    var areNibbles: Bool { bits == 4 }
     /// The sum of the products of a block has to fit into 32 bits.
     private static let mostColumns = 1 << 16
 
@@ -45,7 +47,6 @@ struct IntegerCodes {
         } else {
             return nil
         }
-        areNibbles = byteCodes.bits == 4
         guard columns > 0, min(block, columns) <= Self.mostColumns, blocks == 1 || block % 2 == 0 else { return nil }
     }
 

@@ -8,11 +8,11 @@
 
 // ---- dispatch ------------------------------------------------------------------------------------------------
 
-/// AVX-512 is its parts F, BW, VL and DQ; VBMI is its permutations of bytes.
-typedef enum { CK_SCALAR = 0, CK_NEON = 1, CK_AVX2 = 2, CK_AVX512 = 3, CK_AVX512_VBMI = 4 } ck_isa;
+/// AVX-512 is its parts F, BW, VL and DQ; VNNI is its products of bytes, VBMI these and its permutations of bytes.
+typedef enum { CK_SCALAR = 0, CK_NEON = 1, CK_AVX2 = 2, CK_AVX512 = 3, CK_AVX512_VNNI = 4, CK_AVX512_VBMI = 5 } ck_isa;
 
 /// The instruction set in use: the best of the processor, limited by the environment variable ACCELC_CPU (scalar, neon, avx2,
-/// avx512, avx512vbmi). It is CK_AVX512 with VBMI, too.
+/// avx512, avx512vnni, avx512vbmi). It is CK_AVX512 with VNNI or VBMI, too.
 ck_isa ck_current_isa(void);
 /// For tests: uses at most `isa` (a set that the processor lacks is ignored). Returns the set that is now in use.
 ck_isa ck_limit_isa(ck_isa isa);
@@ -306,14 +306,17 @@ void ck_rounded_row(const float *x, size_t count, float *target);
 size_t ck_step_stride(size_t count);
 /// The sums of the steps of each block.
 void ck_sum_steps(const int16_t *steps, size_t count, size_t block, int32_t *sums);
-/// Steps less the lowest, in the order of `ck_dot_int8_nibbles`: of each 32 those of even index first. There are
-/// `ck_step_stride` of them.
+/// Steps less the lowest. There are `ck_step_stride` of them.
 void ck_step_codes(const int16_t *steps, size_t count, ck_rounding rounding, uint8_t *codes);
+/// The same in the order of `ck_dot_int8_nibbles`: of each 32 those of even index first.
+void ck_split_step_codes(const int16_t *steps, size_t count, ck_rounding rounding, uint8_t *codes);
 
 /// Rows of x that are rounded.
 typedef struct {
     /// A row starts each `stride` steps.
     const int16_t *steps;
+    /// As `ck_step_codes` leaves them, for panels with quads; a row starts each `stride` codes.
+    const uint8_t *step_codes;
     size_t stride;
     /// One for each row.
     const ck_rounding *roundings;
@@ -330,16 +333,25 @@ typedef struct {
     const float *shifts;
     /// Columns of the weights.
     size_t depth;
-    /// Columns of a block: even if there are several. At most 65,536.
+    /// Columns of a block: at most 65,536; if there are several, even, and with quads a multiple of 4.
     size_t block;
     size_t blocks;
+    /// Codes are from -2^(bits - 1) to 2^(bits - 1) - 1.
+    int bits;
+    /// Four codes of a row lie side by side, for products with step codes; else two.
+    int has_quads;
+    /// As scales: the sums of the codes. For quads only.
+    const int32_t *code_sums;
 } ck_int8_panels;
 
+/// Returns whether products with codes of so many bits are fastest with quads, on the instruction set in use.
+int ck_int8_wants_quads(int bits);
 /// The bytes of a panel of codes.
 size_t ck_int8_panel_bytes(size_t depth);
-/// Packs up to `ck_panel_width` rows of codes of one byte to a panel, as (code ^ flipped) - middle.
-void ck_pack_int8_panel(const uint8_t *codes, size_t stride, size_t rows, size_t depth, uint8_t flipped, uint8_t middle,
-                        int8_t *panel);
+/// Packs up to `ck_panel_width` rows of codes of one byte to a panel, as (code ^ flipped) - middle, and for quads their sums.
+/// Depth, blocks and the kind of panel are read from `shape`.
+void ck_pack_int8_panel(const uint8_t *codes, size_t stride, size_t rows, uint8_t flipped, uint8_t middle,
+                        const ck_int8_panels *shape, int8_t *panel, int32_t *code_sums);
 /// c[r, n] = the product of row `first` + r of x with row n of the panels, n < columns.
 void ck_gemm_int8(const ck_rounded_rows *x, size_t first, size_t rows, const ck_int8_panels *w, size_t columns, float *c,
                   size_t ldc);
@@ -348,7 +360,7 @@ void ck_gemm_int8(const ck_rounded_rows *x, size_t first, size_t rows, const ck_
 /// each for `block` columns.
 typedef struct {
     const int16_t *steps;
-    /// As `ck_step_codes` leaves them, for `ck_dot_int8_nibbles`.
+    /// As `ck_split_step_codes` leaves them, for `ck_dot_int8_nibbles`.
     const uint8_t *step_codes;
     ck_rounding rounding;
     /// The sums of the steps by block.

@@ -1,4 +1,4 @@
-// Tiles of the int8 matrix product for one instruction set. Included once for each, with these defined:
+// Tiles of the int8 matrix product with pairs for one instruction set. Included once for each, with these defined:
 //   NAME(x)   the function's name for this set      TARGET    its target attribute
 //   LANES     columns of a vector                   ROWS      rows of a tile
 //   INTS      a vector of LANES numbers of 32 bits, or of 2 * LANES of 16 bits
@@ -29,7 +29,7 @@ TARGET CK_INLINE void NAME(part)(const int8_tile *t, size_t column, float *c, si
                 sum[r][0] = ADD_PRODUCTS(sum[r][0], pair, first);
                 sum[r][1] = ADD_PRODUCTS(sum[r][1], pair, second);
             }
-            codes += PAIRS;
+            codes += 2 * PANEL_WIDTH;
         }
         const size_t at = block * PANEL_WIDTH + column;
 #pragma clang loop unroll(full)
