@@ -7,6 +7,8 @@ extern char *getenv(const char *name);
 #include <cpuid.h>
 #elif CK_ARM && defined(__linux__)
 extern unsigned long getauxval(unsigned long type);
+#elif CK_ARM && defined(__APPLE__)
+extern int sysctlbyname(const char *name, void *value, size_t *size, void *new_value, size_t new_size);
 #endif
 
 static int is_equal(const char *text, const char *other) {
@@ -14,15 +16,31 @@ static int is_equal(const char *text, const char *other) {
     return *text == *other;
 }
 
-/// Returns the best instruction set that ACCELC_CPU allows: `scalar`, `neon`, `avx2`, `avx512`, `avx512vnni` or
-/// `avx512vbmi`. Any other value, or none, allows all.
+/// Returns the best instruction set that ACCELC_CPU allows: `scalar`, `neon`, `neondot`, `avx2`, `avx512`, `avx512vnni`
+/// or `avx512vbmi`. Any other value, or none, allows all.
 static ck_isa allowed_isa(void) {
-    static const char *const names[] = {"scalar", "neon", "avx2", "avx512", "avx512vnni"};
+    static const char *const names[] = {"scalar", "neon", "neondot", "avx2", "avx512", "avx512vnni"};
     const char *limit = getenv("ACCELC_CPU");
     for (int isa = CK_SCALAR; limit && isa <= CK_AVX512_VNNI; isa++)
         if (is_equal(limit, names[isa])) return (ck_isa)isa;
     return CK_AVX512_VBMI;
 }
+
+#if CK_ARM
+/// Returns whether there are products of bytes.
+static int found_dot(void) {
+#if defined(__linux__)
+    const unsigned long hwcap = 16, asimd_dp = 1ul << 20;
+    return (getauxval(hwcap) & asimd_dp) != 0;
+#elif defined(__APPLE__)
+    int found = 0;
+    size_t size = sizeof found;
+    return sysctlbyname("hw.optional.arm.FEAT_DotProd", &found, &size, NULL, 0) == 0 && found;
+#else
+    return 0;
+#endif
+}
+#endif
 
 static ck_isa available_isa(void) {
 #if CK_X86
@@ -37,7 +55,7 @@ static ck_isa available_isa(void) {
                                                        : CK_AVX512_VBMI;
     return CK_AVX2;
 #elif CK_ARM
-    return CK_NEON;
+    return found_dot() ? CK_NEON_DOT : CK_NEON;
 #else
     return CK_SCALAR;
 #endif
@@ -62,7 +80,7 @@ static int found_sha256(void) {
 static ck_isa best_isa(void) {
     ck_isa available = available_isa(), allowed = allowed_isa();
 #if CK_X86
-    if (allowed == CK_NEON) allowed = CK_SCALAR;
+    if (allowed < CK_AVX2) allowed = CK_SCALAR;
 #endif
     return available < allowed ? available : allowed;
 }
@@ -71,7 +89,7 @@ static ck_isa best_isa(void) {
 static int isa_in_use = -1;
 static int sha256_found = -1;
 
-/// The set in use, which may be AVX-512 with VNNI or VBMI.
+/// The set in use, which may be AVX-512 with VNNI or VBMI, or NEON with products of bytes.
 static ck_isa detailed_isa(void) {
     int isa = __atomic_load_n(&isa_in_use, __ATOMIC_RELAXED);
     if (isa < 0) {
@@ -83,8 +101,10 @@ static ck_isa detailed_isa(void) {
 
 ck_isa ck_current_isa(void) {
     const ck_isa isa = detailed_isa();
-    return isa < CK_AVX512 ? isa : CK_AVX512;
+    return isa > CK_AVX512 ? CK_AVX512 : isa == CK_NEON_DOT ? CK_NEON : isa;
 }
+
+int ck_has_neon_dot(void) { return detailed_isa() == CK_NEON_DOT; }
 
 int ck_has_vnni(void) { return detailed_isa() >= CK_AVX512_VNNI; }
 
@@ -95,7 +115,7 @@ ck_isa ck_limit_isa(ck_isa limit) {
     // The sets are ordered within one processor family; NEON on x86-64 and AVX on ARM mean "nothing faster than scalar".
     int isa = best <= (int)limit ? best : (int)limit;
 #if CK_X86
-    if (isa == CK_NEON) isa = CK_SCALAR;
+    if (isa < CK_AVX2) isa = CK_SCALAR;
 #endif
     __atomic_store_n(&isa_in_use, isa, __ATOMIC_RELAXED);
     return (ck_isa)isa;

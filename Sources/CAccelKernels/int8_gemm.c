@@ -97,6 +97,21 @@ static void tile_plain(const int8_tile *t, size_t side, float *c, size_t ldc, si
 
 #elif CK_ARM
 
+// Both factors have a sign: step codes less 128.
+#define NAME(x) x##_quads_neon
+#define TARGET CK_TARGET_NEON_DOT
+#define LANES 4
+#define ROWS 6
+#define PARTS int32x4_t
+#define GROUP ((size_t)1 << 16)
+#define NO_PARTS vdupq_n_s32(0)
+#define QUAD(p) veorq_s32(vdupq_n_s32(*(const int_at_1 *)(p)), vreinterpretq_s32_u8(vdupq_n_u8(128)))
+#define CODES(p) vreinterpretq_s32_s8(vld1q_s8(p))
+#define ADD_QUADS(part, steps, codes) vdotq_s32(part, vreinterpretq_s8_s32(steps), vreinterpretq_s8_s32(codes))
+#define WHOLE(part) part
+#define MIDDLE 128
+#include "int8_quads_body.h"
+
 #define NAME(x) x##_neon
 #define TARGET
 #define LANES 4
@@ -130,8 +145,8 @@ static product_tile *tile_for(const ck_int8_panels *w, size_t *most) {
     default: return 0;
     }
 #elif CK_ARM
-    if (!w->has_quads && ck_current_isa() == CK_NEON) return *most = 6, tile_neon;
-    return 0;
+    if (w->has_quads) return ck_has_neon_dot() ? (*most = 6, tile_quads_neon) : 0;
+    return ck_current_isa() == CK_NEON ? (*most = 6, tile_neon) : 0;
 #else
     return 0;
 #endif
@@ -141,7 +156,7 @@ int ck_int8_wants_quads(int bits) {
 #if CK_X86
     return ck_has_vnni() || (bits <= 4 && ck_current_isa() >= CK_AVX2);
 #else
-    return 0;
+    return ck_has_neon_dot();
 #endif
 }
 

@@ -16,6 +16,7 @@
 #define CK_TARGET_AVX512 __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq")))
 #define CK_TARGET_VNNI __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")))
 #define CK_TARGET_VBMI __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi")))
+#define CK_TARGET_NEON_DOT __attribute__((target("dotprod")))
 #define CK_INLINE static inline __attribute__((always_inline))
 
 // The compiler turns these into moves or calls; declaring them here keeps libc headers out, so that every
@@ -64,6 +65,9 @@ CK_TARGET_AVX2 CK_INLINE __m256 entries_of_16(__m256 low, __m256 high, __m256i c
 
 // The columns of a panel: two AVX-512 vectors. Narrower sets compute a panel in several columns of tiles.
 #define PANEL_WIDTH 32
+
+/// Returns whether NEON is in use with its products of bytes.
+int ck_has_neon_dot(void);
 
 /// Returns whether AVX-512 is in use with its products of bytes.
 int ck_has_vnni(void);
