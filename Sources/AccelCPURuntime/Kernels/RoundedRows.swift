@@ -19,7 +19,9 @@ struct RoundedRows: Sendable {
         case split
     }
 
-    init(_ operands: LinearOperands, with codes: IntegerCodes, stepCodes order: StepCodeOrder, in workspace: Workspace) {
+    init(
+        _ operands: LinearOperands, with codes: IntegerCodes, stepCodes order: StepCodeOrder, in workspace: Workspace
+    ) {
         (source, count, depth, self.codes) = (operands.source, operands.rows, operands.depth, codes)
         self.order = order
         stride = ck_step_stride(depth)
