@@ -15,11 +15,14 @@ public struct ExecutionPlan: Sendable {
 
     /// - Parameters:
     ///   - index: of the function in `program.functions`.
+    ///   - packed: weights that are packed before a run.
     ///   - threads: that would work on a run; each has scratch memory of its own.
     /// - Throws: `FormatError` when an operand lies outside of its storage.
-    public init(_ program: ModelPlan, function index: Int, threads: Int = 1) throws {
+    public init(
+        _ program: ModelPlan, function index: Int, packed: PackedWeights? = nil, threads: Int = 1
+    ) throws {
         let (function, arena) = (program.functions[index], SharedArena())
-        let (weights, states) = (ModelWeights(program.weights), try StateMemory([function]))
+        let (weights, states) = (ModelWeights(program.weights, packed: packed), try StateMemory([function]))
         let memory = try FunctionMemory(function, weights: weights, states: states, arena: arena)
         let workspace = Workspace(in: arena, after: function.arenaBytes, workers: threads)
         choices = try PreparedFunction(function, memory, workspace, explains: true).kernels.compactMap(\.choice)

@@ -16,9 +16,10 @@ public final class PreparedModel: Sendable {
     private let chosen = Locked<[Int: [ChosenKernel]]>([:])
 
     /// Creates a model without preparing any function yet.
-    public init(_ program: ModelPlan) {
+    /// - Parameter packed: weights of this model as kernels pack them; kernels pack those that are missing while they run.
+    public init(_ program: ModelPlan, packed: PackedWeights? = nil) {
         self.program = program
-        weights = ModelWeights(program.weights)
+        weights = ModelWeights(program.weights, packed: packed)
     }
 
     /// Chooses the kernels of a function and decodes its small weights, if no session has done so yet. Allocates no
@@ -27,12 +28,18 @@ public final class PreparedModel: Sendable {
     /// - Throws: `FormatError` if an operand is outside of its storage; `RequestError` if there is not enough memory.
     public func prepare(_ index: Int) throws {
         guard kernels(of: index) == nil else { return }
+        let prepared = try kernelsWithoutMemory(of: index)
+        _ = try weights.pack(for: program.functions[index].name)
+        keep(prepared.map(\.chosen), of: index)
+    }
+
+    /// The kernels of a function for which no memory is allocated.
+    func kernelsWithoutMemory(of index: Int) throws -> [PreparedKernel] {
         let (function, arena) = (program.functions[index], SharedArena())
         let memory = try FunctionMemory(function, weights: weights, states: StateMemory([function]), arena: arena)
-        let prepared = try PreparedFunction(
-            function, memory, Workspace(in: arena, after: function.arenaBytes, workers: 1))
-        _ = try weights.pack(for: function.name)
-        keep(prepared.kernels.map(\.chosen), of: index)
+        return try PreparedFunction(
+            function, memory, Workspace(in: arena, after: function.arenaBytes, workers: 1)
+        ).kernels
     }
 
     func kernels(of index: Int) -> [ChosenKernel]? { chosen.withLock { $0[index] } }

@@ -24,8 +24,8 @@ public final class Session {
     /// Creates the only session of a model.
     /// - Parameter threads: at most so many work on a run.
     /// - Throws: as `StateMemory` does.
-    public convenience init(_ program: ModelPlan, threads: Int = 1) throws {
-        try self.init(PreparedModel(program), threads: threads)
+    public convenience init(_ program: ModelPlan, packed: PackedWeights? = nil, threads: Int = 1) throws {
+        try self.init(PreparedModel(program, packed: packed), threads: threads)
     }
 
     /// Creates a session that shares preparation with the model's others. They may run at the same time.

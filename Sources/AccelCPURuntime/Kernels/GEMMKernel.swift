@@ -28,22 +28,20 @@ struct GEMMKernel: Kernel {
         // A piece decodes its panels, so rows are divided only where panels alone leave workers idle.
         let rowBlocks = groups < 4 ? max(1, min(4, rows / Self.rowsPerBlock)) : 1
         let rowsPerBlock = (rows + rowBlocks - 1) / rowBlocks
-        let scratch = panelsAtOnce * panels.panelFloats + panels.scratchFloats
+        let scratch = panels.packed == nil ? panelsAtOnce * panels.panelFloats + panels.scratchFloats : 0
         return x.steps + [
             KernelStep(groups * rowBlocks, scratchFloats: scratch) { piece, memory in
                 let group = piece / rowBlocks * panelsAtOnce
                 let groupEnd = min(group + panelsAtOnce, panels.count)
                 let start = piece % rowBlocks * rowsPerBlock
-                let spare = memory + panelsAtOnce * panels.panelFloats
-                for panel in group..<groupEnd {
-                    panels.pack(panel, into: memory + (panel - group) * panels.panelFloats, scratch: spare)
-                }
                 multiply(
-                    start..<min(start + rowsPerBlock, rows), by: memory,
+                    start..<min(start + rowsPerBlock, rows), by: panels.floats(of: group..<groupEnd, memory),
                     columns: panels.rows(of: group).lowerBound..<panels.rows(of: groupEnd - 1).upperBound)
             }
         ]
     }
+
+    var packing: WeightPacking? { panels.packing }
 
     private func multiply(_ rows: Range<Int>, by panels: UnsafePointer<Float>, columns: Range<Int>) {
         guard let source = x.floats, let target = operands.target.contiguousFloats else {

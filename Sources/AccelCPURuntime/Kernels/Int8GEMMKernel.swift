@@ -9,9 +9,14 @@ struct Int8GEMMKernel: Kernel {
     private let operands: LinearOperands
     private let codes: IntegerCodes
     private let rows: RoundedRows
-    /// Four codes of a row lie side by side in a panel, not two.
-    private let hasQuads: Bool
+    /// All panels of the weight.
+    private let whole: IntegerPanels
+    /// Where the model has them packed; nil: they are packed some at a time.
+    private let packed: PackedForm?
     private let encoding: String
+
+    /// The layout of packed weights.
+    static func layout(hasQuads: Bool) -> String { hasQuads ? "int8 quads" : "int8 pairs" }
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         operands = try LinearOperands(call)
@@ -19,104 +24,65 @@ struct Int8GEMMKernel: Kernel {
             throw Unsuitable("takes weights stored as integers only")
         }
         (self.codes, encoding) = (codes, weight.encoding)
-        hasQuads = (codes.blocks == 1 || codes.block % 4 == 0) && ck_int8_wants_quads(Int32(codes.bits)) != 0
+        let hasQuads = (codes.blocks == 1 || codes.block % 4 == 0) && ck_int8_wants_quads(Int32(codes.bits)) != 0
         rows = RoundedRows(operands, with: codes, stepCodes: hasQuads ? .natural : .none, in: call.workspace)
+        let width = WeightPanels.width
+        whole = IntegerPanels(codes, hasQuads: hasQuads, count: (operands.width + width - 1) / width)
+        packed = weight.packed(Self.layout(hasQuads: hasQuads), byteCount: whole.floats * 4)
     }
 
     var cost: Double { LinearCost.int8Panels(rows: operands.rows) }
-    var reason: String { "\(encoding) codes packed to panels of integers; each meets \(operands.rows) rounded rows" }
+    var reason: String {
+        "\(encoding) codes packed to panels of integers\(packed == nil ? "" : " before"); each meets "
+            + "\(operands.rows) rounded rows"
+    }
+
+    var packing: WeightPacking? {
+        WeightPacking(
+            layout: Self.layout(hasQuads: whole.hasQuads), input: 1, byteCount: whole.floats * 4, panels: whole.count,
+            scratchFloats: whole.scratchFloats
+        ) { panel, memory, scratch in
+            whole.pack(
+                rows(of: panel), as: panel, memory.assumingMemoryBound(to: Float.self), scratch: scratch)
+        }
+    }
+
+    private func rows(of panel: Int) -> Range<Int> {
+        panel * WeightPanels.width..<min((panel + 1) * WeightPanels.width, operands.width)
+    }
 
     var steps: [KernelStep] {
-        let (width, count) = (WeightPanels.width, operands.rows)
-        let panels = (operands.width + width - 1) / width
-        let panelBytes = ck_int8_panel_bytes(operands.depth)
+        let count = operands.rows
         // Several panels share a pass over x, where they fit in the cache and enough pieces are left for all workers.
-        let panelsAtOnce = max(1, min(4, (1 << 19) / max(panelBytes, 1), panels / 8))
-        let groups = (panels + panelsAtOnce - 1) / panelsAtOnce
+        let panelBytes = ck_int8_panel_bytes(operands.depth)
+        let panelsAtOnce = max(1, min(4, (1 << 19) / max(panelBytes, 1), whole.count / 8))
+        let groups = (whole.count + panelsAtOnce - 1) / panelsAtOnce
         // A piece packs its panels, so rows are divided only where panels alone leave workers idle.
         let rowBlocks = groups < 4 ? max(1, min(4, count / 128)) : 1
         let rowsPerBlock = (count + rowBlocks - 1) / rowBlocks
-        let memory = Memory(panels: panelsAtOnce, width: width, panelBytes: panelBytes, codes, hasQuads: hasQuads)
-        let products = KernelStep(groups * rowBlocks, scratchFloats: memory.floats) { piece, scratch in
+        let some = IntegerPanels(codes, hasQuads: whole.hasQuads, count: panelsAtOnce)
+        let scratchFloats = packed == nil ? some.floats + some.scratchFloats : 0
+        let products = KernelStep(groups * rowBlocks, scratchFloats: scratchFloats) { piece, memory in
             let group = piece / rowBlocks * panelsAtOnce
-            let columns = group * width..<min((group + panelsAtOnce) * width, operands.width)
+            let panels = group..<min(group + panelsAtOnce, whole.count)
             let start = piece % rowBlocks * rowsPerBlock
             let end = min(start + rowsPerBlock, count)
             guard start < end, let target = operands.target.contiguousFloats else { return }
-            for first in Swift.stride(from: columns.lowerBound, to: columns.upperBound, by: width) {
-                memory.pack(
-                    first..<min(first + width, columns.upperBound), as: (first - columns.lowerBound) / width, scratch)
+            var weights: ck_int8_panels
+            if let packed {
+                weights = whole.weights(packed.floats, from: panels.lowerBound)
+            } else {
+                for panel in panels {
+                    some.pack(rows(of: panel), as: panel - group, memory, scratch: memory + some.floats)
+                }
+                weights = some.weights(memory)
             }
-            var (x, weights) = (rows.rows, memory.weights(scratch))
+            let columns = rows(of: group).lowerBound..<rows(of: panels.upperBound - 1).upperBound
+            var x = rows.rows
             let corner = target + start * operands.width + columns.lowerBound
             ck_gemm_int8(&x, start, end - start, &weights, columns.count, corner, operands.width)
             for row in 0..<end - start { operands.finish(columns, of: corner + row * operands.width) }
         }
         return [rows.rounding, products]
-    }
-
-    /// Where a piece keeps its panels: codes, scales, shifts and sums of codes of all, then the unpacked rows of one.
-    private struct Memory: Sendable {
-        private let codes: IntegerCodes
-        private let hasQuads: Bool
-        private let (width, panelBytes): (Int, Int)
-        /// Numbers of a panel: of scales, and as many of shifts and of sums.
-        private let numbers: Int
-        /// Floats before each part.
-        private let (scales, shifts, codeSums, rowScales, rowShifts, unpacked): (Int, Int, Int, Int, Int, Int)
-        let floats: Int
-
-        init(panels: Int, width: Int, panelBytes: Int, _ codes: IntegerCodes, hasQuads: Bool) {
-            (self.codes, self.hasQuads, self.width, self.panelBytes) = (codes, hasQuads, width, panelBytes)
-            numbers = width * codes.blocks
-            scales = (panels * panelBytes + 3) / 4
-            shifts = scales + panels * numbers
-            codeSums = shifts + (codes.hasShifts ? panels * numbers : 0)
-            rowScales = codeSums + (hasQuads ? panels * numbers : 0)
-            rowShifts = rowScales + numbers
-            unpacked = rowShifts + (codes.hasShifts ? numbers : 0)
-            floats = unpacked + codes.scratchFloats(rows: width)
-        }
-
-        func weights(_ memory: UnsafeMutablePointer<Float>) -> ck_int8_panels {
-            ck_int8_panels(
-                codes: bytes(memory), scales: memory + scales, shifts: codes.hasShifts ? memory + shifts : nil,
-                depth: codes.columns, block: codes.block, blocks: codes.blocks, bits: Int32(codes.bits),
-                has_quads: hasQuads ? 1 : 0, code_sums: sums(memory))
-        }
-
-        func pack(_ rows: Range<Int>, as panel: Int, _ memory: UnsafeMutablePointer<Float>) {
-            var shape = weights(memory)
-            codes.withCodes(from: rows.lowerBound) { packed in
-                ck_pack_int8_panel(
-                    codes.bytes(ofRows: rows.count, from: packed, scratch: memory + unpacked), codes.columns,
-                    rows.count, codes.flipped, codes.middle, &shape, bytes(memory) + panel * panelBytes,
-                    sums(memory) + panel * numbers)
-            }
-            codes.load(rows, scales: memory + rowScales, shifts: memory + rowShifts)
-            transpose(rows.count, memory + rowScales, to: memory + scales + panel * numbers)
-            if codes.hasShifts {
-                transpose(rows.count, memory + rowShifts, to: memory + shifts + panel * numbers)
-            }
-        }
-
-        private func bytes(_ memory: UnsafeMutablePointer<Float>) -> UnsafeMutablePointer<Int8> {
-            UnsafeMutableRawPointer(memory).assumingMemoryBound(to: Int8.self)
-        }
-
-        private func sums(_ memory: UnsafeMutablePointer<Float>) -> UnsafeMutablePointer<Int32> {
-            UnsafeMutableRawPointer(memory + codeSums).assumingMemoryBound(to: Int32.self)
-        }
-
-        /// From the blocks of each row to the rows of each block. Columns of the panel that have no row get 0.
-        private func transpose(
-            _ rows: Int, _ source: UnsafePointer<Float>, to target: UnsafeMutablePointer<Float>
-        ) {
-            for block in 0..<codes.blocks {
-                for row in 0..<width {
-                    target[block * width + row] = row < rows ? source[row * codes.blocks + block] : 0
-                }
-            }
-        }
     }
 }

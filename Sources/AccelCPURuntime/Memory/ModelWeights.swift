@@ -6,6 +6,7 @@ import AccelWeightCompression
 /// decoded once. All sessions of the model share them, so a weight is decoded by the first function that reads it.
 final class ModelWeights: Sendable {
     let tensors: [CompressedTensor]
+    private let packed: PackedWeights?
     private let tables = Locked(Tables())
 
     private struct Tables: Sendable {
@@ -19,7 +20,10 @@ final class ModelWeights: Sendable {
         let none = ByteBuffer(count: 64)
     }
 
-    init(_ tensors: [CompressedTensor]) { self.tensors = tensors }
+    init(_ tensors: [CompressedTensor], packed: PackedWeights? = nil) {
+        self.tensors = tensors
+        self.packed = packed
+    }
 
     /// The memory of a small weight, which is there after `pack`; nil for a large one.
     /// - Throws: `FormatError` when its size overflows.
@@ -36,7 +40,7 @@ final class ModelWeights: Sendable {
 
     func stored(_ index: Int) -> StoredWeight {
         tables.withLock { tables in
-            let weight = tables.stored[index] ?? StoredWeight(tensors[index])
+            let weight = tables.stored[index] ?? StoredWeight(tensors[index], packed: packed?.forms(of: index) ?? [:])
             tables.stored[index] = weight
             return weight
         }

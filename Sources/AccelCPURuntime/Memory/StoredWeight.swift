@@ -15,9 +15,12 @@ final class StoredWeight: @unchecked Sendable {
     let halvesInPlace: UnsafePointer<UInt16>?
     /// The type of elements that are stored as they are; nil for others.
     let storedType: ElementType?
+    /// The bytes of its packed forms, by layout.
+    private let packedForms: [String: ByteView]
 
-    init(_ tensor: CompressedTensor) {
+    init(_ tensor: CompressedTensor, packed: [String: ByteView] = [:]) {
         self.tensor = tensor
+        packedForms = packed
         (rows, columns) = (tensor.shape.rows, tensor.shape.columns)
         let type = (tensor.codec as? any FloatCodec).map { Swift.type(of: $0).storedType }
         storedType = type ?? (tensor.codec is StoredCodec ? tensor.elementType : nil)
@@ -31,6 +34,15 @@ final class StoredWeight: @unchecked Sendable {
     var shape: Shape { tensor.shape }
     /// All elements, row-major.
     func floats() -> [Float] { tensor.floats() }
+
+    /// The start of a packed form; nil where the model has none, or one of another size.
+    func packed(_ layout: String, byteCount: Int) -> PackedForm? {
+        guard let form = packedForms[layout], form.count == byteCount else { return nil }
+        return form.withBytes { bytes in
+            guard let start = bytes.baseAddress, Int(bitPattern: start) % 64 == 0 else { return nil }
+            return PackedForm(floats: UnsafeMutableRawPointer(mutating: start).assumingMemoryBound(to: Float.self))
+        }
+    }
 
     /// The start of elements that are stored as they are, as some type on its boundary.
     private static func inPlace<Element: BitwiseCopyable>(
@@ -69,4 +81,10 @@ final class StoredWeight: @unchecked Sendable {
                 into: target.start.assumingMemoryBound(to: Float.self) + part.lowerBound * columns, scratch: scratch)
         }
     }
+}
+
+/// The start of a packed weight, which the stored weight keeps.
+struct PackedForm: @unchecked Sendable {
+    // Nobody writes there.
+    let floats: UnsafeMutablePointer<Float>
 }

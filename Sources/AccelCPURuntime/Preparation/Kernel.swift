@@ -71,6 +71,8 @@ protocol Kernel: Sendable {
     var check: (@Sendable () throws -> Void)? { get }
     /// The steps of a run, in order.
     var steps: [KernelStep] { get }
+    /// How its weight is packed as a whole; nil if it packs none. Its steps use `StoredWeight.packed` where it is there.
+    var packing: WeightPacking? { get }
 }
 
 extension Kernel {
@@ -80,4 +82,5 @@ extension Kernel {
     var cost: Double { 1 }
     var reason: String { "operands in contiguous memory" }
     var check: (@Sendable () throws -> Void)? { nil }
+    var packing: WeightPacking? { nil }
 }

@@ -43,6 +43,7 @@ struct PreparedKernel {
     let choice: KernelChoice?
     let chosen: ChosenKernel
     let check: (@Sendable () throws -> Void)?
+    let packing: WeightPacking?
     let steps: [PlacedStep]
 
     /// Chooses the kernel of least cost among those that support the call. If none does, it copies the operands to
@@ -54,7 +55,7 @@ struct PreparedKernel {
         guard call.outputs.contains(where: { !$0.shape.dimensions.contains(0) }) else {
             let nothing = KernelChoice.Candidate(kernel: "nothing", cost: 0, reason: "the result has no elements")
             choice = explains ? KernelChoice(candidates: [nothing], chosen: 0, staged: []) : nil
-            (type, check, steps, chosen) = (nil, nil, [], .nothing)
+            (type, check, packing, steps, chosen) = (nil, nil, nil, [], .nothing)
             return
         }
         var staging = StagedCall()
@@ -81,7 +82,7 @@ struct PreparedKernel {
         type = Swift.type(of: kernel)
         chosen = .kernel(index, isStaged: staging.call != nil)
         choice = explains ? KernelChoice(candidates: candidates, chosen: index, staged: staging.remarks) : nil
-        check = kernel.check
+        (check, packing) = (kernel.check, kernel.packing)
         self.steps = steps.map { PlacedStep($0, in: call.workspace) }
     }
 

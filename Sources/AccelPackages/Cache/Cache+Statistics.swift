@@ -30,13 +30,18 @@ extension Cache {
     /// Returns the statistics file of an earlier run, with its bytes verified.
     /// - Parameter pending: a record that is not published yet.
     public func statistics(for key: CacheKey, pending: CacheRecord? = nil) -> Result<ByteView, CacheMiss> {
+        content(for: key, of: "statistics", pending: pending)
+    }
+
+    /// Returns the content of a record's only file, verified.
+    func content(for key: CacheKey, of kind: String, pending: CacheRecord? = nil) -> Result<ByteView, CacheMiss> {
         do throws(CacheMiss) {
             if let miss = readingMiss { throw miss }
             lease(key.digest)
             let record: CacheRecord
             if let pending { record = pending } else { record = try folder.record(key.digest) }
             guard let file = record.files.first else {
-                throw CacheMiss(.malformedRecord("it is not that of statistics"))
+                throw CacheMiss(.malformedRecord("it is not that of \(kind)"))
             }
             let content = try folder.verifiedBlob(file)
             noteUse(of: key.digest)

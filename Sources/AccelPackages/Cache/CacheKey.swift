@@ -15,6 +15,8 @@ public struct CacheKey: Hashable, Sendable {
         case export
         /// The activation statistics of a weight.
         case statistics
+        /// The weights of a package as the kernels of a processor pack them: derived, and evicted first.
+        case packedWeights = "packed weights"
     }
     /// A named input of the result.
     public struct Field: Hashable, Sendable {

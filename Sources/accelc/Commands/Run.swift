@@ -29,6 +29,9 @@ enum RunCommand: Command {
         "backend", .words(Backends.standard.all.map(\.id.rawValue)),
         "what runs the functions; reference: the plain meaning of each operator, slow, for small models",
         default: BackendID.cpu.rawValue)
+    static let packed = Option(
+        "packed-weights", .flag,
+        "keep the weights in the cache as this processor's kernels pack them; later runs map them and pack nothing")
     static let times = Option(
         "repeat", .integer(1...1_000_000), "run so many times, each from the start", default: "1",
         needs: [.option("time"), .option("json")])
@@ -57,7 +60,8 @@ enum RunCommand: Command {
         """
     static let positionals = [package]
     static let options = [
-        inputs, outputs, generate, states, function, backend, times, time, profile, trace, CommonOptions.json,
+        inputs, outputs, generate, states, function, backend, times, time, profile, trace, packed, CacheChoice.folder,
+        CommonOptions.json,
     ]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
@@ -77,15 +81,21 @@ enum RunCommand: Command {
         }
         let chosen = try Backends.standard.backend(named: arguments[backend] ?? BackendID.cpu.rawValue)
         if chosen.id != .cpu {
-            try arguments.refuse([profile, trace], "\(chosen.id.rawValue) runs no kernels", for: "the backend cpu")
+            try arguments.refuse(
+                [profile, trace, packed], "\(chosen.id.rawValue) runs no kernels", for: "the backend cpu")
+        }
+        if !arguments.has(packed) {
+            try arguments.refuse([CacheChoice.folder], "a run keeps nothing", for: "--packed-weights")
         }
         let recorder = arguments.has(profile) || arguments.has(trace) ? RunProfile() : nil
         let session = try timing.prepare {
             guard chosen.id == .cpu else {
                 return try PlanSession(chosen, package, threads: console.threads)
             }
+            let packed = try arguments.has(packed) ? packedWeights(of: package, program, arguments, console) : nil
             return try PlanSession(
-                program, functions: Set(plan.steps.map(\.function)), threads: console.threads, profile: recorder)
+                program, functions: Set(plan.steps.map(\.function)), packed: packed, threads: console.threads,
+                profile: recorder)
         }
         var result = RunPlan.Result()
         let times = arguments.integer(times) ?? 1
@@ -116,6 +126,14 @@ enum RunCommand: Command {
             if let recorder, let limits { console.summary(recorder.text(program, limits)) }
         }
         return .success
+    }
+
+    private static func packedWeights(
+        of package: AcceleratorPackage, _ program: ModelPlan, _ arguments: Arguments, _ console: Console
+    ) throws -> PackedWeights? {
+        guard let cache = try CacheChoice.cache(arguments, console) else { return nil }
+        defer { cache.finish() }
+        return try .kept(in: cache, for: package, program, threads: console.threads)
     }
 
     private static func text(

@@ -18,8 +18,11 @@ struct PlanSession {
     /// - Parameters:
     ///   - functions: the functions to prepare now.
     ///   - profile: gets the calls of each run.
-    init(_ program: ModelPlan, functions: Set<Int>, threads: Int, profile: RunProfile? = nil) throws {
-        let session = try Session(program, threads: threads)
+    init(
+        _ program: ModelPlan, functions: Set<Int>, packed: PackedWeights? = nil, threads: Int,
+        profile: RunProfile? = nil
+    ) throws {
+        let session = try Session(program, packed: packed, threads: threads)
         for function in functions.sorted() {
             let executor = try session.executor(of: function)
             profile?.observe(executor, of: function)

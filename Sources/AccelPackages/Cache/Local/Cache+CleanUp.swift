@@ -24,7 +24,7 @@ extension Cache {
     /// The default of free bytes that are left on the disk.
     public static let usualFreeBytes = 1_000_000_000
 
-    /// Evicts the least recently used records until the rest fits, then removes blobs without a record. Records are
+    /// Evicts packed weights, which are made again in no time, then the least recently used records until the rest fits, then removes blobs without a record. Records are
     /// removed before their blobs, so that a reader finds a complete result or none. Leased records stay.
     /// - Parameters:
     ///   - maximumBytes: the most bytes of blobs that stay.
@@ -50,7 +50,8 @@ extension Cache {
         // Leased records stay in any case; the others share the remaining space.
         entries.filter(isLeased).forEach(keep)
         var old: [CacheEntry] = []
-        for entry in entries where !isLeased(entry) {
+        let isDerived = { (entry: CacheEntry) in entry.record.key.kind == .packedWeights }
+        for entry in entries.filter({ !isDerived($0) }) + entries.filter(isDerived) where !isLeased(entry) {
             let size = Self.sizes(of: [entry]).filter { needed[$0.key] == nil }.values.reduce(0, +)
             // After the first record that does not fit, no older one is kept: only age counts.
             if old.isEmpty, size <= limit - report.keptBytes { keep(entry) } else { old.append(entry) }

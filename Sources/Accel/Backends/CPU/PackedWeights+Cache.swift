@@ -1,0 +1,34 @@
+import AccelByteIO
+public import AccelCPURuntime
+public import AccelPackages
+
+extension PackedWeights {
+    /// Returns the packed weights of a package from the cache, or makes them and stores them there. A run with them is the
+    /// same, and faster where few rows meet large weights; they take more memory than compressed weights, which systems
+    /// share between processes and take back as they like.
+    ///
+    ///     let program = try package.graph.planned()
+    ///     let model = PreparedModel(program, packed: try .kept(in: cache, for: package, program, threads: 2))
+    ///
+    /// - Parameter program: the package's plan.
+    /// - Returns: nil if no kernel packs weights, or the cache cannot be written.
+    /// - Throws: `FormatError` for a package whose bytes are not those of its digests, which is found before its weights are
+    ///   packed for the first time; `RequestError` without memory.
+    public static func kept(
+        in cache: Cache, for package: AcceleratorPackage, _ program: ModelPlan, threads: Int
+    ) throws -> PackedWeights? {
+        let key = CacheKey(packedWeightsOf: package.digest, version: version, layouts: layouts)
+        func found() throws -> PackedWeights? {
+            guard case .success(let content) = cache.packedWeights(for: key) else { return nil }
+            return try PackedWeights(content, file: "packed weights in the cache")
+        }
+        if let packed = try found() { return packed }
+        // What is kept under the package's digest has to be of its bytes.
+        try package.check()
+        guard let path = try? cache.workPath() else { return nil }
+        defer { try? Files.removeTree(path) }
+        guard try write(of: PreparedModel(program), to: path, threads: threads) else { return nil }
+        cache.store(packedWeightsAt: path, for: key, model: Files.name(of: package.path))
+        return try found()
+    }
+}
