@@ -52,9 +52,10 @@ struct RequestedModel {
     /// The scheme of each weight.
     var plan: [PlannedWeight] { recipe.plan(for: functions) }
 
-    /// The functions with activations rounded as the recipe requests, as packages and exports have them.
-    var quantizedFunctions: [FrozenProgram] {
-        get throws { try functions.map { try $0.quantizingActivations(by: recipe) } }
+    /// Returns the functions with activations rounded as the recipe requests, as packages and exports have them.
+    /// - Parameter ranges: the fixed ranges; without them, functions have the operators of packages, with other numbers.
+    func quantizedFunctions(_ ranges: [String: RowRounding] = [:]) throws -> [FrozenProgram] {
+        try functions.map { try $0.quantizingActivations(by: recipe, ranges: ranges) }
     }
 
     /// The weights that can be compressed independently, with the digest of the activation statistics that their codecs use,
@@ -111,8 +112,9 @@ struct RequestedModel {
         keptIn kept: KeptTensors, remembering memory: KeptStatistics?, digests: ModelDigests,
         emit: (ConversionEvent) -> Void
     ) throws -> CompressedProgram {
-        CompressedProgram(
-            functions: try quantizedFunctions,
+        let ranges = try calibration.activationRanges(in: functions, by: recipe)
+        return CompressedProgram(
+            functions: try quantizedFunctions(ranges),
             weights: try compressed(plan, keptIn: kept, remembering: memory, digests: digests, emit: emit))
     }
 

@@ -63,9 +63,9 @@ struct ReferenceModel {
             }
         }
         unrounded = functions.frozen
-        let provenance = package?.manifest.provenance
         self.functions = try functions.frozen.map { function in
-            try function.map { try provenance?.quantizingActivations(in: [$0]).first ?? $0 }
+            guard let function, let package else { return function }
+            return try package.manifest.provenance.quantizingActivations(in: [function], as: package.graph).first
         }
         reasons = functions.functions.indices.map(functions.reason)
         self.weights = weights
