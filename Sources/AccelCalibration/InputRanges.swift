@@ -24,6 +24,9 @@ public struct InputRanges: Sendable {
         other.most.withUnsafeBufferPointer { $0.baseAddress.map { add($0) } }
     }
 
+    /// The largest magnitude of each column.
+    var magnitudes: [Float] { zip(least, most).map { max(abs($0), abs($1)) } }
+
     /// The range of all elements of the vectors; nil if they are not finite, or if there was no vector.
     public var rounding: RowRounding? {
         let rounding = RowRounding(of: least + most)

@@ -27,6 +27,11 @@ struct ModelCalibration {
                 "activations \(rounding) are measured on samples that the model is run over, which a target and a recipe's "
                     + "\"statistics\" do not go together with: choose activations int8, or leave out the others")
         }
+        if recipe.smoothsActivations, let weight = plan.first(where: { $0.choice.codec.method == .awq }) {
+            throw RequestError(
+                "method=awq for \(weight.source.name) does not go together with activations \(rounding ?? ""): both scale "
+                    + "the inputs of weights; choose one of them")
+        }
         guard let file = request.samples else {
             samples = []
             if let rounding {
@@ -53,7 +58,7 @@ struct ModelCalibration {
                     ? "nothing uses the samples of --calibrate \(file.path): the recipe's rules leave no matrix that is multiplied "
                         + "with inputs for its schemes with a method; change the rules, or leave out --calibrate"
                     : "nothing uses the samples of --calibrate \(file.path); choose a scheme with method=gptq, weighted or awq, "
-                        + "or activations int8:static"
+                        + "or activations int8:static or int8:smooth"
             )
         }
         samples = try parts.compactMap { try CalibrationSamples(file.tensors, for: $0, file: file.path) }
@@ -123,6 +128,16 @@ struct ModelCalibration {
                     + "there; give others, or a rule for it with activations int8 or none")
         }
         return found
+    }
+
+    /// Smooths the activations for which a recipe asks for that. Later runs over the samples use the scaled weights.
+    mutating func smoothing(
+        _ parts: [Program], planned plan: [PlannedWeight], by recipe: Recipe
+    ) throws -> ScaledWeights {
+        var smoothing = ActivationSmoothing(parts, plan: plan, by: recipe, threads: threads)
+        try smoothing.run(samples)
+        samples = samples.map { $0.replacing(smoothing.found.tensors) }
+        return smoothing.found
     }
 
     /// The statistics of a weight that are known without a run over samples.

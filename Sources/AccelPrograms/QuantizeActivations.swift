@@ -50,14 +50,20 @@ extension Program {
             })
     }
 
+    /// The names of the weights that are multiplied with rounded activations.
+    package var weightsOfRoundedActivations: Set<String> { Set(quantizedLinears.map(\.weight)) }
+
     /// The fixed ranges of the program's linear operators, by the name of the weight.
     package var activationRanges: [String: RowRounding] {
+        let ranges = quantizedLinears.compactMap { linear in linear.range.map { (linear.weight, $0) } }
+        return Dictionary(ranges) { first, _ in first }
+    }
+
+    private var quantizedLinears: [(weight: String, range: RowRounding?)] {
         let names = Dictionary(constants.map { ($0.value, $0.name) }) { first, _ in first }
-        return nodes.reduce(into: [:]) { ranges, node in
-            guard let range = (node.operation as? QuantizedLinear)?.range, let name = names[node.inputs[1]],
-                ranges[name] == nil
-            else { return }
-            ranges[name] = range
+        return nodes.compactMap { node in
+            guard let linear = node.operation as? QuantizedLinear, let name = names[node.inputs[1]] else { return nil }
+            return (name, linear.range)
         }
     }
 }

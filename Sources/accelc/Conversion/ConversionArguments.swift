@@ -40,12 +40,14 @@ enum ConversionArguments {
         "activations", .text("SPEC"),
         "how activations are rounded before they are multiplied with weights: none; int8 rounds each row (a token) to 8 bits "
             + "in each run, which is faster with weights of int8, int4 or affine and loses some accuracy; int8:static "
-            + "rounds all rows to one range, which the samples of --calibrate fix (default: the recipe's, else none)",
+            + "rounds all rows to one range, which the samples of --calibrate fix; int8:smooth=ALPHA, also "
+            + "int8:static,smooth=ALPHA, first divides channels that are large in the samples, and multiplies columns of "
+            + "weights, where the graph allows it (SmoothQuant; ALPHA 0.5 if left out) (default: the recipe's, else none)",
         affectsOutput: true)
     static let calibrate = Option(
         "calibrate", .input("FILE"),
         "sample inputs (safetensors), for targets, for schemes with method=weighted, gptq or awq and for activations "
-            + "with int8:static: the inputs of every weight are seen in a run over them", affectsOutput: true,
+            + "with static or smooth: the inputs of every weight are seen in a run over them", affectsOutput: true,
         takes: [.tensors])
     static let strict = Option(
         "strict", .flag,
