@@ -42,7 +42,6 @@ extension OptionEffect {
         ("recipe", "NEW \(bert) [ --recipe recipe.json ]"),
         ("activations", "NEW \(bert) --compress int8 [ --activations int8 ]"),
         ("calibrate", "NEW \(bert) --compress int8 --activations int8:static [ \(samples) ]"),
-        ("activations", "NEW \(bert) --compress int8 \(samples) --activations [ int8:static,smooth / int8:static ]"),
         ("calibrate", "NEW \(bert) --compress int8:method=gptq [ \(samples) ]"),
         ("states", "NEW \(bert) [ --states float16 ]"),
         ("config", "NEW bert/model.safetensors --shape batch=1,sequence=4 [ --config other.json ]"),

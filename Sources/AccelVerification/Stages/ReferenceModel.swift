@@ -35,7 +35,7 @@ struct ReferenceModel {
         let scaled = try package?.scaledWeights(of: programs, for: planned)
         let programs = scaled.map { scaled in programs.map { $0.replacing(scaled.tensors) } } ?? programs
         scalings = scaled?.scalings ?? [:]
-        isSmoothed = try scaled != nil && package?.manifest.provenance.parsedRecipe().smoothsActivations ?? false
+        isSmoothed = scaled != nil && (try? package?.manifest.provenance.parsedRecipe())?.smoothsActivations ?? false
         var weights: [String: StoredTensor] = [:]
         var tables: [String: [StoredTensor]] = [:]
         let fixed =
