@@ -201,9 +201,11 @@ sample("attention_native_mask", native, q, k, v, mask)
 fresh(27)
 
 
-def rounded(x):
-    """Each row in 255 steps of its range and 0, in float32."""
+def rounded(x, scale=None, lowest=None):
+    """Each row in 255 steps of its range and 0, or of a given one, in float32."""
     x = x.float()
+    if scale is not None:
+        return (torch.clamp(torch.round(x * (1 / torch.tensor(scale))), lowest, lowest + 255) * torch.tensor(scale)).double()
     least, most = x.amin(-1, keepdim=True).clamp(max=0), x.amax(-1, keepdim=True).clamp(min=0)
     scale = most / 255 - least / 255
     lowest = torch.round(least * (1 / scale))
@@ -213,6 +215,8 @@ def rounded(x):
 
 sample("quantized_linear", lambda x, w, b: F.linear(rounded(x), w, b), r(2, 3, 7), r(5, 7), r(5))
 sample("quantized_linear_relu", lambda x, w: F.relu(F.linear(rounded(x), w)), r(2, 3, 7), r(5, 7))
+
+sample("quantized_linear_static", lambda x, w, b: F.linear(rounded(x, 0.0078125, -100), w, b), r(2, 3, 7), r(5, 7), r(5))
 
 path = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Fixtures" / "operators.safetensors"
 safetensors.torch.save_file(tensors, path)

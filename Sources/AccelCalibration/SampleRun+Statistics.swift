@@ -19,9 +19,7 @@ extension SampleRun {
         for (chunk, executor) in executors.enumerated() {
             let call = calls[chunk][weight]
             let function = executor.function
-            // A mask whose length differs from the input's, as after a convolution, does not apply.
-            let shape = function.calls[call].inputs[0].shape
-            let mask = shape.dimensions.dropLast().reduce(1, *) == counts[chunk]?.count ? counts[chunk] : nil
+            let mask = mask(of: weight, chunk: chunk)
             let positionCount = function.calls[call].positionCount
             let perSample = max(1, positionCount / max(samples[chunk].count, 1))
             let others = original?.vectors(of: weight, chunk: chunk, columns: columns)
@@ -44,8 +42,15 @@ extension SampleRun {
         return sums.statistics(threads: threads)
     }
 
+    /// Returns the positions of a weight's input that take part; nil if all do. A mask whose length differs from the input's,
+    /// as after a convolution, does not apply.
+    func mask(of weight: Int, chunk: Int) -> [Bool]? {
+        let shape = executors[chunk].function.calls[calls[chunk][weight]].inputs[0].shape
+        return shape.dimensions.dropLast().reduce(1, *) == counts[chunk]?.count ? counts[chunk] : nil
+    }
+
     /// Returns the columns of the weight as a matrix; 0 without samples.
-    private func columns(of weight: Int) -> Int {
+    func columns(of weight: Int) -> Int {
         executors.first.map { $0.function.calls[calls[0][weight]].inputs[1].shape.columns } ?? 0
     }
 

@@ -109,7 +109,7 @@ public struct ScalingSearch {
             if Self.share(judged, of: best?.judged ?? plain, \.mean) < 1 { best = (exponents, judged) }
         }
         guard let best, Self.share(best.judged, of: plain, \.heldOut) < Self.leastGain,
-            try keepsProducers(of: site, best.exponents)
+            try site.keepsProducers(best.exponents, plan, threads: threads)
         else { return }
         if found.scale(site, by: best.exponents) {
             for name in site.readers { reasons[name] = nil }
@@ -138,19 +138,6 @@ public struct ScalingSearch {
         }
         return shares.reduce(0, +) / Double(max(shares.count, 1))
     }
-
-    /// Returns whether the encodings of the producers change only in their scales. That is not so for schemes whose
-    /// rows share a table.
-    private func keepsProducers(of site: ScalingSite, _ exponents: [Int]) throws -> Bool {
-        for (name, scaling) in site.scalings(exponents) where !scaling.rows.isEmpty {
-            guard let weight = plan[name], let scaled = weight.source.scaled(by: scaling) else { return false }
-            let codec = weight.choice.codec.dataFree
-            let plain = try CompressedTensor.compressing(weight.source, with: codec, threads: threads).tensor
-            let made = try CompressedTensor.compressing(scaled, with: codec, threads: threads).tensor
-            guard made.equals(plain, scaledBy: scaling) else { return false }
-        }
-        return true
-    }
 }
 
 /// The output errors of a reader that is compressed without calibration.
@@ -169,21 +156,5 @@ private struct Judged {
         heldOut =
             statistics.heldOut.vectors.isEmpty
             ? mean : try statistics.heldOutError(of: stored, from: source, threads: threads)
-    }
-}
-
-extension CompressedTensor {
-    /// Returns whether it decodes to the same values as another tensor with its rows multiplied.
-    fileprivate func equals(_ other: CompressedTensor, scaledBy scaling: ChannelScaling) -> Bool {
-        var (own, wanted) = ([Float](repeating: 0, count: shape.columns), [Float](repeating: 0, count: shape.columns))
-        for row in 0..<shape.rows {
-            own.withUnsafeMutableBufferPointer { codec.decode(row..<row + 1, of: self, into: $0) }
-            wanted.withUnsafeMutableBufferPointer {
-                other.codec.decode(row..<row + 1, of: other, into: $0)
-                scaling.apply(to: $0, rows: row..<row + 1)
-            }
-            guard own == wanted else { return false }
-        }
-        return true
     }
 }

@@ -79,7 +79,7 @@ enum ExportSource {
             try model.meetTarget(writingPlanTo: settings.planFolder ?? "\(output).plan")
             model.choice?.events.forEach(emit)
             let memory = model.statistics(in: settings.cache, digests)
-            let plain = try exporter.check(model.quantizedFunctions, model.plan)
+            let plain = try exporter.check(model.quantizedFunctions(), model.plan)
             try model.leavePlain(Array(plain.keys))
             let kept = KeptTensors(
                 cache: settings.cache, digests: digests, output: output, model: model.request.model,

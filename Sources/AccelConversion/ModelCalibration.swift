@@ -21,9 +21,22 @@ struct ModelCalibration {
         let isCalibrated = plan.contains {
             $0.choice.codec.method != .nearest && multiplied.contains($0.source.name)
         }
+        let rounding = recipe.allActivations.first(where: \.needsSamples)?.specification
+        if let rounding, request.target != nil || recipe.statistics != nil {
+            throw RequestError(
+                "activations \(rounding) are measured on samples that the model is run over, which a target and a recipe's "
+                    + "\"statistics\" do not go together with: choose activations int8, or leave out the others")
+        }
+        if recipe.smoothsActivations, let weight = plan.first(where: { $0.choice.codec.method == .awq }) {
+            throw RequestError(
+                "method=awq for \(weight.source.name) does not go together with activations \(rounding ?? ""): both scale "
+                    + "the inputs of weights; choose one of them")
+        }
         guard let file = request.samples else {
             samples = []
-            if request.target != nil {
+            if let rounding {
+                throw RequestError("activations \(rounding) are measured on samples; give some with --calibrate FILE")
+            } else if request.target != nil {
                 throw RequestError("a target is measured on samples; give some with --calibrate FILE")
             } else if let reference = recipe.statistics {
                 statistics = try Self.statistics(reference, besides: request.recipeFile, threads: threads)
@@ -39,12 +52,13 @@ struct ModelCalibration {
                 "the recipe \(request.recipeFile ?? "") has statistics of its own (\(reference.file)), which take the place of "
                     + "samples: leave out --calibrate, or the recipe's \"statistics\"")
         }
-        guard isCalibrated || request.target != nil else {
+        guard isCalibrated || request.target != nil || rounding != nil else {
             throw RequestError(
                 recipe.needsCalibration
                     ? "nothing uses the samples of --calibrate \(file.path): the recipe's rules leave no matrix that is multiplied "
                         + "with inputs for its schemes with a method; change the rules, or leave out --calibrate"
-                    : "nothing uses the samples of --calibrate \(file.path); choose a scheme with method=gptq, weighted or awq"
+                    : "nothing uses the samples of --calibrate \(file.path); choose a scheme with method=gptq, weighted or awq, "
+                        + "or activations int8:static or int8:smooth"
             )
         }
         samples = try parts.compactMap { try CalibrationSamples(file.tensors, for: $0, file: file.path) }
@@ -99,6 +113,31 @@ struct ModelCalibration {
         if samples.isEmpty { try search.run(given: statistics) } else { try search.run(samples, memory: memory) }
         samples = samples.map { $0.replacing(search.found.tensors) }
         return search
+    }
+
+    /// Returns the fixed ranges that a recipe asks for, by the name of the weight that activations are multiplied with.
+    /// - Throws: `RequestError` if the samples do not reach a weight.
+    func activationRanges(in functions: [FrozenProgram], by recipe: Recipe) throws -> [String: RowRounding] {
+        let wanted = functions.reduce(into: Set<String>()) {
+            $0.formUnion($1.program.weightsOfFixedRanges(by: recipe))
+        }
+        let found = try samples.inputRanges(of: wanted, threads: threads).compactMapValues(\.rounding)
+        if let name = wanted.subtracting(found.keys).min() {
+            throw RequestError(
+                "the samples give no range for what \(name) is multiplied with: they do not reach it, or are not finite "
+                    + "there; give others, or a rule for it with activations int8 or none")
+        }
+        return found
+    }
+
+    /// Smooths the activations for which a recipe asks for that. Later runs over the samples use the scaled weights.
+    mutating func smoothing(
+        _ parts: [Program], planned plan: [PlannedWeight], by recipe: Recipe
+    ) throws -> ScaledWeights {
+        var smoothing = ActivationSmoothing(parts, plan: plan, by: recipe, threads: threads)
+        try smoothing.run(samples)
+        samples = samples.map { $0.replacing(smoothing.found.tensors) }
+        return smoothing.found
     }
 
     /// The statistics of a weight that are known without a run over samples.

@@ -16,7 +16,7 @@ struct RequestedModel {
     /// The programs that run over samples. They compute all logits, so that activation statistics do not depend on the choice.
     private let measured: [Program]
     private(set) var functions: [FrozenProgram]
-    /// The channel scalings that awq applied, by weight.
+    /// The channel scalings that awq or the smoothing of activations applied, by weight.
     private(set) var scalings: [String: ChannelScaling] = [:]
     /// The reasons why weights with method=awq are not scaled, by weight.
     private(set) var unscaled: [String: String] = [:]
@@ -52,9 +52,10 @@ struct RequestedModel {
     /// The scheme of each weight.
     var plan: [PlannedWeight] { recipe.plan(for: functions) }
 
-    /// The functions with activations rounded as the recipe requests, as packages and exports have them.
-    var quantizedFunctions: [FrozenProgram] {
-        get throws { try functions.map { try $0.quantizingActivations(by: recipe) } }
+    /// Returns the functions with activations rounded as the recipe requests, as packages and exports have them.
+    /// - Parameter ranges: the fixed ranges; without them, functions have the operators of packages, with other numbers.
+    func quantizedFunctions(_ ranges: [String: RowRounding] = [:]) throws -> [FrozenProgram] {
+        try functions.map { try $0.quantizingActivations(by: recipe, ranges: ranges) }
     }
 
     /// The weights that can be compressed independently, with the digest of the activation statistics that their codecs use,
@@ -78,14 +79,21 @@ struct RequestedModel {
     }
 
     /// Scales channels of the weights with method=awq, so that columns with large inputs get finer quantisation steps (AWQ,
-    /// arXiv:2306.00978).
+    /// arXiv:2306.00978); or smooths activations, so that they do (SmoothQuant, arXiv:2211.10438). A request has one of the two.
     /// - Parameter memory: cached statistics; new ones are added.
     mutating func scaleChannels(remembering memory: KeptStatistics?) throws {
-        guard let search = try calibration.scaling(measured, planned: plan, memory: memory) else { return }
-        functions = try functions.map { function in try function.applying { $0.replacing(search.found.tensors) } }
-        scalings = search.found.scalings
-        unscaled = search.reasons
-        recipe.calibratedWeights?.subtract(unscaled.keys)
+        if let search = try calibration.scaling(measured, planned: plan, memory: memory) {
+            try apply(search.found)
+            unscaled = search.reasons
+            recipe.calibratedWeights?.subtract(unscaled.keys)
+        } else if recipe.smoothsActivations {
+            try apply(try calibration.smoothing(measured, planned: plan, by: recipe))
+        }
+    }
+
+    private mutating func apply(_ weights: ScaledWeights) throws {
+        functions = try functions.map { function in try function.applying { $0.replacing(weights.tensors) } }
+        scalings = weights.scalings
     }
 
     /// Stores these weights in half precision, because the output format does not support their schemes.
@@ -94,9 +102,10 @@ struct RequestedModel {
         recipe.rules = try names.sorted().map { try Recipe.Rule(weight: $0, codec: plain) } + recipe.rules
     }
 
-    /// The cached statistics of the model's files; nil if configuration fields are ignored, because the key does not cover these.
+    /// The cached statistics of the model's files; nil if configuration fields are ignored or activations smoothed, because the
+    /// key does not cover these.
     func statistics(in cache: Cache?, _ digests: ModelDigests) -> KeptStatistics? {
-        guard request.ignoredFields.isEmpty else { return nil }
+        guard request.ignoredFields.isEmpty, !recipe.smoothsActivations else { return nil }
         return KeptStatistics(
             cache, digests, samples: request.samples, family: model.versionedName, model: request.model)
     }
@@ -111,8 +120,9 @@ struct RequestedModel {
         keptIn kept: KeptTensors, remembering memory: KeptStatistics?, digests: ModelDigests,
         emit: (ConversionEvent) -> Void
     ) throws -> CompressedProgram {
-        CompressedProgram(
-            functions: try quantizedFunctions,
+        let ranges = try calibration.activationRanges(in: functions, by: recipe)
+        return CompressedProgram(
+            functions: try quantizedFunctions(ranges),
             weights: try compressed(plan, keptIn: kept, remembering: memory, digests: digests, emit: emit))
     }
 

@@ -4,26 +4,66 @@ public import AccelWeightCompression
 extension FrozenProgram {
     /// Rounds activations as `Program.quantizingActivations` does.
     /// - Throws: `ShapeError` if the program is not valid.
-    public func quantizingActivations(by recipe: Recipe) throws -> FrozenProgram {
-        try applying { try $0.quantizingActivations(by: recipe) }
+    public func quantizingActivations(by recipe: Recipe, ranges: [String: RowRounding] = [:]) throws -> FrozenProgram {
+        try applying { try $0.quantizingActivations(by: recipe, ranges: ranges) }
     }
 }
 
 extension Program {
     /// Replaces linear operators by ones that round their first input to 8 bits, as a recipe requests for their weights.
     /// Operators over computed matrices stay as they are. Results change by the rounding, so this is not a `ProgramPass`.
+    /// - Parameter ranges: the fixed range of what each weight is multiplied with, by the weight's name. A weight that needs
+    ///   one and has none gets `RowRounding.unknown`.
     /// - Throws: `ShapeError` if the program is not valid.
-    public func quantizingActivations(by recipe: Recipe) throws -> Program {
+    public func quantizingActivations(by recipe: Recipe, ranges: [String: RowRounding] = [:]) throws -> Program {
         guard recipe.quantizesActivations else { return self }
+        let roundings = activationRoundings(by: recipe)
+        return try rewriting { node, inputs, builder in
+            guard let linear = node.operation as? Linear, let (name, rounding) = roundings[node.inputs[1]] else {
+                return nil
+            }
+            let range = rounding.isStatic ? ranges[name] ?? .unknown : nil
+            return [try builder.apply(QuantizedLinear(activation: linear.activation, range: range), inputs)]
+        }
+    }
+
+    /// The weights of linear operators whose first inputs are to be rounded, by value.
+    private func activationRoundings(by recipe: Recipe) -> [Value: (name: String, ActivationQuantization)] {
+        let readers = constantReaders
         let weights = Dictionary(
             constants.filter(\.isWeight).compactMap { constant in constant.tensor.map { (constant.value, $0) } }
         ) { first, _ in first }
-        let readers = constantReaders
-        return try rewriting { node, inputs, builder in
-            guard let linear = node.operation as? Linear, let weight = weights[node.inputs[1]],
-                recipe.activations(for: weight, readBy: readers[weight.name] ?? []) == .int8
-            else { return nil }
-            return [try builder.apply(QuantizedLinear(activation: linear.activation), inputs)]
+        return weights.compactMapValues { weight in
+            let rounding = recipe.activations(for: weight, readBy: readers[weight.name] ?? [])
+            return rounding.isRounded ? (weight.name, rounding) : nil
+        }
+    }
+
+    /// The names of the weights that linear operators multiply with activations that are rounded to a fixed range.
+    package func weightsOfFixedRanges(by recipe: Recipe) -> Set<String> {
+        let roundings = activationRoundings(by: recipe)
+        return Set(
+            nodes.compactMap { node in
+                guard node.operation is Linear, let (name, rounding) = roundings[node.inputs[1]], rounding.isStatic
+                else { return nil }
+                return name
+            })
+    }
+
+    /// The names of the weights that are multiplied with rounded activations.
+    package var weightsOfRoundedActivations: Set<String> { Set(quantizedLinears.map(\.weight)) }
+
+    /// The fixed ranges of the program's linear operators, by the name of the weight.
+    package var activationRanges: [String: RowRounding] {
+        let ranges = quantizedLinears.compactMap { linear in linear.range.map { (linear.weight, $0) } }
+        return Dictionary(ranges) { first, _ in first }
+    }
+
+    private var quantizedLinears: [(weight: String, range: RowRounding?)] {
+        let names = Dictionary(constants.map { ($0.value, $0.name) }) { first, _ in first }
+        return nodes.compactMap { node in
+            guard let linear = node.operation as? QuantizedLinear, let name = names[node.inputs[1]] else { return nil }
+            return (name, linear.range)
         }
     }
 }

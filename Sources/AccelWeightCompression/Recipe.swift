@@ -102,11 +102,9 @@ public struct Recipe: Sendable {
         }
         func activations(_ field: JSONField) throws -> ActivationQuantization? {
             guard field.exists else { return nil }
-            let names = ActivationQuantization.allCases.map(\.rawValue)
-            guard let found = ActivationQuantization(rawValue: try field.string()) else {
-                throw field.error("is none of \(names.joined(separator: ", "))")
+            do { return try ActivationQuantization(try field.string()) } catch let error as RequestError {
+                throw field.error(error.description)
             }
-            return found
         }
         try document.refuseMembers(otherThan: ["default", "rules", "statistics", "activations"])
         self.activations = try activations(document["activations"]) ?? .none
@@ -152,18 +150,21 @@ public struct Recipe: Sendable {
                                     rule.operator.map { .init("operator", .string($0)) },
                                     rule.atLeast.map { .init("atLeast", .integer(Int64($0))) },
                                     .init("compress", .string(rule.codec.values.fullSpecification)),
-                                    rule.activations.map { .init("activations", .string($0.rawValue)) },
+                                    rule.activations.map { .init("activations", .string($0.specification)) },
                                 ].compactMap { $0 })
                         })),
             ]
                 + (statistics.map {
                     [.init("statistics", ["file": .string($0.file), "digest": .string($0.digest.description)])]
                 } ?? [])
-                + (activations == .none ? [] : [.init("activations", .string(activations.rawValue))]))
+                + (activations == .none ? [] : [.init("activations", .string(activations.specification))]))
     }
 
     /// Whether the activations of some weights are rounded.
-    public var quantizesActivations: Bool { ([activations] + rules.compactMap(\.activations)).contains { $0 != .none } }
+    public var quantizesActivations: Bool { allActivations.contains(where: \.isRounded) }
+
+    /// The roundings that the recipe and its rules name.
+    package var allActivations: [ActivationQuantization] { [activations] + rules.compactMap(\.activations) }
 
     /// Returns the rounding of the activations that a weight multiplies.
     public func activations(for tensor: StoredTensor, readBy operators: [String]) -> ActivationQuantization {

@@ -22,11 +22,13 @@
 
 size_t ck_step_stride(size_t count) { return (count + 63) / 64 * 64; }
 
-void ck_round_row(const float *x, size_t count, int16_t *steps, ck_rounding *rounding) {
-    CK_CHOOSE(round_row, x, count, steps, rounding);
+void ck_round_row(const float *x, size_t count, const ck_rounding *range, int16_t *steps, ck_rounding *rounding) {
+    CK_CHOOSE(round_row, x, count, range, steps, rounding);
 }
 
-void ck_rounded_row(const float *x, size_t count, float *target) { CK_CHOOSE(rounded_row, x, count, target); }
+void ck_rounded_row(const float *x, size_t count, const ck_rounding *range, float *target) {
+    CK_CHOOSE(rounded_row, x, count, range, target);
+}
 
 void ck_sum_steps(const int16_t *steps, size_t count, size_t block, int32_t *sums) {
     for (size_t from = 0, index = 0; from < count; from += block, index++) {

@@ -4,8 +4,8 @@ typedef float NAME(reals) __attribute__((ext_vector_type(16), aligned(4)));
 typedef int16_t NAME(shorts) __attribute__((ext_vector_type(16), aligned(2)));
 #define REALS NAME(reals)
 
-/// Returns the scale and the lowest step of a row: the range of the row and 0 is divided into 255 steps.
-TARGET CK_INLINE ck_rounding NAME(rounding)(const float *x, size_t count) {
+/// Returns the scale and the lowest step of a row: those of `range`, or the range of the row and 0 is divided into 255 steps.
+TARGET CK_INLINE ck_rounding NAME(rounding)(const float *x, size_t count, const ck_rounding *range) {
     REALS low[2] = {0, 0}, high[2] = {0, 0}, finite[2] = {0, 0};
     size_t i = 0;
     for (; i + 32 <= count; i += 32) {
@@ -34,6 +34,7 @@ TARGET CK_INLINE ck_rounding NAME(rounding)(const float *x, size_t count) {
     }
     // A number less itself is 0, unless it is infinite or no number.
     if (difference != 0) return (ck_rounding){__builtin_nanf(""), 0};
+    if (range) return *range;
     // The difference of the two may overflow.
     float scale = most / 255 - least / 255;
     if (scale < 0x1p-126f) scale = 0x1p-126f;
@@ -48,8 +49,9 @@ TARGET CK_INLINE void NAME(steps)(const float *x, float inverse, float lowest, R
     *steps = __builtin_elementwise_min(*steps, (REALS)(lowest + 255)) + (REALS)0.0f;
 }
 
-TARGET static void NAME(round_row)(const float *x, size_t count, int16_t *steps, ck_rounding *target) {
-    const ck_rounding rounding = NAME(rounding)(x, count);
+TARGET static void NAME(round_row)(const float *x, size_t count, const ck_rounding *range, int16_t *steps,
+                                   ck_rounding *target) {
+    const ck_rounding rounding = NAME(rounding)(x, count, range);
     *target = rounding;
     const size_t padded = (count + 63) / 64 * 64;
     if (rounding.scale != rounding.scale) {
@@ -73,8 +75,8 @@ TARGET static void NAME(round_row)(const float *x, size_t count, int16_t *steps,
     }
 }
 
-TARGET static void NAME(rounded_row)(const float *x, size_t count, float *target) {
-    const ck_rounding rounding = NAME(rounding)(x, count);
+TARGET static void NAME(rounded_row)(const float *x, size_t count, const ck_rounding *range, float *target) {
+    const ck_rounding rounding = NAME(rounding)(x, count, range);
     const float scale = rounding.scale, inverse = 1 / scale, lowest = (float)rounding.lowest;
     if (scale != scale) {
         for (size_t i = 0; i < count; i++) target[i] = scale;

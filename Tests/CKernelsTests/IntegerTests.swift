@@ -10,10 +10,14 @@ extension Kernels {
             var scale: UInt32
             var lowest: Int32
 
-            init(_ x: [Float]) {
+            init(_ x: [Float], to range: ck_rounding? = nil) {
                 var rounding = ck_rounding()
                 steps = [Int16](repeating: -7, count: ck_step_stride(x.count) + 1)
-                ck_round_row(x, x.count, &steps, &rounding)
+                if var range {
+                    ck_round_row(x, x.count, &range, &steps, &rounding)
+                } else {
+                    ck_round_row(x, x.count, nil, &steps, &rounding)
+                }
                 (scale, lowest) = (rounding.scale.bitPattern, rounding.lowest)
             }
             var rounding: ck_rounding { ck_rounding(scale: Float(bitPattern: scale), lowest: lowest) }
@@ -35,7 +39,7 @@ extension Kernels {
                 #expect(steps[x.count..<steps.count - 1].allSatisfy { $0 == 0 } && steps.last == -7)
                 let targets = onEachSet {
                     var target = [Float](repeating: -7, count: x.count + 1)
-                    ck_rounded_row(x, x.count, &target)
+                    ck_rounded_row(x, x.count, nil, &target)
                     return target.map(\.bitPattern)
                 }
                 #expect(targets.agree)
@@ -53,6 +57,35 @@ extension Kernels {
                         abs(Double(element) - Double(step) * Double(rounding.scale)) <= 0.501 * Double(rounding.scale))
                     #expect(targets[0][index] == (Float(step) * rounding.scale).bitPattern)
                 }
+            }
+        }
+
+        @Test("a row is rounded to a given range, outside of which elements become its ends")
+        func range() {
+            var generator = SeededGenerator(seed: 4)
+            var range = ck_rounding(scale: 0.0078125, lowest: -64)
+            for x in Self.rows + oddSizes.map({ generator.floats($0, in: -2...5) }) {
+                let results = onEachSet { Rounded(x, to: range) }
+                #expect(results.agree)
+                let targets = onEachSet {
+                    var target = [Float](repeating: -7, count: x.count + 1)
+                    ck_rounded_row(x, x.count, &range, &target)
+                    return target.map(\.bitPattern)
+                }
+                #expect(targets.agree)
+                guard x.allSatisfy(\.isFinite) else {
+                    #expect(results[0] == Rounded(x))
+                    continue
+                }
+                #expect(results[0].rounding.scale == range.scale && results[0].rounding.lowest == range.lowest)
+                for (index, element) in x.enumerated() {
+                    let step = min(max((element * 128).rounded(.toNearestOrEven), -64), 191)
+                    #expect(Float(results[0].steps[index]) == step)
+                    #expect(Float(bitPattern: targets[0][index]) == step * range.scale)
+                }
+                // A row's own range gives what it gives without one.
+                let own = Rounded(x)
+                #expect(Rounded(x, to: own.rounding) == own)
             }
         }
 

@@ -41,6 +41,7 @@ extension OptionEffect {
         ("compress", "NEW \(bert) [ --compress float32 ]"),
         ("recipe", "NEW \(bert) [ --recipe recipe.json ]"),
         ("activations", "NEW \(bert) --compress int8 [ --activations int8 ]"),
+        ("calibrate", "NEW \(bert) --compress int8 --activations int8:static [ \(samples) ]"),
         ("calibrate", "NEW \(bert) --compress int8:method=gptq [ \(samples) ]"),
         ("states", "NEW \(bert) [ --states float16 ]"),
         ("config", "NEW bert/model.safetensors --shape batch=1,sequence=4 [ --config other.json ]"),
@@ -103,6 +104,8 @@ extension OptionEffect {
             ("repeat", "run p.accelpkg --inputs bert/golden.safetensors --time [ --repeat 2 ]"),
             ("profile", "run p.accelpkg --inputs bert/golden.safetensors [ --profile ]"),
             ("trace", "run p.accelpkg --inputs bert/golden.safetensors [ --trace t.json ]"),
+            ("packed-weights", "run p.accelpkg --inputs bert/golden.safetensors [ --packed-weights --cache elsewhere ]"),
+            ("cache", "run p.accelpkg --inputs bert/golden.safetensors --packed-weights [ --cache elsewhere ]"),
             ("json", "run p.accelpkg --inputs bert/golden.safetensors [ --json ]"),
             (
                 "backend",

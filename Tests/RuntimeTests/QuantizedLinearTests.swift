@@ -13,12 +13,17 @@ struct QuantizedLinearTests {
         arguments: Codecs.all.map { $0.name })
     func products(name: String) throws {
         for codec in EveryCodec.options(of: name) {
-            for (rows, columns, width) in [(1, 96, 70), (3, 33, 40), (20, 130, 64), (150, 48, 37)] {
+            // Half of the range is below 0, and some elements lie outside of it.
+            let ranges = [nil, RowRounding(scale: 0.00625, lowest: -128)]
+            for (index, (rows, columns, width)) in [
+                (1, 96, 70), (3, 33, 40), (20, 130, 64), (150, 48, 37), (1, 64, 64), (70, 64, 64),
+            ].enumerated() {
                 let shape = Shape([width, columns])
                 guard codec.unsupportedReason(elementType: .float32, shape: shape) == nil else { continue }
                 let program = try SmallProgram(compress: codec.specification) { maker in
                     let inputs = [maker.input([rows, columns]), maker.weight(shape), maker.weight([width])]
-                    return [try maker.builder.apply(QuantizedLinear(activation: .silu), inputs)]
+                    let operation = QuantizedLinear(activation: .silu, range: ranges[index / 4])
+                    return [try maker.builder.apply(operation, inputs)]
                 }
                 let results = try [1, 2].map { try program.run(threads: $0)[0].floats }
                 #expect(results[0] == results[1])
@@ -61,6 +66,61 @@ struct QuantizedLinearTests {
                 #expect(row % 4 < 2 ? own.allSatisfy(\.isNaN) : own.allSatisfy(\.isFinite))
                 #expect(row % 4 != 2 || own.allSatisfy { $0 == 0 })
             }
+        }
+    }
+
+    @Test("a fixed range that is a row's own gives the bits of the row", arguments: ["int8", "int4:block=32", "nf4"])
+    func ownRange(scheme: String) throws {
+        for columns in [1, 33, 128] {
+            let range = try SmallProgram { [$0.input([1, columns])] }.inputs["x0"].map { RowRounding(of: $0.floats) }
+            let results = try [nil, range].map { range in
+                let program = try SmallProgram(compress: scheme) { maker in
+                    let inputs = [maker.input([1, columns]), maker.weight([70, columns])]
+                    return [try maker.builder.apply(QuantizedLinear(range: range), inputs)]
+                }
+                return try (program.run()[0], program.reference()[0])
+            }
+            #expect(results[0] == results[1])
+        }
+    }
+
+    @Test("a pass gives linear operators the fixed range of their weight's inputs")
+    func ranges() throws {
+        var recipe = Recipe(default: try Codecs.codec("int8"))
+        recipe.activations = try ActivationQuantization("int8:static")
+        let program = try SmallProgram { maker in
+            let x = maker.input([2, 4])
+            return try (0..<2).map { _ in try maker.builder.apply(Linear(), [x, maker.weight([4, 4])]) }
+        }.frozen
+        let weights = program.program.constants.map(\.name)
+        #expect(program.program.weightsOfFixedRanges(by: recipe) == Set(weights))
+        let range = try #require(RowRounding(scale: 0.5, lowest: -3))
+        let made = try program.quantizingActivations(by: recipe, ranges: [weights[0]: range])
+        let ranges = made.program.activationRanges
+        #expect(ranges.count == 2 && ranges[weights[0]] == range && ranges[weights[1]] != range)
+        recipe.activations = .int8
+        let dynamic = try program.quantizingActivations(by: recipe, ranges: [weights[0]: range])
+        #expect(dynamic.program.activationRanges.isEmpty && program.program.weightsOfFixedRanges(by: recipe).isEmpty)
+    }
+
+    @Test("a range that no rounding has is refused")
+    func hostileRanges() throws {
+        let good: Attributes = ["scale": .number(0.5), "lowest": .integer(-3)]
+        let operation = try QuantizedLinear(attributes: good)
+        #expect(operation.range == RowRounding(scale: 0.5, lowest: -3) && operation.attributes == good)
+        let scales: [AttributeValue?] = [
+            nil, .number(0), .number(-1), .number(.infinity), .number(.nan), .number(0.1), .number(1e-40),
+            .number(Double(Float.greatestFiniteMagnitude)), .integer(1),
+        ]
+        for scale in scales {
+            var attributes = good
+            attributes["scale"] = scale
+            #expect(throws: OperatorError.self, "\(attributes)") { try QuantizedLinear(attributes: attributes) }
+        }
+        for lowest: AttributeValue? in [nil, .integer(1), .integer(-256), .integer(.min), .number(-3)] {
+            var attributes = good
+            attributes["lowest"] = lowest
+            #expect(throws: OperatorError.self, "\(attributes)") { try QuantizedLinear(attributes: attributes) }
         }
     }
 

@@ -87,6 +87,9 @@ public struct OperatorSample: Sendable, CustomTestStringConvertible {
         OperatorSample("linear_no_bias", Linear(), ["batch", "sequence", 7], [5, 7]),
         OperatorSample("quantized_linear", QuantizedLinear(), ["batch", "sequence", 7], [5, 7], [5]),
         OperatorSample("quantized_linear_relu", QuantizedLinear(activation: .relu), ["batch", "sequence", 7], [5, 7]),
+        OperatorSample(
+            "quantized_linear_static", QuantizedLinear(range: RowRounding(scale: 0.0078125, lowest: -100)),
+            ["batch", "sequence", 7], [5, 7], [5]),
         OperatorSample("linear_gelu", Linear(activation: .geluErf), ["batch", "sequence", 7], [5, 7], [5]),
         OperatorSample("matmul", MatMul(), ["batch", "sequence", 4, 5], ["batch", "sequence", 5, 6]),
         OperatorSample("matmul_broadcast", MatMul(), ["sequence", 4, 5], ["batch", 1, 5, 6]),

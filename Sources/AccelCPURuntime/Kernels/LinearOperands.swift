@@ -22,6 +22,8 @@ struct LinearOperands: Sendable {
     let width: Int
     /// x is rounded to 8 bits, row by row.
     let isQuantized: Bool
+    /// The range that all rows are rounded to; nil: each has its own.
+    let range: ck_rounding?
 
     /// - Throws: `Unsuitable` unless x, the bias and the result are contiguous float32 in memory.
     init(_ call: PreparedCall) throws(Unsuitable) {
@@ -31,6 +33,7 @@ struct LinearOperands: Sendable {
         try call.requireContiguousFloats([source, target] + (bias.map { [$0] } ?? []))
         activation = operation.activation
         isQuantized = operation is QuantizedLinear
+        range = (operation as? QuantizedLinear)?.range.map { ck_rounding(scale: $0.scale, lowest: Int32($0.lowest)) }
         rows = source.shape.dimensions.dropLast().reduce(1, *)
         (width, depth) = (weight.shape.dimensions[0], weight.shape.dimensions[1])
     }
@@ -50,9 +53,10 @@ struct LinearRows: Sendable {
     /// nil: x is not rounded.
     private let rounded: MemoryLocation?
     private let (count, depth): (Int, Int)
+    private let range: ck_rounding?
 
     init(_ operands: LinearOperands, in workspace: Workspace) {
-        (source, count, depth) = (operands.source, operands.rows, operands.depth)
+        (source, count, depth, range) = (operands.source, operands.rows, operands.depth, operands.range)
         rounded = operands.isQuantized ? workspace.reserve(floats: count * depth) : nil
     }
 
@@ -68,9 +72,19 @@ struct LinearRows: Sendable {
             .rows(count, width: depth) { rows in
                 guard let source = source.contiguousFloats else { return }
                 let target = rounded.start.assumingMemoryBound(to: Float.self)
-                for row in rows { ck_rounded_row(source + row * depth, depth, target + row * depth) }
+                range.withPointer { range in
+                    for row in rows { ck_rounded_row(source + row * depth, depth, range, target + row * depth) }
+                }
             }
         ]
+    }
+}
+
+extension ck_rounding? {
+    /// Calls `body` with a pointer to the range; nil without one.
+    func withPointer(_ body: (UnsafePointer<ck_rounding>?) -> Void) {
+        guard let range = self else { return body(nil) }
+        withUnsafePointer(to: range, body)
     }
 }
 

@@ -2,10 +2,12 @@ import AccelPrograms
 import AccelTensors
 import CAccelKernels
 
-/// The rows of x as whole steps of a scale of their own, which products of integers read. A step of the call fills them in.
+/// The rows of x as whole steps of a scale of their own, or of one for all of them, which products of integers read. A step
+/// of the call fills them in.
 struct RoundedRows: Sendable {
     private let source: OperandMemory
     private let (count, depth): (Int, Int)
+    private let range: ck_rounding?
     private let codes: IntegerCodes
     private let (steps, stepCodes, roundings, sums): (MemoryLocation, MemoryLocation, MemoryLocation, MemoryLocation)
     /// Steps of a row, with the zeros that follow them.
@@ -23,7 +25,7 @@ struct RoundedRows: Sendable {
         _ operands: LinearOperands, with codes: IntegerCodes, stepCodes order: StepCodeOrder, in workspace: Workspace
     ) {
         (source, count, depth, self.codes) = (operands.source, operands.rows, operands.depth, codes)
-        self.order = order
+        (self.order, range) = (order, operands.range)
         stride = ck_step_stride(depth)
         steps = workspace.reserve(floats: count * stride / 2)
         stepCodes = workspace.reserve(floats: order == .none ? 0 : count * stride / 4)
@@ -36,7 +38,7 @@ struct RoundedRows: Sendable {
             guard let source = source.contiguousFloats else { return }
             for row in rows {
                 let own = stepsStart + row * stride
-                ck_round_row(source + row * depth, depth, own, roundingsStart + row)
+                range.withPointer { ck_round_row(source + row * depth, depth, $0, own, roundingsStart + row) }
                 if codes.hasShifts { ck_sum_steps(own, depth, codes.block, sumsStart + row * codes.blocks) }
                 switch order {
                 case .none: break

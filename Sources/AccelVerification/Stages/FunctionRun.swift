@@ -51,6 +51,9 @@ struct FunctionRun {
     /// Some activations are rounded to 8 bits.
     var roundsActivations: Bool { function.calls.contains { $0.operation is QuantizedLinear } }
 
+    /// Some of these are rounded to a fixed range.
+    private var fixesRanges: Bool { function.calls.contains { ($0.operation as? QuantizedLinear)?.range != nil } }
+
     /// The run that the graph stage compares: this one, or one without rounded activations.
     var ofGraph: FunctionRun {
         guard let unrounded else { return self }
@@ -79,7 +82,8 @@ struct FunctionRun {
         let lossy = lossyWeights.map { stored.tensors[$0] }
         guard !lossy.isEmpty || roundsStates || roundsActivations else { return nil }
         return .scheme(
-            ofOutputsReading: lossy, roundsStates: roundsStates, roundsActivations: roundsActivations)
+            ofOutputsReading: lossy, roundsStates: roundsStates, roundsActivations: roundsActivations,
+            fixesRanges: fixesRanges)
     }
 
     /// Returns the name of an output or state in reports: with the function's, and the number of the sample.

@@ -20,6 +20,8 @@ struct ReferenceModel {
     let weights: [String: StoredTensor]
     /// The factors by which the package has multiplied channels of weights; `weights` are scaled by them too.
     let scalings: [String: ChannelScaling]
+    /// These factors smooth activations.
+    let isSmoothed: Bool
     /// The tables that compilation derives from the model: the model's own, and those that constant folding makes.
     let tables: [String: [StoredTensor]]
 
@@ -33,6 +35,7 @@ struct ReferenceModel {
         let scaled = try package?.scaledWeights(of: programs, for: planned)
         let programs = scaled.map { scaled in programs.map { $0.replacing(scaled.tensors) } } ?? programs
         scalings = scaled?.scalings ?? [:]
+        isSmoothed = scaled != nil && (try? package?.manifest.provenance.parsedRecipe())?.smoothsActivations ?? false
         var weights: [String: StoredTensor] = [:]
         var tables: [String: [StoredTensor]] = [:]
         let fixed =
@@ -63,9 +66,9 @@ struct ReferenceModel {
             }
         }
         unrounded = functions.frozen
-        let provenance = package?.manifest.provenance
         self.functions = try functions.frozen.map { function in
-            try function.map { try provenance?.quantizingActivations(in: [$0]).first ?? $0 }
+            guard let function, let package else { return function }
+            return try package.manifest.provenance.quantizingActivations(in: [function], as: package.graph).first
         }
         reasons = functions.functions.indices.map(functions.reason)
         self.weights = weights

@@ -111,7 +111,8 @@ struct WeightStage {
         } else if let failureReason = recordFailure(to: metrics, of: weight.name) {
             return (nil, failureReason)
         }
-        let scaling = model.scalings[weight.name]
+        // Smoothing trades the error of weights for that of activations: the scheme is held to its error on the scaled tensor.
+        let scaling = model.isSmoothed ? nil : model.scalings[weight.name]
         let isEqual = again != nil && difference == nil
         // A scaled weight without loss equals the checkpoint's tensor.
         guard !isEqual || scaling != nil && !metrics.isExact else { return (nil, nil) }

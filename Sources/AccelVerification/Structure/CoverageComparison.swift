@@ -28,9 +28,10 @@ struct CoverageComparison {
             guard recipe != nil else { continue }
             let site = sites.first { $0.readers.contains(entry.tensor.name) }
             let isFitting = site?.readers.allSatisfy { byName[$0]?.choice.codec.method == .awq } ?? false
+            let isSmoothed = recipe.flatMap { recipe in site?.smoothing(by: recipe, byName) } != nil
             let choices = choices(
-                planned, isScaled: site != nil && !(entry.scaling?.columns.isEmpty ?? true), isFitting: isFitting,
-                isCalibrated: calibrated.contains(entry.tensor.name))
+                planned, isScaled: !isSmoothed && site != nil && !(entry.scaling?.columns.isEmpty ?? true),
+                isFitting: isFitting, isCalibrated: calibrated.contains(entry.tensor.name))
             let choice = Choice(codec: entry.tensor.codec.values.fullRequest, reason: entry.reason)
             if !choices.contains(choice) {
                 let wanted = choices.first?.words ?? "no columns that are scaled"
@@ -92,7 +93,7 @@ struct CoverageComparison {
         let (codec, reason) = (planned.choice.codec, planned.choice.reason)
         let asked = Choice(codec: codec.values.fullRequest, reason: reason)
         let without = Choice(codec: codec.dataFree.values.fullRequest, reason: reason)
-        // Only awq scales columns.
+        // Only awq scales columns, where activations are not smoothed.
         if isScaled { return codec.method == .awq ? [asked] : [] }
         switch codec.method {
         case .nearest: return [asked]

@@ -6,8 +6,8 @@ import AccelTensors
 import AccelWeightCompression
 
 /// ST: compares a package with a new conversion of the model. Conversion is deterministic, so with the shapes, the
-/// recipe and the codes of the package all else has to be the same: interface, initial values of states, operators,
-/// attributes, wiring, tables, assets, coverage and provenance.
+/// recipe, the codes and the fixed ranges of activations of the package all else has to be the same: interface, initial
+/// values of states, operators, attributes, wiring, tables, assets, coverage and provenance.
 struct StructureStage {
     /// The contents of the package; for a program in memory, only its graph.
     let found: PackageContents
@@ -82,7 +82,7 @@ struct StructureStage {
 
     /// Returns the graph that a conversion makes of these functions, with the stored weights.
     private func graph(_ functions: [FrozenProgram]) throws -> ModelGraph {
-        let functions = try found.provenance.quantizingActivations(in: functions)
+        let functions = try found.provenance.quantizingActivations(in: functions, as: found.graph)
         let names = Set(functions.flatMap { $0.program.constants.filter(\.isWeight).map(\.name) })
         let byName = Dictionary(found.graph.tensors.map { ($0.name, $0) }) { first, _ in first }
         let weights = names.sorted().compactMap { byName[$0] }.map {
@@ -203,9 +203,12 @@ extension Provenance {
 
     /// Rounds activations as the recorded recipe requests. A recipe that cannot be read requests nothing; the comparison of
     /// structures reports it.
-    func quantizingActivations(in functions: [FrozenProgram]) throws -> [FrozenProgram] {
+    /// - Parameter graph: has the fixed ranges, which only calibration data determines: one for each weight.
+    func quantizingActivations(in functions: [FrozenProgram], as graph: ModelGraph) throws -> [FrozenProgram] {
         guard let recipe = try? parsedRecipe() else { return functions }
-        return try functions.map { try $0.quantizingActivations(by: recipe) }
+        let ranges = graph.functions.map(\.program.activationRanges)
+            .reduce(into: [:]) { $0.merge($1) { first, _ in first } }
+        return try functions.map { try $0.quantizingActivations(by: recipe, ranges: ranges) }
     }
 
     /// The package records that this version of the tool made it.

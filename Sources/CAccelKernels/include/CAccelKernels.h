@@ -307,10 +307,11 @@ typedef struct {
     int32_t lowest;
 } ck_rounding;
 
-/// steps[i] = x[i] / scale, rounded to nearest even; followed by zeros up to `ck_step_stride` steps.
-void ck_round_row(const float *x, size_t count, int16_t *steps, ck_rounding *rounding);
+/// steps[i] = x[i] / scale, rounded to nearest even; followed by zeros up to `ck_step_stride` steps. Elements outside of
+/// `range` become its ends; NULL: the row has a range of its own.
+void ck_round_row(const float *x, size_t count, const ck_rounding *range, int16_t *steps, ck_rounding *rounding);
 /// target[i] = scale * steps[i]. `target` may be `x`.
-void ck_rounded_row(const float *x, size_t count, float *target);
+void ck_rounded_row(const float *x, size_t count, const ck_rounding *range, float *target);
 /// `count`, rounded up to a multiple of 64.
 size_t ck_step_stride(size_t count);
 /// The sums of the steps of each block.

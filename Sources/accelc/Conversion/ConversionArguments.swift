@@ -37,14 +37,18 @@ enum ConversionArguments {
         "recipe", .input("FILE"), "a JSON file of rules for which weight is stored how (schemas/recipe.schema.json)",
         affectsOutput: true)
     static let activations = Option(
-        "activations", .words(ActivationQuantization.allCases.map(\.rawValue)),
-        "how activations are rounded before they are multiplied with weights: int8 rounds each row (a token) to 8 bits in "
-            + "each run, which is faster with weights of int8, int4 or affine and loses some accuracy (default: the recipe's, "
-            + "else none)", affectsOutput: true)
+        "activations", .text("SPEC"),
+        "how activations are rounded before they are multiplied with weights: none; int8 rounds each row (a token) to 8 bits "
+            + "in each run, which is faster with weights of int8, int4 or affine and loses some accuracy; int8:static "
+            + "rounds all rows to one range, which the samples of --calibrate fix; int8:smooth=ALPHA, also "
+            + "int8:static,smooth=ALPHA, first divides channels that are large in the samples, and multiplies columns of "
+            + "weights, where the graph allows it (SmoothQuant; ALPHA 0.5 if left out) (default: the recipe's, else none)",
+        affectsOutput: true)
     static let calibrate = Option(
         "calibrate", .input("FILE"),
-        "sample inputs (safetensors), for targets and for schemes with method=weighted, gptq or awq: the inputs of "
-            + "every weight are seen in a run over them", affectsOutput: true, takes: [.tensors])
+        "sample inputs (safetensors), for targets, for schemes with method=weighted, gptq or awq and for activations "
+            + "with static or smooth: the inputs of every weight are seen in a run over them", affectsOutput: true,
+        takes: [.tensors])
     static let strict = Option(
         "strict", .flag,
         "refuse, instead of warning, when a tensor stays unused, a matrix uncompressed, or a rule of the recipe idle")
@@ -83,9 +87,7 @@ enum ConversionArguments {
         conversion.logits = arguments[logits].flatMap(LogitPositions.init) ?? .all
         conversion.target = try TargetArguments.target(arguments)
         if conversion.target != nil, arguments[recipe] == nil { conversion.recipe = try CompressionTarget.freeRecipe() }
-        if let choice = arguments[activations].flatMap(ActivationQuantization.init) {
-            conversion.recipe.activations = choice
-        }
+        if let text = arguments[activations] { conversion.recipe.activations = try ActivationQuantization(text) }
         conversion.recipeFile = arguments[recipe]
         conversion.samples = try arguments[calibrate].map(SampleFile.init)
         conversion.ignoredTensors = arguments.all(ignoredTensors)

@@ -11,6 +11,8 @@ struct ConversionSummary {
     let coverage: PackageCoverage
     let cache: CacheOutcome
     let weights: WeightCounts
+    /// How activations are rounded; nil if they are not.
+    let activations: String?
     let seconds: Double
 
     /// The user requested no shapes, so the package has the model's usual ones.
@@ -24,6 +26,7 @@ struct ConversionSummary {
         coverage = try PackageCoverage(of: package)
         cache = made.cache
         weights = made.weights
+        activations = try package.activations()
         self.seconds = seconds
         let isFrozen = package.manifest.functions.contains { !$0.bindings.numbers.isEmpty }
         self.hasUsualShapes = hasUsualShapes && isFrozen
@@ -39,7 +42,9 @@ struct ConversionSummary {
                 coverage.schemes,
                 "functions: \(manifest.functions.map(\.name).joined(separator: ", "))"
                     + (hasUsualShapes ? " (the usual shapes; --shape chooses others)" : ""),
-            ] + manifest.provenance.remarks.map { "remark: \($0)" } + ["digest: \(package.digest)"]
+            ] + (activations.map { [$0] } ?? []) + manifest.provenance.remarks.map { "remark: \($0)" } + [
+                "digest: \(package.digest)"
+            ]
         return lines.joined(separator: "\n")
     }
 

@@ -20,7 +20,7 @@ extension Inspection {
         let coverage = try PackageCoverage(of: package)
         let report = try package.report
         let program = try package.graph.planned()
-        var parts = [Self.overview(package, isVerified: report != nil)]
+        var parts = [try Self.overview(package, isVerified: report != nil)]
         parts += try zip(program.functions, package.graph.functions).enumerated().map { index, pair in
             let (function, frozen) = pair
             var lines = [Self.signature(of: function)]
@@ -62,7 +62,7 @@ extension Inspection {
         ]
     }
 
-    private static func overview(_ package: AcceleratorPackage, isVerified: Bool) -> String {
+    private static func overview(_ package: AcceleratorPackage, isVerified: Bool) throws -> String {
         let manifest = package.manifest
         let provenance = manifest.provenance
         var lines = [
@@ -76,6 +76,7 @@ extension Inspection {
             "  report: \(isVerified ? "verified as it is" : "none; run accelc verify")",
         ]
         if provenance.states != .float32 { lines.append("  key/value caches: \(provenance.states.rawValue)") }
+        if let activations = try package.activations() { lines.append("  \(activations)") }
         lines += provenance.remarks.map { "  remark: \($0)" }
         if provenance.logits != .all { lines.append("  logits of the last position only, on request") }
         lines += provenance.ignoredTensors.map { "  left out on request: \($0)" }
