@@ -19,12 +19,20 @@ def whisper(width, layers, heads):
                 encoder_attention_heads=heads, decoder_attention_heads=heads)
 
 
+# Qwen2's 0.5 B without its biases.
+DECODER = dict(
+    real_sizes.LLAMA_360M, hidden_size=896, intermediate_size=4864, num_hidden_layers=24, num_attention_heads=14, num_key_value_heads=2,
+    vocab_size=151936)
+
 # Checkpoints that real_sizes.py writes: configuration and tensors.
 CHECKPOINTS = {
     "whisper-tiny": (whisper(384, 4, 6), real_sizes.whisper),
     "whisper-base": (whisper(512, 6, 8), real_sizes.whisper),
     "whisper-small": (whisper(768, 12, 12), real_sizes.whisper),
+    "decoder-0.5b": (DECODER, real_sizes.llama),
+    "phi-3-mini": (real_sizes.PHI_3_MINI, real_sizes.phi3),
 }
+DECODERS = ("decoder-0.5b", "phi-3-mini")
 
 
 def installed(module):
@@ -68,6 +76,19 @@ def write_inputs(path, name, batch):
     safetensors.torch.save_file(inputs(name, batch), path)
 
 
+def write_tokens(path, tokens):
+    """A block from an empty cache, or a step behind one of 512 tokens."""
+    import numpy
+    import safetensors.numpy
+    ids = numpy.arange(100, 100 + tokens)[None]
+    safetensors.numpy.save_file({"input_ids": ids, "position": numpy.array([0 if tokens > 1 else 512])}, path)
+
+
+def write_gguf(path, folder, name):
+    import gguf_file
+    gguf_file.write(path, folder / name)
+
+
 def write_onnx(path, folder, name):
     import torch
     given = inputs(name, 1)
@@ -109,8 +130,14 @@ def make(folder, minilm, name):
     if name == "minilm":
         once(folder / name, lambda path: path.symlink_to(minilm))
     elif name in CHECKPOINTS:
-        real_sizes.MODELS[name] = (*CHECKPOINTS[name], 5e9, [])
+        real_sizes.MODELS[name] = (*CHECKPOINTS[name], 2.5e9, [])
         once(folder / name, real_sizes.make, name)
+    if name in DECODERS:
+        for tokens in (512, 1):
+            once(folder / f"{name}.{tokens}.safetensors", write_tokens, tokens)
+        if name == "decoder-0.5b" and installed("gguf"):
+            once(folder / f"{name}.gguf", write_gguf, folder, name)
+        return
     for batch in (1, 32) if name == "minilm" else (1,):
         once(folder / f"{name}.{batch}.safetensors", write_inputs, name, batch)
     if installed("onnxruntime") and installed("onnx"):

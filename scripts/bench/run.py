@@ -14,6 +14,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = 2  # of measuring, in each round
 INT8 = ["--compress", "int8", "--activations", "int8"]
 FLOAT32 = ["--compress", "float32"]
+INT4 = ["--compress", "int4:block=32", "--logits", "last"]
+INT4_INT8 = [*INT4, "--activations", "int8"]
 FLOAT32_PEERS = ["onnxruntime", "torch", "ctranslate2"]
 INT8_PEERS = ["onnxruntime-int8", "ctranslate2-int8"]
 
@@ -27,18 +29,39 @@ def whisper(count, width):
     return layers(count, width, 4 * width, 1500) + 3 * width * (3000 * 80 + 1500 * width)
 
 
+KINDS = {("float32", False): "float32", ("int8", True): "int8", ("int4:block=32", False): "int4, float32 activations",
+         ("int4:block=32", True): "int4, int8 activations"}
+
+
 class Row:
     """One line: a package of a model, and what it has to be as fast as."""
 
-    def __init__(self, model, shape, options, peers, bar, work=None, roof=None, batch=1):
+    def __init__(self, model, shape, options, peers, bar, work=None, roof=None, batch=1, is_read=False):
         self.model, self.shape, self.options, self.peers = model, shape, options, peers
         self.bar, self.work, self.roof, self.batch = bar, work, roof, batch
-        self.kind = "int8" if options is INT8 else "float32"
+        self.is_read = is_read  # the bar is a share of the bandwidth at which the weights' bytes are read
+        self.kind = KINDS[options[1], "--activations" in options]
 
 
 def encoder_rows(model, shape, work, int8_bar, batch=1):
     yield Row(model, shape, FLOAT32, FLOAT32_PEERS, 1.25, work, 0.78, batch)
     yield Row(model, shape, INT8, INT8_PEERS, int8_bar, batch=batch)
+
+
+def decoder(count, width, inner, keys, words, tokens):
+    """Multiply-adds of a block of tokens, with logits for its last: attention sees half of the block on average."""
+    return tokens * count * (2 * width * width + 2 * width * keys + 3 * width * inner + tokens * width) + width * words
+
+
+DECODER = ("decoder-0.5b", 24, 896, 4864, 128, 151936)
+
+
+def decoder_rows(name, *sizes):
+    block, step = "batch=1,tokens=512,cache=1024", "batch=1,tokens=1,cache=1024"
+    yield Row(name, block, INT4_INT8, ["llama.cpp"], 1.2, batch=512)
+    yield Row(name, step, INT4_INT8, ["llama.cpp"], 1.2)
+    yield Row(name, block, INT4, [], None, decoder(*sizes, 512), 0.7, batch=512)
+    yield Row(name, step, INT4, [], None, None, 0.6, is_read=True)
 
 
 ROWS = [
@@ -47,8 +70,16 @@ ROWS = [
     *encoder_rows("whisper-tiny", "batch=1,frames=3000", whisper(4, 384), 1.4),
     *encoder_rows("whisper-base", "batch=1,frames=3000", whisper(6, 512), 1.4),
     *encoder_rows("whisper-small", "batch=1,frames=3000", whisper(12, 768), 1.4),
+    *decoder_rows(*DECODER),
+    Row("phi-3-mini", "batch=1,tokens=1,cache=1024", INT4, [], None, None, 0.55, is_read=True),
+    Row("phi-3-mini", "batch=1,tokens=1,cache=1024", INT4_INT8, [], None, None, 0.7, is_read=True),
 ]
+LARGE = {"phi-3-mini"}  # only where they are named
 PARTS = {"whisper-tiny": "encoder", "whisper-base": "encoder", "whisper-small": "encoder"}
+
+
+def weight_bytes(package):
+    return sum(path.stat().st_size for path in package.rglob("*") if path.is_file() and path.suffix != ".json")
 
 
 class Bench:
@@ -80,17 +111,34 @@ class Bench:
         """Milliseconds; none, with the reason said once, where it cannot run."""
         if (library, row.model) in self.skipped:
             return None
+        if library == "llama.cpp":
+            return self.llama(row)
         made = subprocess.run([sys.executable, HERE / "peer.py", library, self.folder, row.model, str(row.batch), str(SECONDS)],
                               capture_output=True, text=True)
         if made.returncode == 0:
             return float(made.stdout)
+        return self.skip(library, row, made)
+
+    def skip(self, library, row, made):
         reason = made.stderr.strip().splitlines()[-1] if made.stderr.strip() else f"exit status {made.returncode}"
         self.skipped[library, row.model] = reason
         print(f"{row.model}, {library}: skipped, since {reason}", flush=True)
-        return None
+
+    def llama(self, row):
+        program = subprocess.run([HERE / "llama.sh"], capture_output=True, text=True)
+        if program.returncode:
+            return self.skip("llama.cpp", row, program)
+        made = subprocess.run([program.stdout.strip(), self.folder / f"{row.model}.gguf", "512", "2", "3"], capture_output=True, text=True)
+        if made.returncode:
+            return self.skip("llama.cpp", row, made)
+        block, step = map(float, made.stdout.split())
+        return block if row.batch == 512 else step
 
     def measure(self, row):
-        package, inputs = self.convert(row), self.folder / f"{row.model}.{row.batch}.safetensors"
+        package = self.convert(row)
+        if row.is_read:
+            row.work = weight_bytes(package)
+        inputs = self.folder / f"{row.model}.{row.batch}.safetensors"
         ours, theirs = self.run(package, inputs, 3), {}
         for _ in range(self.rounds):
             self.measure_limits()
@@ -110,8 +158,8 @@ class Bench:
             bars.append(f">= {row.bar}x")
             verdicts.append(ratio >= row.bar)
         if row.roof:
-            share = row.work / ours * 1000 / self.multiply_adds
-            figures.append(f"{100 * share:.0f} % of the FMA roof")
+            share = row.work / ours * 1000 / (self.bandwidth if row.is_read else self.multiply_adds)
+            figures.append(f"{100 * share:.0f} % of the {'read bandwidth' if row.is_read else 'FMA roof'}")
             bars.append(f">= {100 * row.roof:.0f} %")
             verdicts.append(share >= row.roof)
         met = any(verdicts)
@@ -127,7 +175,7 @@ def main(accelc, speed, folder, minilm, rounds=3, *names):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     bench = Bench(accelc, speed, folder, minilm, int(rounds))
-    names = names or known
+    names = names or [name for name in known if name not in LARGE]
     for name in names:
         subprocess.run([sys.executable, HERE / "models.py", folder, minilm, name], check=True, stdout=subprocess.DEVNULL)
         for row in ROWS:
