@@ -17,7 +17,7 @@ extension Speed {
         "palette:bits=8,group=16", "vector", "sparse:target=0.5+float16", "sparse:target=0.5+int8",
         "outliers:share=0.005+int4",
     ]
-    private static let threads = 2
+    static let threads = 2
 
     /// The time of one product with a weight in every scheme, beside that of float32 weights, and beside the machine's limits.
     ///

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCPURuntime
 import AccelTensors
 import AccelWeightCompression
 import CAccelKernels
@@ -9,6 +10,7 @@ import CAccelKernels
 ///        speed hash                          GB/s of SHA-256, one stream
 ///        speed gptq [ROUNDS]                 the lines of GPTQ alone
 ///        speed schemes [SCHEME...]           a product with a weight in each scheme, beside float32 and the machine's limits
+///        speed limits                        multiply-adds and bytes read in a second, of two threads
 ///        speed open PACKAGE DECODER          milliseconds of opening a package, and one of the decoder's architecture with 32 layers
 @main struct Speed {
     static func main() throws {
@@ -18,6 +20,10 @@ import CAccelKernels
         }
         if arguments.first == "hash" { return print(text(hashing(9), 3)) }
         if arguments.first == "open", arguments.count == 3 { return try open(arguments[1], decoder: arguments[2]) }
+        if arguments.first == "limits" {
+            let limits = try MachineLimits(measuring: threads)
+            return print(text(limits.multiplyAddsPerSecond, 0), text(limits.bytesPerSecond, 0))
+        }
         if arguments.first == "schemes" { return try schemes(Array(arguments.dropFirst())) }
         if arguments.first == "gptq" { return try feedback(arguments.dropFirst().first.flatMap(Int.init) ?? 15) }
         let rounds = arguments.first.flatMap(Int.init) ?? 15
