@@ -189,7 +189,7 @@ static void panel(const int8_tile *t, const ck_int8_panels *w, float *c, size_t 
 void ck_gemm_int8(const ck_rounded_rows *x, size_t first, size_t rows, const ck_int8_panels *w, size_t columns, float *c,
                   size_t ldc) {
     // The rows that stay in the second cache level while they meet several panels.
-    const size_t rows_at_once = 126;
+    const size_t rows_at_once = 128;
     for (size_t row = 0; row < rows; row += rows_at_once) {
         const size_t height = rows - row < rows_at_once ? rows - row : rows_at_once, from = first + row;
         for (size_t column = 0; column < columns; column += PANEL_WIDTH) {

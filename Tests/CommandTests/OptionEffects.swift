@@ -104,7 +104,10 @@ extension OptionEffect {
             ("repeat", "run p.accelpkg --inputs bert/golden.safetensors --time [ --repeat 2 ]"),
             ("profile", "run p.accelpkg --inputs bert/golden.safetensors [ --profile ]"),
             ("trace", "run p.accelpkg --inputs bert/golden.safetensors [ --trace t.json ]"),
-            ("packed-weights", "run p.accelpkg --inputs bert/golden.safetensors [ --packed-weights --cache elsewhere ]"),
+            (
+                "packed-weights",
+                "run p.accelpkg --inputs bert/golden.safetensors [ --packed-weights --cache elsewhere ]"
+            ),
             ("cache", "run p.accelpkg --inputs bert/golden.safetensors --packed-weights [ --cache elsewhere ]"),
             ("json", "run p.accelpkg --inputs bert/golden.safetensors [ --json ]"),
             (

@@ -30,7 +30,9 @@ struct PackedWeightsTests {
     func results(name: String) throws {
         for codec in EveryCodec.options(of: name) {
             let shapes = [[70, 96], [160, 130]].map { Shape($0) }
-            guard shapes.allSatisfy({ codec.unsupportedReason(elementType: .float32, shape: $0) == nil }) else { continue }
+            guard shapes.allSatisfy({ codec.unsupportedReason(elementType: .float32, shape: $0) == nil }) else {
+                continue
+            }
             let program = try Self.program(codec)
             let packed = try #require(try Self.packed(program.program))
             let plain = try program.run().map(\.floats)
@@ -55,7 +57,9 @@ struct PackedWeightsTests {
         #expect(try session.run(0, program.storedInputs).map { HostTensor($0).floats } == plain)
         for name in ["0", "x float32", "0 float32"] {
             let type: ElementType = name == "0 float32" ? .float32 : .uint8
-            let tensor = StoredTensor(name: name, elementType: type, shape: [64 / type.byteCount], bytes: ByteView([UInt8](repeating: 0, count: 64)), file: "test")
+            let tensor = StoredTensor(
+                name: name, elementType: type, shape: [64 / type.byteCount],
+                bytes: ByteView([UInt8](repeating: 0, count: 64)), file: "test")
             let content = try SafetensorsWriter.parts([tensor])
             let bytes = ByteView(content.flatMap { $0.withBytes { Array($0) } })
             let error = try #require(throws: FormatError.self) { try PackedWeights(bytes, file: "packed") }

@@ -49,10 +49,12 @@ struct GEMMKernel: Kernel {
         }
         let (depth, width, activation) = (operands.depth, operands.width, operands.activation)
         let bias = operands.bias?.contiguousFloats.map { UnsafePointer($0) + columns.lowerBound }
-        let corner = target + rows.lowerBound * width + columns.lowerBound
-        ck_gemm_panels(
-            source + rows.lowerBound * depth, depth, rows.count, depth, panels, bias, corner, width, columns.count)
-        guard activation != .none else { return }
-        for row in 0..<rows.count { activation.apply(to: corner + row * width, count: columns.count) }
+        for first in stride(from: rows.lowerBound, to: rows.upperBound, by: LinearOperands.rowsAtOnce) {
+            let count = min(LinearOperands.rowsAtOnce, rows.upperBound - first)
+            let corner = target + first * width + columns.lowerBound
+            ck_gemm_panels(source + first * depth, depth, count, depth, panels, bias, corner, width, columns.count)
+            guard activation != .none else { continue }
+            for row in 0..<count { activation.apply(to: corner + row * width, count: columns.count) }
+        }
     }
 }

@@ -79,9 +79,12 @@ struct Int8GEMMKernel: Kernel {
             }
             let columns = rows(of: group).lowerBound..<rows(of: panels.upperBound - 1).upperBound
             var x = rows.rows
-            let corner = target + start * operands.width + columns.lowerBound
-            ck_gemm_int8(&x, start, end - start, &weights, columns.count, corner, operands.width)
-            for row in 0..<end - start { operands.finish(columns, of: corner + row * operands.width) }
+            for first in stride(from: start, to: end, by: LinearOperands.rowsAtOnce) {
+                let count = min(LinearOperands.rowsAtOnce, end - first)
+                let corner = target + first * operands.width + columns.lowerBound
+                ck_gemm_int8(&x, first, count, &weights, columns.count, corner, operands.width)
+                for row in 0..<count { operands.finish(columns, of: corner + row * operands.width) }
+            }
         }
         return [rows.rounding, products]
     }

@@ -25,7 +25,10 @@ struct WeightPanels: Sendable {
     var count: Int { (rows + Self.width - 1) / Self.width }
     var panelFloats: Int { Self.width * columns }
     /// How the weight becomes panels.
-    var reason: String { packed != nil ? "panels packed before" : weight.encoding + (weight.areDecoded ? " decoded to panels" : " packed to panels") }
+    var reason: String {
+        if packed != nil { return "panels packed before" }
+        return weight.encoding + (weight.areDecoded ? " decoded to panels" : " packed to panels")
+    }
 
     func rows(of panel: Int) -> Range<Int> { panel * Self.width..<min((panel + 1) * Self.width, rows) }
 
