@@ -86,6 +86,10 @@ struct IntegerCodes {
             for index in 0..<rows.count { shifts[index] *= -scales[index] }
         case .blocks(let codes):
             weight.tensor.sections[1].withBytes { section in
+                if codes.rowsPerScale == 1 {
+                    return codes.scaleType.load(
+                        section, rows.lowerBound * blocks..<rows.upperBound * blocks, into: scales)
+                }
                 for row in rows {
                     let first = row / codes.rowsPerScale * blocks
                     codes.scaleType.load(
