@@ -44,7 +44,7 @@ extension Executor {
     }
 
     private func forEachWindow(of kernel: ConvKernel, _ body: (UnsafePointer<Float>, Int) -> Void) {
-        let (windows, width) = (kernel.windows, WeightPanels.width)
+        let (windows, width) = (kernel.windows, Panels.width)
         let depth = windows.depth
         withUnsafeTemporaryAllocation(of: Float.self, capacity: max(depth, 1) * (width + 1)) { memory in
             guard let panel = memory.baseAddress else { return }

@@ -22,7 +22,9 @@ public final class Session {
     private var executors: [Int: Executor] = [:]
 
     /// Creates the only session of a model.
-    /// - Parameter threads: at most so many work on a run.
+    /// - Parameters:
+    ///   - packed: weights of the model that are packed before a run.
+    ///   - threads: at most so many work on a run.
     /// - Throws: as `StateMemory` does.
     public convenience init(_ program: ModelPlan, packed: PackedWeights? = nil, threads: Int = 1) throws {
         try self.init(PreparedModel(program, packed: packed), threads: threads)

@@ -5,8 +5,6 @@
 // Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
 #pragma clang fp contract(off)
 
-// ---- products --------------------------------------------------------------------------------------------------
-
 /// The operands of a tile: some rows of x, and some columns of a panel.
 typedef struct {
     const int16_t *steps;
@@ -20,13 +18,19 @@ typedef struct {
     size_t depth, block, blocks;
 } int8_tile;
 
+/// The columns of x in a block.
+CK_INLINE size_t depth_of(const int8_tile *t, size_t block) {
+    const size_t left = t->depth - block * t->block;
+    return left < t->block ? left : t->block;
+}
+
 /// - Parameter side: the codes of a row that lie side by side in the panel.
 static void tile_plain(const int8_tile *t, size_t side, float *c, size_t ldc, size_t rows, size_t columns) {
     for (size_t row = 0; row < rows; row++)
         for (size_t column = 0; column < columns; column++) {
             float total = 0;
             for (size_t block = 0; block < t->blocks; block++) {
-                const size_t from = block * t->block, end = t->depth - from < t->block ? t->depth : from + t->block;
+                const size_t from = block * t->block, end = from + depth_of(t, block);
                 int32_t sum = 0;
                 for (size_t k = from; k < end; k++) {
                     const int32_t code = t->codes[k / side * side * PANEL_WIDTH + side * column + k % side];

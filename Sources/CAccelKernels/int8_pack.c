@@ -13,67 +13,56 @@ CK_INLINE sixteen sixteen_codes(const uint8_t *from, size_t bytes, uint8_t flipp
     return (own ^ (sixteen)flipped) - (sixteen)middle;
 }
 
-// ---- pairs: two codes that follow each other in a row lie side by side, then those of the panel's next row --------
-
-typedef uint16_t pairs __attribute__((ext_vector_type(8), aligned(1)));
-
-/// Transposes 8 rows of 8 pairs: three perfect shuffles.
-CK_INLINE void transpose(pairs rows[8]) {
+/// Transposes 8 rows of 8 pairs of codes: three perfect shuffles.
+CK_INLINE void transpose_pairs(sixteen rows[8]) {
+    typedef uint16_t pairs __attribute__((ext_vector_type(8)));
 #pragma clang loop unroll(full)
     for (int round = 0; round < 3; round++) {
-        pairs next[8];
+        sixteen next[8];
 #pragma clang loop unroll(full)
         for (int i = 0; i < 4; i++) {
-            next[2 * i] = __builtin_shufflevector(rows[i], rows[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
-            next[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+            const pairs a = (pairs)rows[i], b = (pairs)rows[i + 4];
+            next[2 * i] = (sixteen)__builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+            next[2 * i + 1] = (sixteen)__builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
         }
 #pragma clang loop unroll(full)
         for (int i = 0; i < 8; i++) rows[i] = next[i];
     }
 }
 
-static void pack_pairs(const uint8_t *codes, size_t stride, size_t rows, size_t depth, uint8_t flipped, uint8_t middle,
-                       int8_t *panel) {
-    for (size_t k = 0; k < depth; k += 16) {
-        const size_t bytes = depth - k < 16 ? depth - k : 16, count = (bytes + 1) / 2;
-        for (size_t group = 0; group < PANEL_WIDTH; group += 8) {
-            pairs block[8];
+/// Transposes 4 rows of 4 quads of codes: two perfect shuffles.
+CK_INLINE void transpose_quads(sixteen rows[4]) {
+    typedef uint32_t quads __attribute__((ext_vector_type(4)));
 #pragma clang loop unroll(full)
-            for (size_t i = 0; i < 8; i++) {
-                block[i] = (pairs)sixteen_codes(codes + (group + i) * stride + k, group + i < rows ? bytes : 0, flipped, middle);
-            }
-            transpose(block);
-            for (size_t p = 0; p < count; p++) *(pairs *)(panel + (k + 2 * p) * PANEL_WIDTH + 2 * group) = block[p];
+    for (int round = 0; round < 2; round++) {
+        sixteen next[4];
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 2; i++) {
+            const quads a = (quads)rows[i], b = (quads)rows[i + 2];
+            next[2 * i] = (sixteen)__builtin_shufflevector(a, b, 0, 4, 1, 5);
+            next[2 * i + 1] = (sixteen)__builtin_shufflevector(a, b, 2, 6, 3, 7);
         }
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 4; i++) rows[i] = next[i];
     }
 }
 
-
-// ---- quads: the same with four codes ---------------------------------------------------------------------------
-
-typedef uint32_t quads __attribute__((ext_vector_type(4), aligned(1)));
-
-/// Transposes 4 rows of 4 quads.
-CK_INLINE void transpose_quads(quads rows[4]) {
-    const quads a = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5), b = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
-    const quads c = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7), d = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
-    rows[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
-    rows[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
-    rows[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
-    rows[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
-}
-
-static void pack_quads(const uint8_t *codes, size_t stride, size_t rows, size_t depth, uint8_t flipped, uint8_t middle,
-                       int8_t *panel) {
+/// - Parameter side: the codes of a row that lie side by side, before those of the panel's next row: 2 or 4.
+CK_INLINE void pack(const uint8_t *codes, size_t stride, size_t rows, size_t depth, uint8_t flipped, uint8_t middle,
+                    int8_t *panel, const size_t side) {
+    const size_t height = 16 / side;
     for (size_t k = 0; k < depth; k += 16) {
-        const size_t bytes = depth - k < 16 ? depth - k : 16, count = (bytes + 3) / 4;
-        for (size_t group = 0; group < PANEL_WIDTH; group += 4) {
-            quads block[4];
+        const size_t bytes = depth - k < 16 ? depth - k : 16, count = (bytes + side - 1) / side;
+        for (size_t group = 0; group < PANEL_WIDTH; group += height) {
+            sixteen square[8];
 #pragma clang loop unroll(full)
-            for (size_t i = 0; i < 4; i++)
-                block[i] = (quads)sixteen_codes(codes + (group + i) * stride + k, group + i < rows ? bytes : 0, flipped, middle);
-            transpose_quads(block);
-            for (size_t q = 0; q < count; q++) *(quads *)(panel + (k + 4 * q) * PANEL_WIDTH + 4 * group) = block[q];
+            for (size_t i = 0; i < height; i++)
+                square[i] =
+                    sixteen_codes(codes + (group + i) * stride + k, group + i < rows ? bytes : 0, flipped, middle);
+            if (side == 2) transpose_pairs(square);
+            else transpose_quads(square);
+            for (size_t p = 0; p < count; p++)
+                *(sixteen *)(panel + (k + side * p) * PANEL_WIDTH + side * group) = square[p];
         }
     }
 }
@@ -101,7 +90,7 @@ static void sum_quads(const int8_t *panel, size_t depth, size_t block, int32_t *
 
 void ck_pack_int8_panel(const uint8_t *codes, size_t stride, size_t rows, uint8_t flipped, uint8_t middle,
                         const ck_int8_panels *shape, int8_t *panel, int32_t *code_sums) {
-    if (!shape->has_quads) return pack_pairs(codes, stride, rows, shape->depth, flipped, middle, panel);
-    pack_quads(codes, stride, rows, shape->depth, flipped, middle, panel);
+    if (!shape->has_quads) return pack(codes, stride, rows, shape->depth, flipped, middle, panel, 2);
+    pack(codes, stride, rows, shape->depth, flipped, middle, panel, 4);
     sum_quads(panel, shape->depth, shape->block, code_sums);
 }

@@ -98,7 +98,7 @@ def write_onnx(path, folder, name):
 
 
 def write_int8_onnx(path, folder, name):
-    """Products with weights in int8. Convolutions stay as they are: onnxruntime is slower with theirs."""
+    """Products with weights in int8. Convolutions stay as they are."""
     from onnxruntime.quantization import quantize_dynamic
     quantize_dynamic(folder / f"{name}.onnx", path, op_types_to_quantize=["MatMul", "Gemm"])
 

@@ -37,7 +37,7 @@ struct AttentionKernel: Kernel {
     var reason: String { "blocks of \(Self.rowsAtOnce) query rows by matrix products" }
 
     var steps: [KernelStep] {
-        let width = WeightPanels.width
+        let width = Panels.width
         let blocks = (rows + Self.rowsAtOnce - 1) / Self.rowsAtOnce
         let keyPanels = (keys + width - 1) / width, valuePanels = (valueWidth + width - 1) / width
         let panelFloats = max(keyPanels * width * depth, valuePanels * width * keys)
@@ -61,7 +61,7 @@ struct AttentionKernel: Kernel {
         guard let q = start(self.q, batch, head, rows.lowerBound),
             let target = start(self.target, batch, head, rows.lowerBound)
         else { return }
-        let (width, seen) = (WeightPanels.width, seen(by: rows, batch: batch, head: head))
+        let (width, seen) = (Panels.width, seen(by: rows, batch: batch, head: head))
         let widened = scores + Self.rowsAtOnce * keys
         for key in stride(from: 0, to: seen.count, by: width) {
             let first = offset(k, batch, keyHead, seen.lowerBound + key)
@@ -108,7 +108,7 @@ struct AttentionKernel: Kernel {
 
     /// Packs some columns of values from the element `first` on into one panel.
     private func packValues(from first: Int, _ count: Int, columns: Int, to panel: UnsafeMutablePointer<Float>) {
-        let (stride, width) = (v.layout.strides[2], WeightPanels.width)
+        let (stride, width) = (v.layout.strides[2], Panels.width)
         if let values = v.floats {
             return ck_pack_panel_transposed(values + first, stride, columns, count, panel)
         }

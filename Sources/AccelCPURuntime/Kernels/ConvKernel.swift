@@ -54,7 +54,7 @@ struct ConvKernel: Kernel {
     }
 
     private var multiplying: KernelStep {
-        let (width, depth, positions) = (WeightPanels.width, windows.depth, windows.positions)
+        let (width, depth, positions) = (Panels.width, windows.depth, windows.positions)
         let panelFloats = width * max(depth, 1)
         let panels = (positions + width - 1) / width
         let panelsAtOnce = max(1, min(8, (1 << 16) / panelFloats, panels))

@@ -61,7 +61,7 @@ struct ConvTransposeKernel: Kernel {
         }
         allTaps = tapsBefore
         matrices = call.workspace.reserve(floats: groups * rows * taps * channels)
-        let width = WeightPanels.width
+        let width = Panels.width
         panelStarts = phases.reduce(into: [0]) { $0.append($0[$0.count - 1] + ($1.count + width - 1) / width) }
     }
 
@@ -69,7 +69,7 @@ struct ConvTransposeKernel: Kernel {
 
     var steps: [KernelStep] {
         guard positions > 0 else { return [] }
-        let width = WeightPanels.width
+        let width = Panels.width
         let panels = panelStarts[phases.count]
         let depth = (phases.map(\.taps.count).max() ?? 0) * channels
         let permuting = KernelStep(groups * rows) { row, _ in
@@ -117,7 +117,7 @@ struct ConvTransposeKernel: Kernel {
         _ memory: UnsafeMutablePointer<Float>, _ output: UnsafeMutablePointer<Float>
     ) {
         guard let source = source.contiguousFloats else { return }
-        let (phase, width) = (phases[index], WeightPanels.width)
+        let (phase, width) = (phases[index], Panels.width)
         let (count, depth) = (min(width, phase.count - first), phase.taps.count * channels)
         let input = source + group * channels * length
         for number in 0..<phase.taps.count {

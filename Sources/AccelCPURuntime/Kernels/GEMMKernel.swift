@@ -2,11 +2,9 @@ import AccelPrograms
 import AccelTensors
 import CAccelKernels
 
-/// `x W^T + bias` with its activation. The weight is decoded and packed some panels at a time, never as a whole.
+/// `x W^T + bias` with its activation. The weight is decoded and packed some panels at a time, unless the model has it packed.
 struct GEMMKernel: Kernel {
     static let operators = LinearOperands.operators
-    /// The fewest rows of x for which a piece decodes its panels once more.
-    private static let rowsPerBlock = 128
     private let operands: LinearOperands
     private let x: LinearRows
     private let panels: WeightPanels
@@ -19,29 +17,21 @@ struct GEMMKernel: Kernel {
 
     var cost: Double { LinearCost.panels(rows: operands.rows) }
     var reason: String { "\(panels.reason); each panel meets \(operands.rows) rows" }
+    var packing: WeightPacking? { panels.packing }
 
     var steps: [KernelStep] {
-        let rows = operands.rows
-        // Several panels share a pass over x, where they fit in the cache and enough pieces are left for all workers.
-        let panelsAtOnce = max(1, min(4, (1 << 18) / max(panels.panelFloats, 1), panels.count / 8))
-        let groups = (panels.count + panelsAtOnce - 1) / panelsAtOnce
-        // A piece decodes its panels, so rows are divided only where panels alone leave workers idle.
-        let rowBlocks = groups < 4 ? max(1, min(4, rows / Self.rowsPerBlock)) : 1
-        let rowsPerBlock = (rows + rowBlocks - 1) / rowBlocks
-        let scratch = panels.packed == nil ? panelsAtOnce * panels.panelFloats + panels.scratchFloats : 0
+        let pieces = PanelPieces(
+            panels: panels.count, rows: operands.rows, fitting: (1 << 18) / max(panels.panelFloats, 1))
+        let scratch = panels.packed == nil ? pieces.panelsAtOnce * panels.panelFloats + panels.scratchFloats : 0
         return x.steps + [
-            KernelStep(groups * rowBlocks, scratchFloats: scratch) { piece, memory in
-                let group = piece / rowBlocks * panelsAtOnce
-                let groupEnd = min(group + panelsAtOnce, panels.count)
-                let start = piece % rowBlocks * rowsPerBlock
-                multiply(
-                    start..<min(start + rowsPerBlock, rows), by: panels.floats(of: group..<groupEnd, memory),
-                    columns: panels.rows(of: group).lowerBound..<panels.rows(of: groupEnd - 1).upperBound)
+            KernelStep(pieces.count, scratchFloats: scratch) { piece, memory in
+                let group = pieces.panels(of: piece)
+                let floats = panels.floats(of: group, memory)
+                let columns = Panels.rows(of: group, among: operands.width)
+                pieces.forEachRows(of: piece) { multiply($0, by: floats, columns: columns) }
             }
         ]
     }
-
-    var packing: WeightPacking? { panels.packing }
 
     private func multiply(_ rows: Range<Int>, by panels: UnsafePointer<Float>, columns: Range<Int>) {
         guard let source = x.floats, let target = operands.target.contiguousFloats else {
@@ -49,12 +39,10 @@ struct GEMMKernel: Kernel {
         }
         let (depth, width, activation) = (operands.depth, operands.width, operands.activation)
         let bias = operands.bias?.contiguousFloats.map { UnsafePointer($0) + columns.lowerBound }
-        for first in stride(from: rows.lowerBound, to: rows.upperBound, by: LinearOperands.rowsAtOnce) {
-            let count = min(LinearOperands.rowsAtOnce, rows.upperBound - first)
-            let corner = target + first * width + columns.lowerBound
-            ck_gemm_panels(source + first * depth, depth, count, depth, panels, bias, corner, width, columns.count)
-            guard activation != .none else { continue }
-            for row in 0..<count { activation.apply(to: corner + row * width, count: columns.count) }
-        }
+        let corner = target + rows.lowerBound * width + columns.lowerBound
+        ck_gemm_panels(
+            source + rows.lowerBound * depth, depth, rows.count, depth, panels, bias, corner, width, columns.count)
+        guard activation != .none else { return }
+        for row in 0..<rows.count { activation.apply(to: corner + row * width, count: columns.count) }
     }
 }

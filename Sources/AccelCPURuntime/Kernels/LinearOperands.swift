@@ -6,9 +6,6 @@ import CAccelKernels
 struct LinearOperands: Sendable {
     /// The operators with these operands.
     static let operators: [any Operator.Type] = [Linear.self, QuantizedLinear.self]
-    /// Rows of a product of panels that are finished before the next ones are multiplied, while they are in the cache: those
-    /// that the product itself divides rows into.
-    static let rowsAtOnce = 128
     /// x, contiguous.
     let source: OperandMemory
     /// Contiguous, or stored.

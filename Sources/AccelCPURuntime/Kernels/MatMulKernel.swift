@@ -33,7 +33,7 @@ struct MatMulKernel: Kernel {
     }
 
     var steps: [KernelStep] {
-        let width = WeightPanels.width
+        let width = Panels.width
         let panels = (columns + width - 1) / width
         return [
             KernelStep(leftBatches.count * panels, scratchFloats: depth * width) { piece, panel in

@@ -2,40 +2,39 @@ import AccelPrograms
 import AccelTensors
 import CAccelKernels
 
-/// The rows of a weight matrix as panels for the matrix product, made one at a time where they are needed.
+/// The rows of a weight matrix as panels for the matrix product: those that the model has, or made one at a time where they are
+/// needed.
 struct WeightPanels: Sendable {
     private let weight: WeightRows
     /// All panels, where the model has them.
     let packed: PackedForm?
-    static let width = ck_panel_width()
     private static let layout = "float32"
 
     /// - Throws: `Unsuitable` unless the operand is a contiguous float32 matrix or a stored one.
     init(_ weight: OperandMemory) throws(Unsuitable) {
         let rows = try WeightRows(weight)
         self.weight = rows
-        let byteCount = (rows.count + Self.width - 1) / Self.width * Self.width * rows.columns * 4
-        packed = weight.storedWeight?.packed(Self.layout, byteCount: byteCount)
+        packed = weight.storedWeight?.packed(Self.layout, byteCount: Self.byteCount(rows))
     }
 
-    var rows: Int { weight.count }
-    var columns: Int { weight.columns }
+    private static func byteCount(_ weight: WeightRows) -> Int {
+        Panels.count(rows: weight.count) * Panels.width * weight.columns * 4
+    }
+
     /// Floats that `pack` needs besides the panel.
-    var scratchFloats: Int { weight.scratchFloats(rows: Self.width) }
-    var count: Int { (rows + Self.width - 1) / Self.width }
-    var panelFloats: Int { Self.width * columns }
+    var scratchFloats: Int { weight.scratchFloats(rows: Panels.width) }
+    var count: Int { Panels.count(rows: weight.count) }
+    var panelFloats: Int { Panels.width * weight.columns }
     /// How the weight becomes panels.
     var reason: String {
         if packed != nil { return "panels packed before" }
         return weight.encoding + (weight.areDecoded ? " decoded to panels" : " packed to panels")
     }
 
-    func rows(of panel: Int) -> Range<Int> { panel * Self.width..<min((panel + 1) * Self.width, rows) }
-
-    func pack(_ panel: Int, into target: UnsafeMutablePointer<Float>, scratch: UnsafeMutablePointer<Float>) {
-        let range = rows(of: panel)
-        guard let floats = weight.floats(of: range, scratch: scratch) else { return }
-        ck_pack_panel(floats, columns, range.count, columns, target)
+    private func pack(_ panel: Int, into target: UnsafeMutablePointer<Float>, scratch: UnsafeMutablePointer<Float>) {
+        let rows = Panels.rows(of: panel..<panel + 1, among: weight.count)
+        guard let floats = weight.floats(of: rows, scratch: scratch) else { return }
+        ck_pack_panel(floats, weight.columns, rows.count, weight.columns, target)
     }
 
     /// The panels, packed now unless they are there: in the memory's start, with the scratch memory behind them.
@@ -48,7 +47,7 @@ struct WeightPanels: Sendable {
 
     var packing: WeightPacking? {
         WeightPacking(
-            layout: Self.layout, input: 1, byteCount: count * panelFloats * 4, panels: count,
+            layout: Self.layout, input: 1, byteCount: Self.byteCount(weight), panels: count,
             scratchFloats: scratchFloats
         ) { panel, whole, scratch in
             pack(panel, into: whole.assumingMemoryBound(to: Float.self) + panel * panelFloats, scratch: scratch)

@@ -15,12 +15,11 @@ struct IntegerPanels: Sendable {
     private let (scales, shifts, codeSums): (Int, Int, Int)
     /// Floats of the memory: a multiple of 64 bytes.
     let floats: Int
-    private static let width = ck_panel_width()
 
     init(_ codes: IntegerCodes, hasQuads: Bool, count: Int) {
         (self.codes, self.hasQuads, self.count) = (codes, hasQuads, count)
         panelBytes = ck_int8_panel_bytes(codes.columns)
-        numbers = Self.width * codes.blocks
+        numbers = Panels.width * codes.blocks
         scales = (count * panelBytes + 3) / 4
         shifts = scales + count * numbers
         codeSums = shifts + (codes.hasShifts ? count * numbers : 0)
@@ -28,7 +27,7 @@ struct IntegerPanels: Sendable {
     }
 
     /// Floats of any content that `pack` needs.
-    var scratchFloats: Int { numbers * (codes.hasShifts ? 2 : 1) + codes.scratchFloats(rows: Self.width) }
+    var scratchFloats: Int { numbers * (codes.hasShifts ? 2 : 1) + codes.scratchFloats(rows: Panels.width) }
 
     /// The operand of the product, from a panel on.
     func weights(_ memory: UnsafeMutablePointer<Float>, from panel: Int = 0) -> ck_int8_panels {
@@ -69,8 +68,8 @@ struct IntegerPanels: Sendable {
     /// From the blocks of each row to the rows of each block. Columns of the panel that have no row get 0.
     private func transpose(_ rows: Int, _ source: UnsafePointer<Float>, to target: UnsafeMutablePointer<Float>) {
         for block in 0..<codes.blocks {
-            for row in 0..<Self.width {
-                target[block * Self.width + row] = row < rows ? source[row * codes.blocks + block] : 0
+            for row in 0..<Panels.width {
+                target[block * Panels.width + row] = row < rows ? source[row * codes.blocks + block] : 0
             }
         }
     }

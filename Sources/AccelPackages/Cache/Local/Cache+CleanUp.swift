@@ -24,7 +24,7 @@ extension Cache {
     /// The default of free bytes that are left on the disk.
     public static let usualFreeBytes = 1_000_000_000
 
-    /// Evicts packed weights, which are made again in no time, then the least recently used records until the rest fits, then removes blobs without a record. Records are
+    /// Evicts packed weights, which are derived from packages, then the least recently used records until the rest fits, then removes blobs without a record. Records are
     /// removed before their blobs, so that a reader finds a complete result or none. Leased records stay.
     /// - Parameters:
     ///   - maximumBytes: the most bytes of blobs that stay.
