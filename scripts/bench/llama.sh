@@ -19,7 +19,7 @@ if [ ! -x "$program" ] || [ scripts/bench/llama.c -nt "$program" ]; then
     cmake=$(command -v cmake || echo "$PWD/.build/peers-venv/bin/cmake")
     [ -x "$cmake" ] || missing "cmake is not installed"
     compiler=$(command -v cc || true)
-    [ -n "$compiler" ] && command -v c++ >/dev/null || missing "there is no C++ compiler"
+    if [ -z "$compiler" ] || ! command -v c++ >/dev/null; then missing "there is no C++ compiler"; fi
     mkdir -p "$folder"
     source=$folder/llama_cpp_python-$version/vendor/llama.cpp
     if [ ! -f "$source/CMakeLists.txt" ]; then
