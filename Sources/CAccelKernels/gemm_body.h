@@ -1,11 +1,13 @@
-// The matrix product for one instruction set. Included once for each, with these defined:
+// A part of the matrix product for one instruction set. gemm_sets.h includes it for each, with these defined:
 //   NAME(x)   the function's name for this set      TARGET    its target attribute
-//   LANES     numbers in a vector                   VECTORS   vectors in a row of the tile
+//   BYTES     the size of a vector                  VECTORS   vectors in a row of the tile
 //   ROWS      rows of the tile (its ROWS * VECTORS sums stay in registers)
 //   REAL      float or double                       WIDTH     columns of a panel
 //
 // Every set adds the same products in the same order with one rounding each (fused multiply-add), so all of them give
 // the same bits.
+
+#define LANES (BYTES / sizeof(REAL))
 
 typedef REAL NAME(vector) __attribute__((ext_vector_type(LANES), aligned(sizeof(REAL))));
 
@@ -58,44 +60,30 @@ TARGET static void NAME(tile_of)(const REAL *a, size_t lda, size_t depth, const 
     }
 }
 
-/// Up to ROW_BLOCK rows times whole panels that follow each other. Part after part of the products goes through all panels,
-/// so that the rows' part of x stays in the second cache level, and a panel's in the first.
-TARGET CK_INLINE void NAME(row_block)(const REAL *a, size_t lda, size_t m, size_t k, const REAL *panels, size_t count,
-                                      const REAL *bias, REAL *c, size_t ldc, REAL *copy) {
+/// One part of the products of up to ROW_BLOCK rows with whole panels, of which each has all `k` rows of its columns. The
+/// rows' part of x stays in the second cache level, and a panel's in the first.
+/// - depth: the products in the part, at most K_BLOCK.
+/// - b: the part's first row in the first panel.
+TARGET static void NAME(part)(const REAL *a, size_t lda, size_t m, size_t depth, const REAL *b, size_t k, size_t count,
+                              const REAL *bias, int first, REAL *c, size_t ldc) {
     // Tiles of nearly equal height: 128 rows are 13 + 13 + ... + 12, not 9 * 14 + 2.
     const size_t tiles = (m + ROWS - 1) / ROWS;
-    for (size_t from = 0; from < k || from == 0; from += K_BLOCK) {
-        const size_t depth = k - from < K_BLOCK ? k - from : K_BLOCK;
-        const REAL *x = a + from;
-        if (copy) {
-            for (size_t row = 0; row < m; row++) ck_copy(copy + row * K_BLOCK, x + row * lda, depth * sizeof(REAL));
-            x = copy;
-        }
-        const size_t ldx = copy ? K_BLOCK : lda;
-        for (size_t index = 0; index < count; index++) {
-            const REAL *panel = panels + (index * k + from) * WIDTH;
-            const REAL *start = bias ? bias + index * WIDTH : bias;
-            for (size_t tile = 0, row = 0; tile < tiles; tile++) {
-                const size_t rows = (m - row + (tiles - tile) - 1) / (tiles - tile);
-                for (size_t column = 0; column < WIDTH; column += VECTORS * LANES)
-                    NAME(tile_of)(x + row * ldx, ldx, depth, panel + column, start ? start + column : start, from == 0,
-                                  c + row * ldc + index * WIDTH + column, ldc, rows);
-                row += rows;
-            }
+    for (size_t index = 0; index < count; index++) {
+        const REAL *panel = b + index * k * WIDTH;
+        const REAL *start = bias ? bias + index * WIDTH : bias;
+        for (size_t tile = 0, row = 0; tile < tiles; tile++) {
+            const size_t rows = (m - row + (tiles - tile) - 1) / (tiles - tile);
+            for (size_t column = 0; column < WIDTH; column += VECTORS * LANES)
+                NAME(tile_of)(a + row * lda, lda, depth, panel + column, start ? start + column : start, first,
+                              c + row * ldc + index * WIDTH + column, ldc, rows);
+            row += rows;
         }
     }
 }
 
-/// - copy: ROW_BLOCK * K_BLOCK numbers for parts of rows that would displace each other from the cache; or NULL.
-TARGET static void NAME(panels)(const REAL *a, size_t lda, size_t m, size_t k, const REAL *panels, size_t count,
-                                const REAL *bias, REAL *c, size_t ldc, REAL *copy) {
-    for (size_t row = 0; row < m; row += ROW_BLOCK)
-        NAME(row_block)(a + row * lda, lda, m - row < ROW_BLOCK ? m - row : ROW_BLOCK, k, panels, count, bias,
-                        c + row * ldc, ldc, copy);
-}
-
 #undef NAME
 #undef TARGET
+#undef BYTES
 #undef LANES
 #undef VECTORS
 #undef ROWS

@@ -211,6 +211,13 @@ void ck_gemm_panels(const float *a, size_t lda, size_t m, size_t k, const float 
 size_t ck_panel_width_f64(void);
 /// C[0..<m, 0..<width] = A (row stride lda) x panel, in float64; as `ck_gemm_panels`, for whole panels [k][width].
 void ck_gemm_panel_f64(const double *a, size_t lda, size_t m, size_t k, const double *panel, double *c, size_t ldc);
+/// Lays out m rows of k numbers as `ck_gemm_blocks_f64` reads them: in blocks that stay in the second cache level.
+void ck_widen_rows(const float *x, size_t m, size_t k, double *blocks);
+/// Makes two panels in float64, [2][k][width], of one of `ck_pack_panel`.
+void ck_widen_panel(const float *panel, size_t k, double *panels);
+/// C[0..<m, 0..<count * width] = rows of `ck_widen_rows` x panels in float64, [count][k][width]; the same bits as
+/// `ck_gemm_panel_f64`.
+void ck_gemm_blocks_f64(const double *blocks, size_t m, size_t k, const double *panels, size_t count, double *c);
 
 // ---- limits of the machine --------------------------------------------------------------------------------------
 
