@@ -7,16 +7,20 @@ cd "$(dirname "$0")/.."
 source scripts/setup.sh
 python=$(command -v python3 || true)
 venv=.build/peers-venv
+# Only its module of the vocoder is read, so it comes without what its text side needs.
+kokoro=kokoro==0.9.4
 if [ -z "$python" ]; then
     echo "peers: skipped, since python3 is missing" >&2
     exit 3
 fi
-if ! cmp -s scripts/peers/requirements.txt $venv/complete; then
-    if ! { "$python" -m venv $venv && $venv/bin/python -m pip install --quiet -r scripts/peers/requirements.txt; } >&2; then
+wanted=$(cat scripts/peers/requirements.txt && echo "$kokoro")
+install() { "$venv/bin/python" -m pip install --quiet "$@"; }
+if [ "$wanted" != "$(cat $venv/complete 2>/dev/null)" ]; then
+    if ! { "$python" -m venv $venv && install -r scripts/peers/requirements.txt && install --no-deps "$kokoro"; } >&2; then
         echo "peers: skipped, since pip could not install scripts/peers/requirements.txt (no network?)" >&2
         exit 3
     fi
-    cp scripts/peers/requirements.txt $venv/complete
+    echo "$wanted" >$venv/complete
 fi
 model=$(scripts/get_minilm.sh)
 minilm=$(dirname "$model")

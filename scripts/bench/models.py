@@ -1,4 +1,4 @@
-"""The models of the bench of runs: checkpoints (random weights of real sizes, but for MiniLM), inputs, and what each peer reads.
+"""The models of the bench of runs: checkpoints (random weights in real sizes, MiniLM's are its own), inputs, and what each peer reads.
 
 usage: models.py FOLDER MINILM MODEL...     makes what FOLDER does not have yet (wants torch, transformers, safetensors)
 FOLDER gets MODEL/ as the hub would have it, MODEL.SHAPE.safetensors with inputs, and MODEL.onnx, MODEL.int8.onnx, MODEL.ct2 and MODEL.gguf
@@ -11,6 +11,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import real_sizes
+import seeded
 
 
 def whisper(width, layers, heads):
@@ -41,6 +42,8 @@ def installed(module):
 
 def network(folder, name):
     """The model in torch. It takes what is in its file of inputs, in that order, and gives one tensor."""
+    if name in seeded.MAKERS:
+        return seeded.network(name)
     import torch
     import transformers
 
@@ -62,6 +65,8 @@ def network(folder, name):
 
 def inputs(name, batch):
     """Tensors by the names of the package's ports."""
+    if name in seeded.MAKERS:
+        return seeded.inputs(name)
     import torch
     generator = torch.Generator().manual_seed(1)
     if name == "minilm":
@@ -129,6 +134,8 @@ def once(path, write, *arguments):
 def make(folder, minilm, name):
     if name == "minilm":
         once(folder / name, lambda path: path.symlink_to(minilm))
+    elif name in seeded.MAKERS:
+        once(folder / name, seeded.write, name)
     elif name in CHECKPOINTS:
         real_sizes.MODELS[name] = (*CHECKPOINTS[name], 2.5e9, [])
         once(folder / name, real_sizes.make, name)
@@ -142,6 +149,9 @@ def make(folder, minilm, name):
         once(folder / f"{name}.{batch}.safetensors", write_inputs, name, batch)
     if installed("onnxruntime") and installed("onnx"):
         once(folder / f"{name}.onnx", write_onnx, folder, name)
+    if name in seeded.MAKERS:
+        return
+    if installed("onnxruntime") and installed("onnx"):
         once(folder / f"{name}.int8.onnx", write_int8_onnx, folder, name)
     if installed("ctranslate2"):
         once(folder / f"{name}.ct2", write_ct2, folder, name)

@@ -26,7 +26,7 @@ def torch(folder, model, inputs):
     import models
     torch.set_num_threads(THREADS)
     network = models.network(folder, model)
-    given = [torch.from_numpy(value) for value in inputs.values()]
+    given = [torch.from_numpy(inputs[port]) for port in models.inputs(model, 1)]
 
     def run():
         with torch.inference_mode():

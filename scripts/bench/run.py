@@ -73,12 +73,15 @@ ROWS = [
     *encoder_rows("whisper-tiny", "batch=1,frames=3000", whisper(4, 384), 1.4),
     *encoder_rows("whisper-base", "batch=1,frames=3000", whisper(6, 512), 1.4),
     *encoder_rows("whisper-small", "batch=1,frames=3000", whisper(12, 768), 1.4),
+    Row("vit-base", "batch=1", FLOAT32, ["onnxruntime", "torch"], 1.2),
+    Row("kokoro", "batch=1,frames=240", FLOAT32, ["onnxruntime", "torch"], 1.2),
+    Row("snac", "batch=1,frames=12", FLOAT32, ["onnxruntime", "torch"], 1.2),
     *decoder_rows(*DECODER),
     Row("phi-3-mini", "batch=1,tokens=1,cache=1024", INT4, [], None, None, 0.55, is_read=True, unread=PHI_3_EMBEDDING),
     Row("phi-3-mini", "batch=1,tokens=1,cache=1024", INT4_INT8, [], None, None, 0.7, is_read=True, unread=PHI_3_EMBEDDING),
 ]
 LARGE = {"phi-3-mini"}  # only where they are named
-PARTS = {"whisper-tiny": "encoder", "whisper-base": "encoder", "whisper-small": "encoder"}
+PARTS = {"whisper-tiny": "encoder", "whisper-base": "encoder", "whisper-small": "encoder", "kokoro": "generator"}
 
 
 def weight_bytes(package):
