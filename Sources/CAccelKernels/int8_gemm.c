@@ -160,6 +160,7 @@ int ck_int8_wants_quads(int bits) {
 #if CK_X86
     return ck_has_vnni() || (bits <= 4 && ck_current_isa() >= CK_AVX2);
 #else
+    (void)bits;
     return ck_has_neon_dot();
 #endif
 }
