@@ -30,6 +30,16 @@ x86_64)
     compile own -include scripts/kernels/emulation.h -Wno-psabi
     clang "$scratch"/own/*.o -lm -o "$scratch/check"
     "$scratch/check" "$shapes" "$seed"
+    # Without the emulation the same bodies have the instructions themselves.
+    if command -v objdump >/dev/null; then
+        clang -std=gnu11 -O2 -c Sources/CAccelKernels/int8_gemm.c -o "$scratch/product.o"
+        objdump -d --no-show-raw-insn "$scratch/product.o" >"$scratch/product.txt"
+        for instruction in vpmaddwd vpdpbusd ldtilecfg tileloadd tdpbusd tilestored tilerelease; do
+            grep -q "\<$instruction\>" "$scratch/product.txt" || { echo "kernels: int8_gemm.c has no $instruction" >&2; exit 1; }
+        done
+    else
+        echo "kernels: no objdump: the instructions of the product are not checked"
+    fi
     if ! command -v aarch64-linux-gnu-gcc >/dev/null || ! command -v qemu-aarch64 >/dev/null; then
         echo "kernels: qemu-aarch64 or aarch64-linux-gnu-gcc is not installed: NEON is not checked"
     else

@@ -14,8 +14,9 @@
 
 #if CK_X86
 unsigned long emulated_calls[EMULATED_KINDS];
-static const ck_isa levels[] = {CK_SCALAR, CK_AVX2, CK_AVX512, CK_AVX512_VNNI};
-static const char *const names[] = {"scalar", "avx2", "avx512", "avx512vnni"};
+int emulated_tiles_in_use;
+static const ck_isa levels[] = {CK_SCALAR, CK_AVX2, CK_AVX512, CK_AVX512_VNNI, CK_AMX};
+static const char *const names[] = {"scalar", "avx2", "avx512", "avx512vnni", "amx"};
 #else
 static const ck_isa levels[] = {CK_SCALAR, CK_NEON, CK_NEON_DOT};
 static const char *const names[] = {"scalar", "neon", "neondot"};
@@ -29,7 +30,7 @@ static ck_isa level;
 ck_isa ck_current_isa(void) { return level > CK_AVX512 ? CK_AVX512 : level == CK_NEON_DOT ? CK_NEON : level; }
 int ck_has_neon_dot(void) { return level == CK_NEON_DOT; }
 int ck_has_vnni(void) { return level >= CK_AVX512_VNNI; }
-int ck_has_vbmi(void) { return 0; }
+int ck_has_amx(void) { return level >= CK_AMX; }
 
 // ---- memory --------------------------------------------------------------------------------------------------
 
@@ -178,10 +179,12 @@ static int agrees(const shape *s) {
         round_rows(s, x, memory + (index == 0 ? 6 : 10), index == 0 ? &known : &rows);
         if (index != 0) {
             const size_t total = s->first + s->rows;
-            is_equal &= !memcmp(rows.steps, known.steps, total * known.stride * sizeof *known.steps)
-                        && !memcmp(rows.step_codes, known.step_codes, total * known.stride)
-                        && !memcmp(rows.roundings, known.roundings, total * sizeof *known.roundings);
-            if (!is_equal) printf("kernels: rounded rows differ with %s\n", names[index]);
+            if (memcmp(rows.steps, known.steps, total * known.stride * sizeof *known.steps)
+                || memcmp(rows.step_codes, known.step_codes, total * known.stride)
+                || memcmp(rows.roundings, known.roundings, total * sizeof *known.roundings)) {
+                printf("kernels: rounded rows differ with %s\n", names[index]);
+                is_equal = 0;
+            }
         }
         for (int has_quads = 0; has_quads < 2; has_quads++) {
             static guarded packed[2];
@@ -190,6 +193,9 @@ static int agrees(const shape *s) {
             float *target = index == 0 && !has_quads ? expected : c;
             for (size_t i = 0; i < s->rows * width; i++) target[i] = -7;
             ck_gemm_int8(&known, s->first, s->rows, &w, s->columns, target, width);
+#if CK_X86
+            if (emulated_tiles_in_use) printf("kernels: tiles were not released\n"), is_equal = 0;
+#endif
             if (!memcmp(target, expected, bytes)) continue;
             printf("kernels: products with %s differ with %s\n", has_quads ? "quads" : "pairs", names[index]);
             is_equal = 0;
@@ -211,8 +217,7 @@ static void print(const char *what) {
 }
 
 static void stop(int number) {
-    (void)number;
-    print("reads or writes past an operand");
+    print(number == SIGABRT ? "raises a fault" : "reads or writes past an operand");
     fflush(stdout);
     _exit(1);
 }
@@ -222,6 +227,7 @@ int main(int count, char **arguments) {
     seed = count > 2 ? strtoull(arguments[2], 0, 10) : 1;
     signal(SIGSEGV, stop);
     signal(SIGBUS, stop);
+    signal(SIGABRT, stop);
 #if CK_X86
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
