@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Everything a change has to pass before it lands, beyond the tests: format, warnings as errors, release, sanitizers, fuzzing,
-# the public API and a package that uses it.
-# usage: check.sh [STEP...]     steps: format layers docs traps debug release address thread fuzz api consumer      (default: all, in this order)
+# Everything a change has to pass before it lands, beyond the tests: format, kernels for other processors, warnings as errors, release,
+# sanitizers, fuzzing, the public API and a package that uses it.
+# usage: check.sh [STEP...]     steps: format layers docs traps kernels debug release address thread fuzz api consumer      (default: all, in this order)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/setup.sh
@@ -13,7 +13,7 @@ tests() { # name, then flags of the build; each kind keeps its own build folder,
     swift test --skip-build --disable-xctest --scratch-path "$scratch" "$@"
 }
 
-if [ $# = 0 ]; then set -- format layers docs traps debug release address thread fuzz api consumer; fi
+if [ $# = 0 ]; then set -- format layers docs traps kernels debug release address thread fuzz api consumer; fi
 for step; do
     echo "== $step"
     case $step in
@@ -24,6 +24,7 @@ for step; do
     layers) scripts/layers.sh check && scripts/platforms.sh ;;
     docs) scripts/docs.sh && scripts/undocumented.sh ;;
     traps) scripts/check_traps.sh ;;
+    kernels) scripts/kernels.sh ;;
     # Behaviour of the C code that its standard leaves undefined ends the program, whatever an optimiser would make of it.
     debug)
         tests debug -Xswiftc -warnings-as-errors -Xcc -Wall -Xcc -Wextra -Xcc -Werror \
@@ -45,7 +46,7 @@ for step; do
     api) scripts/api.sh ;;
     consumer) scripts/consumer.sh ;;
     *)
-        echo "check: no step is called '$step'; there are format layers docs traps debug release address thread fuzz api consumer" >&2
+        echo "check: no step is called '$step'; there are format layers docs traps kernels debug release address thread fuzz api consumer" >&2
         exit 2
         ;;
     esac

@@ -16,15 +16,38 @@ static int is_equal(const char *text, const char *other) {
     return *text == *other;
 }
 
-/// Returns the best instruction set that ACCELC_CPU allows: `scalar`, `neon`, `neondot`, `avx2`, `avx512`, `avx512vnni`
-/// or `avx512vbmi`. Any other value, or none, allows all.
+/// Returns the best instruction set that ACCELC_CPU allows: `scalar`, `neon`, `neondot`, `avx2`, `avx512`, `avx512vnni`,
+/// `avx512vbmi` or `amx`. Any other value, or none, allows all.
 static ck_isa allowed_isa(void) {
-    static const char *const names[] = {"scalar", "neon", "neondot", "avx2", "avx512", "avx512vnni"};
+    static const char *const names[] = {"scalar", "neon", "neondot", "avx2", "avx512", "avx512vnni", "avx512vbmi"};
     const char *limit = getenv("ACCELC_CPU");
-    for (int isa = CK_SCALAR; limit && isa <= CK_AVX512_VNNI; isa++)
+    for (int isa = CK_SCALAR; limit && isa < CK_AMX; isa++)
         if (is_equal(limit, names[isa])) return (ck_isa)isa;
-    return CK_AVX512_VBMI;
+    return CK_AMX;
 }
+
+#if CK_X86 && defined(__linux__)
+extern long syscall(long number, ...);
+
+/// Returns whether the processor has AMX with products of bytes, and the system saves its tiles.
+static int found_amx(void) {
+    const unsigned tiles = 1u << 24, products = 1u << 25, saved = 1u << 17 | 1u << 18;
+    unsigned a, b, c, d, low, high;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || ~d & (tiles | products)) return 0;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return !(~low & saved);
+}
+
+/// Asks Linux to let this process use AMX tiles, whose contents need more memory for each thread and for each signal. It refuses
+/// if a thread has too small a stack for signals.
+static int may_use_amx(void) {
+    const long arch_prctl = 158, request_permission = 0x1023, tile_contents = 18;
+    return syscall(arch_prctl, request_permission, tile_contents) == 0;
+}
+#elif CK_X86
+static int found_amx(void) { return 0; }
+static int may_use_amx(void) { return 0; }
+#endif
 
 #if CK_ARM
 /// Returns whether there are products of bytes.
@@ -52,7 +75,8 @@ static ck_isa available_isa(void) {
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
         return !__builtin_cpu_supports("avx512vnni")   ? CK_AVX512
                : !__builtin_cpu_supports("avx512vbmi") ? CK_AVX512_VNNI
-                                                       : CK_AVX512_VBMI;
+               : !found_amx()                          ? CK_AVX512_VBMI
+                                                       : CK_AMX;
     return CK_AVX2;
 #elif CK_ARM
     return found_dot() ? CK_NEON_DOT : CK_NEON;
@@ -89,7 +113,7 @@ static ck_isa best_isa(void) {
 static int isa_in_use = -1;
 static int sha256_found = -1;
 
-/// The set in use, which may be AVX-512 with VNNI or VBMI, or NEON with products of bytes.
+/// The set in use, which may be AVX-512 with VNNI, VBMI or AMX, or NEON with products of bytes.
 static ck_isa detailed_isa(void) {
     int isa = __atomic_load_n(&isa_in_use, __ATOMIC_RELAXED);
     if (isa < 0) {
@@ -108,7 +132,22 @@ int ck_has_neon_dot(void) { return detailed_isa() == CK_NEON_DOT; }
 
 int ck_has_vnni(void) { return detailed_isa() >= CK_AVX512_VNNI; }
 
-int ck_has_vbmi(void) { return detailed_isa() == CK_AVX512_VBMI; }
+int ck_has_vbmi(void) { return detailed_isa() >= CK_AVX512_VBMI; }
+
+int ck_has_amx(void) {
+#if CK_X86
+    static int amx_allowed = -1;
+    if (detailed_isa() < CK_AMX) return 0;
+    int is_allowed = __atomic_load_n(&amx_allowed, __ATOMIC_RELAXED);
+    if (is_allowed < 0) {
+        is_allowed = may_use_amx();
+        __atomic_store_n(&amx_allowed, is_allowed, __ATOMIC_RELAXED);
+    }
+    return is_allowed;
+#else
+    return 0;
+#endif
+}
 
 ck_isa ck_limit_isa(ck_isa limit) {
     int best = best_isa();

@@ -16,6 +16,8 @@ typedef struct {
     const int32_t *code_sums;
     const float *scales, *shifts;
     size_t depth, block, blocks;
+    /// The quads left of a block that this thread's AMX tiles are shaped for; -1: they are not in use.
+    int32_t *amx_quads;
 } int8_tile;
 
 /// The columns of x in a block.
@@ -45,6 +47,8 @@ static void tile_plain(const int8_tile *t, size_t side, float *c, size_t ldc, si
             c[row * ldc + column] = total * t->roundings[row].scale;
         }
 }
+
+#define UNROLLED _Pragma("clang loop unroll(full)")
 
 #if CK_X86
 
@@ -76,6 +80,10 @@ static void tile_plain(const int8_tile *t, size_t side, float *c, size_t ldc, si
 #define WHOLE(part) part
 #define MIDDLE 0
 #include "int8_quads_body.h"
+
+#define NAME(x) x##_amx
+#define TARGET CK_TARGET_AMX
+#include "int8_amx_body.h"
 
 #define NAME(x) x##_avx2
 #define TARGET CK_TARGET_AVX2
@@ -133,12 +141,17 @@ CK_INLINE int32x4_t add_products_neon(int32x4_t sum, int16x8_t a, int16x8_t b) {
 
 #endif
 
+#define MOST_ROWS 32
+
 typedef void product_tile(const int8_tile *, float *c, size_t ldc, size_t rows);
 
-/// The tile for the instruction set in use, and its rows at most; NULL for none.
-static product_tile *tile_for(const ck_int8_panels *w, size_t *most) {
+/// The tile for so many rows on the instruction set in use, and its rows at most; NULL for none.
+static product_tile *tile_for(const ck_int8_panels *w, size_t rows, size_t *most) {
+    (void)rows;
 #if CK_X86
     if (w->has_quads) {
+        // Tiles of nearly equal height, of which there may be several, have 16 rows at least, too.
+        if (ck_has_amx() && rows >= 16) return *most = MOST_ROWS, tile_amx;
         if (ck_has_vnni()) return *most = 14, tile_quads_vnni;
         if (ck_current_isa() >= CK_AVX2 && w->bits <= 4) return *most = 6, tile_quads_avx2;
         return 0;
@@ -160,15 +173,16 @@ int ck_int8_wants_quads(int bits) {
 #if CK_X86
     return ck_has_vnni() || (bits <= 4 && ck_current_isa() >= CK_AVX2);
 #else
+    (void)bits;
     return ck_has_neon_dot();
 #endif
 }
 
 /// Computes some rows of a panel, all columns of it or the first ones.
 static void panel(const int8_tile *t, const ck_int8_panels *w, float *c, size_t ldc, size_t rows, size_t columns) {
-    float buffer[14 * PANEL_WIDTH];
+    float buffer[MOST_ROWS * PANEL_WIDTH];
     size_t most = 0;
-    product_tile *const tile = tile_for(w, &most);
+    product_tile *const tile = tile_for(w, rows, &most);
     if (!tile) return tile_plain(t, w->has_quads ? 4 : 2, c, ldc, rows, columns);
     // Tiles of nearly equal height: 128 rows are 13 + 13 + ... + 12, not 9 * 14 + 2.
     const size_t tiles = (rows + most - 1) / most;
@@ -194,6 +208,7 @@ void ck_gemm_int8(const ck_rounded_rows *x, size_t first, size_t rows, const ck_
                   size_t ldc) {
     // The rows that stay in the second cache level while they meet several panels.
     const size_t rows_at_once = 128;
+    int32_t amx_quads = -1;
     for (size_t row = 0; row < rows; row += rows_at_once) {
         const size_t height = rows - row < rows_at_once ? rows - row : rows_at_once, from = first + row;
         for (size_t column = 0; column < columns; column += PANEL_WIDTH) {
@@ -211,9 +226,13 @@ void ck_gemm_int8(const ck_rounded_rows *x, size_t first, size_t rows, const ck_
                 .depth = w->depth,
                 .block = w->block,
                 .blocks = w->blocks,
+                .amx_quads = &amx_quads,
             };
             panel(&tile, w, c + row * ldc + column, ldc, height,
                   columns - column < PANEL_WIDTH ? columns - column : PANEL_WIDTH);
         }
     }
+#if CK_X86
+    if (amx_quads >= 0) release_amx();
+#endif
 }

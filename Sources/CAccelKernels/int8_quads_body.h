@@ -7,62 +7,37 @@
 //   WHOLE(part)   the sums as LANES whole numbers
 //   MIDDLE    what QUAD subtracts from step codes
 
+#define EACH_ROW UNROLLED for (int r = 0; r < rows; r++)
+
 // Without a sign, so that parts of a sum may overflow which does not.
 typedef uint32_t NAME(wholes) __attribute__((ext_vector_type(LANES), aligned(4)));
 
 /// The products of a group's step codes with its codes.
-TARGET CK_INLINE void NAME(group)(const uint8_t *steps, size_t stride, const int8_t *codes, size_t depth,
+TARGET CK_INLINE void NAME(group)(const int8_tile *t, const uint8_t *steps, const int8_t *codes, size_t depth,
                                   NAME(wholes) sums[ROWS][2], const int rows) {
+    const size_t stride = t->stride;
     PARTS part[ROWS][2];
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; r++) part[r][0] = part[r][1] = NO_PARTS;
+    EACH_ROW part[r][0] = part[r][1] = NO_PARTS;
     for (size_t k = 0; k < depth; k += 4) {
         const PARTS first = CODES(codes), second = CODES(codes + 4 * LANES);
-#pragma clang loop unroll(full)
-        for (int r = 0; r < rows; r++) {
+        EACH_ROW {
             const PARTS quad = QUAD(steps + (size_t)r * stride + k);
             part[r][0] = ADD_QUADS(part[r][0], quad, first);
             part[r][1] = ADD_QUADS(part[r][1], quad, second);
         }
         codes += 4 * PANEL_WIDTH;
     }
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; r++) {
+    EACH_ROW {
         sums[r][0] = (NAME(wholes))WHOLE(part[r][0]);
         sums[r][1] = (NAME(wholes))WHOLE(part[r][1]);
     }
 }
 
-/// The products of some rows' steps with a block of 2 * LANES columns, from column `column` of the panel on.
-TARGET CK_INLINE void NAME(block)(const int8_tile *t, size_t block, size_t column, NAME(wholes) sums[ROWS][2],
-                                  const int rows) {
-    const size_t from = block * t->block, depth = depth_of(t, block);
-    const int8_t *codes = t->codes + from * PANEL_WIDTH + 4 * column;
-    const uint8_t *steps = t->step_codes + from;
-    NAME(group)(steps, t->stride, codes, depth < GROUP ? depth : GROUP, sums, rows);
-    for (size_t k = GROUP; k < depth; k += GROUP) {
-        NAME(wholes) next[ROWS][2];
-        NAME(group)(steps + k, t->stride, codes + k * PANEL_WIDTH, depth - k < GROUP ? depth - k : GROUP, next, rows);
-#pragma clang loop unroll(full)
-        for (int r = 0; r < rows; r++) sums[r][0] += next[r][0], sums[r][1] += next[r][1];
-    }
-    const int32_t *code_sums = t->code_sums + block * PANEL_WIDTH + column;
-    const NAME(wholes) first = *(const NAME(wholes) *)code_sums, second = *(const NAME(wholes) *)(code_sums + LANES);
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; r++) {
-        // A step is its code and the lowest step.
-        const uint32_t lowest = (uint32_t)(t->roundings[r].lowest + MIDDLE);
-        sums[r][0] += first * lowest, sums[r][1] += second * lowest;
-    }
-}
-
-#include "int8_tile_body.h"
+#include "int8_quads_block.h"
 
 #undef PARTS
-#undef GROUP
 #undef NO_PARTS
 #undef QUAD
 #undef CODES
 #undef ADD_QUADS
 #undef WHOLE
-#undef MIDDLE

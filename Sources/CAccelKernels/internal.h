@@ -15,6 +15,8 @@
 #define CK_TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
 #define CK_TARGET_AVX512 __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq")))
 #define CK_TARGET_VNNI __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")))
+#define CK_TARGET_AMX \
+    __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,amx-tile,amx-int8")))
 #define CK_TARGET_VBMI __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi")))
 #define CK_TARGET_NEON_DOT __attribute__((target("dotprod")))
 #define CK_INLINE static inline __attribute__((always_inline))
@@ -79,6 +81,10 @@ int ck_has_vnni(void);
 
 /// Returns whether AVX-512 is in use with its permutations of bytes.
 int ck_has_vbmi(void);
+
+/// Returns whether AMX is in use with its products of bytes, and AVX-512 with its own. The first call on such a processor asks the
+/// system for it.
+int ck_has_amx(void);
 
 /// Returns whether the processor has SHA-256 instructions and `ck_limit_isa` allows more than scalar kernels.
 int ck_has_sha256(void);

@@ -6,14 +6,14 @@ import Testing
 @Suite(.serialized) enum Kernels {
     /// The sets that this processor has, the scalar forms first.
     static let sets: [ck_isa] = {
-        defer { _ = ck_limit_isa(CK_AVX512_VBMI) }
-        let all = [CK_SCALAR, CK_NEON, CK_NEON_DOT, CK_AVX2, CK_AVX512, CK_AVX512_VNNI, CK_AVX512_VBMI]
+        defer { _ = ck_limit_isa(CK_AMX) }
+        let all = (CK_SCALAR.rawValue...CK_AMX.rawValue).map(ck_isa.init(rawValue:))
         return all.filter { ck_limit_isa($0) == $0 }
     }()
 
     /// The result of `body` on each set that the processor has; the first is the scalar forms'.
     static func onEachSet<Result>(_ body: () -> Result) -> [Result] {
-        defer { _ = ck_limit_isa(CK_AVX512_VBMI) }
+        defer { _ = ck_limit_isa(CK_AMX) }
         return sets.map { set in
             _ = ck_limit_isa(set)
             return body()

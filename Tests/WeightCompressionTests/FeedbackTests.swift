@@ -61,7 +61,7 @@ struct FeedbackTests {
             #expect(known.moments[row * 70 + column] == known.moments[column * 70 + row])
         }
         #expect(try inputs.statistics(threads: 2).moments == known.moments)
-        defer { _ = ck_limit_isa(CK_AVX512_VBMI) }
+        defer { _ = ck_limit_isa(CK_AMX) }
         for set in [CK_SCALAR, CK_AVX2] {
             _ = ck_limit_isa(set)
             #expect(try inputs.statistics().moments == known.moments)
@@ -183,7 +183,7 @@ struct FeedbackTests {
         }
         let known = try sections(threads: 1)
         #expect(try sections(threads: 2) == known)
-        defer { _ = ck_limit_isa(CK_AVX512_VBMI) }
+        defer { _ = ck_limit_isa(CK_AMX) }
         for set in [CK_SCALAR, CK_AVX2] {
             _ = ck_limit_isa(set)
             #expect(try sections(threads: 1) == known)

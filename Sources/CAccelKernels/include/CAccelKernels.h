@@ -10,8 +10,8 @@
 
 // ---- dispatch ------------------------------------------------------------------------------------------------
 
-/// AVX-512 is its parts F, BW, VL and DQ; VNNI is its products of bytes, VBMI these and its permutations of bytes.
-/// NEON_DOT is NEON with its products of bytes.
+/// AVX-512 is its parts F, BW, VL and DQ; VNNI is its products of bytes, VBMI these and its permutations of bytes, AMX all of them
+/// and tiles of products of bytes. NEON_DOT is NEON with its products of bytes.
 typedef enum {
     CK_SCALAR = 0,
     CK_NEON = 1,
@@ -19,11 +19,12 @@ typedef enum {
     CK_AVX2 = 3,
     CK_AVX512 = 4,
     CK_AVX512_VNNI = 5,
-    CK_AVX512_VBMI = 6
+    CK_AVX512_VBMI = 6,
+    CK_AMX = 7
 } ck_isa;
 
 /// The instruction set in use: the best of the processor, limited by the environment variable ACCELC_CPU (scalar, neon, neondot,
-/// avx2, avx512, avx512vnni, avx512vbmi). It is CK_AVX512 with VNNI or VBMI, too, and CK_NEON with products of bytes.
+/// avx2, avx512, avx512vnni, avx512vbmi, amx). It is CK_AVX512 with VNNI, VBMI or AMX, too, and CK_NEON with products of bytes.
 ck_isa ck_current_isa(void);
 /// For tests: uses at most `isa` (a set that the processor lacks is ignored). Returns the set that is now in use.
 ck_isa ck_limit_isa(ck_isa isa);
