@@ -64,16 +64,37 @@ TARGET CK_INLINE void NAME(exponential)(const PAIR *argument, FLOATS *part, FLOA
     *scale = x <= -120.0f ? (FLOATS)0.0f : *scale;
 }
 
-/// Computes x / (1 + e^-v) without intermediate overflow.
+/// Computes e^x * 2^64 for x in -120...0, for which fewer steps suffice. Times 2^-64, results below the normal numbers
+/// are rounded once.
+TARGET CK_INLINE void NAME(exponential_below)(const PAIR *x, FLOATS *power) {
+    const float round_to_integer = 0x1.8p23f;
+    FLOATS turned = FMA(x->high, (FLOATS)0x1.715476p0f, (FLOATS)round_to_integer), n = turned - round_to_integer;
+    FLOATS r = FMA(n, (FLOATS)-0x1.62e4p-1f, x->high);
+    r = FMA(n, (FLOATS)-0x1.7f7d1cp-20f, r) + x->low;
+    FLOATS p = 0x1.a124e4p-13f;
+    p = FMA(p, r, (FLOATS)0x1.6d4316p-10f);
+    p = FMA(p, r, (FLOATS)0x1.1110e0p-7f);
+    p = FMA(p, r, (FLOATS)0x1.5554eap-5f);
+    p = FMA(p, r, (FLOATS)0x1.555556p-3f);
+    p = FMA(p, r, (FLOATS)0.5f);
+    p = FMA(p * r, r, r) + 1.0f;
+    // The lowest bits of the rounded number are those of n.
+    *power = p * (FLOATS)(((INTS)turned << 23) + ((127 + 64) << 23));
+}
+
+/// Computes x / (1 + e^-v) without intermediate overflow, where x is not large unless v is.
 TARGET CK_INLINE void NAME(gate)(const FLOATS *x, const PAIR *v, FLOATS *result) {
     INTS above = v->high > 0.0f;
-    PAIR away = {above ? -v->high : v->high, above ? -v->low : v->low};
-    FLOATS part, scale;
-    NAME(exponential)(&away, &part, &scale);
-    FLOATS denominator = 1.0f + part * scale;
-    part = above ? (FLOATS)1.0f : part;
+    FLOATS away = -__builtin_elementwise_abs(v->high), power;
+    INTS far = away <= -120.0f;
+    PAIR argument = {far ? (FLOATS)-120.0f : away, far ? (FLOATS)0.0f : above ? -v->low : v->low};
+    NAME(exponential_below)(&argument, &power);
+    FLOATS denominator = FMA(power, (FLOATS)0x1p-64f, (FLOATS)1.0f);
+    // A result that is far below has to be exactly 0, because a huge factor may follow.
+    FLOATS scale = far ? (FLOATS)0.0f : (FLOATS)0x1p-64f;
+    power = above ? (FLOATS)1.0f : power;
     scale = above ? (FLOATS)1.0f : scale;
-    *result = *x * part / denominator * scale;
+    *result = *x * power / denominator * scale;
 }
 
 TARGET CK_INLINE void NAME(gelu_erf_16)(FLOATS *values) {
@@ -81,12 +102,12 @@ TARGET CK_INLINE void NAME(gelu_erf_16)(FLOATS *values) {
     // relative error on 0...15, 9e-9). Never 1 + erf, which loses the digits of negative x.
     FLOATS x = *values;
     FLOATS a = __builtin_elementwise_abs(x);
-    PAIR square;
-    NAME(multiply)(&a, &a, &square);
-    square.high *= -0.5f, square.low *= -0.5f;
-    FLOATS part, scale;
-    NAME(exponential)(&square, &part, &scale);
+    // Farther away the result is 0, too, or x.
     a = a > 15.0f ? (FLOATS)15.0f : a;
+    FLOATS half = a * -0.5f, power;
+    PAIR square;
+    NAME(multiply)(&a, &half, &square);
+    NAME(exponential_below)(&square, &power);
     FLOATS w = FMA((FLOATS)-4.0f, 1.0f / (a + 4.0f), (FLOATS)1.0f), t = FMA((FLOATS)2.0f, w, (FLOATS)-1.0f);
     FLOATS h = -0x1.196e18p-13f;
     h = FMA(h, t, (FLOATS)0x1.6e497cp-13f);
@@ -99,9 +120,9 @@ TARGET CK_INLINE void NAME(gelu_erf_16)(FLOATS *values) {
     h = FMA(h, t, (FLOATS)-0x1.373e38p-1f);
     h = FMA(h, t, (FLOATS)0x1.82b4bcp-1f);
     PAIR lost;
-    NAME(multiply)(&h, &part, &lost);
+    NAME(multiply)(&h, &power, &lost);
     // The complete result for negative x. Minus infinity times 0 is NaN, as in the definition.
-    FLOATS far = (x > 0.0f ? x : x * 0.0f) - FMA(lost.high, w, lost.low * w) * scale;
+    FLOATS far = (x > 0.0f ? x : x * 0.0f) - FMA(lost.high, w, lost.low * w) * 0x1p-64f;
     // Near zero the error of 1 - Phi(-x) is large against the result: there Phi(x) = 1/2 + x p(x^2).
     FLOATS s = x * x;
     FLOATS p = -0x1.010b86p-17f;
@@ -278,13 +299,16 @@ TARGET CK_INLINE void NAME(softmax_row)(float *row, size_t count, float factor, 
     const FLOATS tops = lanes[0];
     DOUBLES sums = 0.0;
     for (size_t i = 0; i < count; i += 16) {
-        FLOATS x, part, scale;
+        FLOATS x, power;
         NAME(load)(row, i, count, nothing, &x);
         PAIR below;
         NAME(subtract)(&x, &tops, &below);
-        NAME(exponential)(&below, &part, &scale);
-        x = part * scale;
-        // The lanes past the end hold e^-infinity, which the exponential makes 0.
+        // Farther below, where the lanes past the end are too, the exponential is 0.
+        INTS far = below.high < -120.0f;
+        below.high = far ? (FLOATS)-120.0f : below.high;
+        below.low = far ? (FLOATS)0.0f : below.low;
+        NAME(exponential_below)(&below, &power);
+        x = power * 0x1p-64f;
         sums += WIDE(x);
         NAME(store)(row, i, count, &x);
     }
