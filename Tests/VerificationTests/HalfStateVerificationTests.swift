@@ -78,7 +78,7 @@ struct HalfStateVerificationTests {
     @Test("The limits of float16 states apply to results that depend on them, beside those of weights")
     func tolerances() throws {
         #expect(Tolerance.scheme(ofOutputsReading: []) == .rounding)
-        let states = Tolerance.scheme(ofOutputsReading: [], roundsStates: true)
+        let states = Tolerance.scheme(ofOutputsReading: [], states: .float16)
         #expect(states.sqnr == SchemeTolerance.halfStates.output && states.origin == "the default for float16 states")
     }
 }

@@ -42,7 +42,7 @@ final class PackageRunner {
         let inputs = feed.inputs.map { ($0.key, $0.value.stored(name: $0.key)) }
         var results = try session.executor(of: function).run(Dictionary(uniqueKeysWithValues: inputs))
         results += states.compactMap(session.states.value)
-        return Dictionary(results.map { ($0.name, HostTensor($0)) }) { first, _ in first }
+        return Dictionary(results.map { ($0.name, HostTensor.values($0)) }) { first, _ in first }
     }
 
     /// Starts a run of a function that goes on call by call, in memory of its own.
@@ -62,4 +62,9 @@ final class PackageRunner {
         }
         return try session.executor(of: function).run(call: call, on: inputs)
     }
+}
+
+extension HostTensor {
+    /// Converts a result of a run, to the numbers that it stands for.
+    static func values(_ stored: StoredTensor) -> HostTensor { content(stored).wideningRows() }
 }
