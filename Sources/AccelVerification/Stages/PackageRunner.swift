@@ -7,11 +7,14 @@ import AccelTensors
 final class PackageRunner {
     let program: ModelPlan
     let threads: Int
+    /// A fault of the kernels, which a self test injects into the results of single calls.
+    private let fault: (any KernelFault)?
     private var session: Session?
 
-    init(_ program: ModelPlan, threads: Int) {
+    init(_ program: ModelPlan, threads: Int, fault: (any KernelFault)? = nil) {
         self.program = program
         self.threads = threads
+        self.fault = fault
     }
 
     /// - Throws: `RequestError` (unavailable) if the states or a function's values do not fit into memory, before any
@@ -60,7 +63,9 @@ final class PackageRunner {
                 session.states.discard(plan.states[index])
             }
         }
-        return try session.executor(of: function).run(call: call, on: inputs)
+        let results = try session.executor(of: function).run(call: call, on: inputs)
+        guard let fault, fault.applies(to: plan.calls[call].operation) else { return results }
+        return fault.inject(into: results)
     }
 }
 
