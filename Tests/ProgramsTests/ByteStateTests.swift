@@ -19,7 +19,8 @@ struct ByteStateTests {
         // The transposed values are not whole rows, so they are widened before.
         #expect(
             nodes.filter { $0.operation is RoundRows || $0.operation is WidenRows }.map(\.label) == [
-                "write.keys.0.update_slice.round", "write.values.0.update_slice.round", "transpose.widen", "cache.widen",
+                "write.keys.0.update_slice.round", "write.values.0.update_slice.round", "transpose.widen",
+                "cache.widen",
             ])
         #expect(!nodes.contains { $0.operation is Cast })
         // What is I8 already stays so.

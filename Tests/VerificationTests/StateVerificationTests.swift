@@ -72,7 +72,9 @@ struct StateVerificationTests {
                 let caught = Set(report.trials.filter { $0.outcome == .caught }.map(\.fault))
                 #expect(caught.contains(ForgedStates().name))
                 #expect(caught.contains(RoundedStates().name) == (states == .float32))
-                for fault in Faults.kernels { #expect(caught.contains(fault.name) == (states == .int8), "\(fault.name)") }
+                for fault in Faults.kernels {
+                    #expect(caught.contains(fault.name) == (states == .int8), "\(fault.name)")
+                }
             }
         }
     }

@@ -155,7 +155,8 @@ extension PreparedCall {
         try require(others.allSatisfy { $0.floats != nil }, "reads no stored weight")
         let (k, v) = (inputs[1], inputs[2])
         try require(
-            k.floats != nil && v.floats != nil || k.halves != nil && v.halves != nil || k.codes != nil && v.codes != nil,
+            k.floats != nil && v.floats != nil || k.halves != nil && v.halves != nil
+                || k.codes != nil && v.codes != nil,
             "reads no stored weight")
     }
 }

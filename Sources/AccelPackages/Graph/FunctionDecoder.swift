@@ -46,7 +46,9 @@ struct FunctionDecoder {
         try requireNames(inputs.map(\.name), states.map(\.name))
         for state in states {
             let type = types[state.value.id]
-            guard type.elementType == .int8, type.dimensions.last?.value ?? 0 <= 4 || state.initial != 0 else { continue }
+            guard type.elementType == .int8, type.dimensions.last?.value ?? 0 <= 4 || state.initial != 0 else {
+                continue
+            }
             throw fail(
                 "state \"\(state.name)\" is \(type), to start as \(state.initial); rows of I8 have codes and the 4 bytes of "
                     + "a scale, and start as 0")
@@ -106,7 +108,8 @@ struct FunctionDecoder {
         let (elementType, shape) = try reader.type()
         guard isAllowed(elementType) else {
             throw reader.error(
-                "a value is \(elementType.rawValue); values are F32, I64 or BOOL, and of states also F16 or I8", at: start)
+                "a value is \(elementType.rawValue); values are F32, I64 or BOOL, and of states also F16 or I8",
+                at: start)
         }
         return made(TensorType(elementType, shape: shape))
     }

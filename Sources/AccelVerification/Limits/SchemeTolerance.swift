@@ -23,6 +23,7 @@ import AccelWeightCompression
 /// | int4, blocks of 32 | 16.3 | 8.9 |
 /// | palette, 3, 2, 1 bits | 10.7, 6.8, 3.3 | -2.2, -5.5, -7.1 |
 /// | float16 states | exact | 58.6 |
+/// | int8 states | exact | 37.5 |
 ///
 /// The error of pruning depends on the pruned fraction, so "sparse" has its own limit, for every encoding of the other
 /// elements.
@@ -63,8 +64,9 @@ public struct SchemeTolerance: Sendable {
     /// output or state; a decoder of 362 M random weights has 67.2 dB over 648 positions.
     static let halfStates = SchemeTolerance(scheme: "float16 states", bits: .infinity, weight: 140, output: 50)
 
-    /// The line for key/value caches of int8.
-    static let byteStates = SchemeTolerance(scheme: "int8 states", bits: .infinity, weight: 140, output: 20)
+    /// The line for key/value caches of int8, measured as that of float16: the 13 decoders have at least 37.5 dB. Keys of large
+    /// models have a few large channels, which leave fewer codes to the others, so the limit is further below.
+    static let byteStates = SchemeTolerance(scheme: "int8 states", bits: .infinity, weight: 140, output: 25)
 
     /// Returns the line for key/value caches; nil if nothing is rounded.
     static func line(for states: StateStorage) -> SchemeTolerance? {
@@ -132,6 +134,9 @@ extension Tolerance {
     }
 
     /// The same for key/value caches of int8, where a key or value may be rounded to the next code.
+    ///
+    /// In the same runs no code was another one, and the worst output or state has 122.0 dB. One code of a cache of 100
+    /// numbers that is the next one leaves about 50 dB.
     static var byteStates: Tolerance {
         Tolerance(sqnr: 40, origin: "float32 arithmetic in another order, rounded to int8 in states")
     }
