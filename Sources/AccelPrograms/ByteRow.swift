@@ -1,4 +1,3 @@
-import AccelPlatform
 import AccelTensors
 
 /// A row of float32 as 8-bit codes with one scale: element i stands for `codes[i] * scale`.

@@ -144,7 +144,10 @@ extension Program {
     fileprivate func roundingStates(_ names: Set<String>, to narrow: ElementType) throws -> Program {
         let types = Dictionary(uniqueKeysWithValues: names.map { ($0, narrow) })
         return try rewriting(stateTypes: types) { node, inputs, builder in
-            let isNarrow = inputs.map { builder.type(of: $0).elementType == narrow }
+            // What has the type already, since a package keeps it so, stays as it is.
+            let isNarrow = zip(node.inputs, inputs).map { old, new in
+                builder.type(of: new).elementType == narrow && type(of: old).elementType != narrow
+            }
             guard isNarrow.contains(true) else { return nil }
             if node.operation is Attention && isNarrow[1] && isNarrow[2] { return nil }
             if let view = node.operation as? any ViewOperator {
