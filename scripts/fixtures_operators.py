@@ -218,6 +218,37 @@ sample("quantized_linear_relu", lambda x, w: F.relu(F.linear(rounded(x), w)), r(
 
 sample("quantized_linear_static", lambda x, w, b: F.linear(rounded(x, 0.0078125, -100), w, b), r(2, 3, 7), r(5, 7), r(5))
 
+fresh(28)
+
+
+def byte_rows(x):
+    """Each row as codes of 8 bits, and then the four bytes of its scale, in float32."""
+    x = x.float()
+    most = x.abs().amax(-1, keepdim=True)
+    scale = torch.where(most == 0, 0.0, torch.clamp(most / 127, min=2.0 ** -126))
+    scale = torch.where(x.isfinite().all(-1, keepdim=True), scale, float("nan"))
+    codes = torch.where(scale > 0, torch.clamp(torch.round(x * (1 / scale)), -127, 127), 0.0)
+    return torch.cat([codes.to(torch.int8), scale.contiguous().view(torch.int8)], -1)
+
+
+def wide_rows(rows):
+    """The float32 numbers of such rows."""
+    return (rows[..., :-4].float() * rows[..., -4:].contiguous().view(torch.float32)).double()
+
+
+tiny, smallest = 2.0 ** -126, 2.0 ** -149
+edges = torch.tensor([
+    [0, -0.0, 0, 0, 0, 0], [127, 0.5, 1.5, 2.5, -0.5, -1.5], [-127, 126.5, -126.5, 125.5, 0.25, 1e-9],
+    [float("inf"), 1, 2, 3, 4, 5], [1, 2, float("nan"), 3, 4, 5], [float("-inf"), float("inf"), 0, 0, 0, 0],
+    [smallest, 0, -smallest, 5 * smallest, 0, 0], [tiny, tiny / 2, -tiny / 2, tiny * 0.75, -tiny, 0],
+    [200 * tiny, 100 * tiny, -tiny, smallest, 0, 3 * tiny], [3.4028235e38, -3.4028235e38, 1e38, 1.5e36, -1, 0]])
+sample("round_rows", byte_rows, r(2, 3, 7))
+sample("round_rows_special", byte_rows, edges)
+sample("widen_rows", wide_rows, byte_rows(r(2, 3, 7)))
+sample("widen_rows_special", wide_rows, byte_rows(edges))
+sample("attention_rows", lambda q, k, v, m: F.scaled_dot_product_attention(q, wide_rows(k), wide_rows(v), m, scale=0.5, enable_gqa=True),
+       r(2, 4, 3, 5), byte_rows(r(2, 2, 6, 5)), byte_rows(r(2, 2, 6, 7)), r(3, 6))
+
 path = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Fixtures" / "operators.safetensors"
 safetensors.torch.save_file(tensors, path)
 print(f"{path}: {len(tensors)} tensors, {path.stat().st_size} bytes")

@@ -178,6 +178,7 @@ extension HostTensor {
         switch elements {
         case .float32(let values): return HostTensor(cut(values), Shape(sizes))
         case .float16(let values): return HostTensor(rounding: cut(values), Shape(sizes))
+        case .int8(let values): return HostTensor(.int8(cut(values)), Shape(sizes))
         case .int64(let values): return HostTensor(cut(values), Shape(sizes))
         case .bool(let values): return HostTensor(cut(values), Shape(sizes))
         }

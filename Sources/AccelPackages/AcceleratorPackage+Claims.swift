@@ -1,5 +1,6 @@
 import AccelByteIO
 import AccelPrograms
+import AccelTensors
 import AccelWeightCompression
 
 extension AcceleratorPackage {
@@ -18,8 +19,9 @@ extension AcceleratorPackage {
         guard manifest.provenance.codecVersions.keys.sorted() == codecs else {
             throw fail("provenance.codecs", "does not name the codecs that store the weights: \(codecs)")
         }
-        guard manifest.provenance.states == .float32 || contents.graph.functions.contains(where: \.hasHalfStates) else {
-            throw fail("provenance.states", "is \(manifest.provenance.states.rawValue), but no state is F16")
+        let states = manifest.provenance.states
+        guard states == .float32 || contents.graph.hasStates(in: states) else {
+            throw fail("provenance.states", "is \(states.rawValue), but no state is \(states.elementType.rawValue)")
         }
         let isKnown = manifest.minor <= PackageFormat.minor
         let (required, optional) = contents.features(hasBlobs: !manifest.blobs.isEmpty)
@@ -43,13 +45,18 @@ extension AcceleratorPackage {
     }
 }
 
+extension ModelGraph {
+    fileprivate func hasStates(in storage: StateStorage) -> Bool { functions.contains { $0.hasStates(in: storage) } }
+}
+
 extension PackageContents {
     /// Returns the features of a package with these contents.
     func features(hasBlobs: Bool) -> (required: [PackageFormat.Feature], optional: [PackageFormat.Feature]) {
         let isScaled = coverage.contains { $0.scaling != nil }
         return (
             [.graph] + (hasBlobs ? [.weightBlobs] : [])
-                + (graph.functions.contains(where: \.hasHalfStates) ? [.halfStates] : []),
+                + (graph.hasStates(in: .float16) ? [.halfStates] : [])
+                + (graph.hasStates(in: .int8) ? [.byteStates] : []),
             [.sourceMap] + (assets.isEmpty ? [] : [.assets]) + (isScaled ? [.scaledChannels] : [])
                 + (hasOrigins ? [.origins] : [])
         )

@@ -173,7 +173,8 @@ extension Provenance {
         var states = StateStorage.float32
         if field["states"].exists {
             guard let known = StateStorage(rawValue: try field["states"].string()), known != .float32 else {
-                throw field["states"].error("expected \(StateStorage.float16.rawValue)")
+                let words = StateStorage.allCases.filter { $0 != .float32 }.map(\.rawValue)
+                throw field["states"].error("expected \(words.joined(separator: " or "))")
             }
             states = known
         }

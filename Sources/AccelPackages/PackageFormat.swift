@@ -47,6 +47,8 @@ public enum PackageFormat {
         case origins = "origins"
         /// Bit 6: key/value caches are F16.
         case halfStates = "half-states"
+        /// Bit 7: key/value caches are I8, with a scale at the end of each row.
+        case byteStates = "byte-states"
     }
 }
 

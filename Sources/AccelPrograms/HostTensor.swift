@@ -11,6 +11,8 @@ public struct HostTensor: Equatable, Sendable {
         case float32([Float])
         /// Elements of type F16, each as the float32 that it equals.
         case float16([Float])
+        /// Elements of type I8: rows of codes with a scale each, as `RoundRows` makes them.
+        case int8([Int8])
         /// Elements of type I64.
         case int64([Int64])
         /// Elements of type BOOL.
@@ -46,6 +48,12 @@ public struct HostTensor: Equatable, Sendable {
         elements = .bool(flags)
     }
 
+    /// Converts the content of a state: as any stored tensor, but I8 stays rows of codes.
+    package static func content(_ stored: StoredTensor) -> HostTensor {
+        guard stored.elementType == .int8 else { return HostTensor(stored) }
+        return HostTensor(.int8(stored.integers().map { Int8(truncatingIfNeeded: $0) }), stored.shape)
+    }
+
     /// Converts a stored tensor: floating-point types become float32 (widened or rounded), integers become int64.
     public init(_ stored: StoredTensor) {
         shape = stored.shape
@@ -65,15 +73,17 @@ public struct HostTensor: Equatable, Sendable {
         case .int64: self.init([Int64](repeating: Int64(exactly: number) ?? 0, count: shape.count), shape)
         case .bool: self.init([Bool](repeating: number != 0, count: shape.count), shape)
         case .float16: self.init(rounding: [Float](repeating: Float(number), count: shape.count), shape)
+        case .int8: self.init(.int8([Int8](repeating: Int8(exactly: number) ?? 0, count: shape.count)), shape)
         default: self.init([Float](repeating: Float(number), count: shape.count), shape)
         }
     }
 
-    /// F32, F16, I64 or BOOL.
+    /// F32, F16, I8, I64 or BOOL.
     public var elementType: ElementType {
         switch elements {
         case .float32: .float32
         case .float16: .float16
+        case .int8: .int8
         case .int64: .int64
         case .bool: .bool
         }
@@ -82,10 +92,11 @@ public struct HostTensor: Equatable, Sendable {
     /// The element type with the shape.
     public var type: TensorType { TensorType(elementType, shape: shape) }
 
-    /// The elements as float32; integers and booleans are converted.
+    /// The elements as float32; integers and booleans are converted. Those of I8 are bytes: `WidenRows` gives their values.
     public var floats: [Float] {
         switch elements {
         case .float32(let floats), .float16(let floats): floats
+        case .int8(let bytes): bytes.map { Float($0) }
         case .int64(let integers): integers.map(Float.init)
         case .bool(let flags): flags.map { $0 ? 1 : 0 }
         }
@@ -95,15 +106,20 @@ public struct HostTensor: Equatable, Sendable {
     public var integers: [Int64] {
         switch elements {
         case .float32(let floats), .float16(let floats): floats.map { Int64(exactly: $0.rounded(.towardZero)) ?? 0 }
+        case .int8(let bytes): bytes.map { Int64($0) }
         case .int64(let integers): integers
         case .bool(let flags): flags.map { $0 ? 1 : 0 }
         }
     }
 
+    /// The elements of an I8 tensor; none of any other.
+    var bytes: [Int8] { if case .int8(let bytes) = elements { bytes } else { [] } }
+
     /// The elements as booleans: true if not zero.
     public var flags: [Bool] {
         switch elements {
         case .float32(let floats), .float16(let floats): floats.map { $0 != 0 }
+        case .int8(let bytes): bytes.map { $0 != 0 }
         case .int64(let integers): integers.map { $0 != 0 }
         case .bool(let flags): flags
         }
@@ -112,21 +128,28 @@ public struct HostTensor: Equatable, Sendable {
     /// The size of the elements in memory, in bytes.
     var byteCount: Int { type.hostBytes }
 
-    /// Returns the tensor in another floating-point type, rounded or widened; itself for all other types.
+    /// Returns the tensor in another of the types of key/value caches, F32, F16 and I8, rounded or widened; itself for all
+    /// other types. To and from I8 the last axis changes, by the bytes of the rows' scales.
     package func converted(to type: ElementType) -> HostTensor {
         switch (elements, type) {
         case (.float32(let floats), .float16): HostTensor(rounding: floats, shape)
         case (.float16(let floats), .float32): HostTensor(floats, shape)
+        case (.float32, .int8): roundingRows()
+        case (.float16(let floats), .int8): HostTensor(floats, shape).roundingRows()
+        case (.int8, .float32): wideningRows()
+        case (.int8, .float16): wideningRows().converted(to: .float16)
         default: self
         }
     }
 
-    /// Returns the tensor as an F32, F16, I64 or BOOL tensor of a checkpoint.
+    /// Returns the tensor as an F32, F16, I8, I64 or BOOL tensor of a checkpoint.
     public func stored(name: String) -> StoredTensor {
         switch elements {
         case .float32(let floats): StoredTensor(name: name, floats: floats, shape: shape)
         case .float16(let floats):
             StoredTensor(name: name, elementType: .float16, shape: shape, bytes: ByteView(floats.halves))
+        case .int8(let bytes):
+            StoredTensor(name: name, elementType: .int8, shape: shape, bytes: ByteView(bytes))
         case .int64(let integers): StoredTensor(name: name, integers: integers, shape: shape)
         case .bool(let flags):
             StoredTensor(
@@ -139,7 +162,7 @@ extension TensorType {
     /// The size in bytes of a `HostTensor` of this type; 0 while a dimension is free.
     package var hostBytes: Int {
         guard let shape else { return 0 }
-        let size = elementType == .int64 ? 8 : elementType == .bool ? 1 : 4
+        let size = elementType == .int64 ? 8 : elementType == .bool || elementType == .int8 ? 1 : 4
         guard let (bytes, overflow) = shape.checkedCount?.multipliedReportingOverflow(by: size), !overflow else {
             return .max
         }

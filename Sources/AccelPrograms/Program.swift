@@ -197,7 +197,7 @@ public struct Program: Sendable {
     /// Rebuilds the program node by node, and drops nodes that no output needs. `rewrite` gets each node with its
     /// inputs in the new program; it returns the values that replace the node's outputs, or nil to keep the node.
     /// - Parameter numbers: replacements for free dimensions in the types of inputs and states.
-    /// - Parameter stateTypes: other element types of states, by name. Values for the next run are cast to them, and
+    /// - Parameter stateTypes: other element types of states, by name. Values for the next run are converted to them, and
     ///   outputs keep their element types.
     public func rewriting(
         binding numbers: [String: Int] = [:], stateTypes: [String: ElementType] = [:],
@@ -213,8 +213,8 @@ public struct Program: Sendable {
         for input in inputs { mapped[input.value] = builder.input(input.name, bound(input.value)) }
         for constant in constants { mapped[constant.value] = builder.constant(constant) }
         for state in states {
-            var type = bound(state.value)
-            type.elementType = stateTypes[state.name] ?? type.elementType
+            let own = bound(state.value)
+            let type = stateTypes[state.name].map(own.keepingRows) ?? own
             mapped[state.value] = builder.state(state.name, type, initial: state.initial)
         }
         for node in nodes {
@@ -225,8 +225,7 @@ public struct Program: Sendable {
             for (old, new) in zip(node.outputs, replaced) { mapped[old] = new }
         }
         func result(_ value: Value, as type: ElementType, of port: String) throws -> Value? {
-            guard let made = mapped[value], builder.type(of: made).elementType != type else { return mapped[value] }
-            return try builder.labelled("\(port).cast") { try $0.apply(Cast(to: type), [made]) }
+            try mapped[value].map { try builder.converting($0, to: type, for: port) }
         }
         for output in outputs {
             let type = type(of: output.value).elementType

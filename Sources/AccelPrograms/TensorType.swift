@@ -2,10 +2,10 @@ public import AccelTensors
 
 /// The element type and dimensions of a value.
 ///
-/// Programs compute in F32; integers are I64 and conditions BOOL. Key/value caches may be F16: values are rounded when
-/// they are written, and widened when they are read.
+/// Programs compute in F32; integers are I64 and conditions BOOL. Key/value caches may be F16, or I8 with a scale at the end
+/// of each row (`RoundRows`): values are rounded when they are written, and widened when they are read.
 public struct TensorType: Hashable, Sendable, CustomStringConvertible {
-    /// F32, F16, I64 or BOOL.
+    /// F32, F16, I8, I64 or BOOL.
     public var elementType: ElementType
     /// The size of each dimension, from the outermost to the innermost.
     public var dimensions: [Dimension]
@@ -37,8 +37,11 @@ public struct TensorType: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ElementType {
-    /// Whether values of a program may have the type: F32, F16, I64 or BOOL.
-    package var isValueType: Bool { self == .float16 || self == valueType }
+    /// Whether values of a program may have the type: F32, F16, I8, I64 or BOOL.
+    package var isValueType: Bool { isNarrowStateType || self == valueType }
+
+    /// Whether only key/value caches have the type, and what is written to them: F16 or I8.
+    package var isNarrowStateType: Bool { self == .float16 || self == .int8 }
 
     /// The element type of a constant's value in a program: F32, I64 or BOOL.
     public var valueType: ElementType {

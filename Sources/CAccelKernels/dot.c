@@ -244,3 +244,12 @@ void ck_weighted_sum_halves(const float *weights, const uint16_t *rows, size_t s
                             float *target) {
     CK_CHOOSE(weighted_sum_halves, weights, rows, stride, count, columns, target);
 }
+
+void ck_dot_byte_rows(const float *x, const int8_t *w, size_t stride, size_t rows, size_t count, float *target) {
+    CK_CHOOSE(dot_byte_rows, x, w, stride, rows, count, target);
+}
+
+void ck_weighted_sum_byte_rows(const float *weights, const int8_t *rows, size_t stride, size_t count, size_t columns,
+                               float *target) {
+    CK_CHOOSE(weighted_sum_byte_rows, weights, rows, stride, count, columns, target);
+}

@@ -228,25 +228,45 @@ TARGET static void NAME(dot_vectors)(const float *x, const uint8_t *codes, size_
 #include "dot_bytes_body.h"
 #include "dot_shifts_body.h"
 
-/// Sixteen numbers of a row, of float32 or float16.
-TARGET CK_INLINE void NAME(numbers)(const void *row, size_t column, FLOATS *values, const int is_half) {
-    if (is_half) NAME(wide)((const uint16_t *)row + column, values, 0);
+/// The scale of a row of codes, which follows them.
+TARGET CK_INLINE float NAME(row_scale)(const void *row, size_t count) {
+    float scale;
+    ck_copy(&scale, (const int8_t *)row + count, sizeof scale);
+    return scale;
+}
+
+TARGET static void NAME(dot_byte_rows)(const float *x, const int8_t *w, size_t stride, size_t rows, size_t count,
+                                       float *target) {
+#define CODES(row, lanes) NAME(int8_row)(x, w + (row) * stride, count, 0, lanes)
+    SUM_ROWS(CODES)
+#undef CODES
+    for (size_t row = 0; row < rows; row++) target[row] *= NAME(row_scale)(w + row * stride, count);
+}
+
+/// Sixteen numbers of a row: float32, float16 or codes, whose `size` is 4, 2 or 1 bytes.
+TARGET CK_INLINE void NAME(numbers)(const void *row, size_t column, FLOATS *values, const int size) {
+    if (size == 1) *values = __builtin_convertvector(*(const NAME(bytes) *)((const int8_t *)row + column), FLOATS);
+    else if (size == 2) NAME(wide)((const uint16_t *)row + column, values, 0);
     else *values = AT((const float *)row + column);
 }
 
-/// The sums of 16 * `vectors` columns, which stay in registers while all rows are added.
+/// The sums of 16 * `vectors` columns, which stay in registers while all rows are added. The scale of a row of codes is
+/// multiplied by its weight.
 TARGET CK_INLINE void NAME(sum_columns)(const float *weights, const char *rows, size_t row_bytes, size_t count,
-                                        size_t column, float *target, const int is_half, const int vectors) {
+                                        size_t columns, size_t column, float *target, const int size,
+                                        const int vectors) {
     FLOATS sums[4];
 #pragma clang loop unroll(full)
     for (int i = 0; i < vectors; i++) sums[i] = 0;
     for (size_t row = 0; row < count; row++) {
-        const float weight = weights[row];
+        const char *const own = rows + row * row_bytes;
+        float weight = weights[row];
         if (weight == 0) continue;
+        if (size == 1) weight *= NAME(row_scale)(own, columns);
 #pragma clang loop unroll(full)
         for (int i = 0; i < vectors; i++) {
             FLOATS values;
-            NAME(numbers)(rows + row * row_bytes, column + 16 * (size_t)i, &values, is_half);
+            NAME(numbers)(own, column + 16 * (size_t)i, &values, size);
             sums[i] = FMA(values, (FLOATS)weight, sums[i]);
         }
     }
@@ -254,22 +274,24 @@ TARGET CK_INLINE void NAME(sum_columns)(const float *weights, const char *rows, 
 }
 
 TARGET CK_INLINE void NAME(sum_rows)(const float *weights, const void *rows, size_t stride, size_t count,
-                                     size_t columns, float *target, const int is_half) {
+                                     size_t columns, float *target, const int size) {
     const char *const start = rows;
-    const size_t row_bytes = stride * (is_half ? sizeof(uint16_t) : sizeof(float));
+    const size_t row_bytes = stride * (size_t)size;
     size_t column = 0;
     for (; column + 64 <= columns; column += 64)
-        NAME(sum_columns)(weights, start, row_bytes, count, column, target, is_half, 4);
+        NAME(sum_columns)(weights, start, row_bytes, count, columns, column, target, size, 4);
     for (; column + 16 <= columns; column += 16)
-        NAME(sum_columns)(weights, start, row_bytes, count, column, target, is_half, 1);
+        NAME(sum_columns)(weights, start, row_bytes, count, columns, column, target, size, 1);
     for (; column < columns; column++) {
         float sum = 0;
         for (size_t row = 0; row < count; row++) {
-            if (weights[row] == 0) continue;
-            float value;
-            if (is_half) WIDEN_F16((const uint8_t *)((const uint16_t *)rows + row * stride + column), 1, &value);
-            else value = ((const float *)rows)[row * stride + column];
-            sum = __builtin_fmaf(value, weights[row], sum);
+            const char *const own = start + row * row_bytes;
+            float weight = weights[row], value;
+            if (weight == 0) continue;
+            if (size == 1) value = ((const int8_t *)own)[column], weight *= NAME(row_scale)(own, columns);
+            else if (size == 2) WIDEN_F16((const uint8_t *)((const uint16_t *)(const void *)own + column), 1, &value);
+            else value = ((const float *)(const void *)own)[column];
+            sum = __builtin_fmaf(value, weight, sum);
         }
         target[column] = sum;
     }
@@ -277,12 +299,17 @@ TARGET CK_INLINE void NAME(sum_rows)(const float *weights, const void *rows, siz
 
 TARGET static void NAME(weighted_sum)(const float *weights, const float *rows, size_t stride, size_t count,
                                       size_t columns, float *target) {
-    NAME(sum_rows)(weights, rows, stride, count, columns, target, 0);
+    NAME(sum_rows)(weights, rows, stride, count, columns, target, sizeof(float));
 }
 
 TARGET static void NAME(weighted_sum_halves)(const float *weights, const uint16_t *rows, size_t stride, size_t count,
                                              size_t columns, float *target) {
-    NAME(sum_rows)(weights, rows, stride, count, columns, target, 1);
+    NAME(sum_rows)(weights, rows, stride, count, columns, target, sizeof(uint16_t));
+}
+
+TARGET static void NAME(weighted_sum_byte_rows)(const float *weights, const int8_t *rows, size_t stride, size_t count,
+                                                size_t columns, float *target) {
+    NAME(sum_rows)(weights, rows, stride, count, columns, target, sizeof(int8_t));
 }
 
 #include "sums_end.h"

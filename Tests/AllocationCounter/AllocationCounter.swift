@@ -50,7 +50,7 @@ enum AllocationCounter {
     }
 
     private static func operators(_ sample: OperatorSample, _ threads: Int) throws {
-        let inputs = try sample.inputs()
+        let inputs = try sample.portInputs()
         for weight in [nil] + inputs.indices.map({ $0 })
         where weight.map({ inputs[$0].floats.allSatisfy(\.isFinite) }) ?? true {
             let program = try CounterPrograms.applying(sample, weight: weight)

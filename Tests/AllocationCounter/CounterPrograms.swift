@@ -9,12 +9,12 @@ enum CounterPrograms {
     /// An operator's sample on inputs x0, x1, ...; one of them may be a weight instead.
     static func applying(_ sample: OperatorSample, weight: Int?) throws -> ModelPlan {
         var builder = ProgramBuilder(name: "model")
-        let values = try sample.inputs().enumerated().map { index, tensor in
+        let values = try sample.portInputs().enumerated().map { index, tensor in
             index == weight
                 ? builder.constant(tensor.stored(name: "w"), isWeight: true)
                 : builder.input("x\(index)", tensor.type)
         }
-        for (index, value) in try builder.applyAll(try sample.frozen(), values).enumerated() {
+        for (index, value) in try sample.applied(to: values, in: &builder).enumerated() {
             builder.output("y\(index)", value)
         }
         return try planned(builder, Codecs.codec("float32"))

@@ -24,7 +24,7 @@ struct ConformanceCases {
     func all() throws -> [ConformanceCase] {
         try Self.encoders.map { try encoder($0, "float32") } + [encoder("bert_base", "int8")]
             + Self.decoders.map { try decoder($0, "float32") } + [decoder("qwen3_small", "int4:block=32"), whisper()]
-            + [decoder("qwen3_small", "float32", states: .float16)]
+            + [decoder("qwen3_small", "float32", states: .float16), decoder("gpt2_small", "float32", states: .int8)]
             + [operators()]
     }
 
@@ -119,12 +119,14 @@ struct ConformanceCases {
             let stored = Dictionary(uniqueKeysWithValues: inputs.map { ($0, $1.stored(name: $0)) })
             return ConformanceCase.Run(function.functionName, stored)
         }
-        guard storage == .float16 else {
-            return try ConformanceCase("\(fixture) \(codec), in blocks", package: path, [runs])
+        let name = "\(fixture) \(codec), in blocks"
+        // Another order of sums may round a number to the next float16, half a unit of which is 2^-12 of it, or to the next
+        // code, half a unit of which is 2^-8 of the largest number of its row.
+        return switch storage {
+        case .float32: try ConformanceCase(name, package: path, [runs])
+        case .float16: try ConformanceCase("\(name), float16 states", package: path, [runs], tolerance: 0x1p-12)
+        case .int8: try ConformanceCase("\(name), int8 states", package: path, [runs], tolerance: 0x1p-8)
         }
-        // Another order of sums may round a number to the next float16, half a unit of which is 2^-12 of it.
-        return try ConformanceCase(
-            "\(fixture) \(codec), in blocks, float16 states", package: path, [runs], tolerance: 0x1p-12)
     }
 
     /// A function for each sample of an operator.
@@ -132,9 +134,9 @@ struct ConformanceCases {
         var runs: [[ConformanceCase.Run]] = []
         let functions = try OperatorSample.all.map { sample in
             var builder = ProgramBuilder(name: sample.name)
-            let tensors = try sample.inputs()
+            let tensors = try sample.portInputs()
             let values = tensors.enumerated().map { builder.input("x\($0)", $1.type) }
-            for (index, value) in try builder.applyAll(try sample.frozen(), values).enumerated() {
+            for (index, value) in try sample.applied(to: values, in: &builder).enumerated() {
                 builder.output("y\(index)", value)
             }
             let inputs = tensors.enumerated().map { ("x\($0)", $1.stored(name: "x\($0)")) }

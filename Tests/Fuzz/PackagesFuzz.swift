@@ -101,10 +101,10 @@ private struct SamplePackage: Sendable {
     /// One for each operator alone.
     static let operators = OperatorSample.all.compactMap { sample in
         try? SamplePackage { builder in
-            let inputs = try sample.inputs().enumerated().map { index, tensor in
+            let inputs = try sample.portInputs().enumerated().map { index, tensor in
                 builder.input("x\(index)", tensor.type)
             }
-            builder.output("y", try builder.apply(try sample.frozen(), inputs))
+            builder.output("y", try sample.applied(to: inputs, in: &builder)[0])
         }
     }
 

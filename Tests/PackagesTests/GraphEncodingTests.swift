@@ -28,8 +28,8 @@ struct GraphEncodingTests {
         arguments: OperatorSample.all)
     func operators(sample: OperatorSample) throws {
         var builder = ProgramBuilder(name: "sample")
-        let inputs = try sample.inputs().enumerated().map { builder.input("\($0)", $1.type) }
-        builder.output("y", try builder.apply(try sample.frozen(), inputs))
+        let inputs = try sample.portInputs().enumerated().map { builder.input("\($0)", $1.type) }
+        builder.output("y", try sample.applied(to: inputs, in: &builder)[0])
         let graph = try CompressedProgram(functions: [builder.finish().freezing(ShapeBindings())], weights: []).graph()
         let bytes = try graph.encoded()
         let again = try Self.read(bytes)

@@ -114,6 +114,89 @@ struct StateDeclarationTests {
         }
     }
 
+    /// A step of attention over two caches of 4 positions, in int8. The last axis has 3 codes, and the scale of a row.
+    private static func bytes() throws -> FrozenProgram {
+        var builder = ProgramBuilder(name: "cache")
+        let row = builder.input("row", TensorType(.float32, [1, 2, 1, 3]))
+        let place = builder.input("place", TensorType(.int64, [1]))
+        let caches = try ["keys", "values"].map { name in
+            let cache = builder.state(name, TensorType(.float32, [1, 2, 4, 3]))
+            let next = try builder.apply(UpdateSlice(axis: 2), [cache, row, place])
+            builder.update(name, to: next)
+            return next
+        }
+        builder.output("y", try builder.apply(Attention(scale: 1), [row] + caches))
+        return try [builder.finish().freezing(ShapeBindings())].keepingCaches(in: .int8)[0]
+    }
+
+    @Test("caches of int8 are in the graph, the manifest and the provenance, and readers need another feature for them")
+    func byteStates() throws {
+        try withTemporaryFolder { folder in
+            var contents = try TinyModel().contents()
+            contents.graph = try CompressedProgram(functions: [Self.bytes()], weights: []).graph()
+            contents.coverage = []
+            contents.provenance.codecVersions = [:]
+            contents.provenance.states = .int8
+            try PackageWriter.write(contents, to: "\(folder)/p")
+            let document = try JSON.read("\(folder)/p/manifest.json")
+            #expect(try JSONSchema(named: "manifest.schema.json").violations(of: document) == [])
+            let package = try AcceleratorPackage(at: "\(folder)/p")
+            try package.check(includesReport: false)
+            #expect(package.graph.functions[0].states.map(\.typeText) == ["I8[1,2,4,7]", "I8[1,2,4,7]"])
+            #expect(package.manifest.provenance.states == .int8)
+            #expect(package.manifest.requiredFeatures.contains("byte-states"))
+            #expect(!package.manifest.requiredFeatures.contains("half-states"))
+            #expect(package.graph.functions[0].program.lines == contents.graph.functions[0].program.lines)
+            contents.provenance.states = .float16
+            try PackageWriter.write(contents, to: "\(folder)/q")
+            let error = #expect(throws: FormatError.self) {
+                try AcceleratorPackage(at: "\(folder)/q").check(includesReport: false)
+            }
+            #expect(error?.reason.contains("no state is F16") == true)
+        }
+    }
+
+    @Test("caches of int8 of the wrong width, without room for a scale, with another start, or as outputs are refused")
+    func bytePorts() throws {
+        let function = try Self.bytes()
+        let program = function.program
+        let keys = program.states[0]
+        let updated = try #require(program.nodes.firstIndex { $0.operation is UpdateSlice })
+        func refused(_ reason: String, _ change: Program) throws {
+            let graph = ModelGraph(
+                functions: [FrozenProgram(frozen: change, bindings: function.bindings)],
+                tensors: try CompressedProgram(functions: [function], weights: []).graph().tensors)
+            let bytes = try GraphEncoder.encode(graph)
+            let error = #expect(throws: FormatError.self) {
+                _ = try GraphDecoder(bytes, file: "graph.bin").functions(graph.tensors)
+            }
+            #expect(error?.reason.contains(reason) == true, "\(error?.reason ?? "nothing")")
+        }
+        func sized(_ width: Int, _ type: ElementType = .int8) -> [TensorType] {
+            var types = program.types
+            for value in [keys.value] + program.nodes[updated].outputs {
+                types[value.id] = TensorType(type, types[value.id].dimensions.dropLast() + [.fixed(width)])
+            }
+            return types
+        }
+        // One column too many or too few for the block that is written; only a scale; nothing at all.
+        for width in [8, 6] { try refused("block, axis 3", program.with(types: sized(width))) }
+        for width in [4, 1, 0] { try refused("rows of I8 have codes", program.with(types: sized(width))) }
+        try refused("block: expected", program.with(types: sized(7, .int64)))
+        try refused(
+            "rows of I8 have codes",
+            program.with(
+                states: program.states.map { .init(name: $0.name, value: $0.value, next: $0.next, initial: 1) }))
+        try refused("outputs are F32", program.with(outputs: [.init(name: "y", value: keys.next)]))
+        var types = program.types
+        types[program.inputs[0].value.id] = TensorType(.int8, [1, 2, 1, 7])
+        try refused("I8", program.with(types: types))
+        // A query of another width than the keys have codes.
+        types = program.types
+        types[program.inputs[0].value.id] = TensorType(.float32, [1, 2, 1, 4])
+        try refused("block, axis 3", program.with(types: types))
+    }
+
     @Test("a manifest that says another state than the program is refused")
     func manifestDiffers() throws {
         try withTemporaryFolder { folder in

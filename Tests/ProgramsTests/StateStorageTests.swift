@@ -95,7 +95,7 @@ struct StateStorageTests {
     @Test("States without roles count as caches if UpdateSlice extends them; a model without caches is refused")
     func caches() throws {
         let plain = try Self.decoder(tokens: 1, roles: false)
-        #expect([plain.program].cacheNames == ["keys.0", "values.0"])
+        #expect(KeptCaches(of: [plain.program], in: .float16).names == ["keys.0", "values.0"])
         #expect(try [plain].keepingCaches(in: .float32)[0].states == plain.states)
         var builder = ProgramBuilder(name: "counter")
         let sum = builder.state("sum", TensorType(.float32, [3]))

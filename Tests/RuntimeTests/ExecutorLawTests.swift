@@ -18,30 +18,30 @@ struct ExecutorLawTests {
 
     @Test("an operator on inputs gives its reference meaning", arguments: OperatorSample.all)
     func inputs(sample: OperatorSample) throws {
-        let arguments = try sample.inputs()
+        let arguments = try sample.portInputs()
         try check(
             SmallProgram { maker in
-                try maker.builder.applyAll(try sample.frozen(), arguments.map { maker.input($0) })
+                try sample.applied(to: arguments.map { maker.input($0) }, in: &maker.builder)
             })
     }
 
     @Test("an operator on weights gives its reference meaning", arguments: OperatorSample.all)
     func weights(sample: OperatorSample) throws {
-        let arguments = try sample.inputs()
+        let arguments = try sample.portInputs()
         for position in arguments.indices where arguments[position].floats.allSatisfy(\.isFinite) {
             try check(
                 SmallProgram { maker in
                     let values = arguments.enumerated().map { index, tensor in
                         index == position ? maker.weight(tensor) : maker.input(tensor)
                     }
-                    return try maker.builder.applyAll(try sample.frozen(), values)
+                    return try sample.applied(to: values, in: &maker.builder)
                 }, "weight \(position)")
         }
     }
 
     @Test("an operator on values in the arena that others have made", arguments: OperatorSample.all)
     func arena(sample: OperatorSample) throws {
-        let arguments = try sample.inputs()
+        let arguments = try sample.portInputs()
         try check(
             SmallProgram { maker in
                 let values = try arguments.map { tensor in
@@ -51,13 +51,13 @@ struct ExecutorLawTests {
                 let back = try zip(arguments, values).map { tensor, value in
                     tensor.elementType == .float32 ? try maker.builder.apply(Negate(), [value]) : value
                 }
-                return try maker.builder.applyAll(try sample.frozen(), back)
+                return try sample.applied(to: back, in: &maker.builder)
             })
     }
 
     @Test("an operator between transposes, which only change layouts", arguments: OperatorSample.all)
     func transposed(sample: OperatorSample) throws {
-        let arguments = try sample.inputs()
+        let arguments = try sample.portInputs()
         for position in arguments.indices where arguments[position].shape.rank > 1 {
             let rank = arguments[position].shape.rank
             for order in [Array((0..<rank).reversed()), [0] + (1..<rank).reversed()] where rank > 2 || order[0] != 0 {
@@ -71,7 +71,7 @@ struct ExecutorLawTests {
                             values.append(
                                 index == position ? try maker.builder.apply(Transpose(order), [value]) : value)
                         }
-                        return try maker.builder.applyAll(try sample.frozen(), values).map { result in
+                        return try sample.applied(to: values, in: &maker.builder).map { result in
                             let rank = maker.builder.type(of: result).rank
                             guard rank > 1 else { return result }
                             return try maker.builder.apply(Transpose(Array((0..<rank).reversed())), [result])

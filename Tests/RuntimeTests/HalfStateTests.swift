@@ -10,7 +10,7 @@ import Testing
 @Suite("Key/value caches of float16 on this processor")
 struct HalfStateTests {
     /// Attention of a block over a cache of `keys` positions with a mask, 6 query heads on 2 key heads.
-    private static func attention(tokens: Int, keys: Int, width: Int, valueWidth: Int) throws -> FrozenProgram {
+    static func attention(tokens: Int, keys: Int, width: Int, valueWidth: Int) throws -> FrozenProgram {
         var builder = ProgramBuilder(name: "attention")
         func block(_ heads: Int, _ width: Int) -> TensorType {
             TensorType(.float32, [1, .fixed(tokens), .fixed(heads), .fixed(width)])
@@ -33,7 +33,7 @@ struct HalfStateTests {
         return try builder.finish().freezing(ShapeBindings())
     }
 
-    private static func inputs(
+    static func inputs(
         of function: FrozenProgram, position: Int, _ generator: inout SeededGenerator
     ) -> [String: StoredTensor] {
         var inputs: [String: StoredTensor] = [:]

@@ -25,10 +25,24 @@ public struct OperatorSample: Sendable, CustomTestStringConvertible {
 
     public func inputs() throws -> [HostTensor] {
         let golden = try Self.golden()
-        return (0..<8).compactMap { golden["\(name).in.\($0)"].map(HostTensor.init) }
+        return (0..<8).compactMap { golden["\(name).in.\($0)"].map(HostTensor.content) }
     }
 
-    public func expected() throws -> HostTensor { HostTensor(try #require(try Self.golden()["\(name).out"])) }
+    public func expected() throws -> HostTensor { HostTensor.content(try #require(try Self.golden()["\(name).out"])) }
+
+    /// The inputs of a program whose ports have types that ports may have: rows of codes are given as the F32 that they
+    /// stand for.
+    public func portInputs() throws -> [HostTensor] { try inputs().map { $0.wideningRows() } }
+
+    /// Adds the sample to such a program: the inputs that it takes as rows of codes are rounded, and results widened.
+    public func applied(to ports: [Value], in builder: inout ProgramBuilder) throws -> [Value] {
+        let values = try zip(inputs(), ports).map { input, port in
+            input.elementType == .int8 ? try builder.apply(RoundRows(), [port]) : port
+        }
+        return try builder.applyAll(frozen(), values).map { result in
+            builder.type(of: result).elementType == .int8 ? try builder.apply(WidenRows(), [result]) : result
+        }
+    }
 
     public static func golden() throws -> SafetensorsFile {
         try SafetensorsFile(Fixtures.path("operators.safetensors"))
@@ -43,7 +57,7 @@ public struct OperatorSample: Sendable, CustomTestStringConvertible {
 
     /// Every operator of the registry has a sample here: a test says so.
     public static let all: [OperatorSample] =
-        unary + binary + movement + contractions + others + convolutions + positions + waves + norms
+        unary + binary + movement + contractions + others + convolutions + positions + waves + norms + rows
 
     private static let unary: [OperatorSample] = [
         ("gelu_erf", Gelu(.erf)), ("gelu_tanh", Gelu(.tanh)), ("gelu_quick", Gelu(.quick)), ("relu", Relu()),
@@ -193,6 +207,17 @@ public struct OperatorSample: Sendable, CustomTestStringConvertible {
         OperatorSample("instance_norm_valid_plain", InstanceNorm(epsilon: 1e-5), ["batch", 3, 7], []),
         OperatorSample("lstm_cell", LSTMCell(), ["batch", 5], [2, "batch", 3], [12, 5], [12, 3], [12], [12]),
         OperatorSample("lstm_cell_no_bias", LSTMCell(), ["batch", 5], [2, "batch", 3], [12, 5], [12, 3]),
+    ]
+
+    /// Rows of codes with a scale each.
+    private static let rows: [OperatorSample] = [
+        OperatorSample("round_rows", RoundRows(), ["batch", "sequence", 7]),
+        OperatorSample("round_rows_special", RoundRows()),
+        OperatorSample("widen_rows", WidenRows(), ["batch", "sequence", 11]),
+        OperatorSample("widen_rows_special", WidenRows()),
+        OperatorSample(
+            "attention_rows", Attention(scale: 0.5), ["batch", 4, "sequence", 5], ["batch", 2, 6, 9],
+            ["batch", 2, 6, 11], ["sequence", 6]),
     ]
 
     private static let positions: [OperatorSample] = [

@@ -98,8 +98,8 @@ public struct PlanCheck {
     /// What an operand touches of its storage: bytes from the arena's start, elements elsewhere.
     private func byteRange(of operand: Operand, in function: FunctionPlan) throws -> Range<Int> {
         let layout = operand.layout
-        guard [.float32, .int64, .bool].contains(operand.elementType) else {
-            throw Problem(reason: "is \(operand.elementType.rawValue); values are F32, I64 or BOOL")
+        guard operand.elementType.isValueType else {
+            throw Problem(reason: "is \(operand.elementType.rawValue); values are F32, F16, I8, I64 or BOOL")
         }
         guard layout.strides.count == layout.shape.rank, layout.offset >= 0, let last = layout.lastElement,
             last < 1 << 48

@@ -2,8 +2,8 @@ import AccelPrograms
 import AccelTensors
 import CAccelKernels
 
-/// Scaled dot-product attention, a block of query rows of one head at a time. Keys and values of float16 are widened where
-/// they are packed; the result has the bits of the same numbers in float32.
+/// Scaled dot-product attention, a block of query rows of one head at a time. Keys and values of float16, and rows of codes,
+/// are widened where they are packed; the result has the bits of the same numbers in float32.
 struct AttentionKernel: Kernel {
     static let operators: [any Operator.Type] = [Attention.self]
     static let readsStrided = true
@@ -18,7 +18,7 @@ struct AttentionKernel: Kernel {
     private var rows: Int { q.shape.dimensions[2] }
     private var depth: Int { q.shape.dimensions[3] }
     private var keys: Int { k.shape.dimensions[2] }
-    private var valueWidth: Int { v.shape.dimensions[3] }
+    private var valueWidth: Int { target.shape.dimensions[3] }
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         guard let operation = call.operation as? Attention else { throw Unsuitable("is for attention only") }
@@ -42,7 +42,7 @@ struct AttentionKernel: Kernel {
         let keyPanels = (keys + width - 1) / width, valuePanels = (valueWidth + width - 1) / width
         let panelFloats = max(keyPanels * width * depth, valuePanels * width * keys)
         let pieces = q.shape.dimensions[0] * heads * blocks
-        let rowFloats = k.elementType == .float16 ? width * depth : 0
+        let rowFloats = k.elementType == .float32 ? 0 : width * depth
         return [
             KernelStep(pieces, scratchFloats: panelFloats + Self.rowsAtOnce * keys + rowFloats) { piece, panels in
                 let block = piece % blocks * Self.rowsAtOnce
@@ -76,7 +76,7 @@ struct AttentionKernel: Kernel {
         let firstValue = offset(v, batch, keyHead, seen.lowerBound)
         for column in stride(from: 0, to: valueWidth, by: width) {
             packValues(
-                from: firstValue + column, seen.count, columns: min(width, valueWidth - column),
+                from: firstValue, seen.count, columns: column..<min(column + width, valueWidth),
                 to: panels + column * seen.count)
         }
         ck_gemm_panels(
@@ -95,28 +95,43 @@ struct AttentionKernel: Kernel {
     }
 
     /// Packs keys from the element `first` on into one panel.
-    /// - Parameter widened: scratch memory for the keys of a panel, if they are float16.
+    /// - Parameter widened: scratch memory for the keys of a panel, if they are not float32.
     private func packKeys(
         from first: Int, _ count: Int, to panel: UnsafeMutablePointer<Float>, widened: UnsafeMutablePointer<Float>
     ) {
         let stride = k.layout.strides[2]
         if let keys = k.floats { return ck_pack_panel(keys + first, stride, count, depth, panel) }
-        guard let keys = k.halves else { return }
-        for key in 0..<count { ck_f16_to_f32(keys + first + key * stride, widened + key * depth, depth) }
+        for key in 0..<count {
+            let target = widened + key * depth
+            if let keys = k.halves {
+                ck_f16_to_f32(keys + first + key * stride, target, depth)
+            } else if let row = k.codes.map({ $0 + first + key * stride }) {
+                ck_widen_codes(row, depth, ck_byte_row_scale(row, depth), target)
+            }
+        }
         ck_pack_panel(widened, depth, count, depth, panel)
     }
 
-    /// Packs some columns of values from the element `first` on into one panel.
-    private func packValues(from first: Int, _ count: Int, columns: Int, to panel: UnsafeMutablePointer<Float>) {
+    /// Packs some columns of values into one panel.
+    /// - Parameters:
+    ///   - first: the element at which the first of `count` values starts.
+    ///   - columns: the columns of all values.
+    private func packValues(
+        from first: Int, _ count: Int, columns: Range<Int>, to panel: UnsafeMutablePointer<Float>
+    ) {
         let (stride, width) = (v.layout.strides[2], Panels.width)
         if let values = v.floats {
-            return ck_pack_panel_transposed(values + first, stride, columns, count, panel)
+            return ck_pack_panel_transposed(values + first + columns.lowerBound, stride, columns.count, count, panel)
         }
-        guard let values = v.halves else { return }
         for row in 0..<count {
             let target = panel + row * width
-            ck_f16_to_f32(values + first + row * stride, target, columns)
-            (target + columns).update(repeating: 0, count: width - columns)
+            if let values = v.halves {
+                ck_f16_to_f32(values + first + row * stride + columns.lowerBound, target, columns.count)
+            } else if let row = v.codes.map({ $0 + first + row * stride }) {
+                ck_widen_codes(
+                    row + columns.lowerBound, columns.count, ck_byte_row_scale(row, valueWidth), target)
+            }
+            (target + columns.count).update(repeating: 0, count: width - columns.count)
         }
     }
 
@@ -133,12 +148,15 @@ struct AttentionKernel: Kernel {
 }
 
 extension PreparedCall {
-    /// Refuses a call of attention whose operands are not in memory, as float32 or, keys and values both, as float16.
+    /// Refuses a call of attention whose operands are not in memory, as float32 or, keys and values both, as float16 or rows
+    /// of codes.
     func requireKeysInMemory() throws(Unsuitable) {
         let others = inputs.indices.filter { $0 != 1 && $0 != 2 }.map { inputs[$0] } + outputs
         try require(others.allSatisfy { $0.floats != nil }, "reads no stored weight")
         let (k, v) = (inputs[1], inputs[2])
         try require(
-            k.floats != nil && v.floats != nil || k.halves != nil && v.halves != nil, "reads no stored weight")
+            k.floats != nil && v.floats != nil || k.halves != nil && v.halves != nil
+                || k.codes != nil && v.codes != nil,
+            "reads no stored weight")
     }
 }

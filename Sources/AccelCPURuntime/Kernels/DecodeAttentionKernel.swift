@@ -4,7 +4,7 @@ import CAccelKernels
 
 /// Scaled dot-product attention of one query row, as in a step of one token: keys and values are read where they lie, once
 /// for all heads that share them. Those of float16 are widened in registers; the result has the bits of the same numbers in
-/// float32.
+/// float32. Codes are widened in registers too, and the scale of a row multiplies its sum or its weight.
 struct DecodeAttentionKernel: Kernel {
     static let operators: [any Operator.Type] = [Attention.self]
     static let readsStrided = true
@@ -56,11 +56,15 @@ struct DecodeAttentionKernel: Kernel {
         let (query, result) = (q + offset(self.q, head), target + offset(self.target, head))
         let firstKey = offset(k, keyHead) + seen.lowerBound * keyStride
         let firstValue = offset(v, keyHead) + seen.lowerBound * valueStride
-        let (depth, valueWidth) = (self.q.shape.dimensions[3], v.shape.dimensions[3])
+        let (depth, valueWidth) = (self.q.shape.dimensions[3], self.target.shape.dimensions[3])
         if let keys = k.halves, let values = v.halves {
             ck_dot_halves(query, keys + firstKey, CK_F16, keyStride, seen.count, depth, scores)
             AttentionMask.softmax(of: scores, times: scale, seen, mask)
             ck_weighted_sum_halves(scores, values + firstValue, valueStride, seen.count, valueWidth, result)
+        } else if let keys = k.codes, let values = v.codes {
+            ck_dot_byte_rows(query, keys + firstKey, keyStride, seen.count, depth, scores)
+            AttentionMask.softmax(of: scores, times: scale, seen, mask)
+            ck_weighted_sum_byte_rows(scores, values + firstValue, valueStride, seen.count, valueWidth, result)
         } else if let keys = k.floats, let values = v.floats {
             ck_dot(query, keys + firstKey, keyStride, seen.count, depth, scores)
             AttentionMask.softmax(of: scores, times: scale, seen, mask)

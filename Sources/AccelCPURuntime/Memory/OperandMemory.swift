@@ -43,6 +43,11 @@ struct OperandMemory: @unchecked Sendable {
         operand.elementType == .float16 ? start(as: UInt16.self) : nil
     }
 
+    /// The first byte of an operand of rows of codes in memory; nil for any other.
+    var codes: UnsafeMutablePointer<Int8>? {
+        operand.elementType == .int8 ? start(as: Int8.self) : nil
+    }
+
     /// The first byte of an operand in memory.
     var bytes: UnsafeMutableRawPointer? {
         guard case .memory(let location) = location else { return nil }
@@ -81,6 +86,7 @@ extension OperandMemory {
             switch operand.elementType {
             case .float32: HostTensor(elements(from: location.start, as: Float.self), shape)
             case .float16: HostTensor(.float16(elements(from: location.start, as: UInt16.self).map(Half.value)), shape)
+            case .int8: HostTensor(.int8(elements(from: location.start, as: Int8.self)), shape)
             case .int64: HostTensor(elements(from: location.start, as: Int64.self), shape)
             default: HostTensor(elements(from: location.start, as: UInt8.self).map { $0 != 0 }, shape)
             }
@@ -97,6 +103,7 @@ extension OperandMemory {
         switch tensor.elements {
         case .float32(let floats): scatter(floats, to: start)
         case .float16(let floats): scatter(floats.map(Half.bits), to: start)
+        case .int8(let bytes): scatter(bytes, to: start)
         case .int64(let integers): scatter(integers, to: start)
         case .bool(let flags): scatter(flags.map { $0 ? 1 : 0 as UInt8 }, to: start)
         }

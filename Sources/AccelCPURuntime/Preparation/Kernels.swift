@@ -33,6 +33,7 @@ enum Kernels {
         ReduceKernel.self,
         ResizeKernel.self,
         RopeKernel.self,
+        RoundRowsKernel.self,
         SelectKernel.self,
         SnakeKernel.self,
         SoftmaxKernel.self,
@@ -41,6 +42,7 @@ enum Kernels {
         UpdateSliceKernel.self,
         ViewKernel.self,
         WeightViewKernel.self,
+        WidenRowsKernel.self,
     ]
 
     static let byOperator: [String: [any Kernel.Type]] = all.reduce(into: [:]) { table, kernel in

@@ -92,6 +92,11 @@ public struct CoreMLExporter: Exporter {
                 "--shapes-as enumerated makes one function of the shapes of one part, but \(parts[0]) and \(other) are two: "
                     + "add --part, or leave it out")
         }
+        if let function = functions.first(where: { $0.hasStates(in: .int8) }) {
+            throw RequestError(
+                "\(function.functionName): its key/value caches are int8, and states of Core ML are float16: convert the model "
+                    + "without --states int8")
+        }
         var result = Lowered(weights: weights)
         for (index, function) in functions.enumerated() {
             // States of Core ML are float16 in any case.

@@ -44,6 +44,15 @@ struct FunctionDecoder {
             )
         }
         try requireNames(inputs.map(\.name), states.map(\.name))
+        for state in states {
+            let type = types[state.value.id]
+            guard type.elementType == .int8, type.dimensions.last?.value ?? 0 <= 4 || state.initial != 0 else {
+                continue
+            }
+            throw fail(
+                "state \"\(state.name)\" is \(type), to start as \(state.initial); rows of I8 have codes and the 4 bytes of "
+                    + "a scale, and start as 0")
+        }
         for state in states where !types[state.value.id].elementType.holds(state.initial) {
             throw fail(
                 "state \"\(state.name)\" is to start as \(state.initial), which "
@@ -55,8 +64,9 @@ struct FunctionDecoder {
             Program.Output(name: try $0.string("output"), value: try value(&$0))
         }
         guard Set(outputs.map(\.name)).count == outputs.count else { throw fail("two outputs have the same name") }
-        if let output = outputs.first(where: { types[$0.value.id].elementType == .float16 }) {
-            throw fail("output \"\(output.name)\" is F16; outputs are F32, I64 or BOOL")
+        if let output = outputs.first(where: { types[$0.value.id].elementType.isNarrowStateType }) {
+            let type = types[output.value.id].elementType.rawValue
+            throw fail("output \"\(output.name)\" is \(type); outputs are F32, I64 or BOOL")
         }
         let updated = try states.map { state in
             let next = try value(&reader)
@@ -98,7 +108,8 @@ struct FunctionDecoder {
         let (elementType, shape) = try reader.type()
         guard isAllowed(elementType) else {
             throw reader.error(
-                "a value is \(elementType.rawValue); values are F32, I64 or BOOL, and of states also F16", at: start)
+                "a value is \(elementType.rawValue); values are F32, I64 or BOOL, and of states also F16 or I8",
+                at: start)
         }
         return made(TensorType(elementType, shape: shape))
     }
@@ -156,7 +167,7 @@ struct FunctionDecoder {
             }
             let made = try operation.checkedOutputTypes(inputs.map { types[$0.id] })
             guard !made.isEmpty, made.allSatisfy(\.elementType.isValueType) else {
-                throw OperatorError("makes \(made); values are F32, F16, I64 or BOOL")
+                throw OperatorError("makes \(made); values are F32, F16, I8, I64 or BOOL")
             }
             let outputs = made.map { self.made($0) }
             results += outputs
@@ -200,6 +211,7 @@ extension ElementType {
         case .bool: number == 0 || number == 1
         case .int64: Int64(exactly: number) != nil
         case .float16: number.isFinite && Double(Half.value(Half.bits(Float(number)))) == number
+        case .int8: Int8(exactly: number) != nil
         default: number.isFinite && Double(Float(number)) == number
         }
     }

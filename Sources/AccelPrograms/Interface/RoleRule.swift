@@ -26,7 +26,7 @@ public struct RoleRule: Sendable {
     public let kind: RoleKind
     /// The sides on which the role may be used.
     public let sides: Set<Side>
-    /// The element type of the port; states of keys and values may be F16 instead.
+    /// The element type of the port; states of keys and values may be F16 or I8 instead.
     public let elementType: ElementType
     /// The ranks that the tensor may have.
     public let ranks: ClosedRange<Int>
@@ -98,8 +98,8 @@ public struct RoleRule: Sendable {
             let words = sides.map { "\($0.rawValue)s" }.sorted().joined(separator: " and ")
             return "the role \(kind.rawValue) is for \(words)"
         }
-        let isHalfCache = side == .state && type.elementType == .float16 && kind.isOfKeysAndValues
-        guard type.elementType == elementType || isHalfCache, ranks.contains(type.rank) else {
+        let isNarrowCache = side == .state && type.elementType.isNarrowStateType && kind.isOfKeysAndValues
+        guard type.elementType == elementType || isNarrowCache, ranks.contains(type.rank) else {
             let axes = ranks.count == 1 ? "\(ranks.lowerBound)" : "\(ranks.lowerBound) to \(ranks.upperBound)"
             return "the role \(kind.rawValue) takes \(elementType.rawValue) of \(axes) axes, but the port is \(type)"
         }

@@ -3,7 +3,8 @@ public import AccelTensors
 /// Scaled dot-product attention: `softmax(scale * q k^T + mask) v`.
 ///
 /// Inputs: q F32[batch, heads, S, width], k F32[batch, kvHeads, T, width], v F32[batch, kvHeads, T, valueWidth] (k and
-/// v may both be F16, which is widened), and optionally an additive mask that broadcasts to F32[batch, heads, S, T]. Output: F32[batch, heads, S, valueWidth].
+/// v may both be F16, or I8 with 4 more bytes in a row for its scale, as `RoundRows` makes them; they are widened), and
+/// optionally an additive mask that broadcasts to F32[batch, heads, S, T]. Output: F32[batch, heads, S, valueWidth].
 /// `kvHeads` divides `heads`; head h reads key and value head `h / (heads / kvHeads)`.
 ///
 /// Scores plus mask are rounded to float32 before the softmax. A large finite mask value then absorbs the score, so
@@ -11,8 +12,8 @@ public import AccelTensors
 public struct Attention: Operator {
     public static let name = "attention"
     public static let inputs: [OperatorInput] = [
-        OperatorInput("q"), OperatorInput("k", .oneOf([.float32, .float16])),
-        OperatorInput("v", .oneOf([.float32, .float16])), OperatorInput("mask", presence: .optional),
+        OperatorInput("q"), OperatorInput("k", .oneOf([.float32, .float16, .int8])),
+        OperatorInput("v", .oneOf([.float32, .float16, .int8])), OperatorInput("mask", presence: .optional),
     ]
     /// The factor of the scores, usually `1 / sqrt(width)`.
     public var scale: Double
@@ -24,11 +25,16 @@ public struct Attention: Operator {
 
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
         try Self.check(inputs)
-        let (q, k, v) = (inputs[0], inputs[1], inputs[2])
         for (input, what) in zip(inputs, ["q", "k", "v"]) { try input.require(rank: 4...4, what) }
-        guard k.elementType == v.elementType else {
-            throw OperatorError("v: expected \(k.elementType.rawValue) as k, found \(v.elementType.rawValue)")
+        guard inputs[1].elementType == inputs[2].elementType else {
+            throw OperatorError(
+                "v: expected \(inputs[1].elementType.rawValue) as k, found \(inputs[2].elementType.rawValue)")
         }
+        if inputs[1].elementType == .int8 {
+            try inputs[1].requireByteRows("k")
+            try inputs[2].requireByteRows("v")
+        }
+        let (q, k, v) = (inputs[0], inputs[1].keepingRows(as: .float32), inputs[2].keepingRows(as: .float32))
         try requireEqual(k.dimensions[0], q.dimensions[0], "batch of k")
         try requireEqual(k.dimensions[3], q.dimensions[3], "width of k")
         for (axis, what) in ["batch", "heads", "length"].enumerated() {
@@ -47,7 +53,8 @@ public struct Attention: Operator {
         return [TensorType(.float32, q.dimensions[..<3] + [v.dimensions[3]])]
     }
 
-    public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
+    public func evaluate(_ given: [HostTensor]) throws -> [HostTensor] {
+        let inputs = given.map { $0.wideningRows() }
         let (q, k) = (inputs[0].floats, inputs[1].floats)
         let (heads, rows, width) = (
             inputs[0].shape.dimensions[1], inputs[0].shape.dimensions[2], inputs[0].shape.dimensions[3]
@@ -106,8 +113,7 @@ public struct Attention: Operator {
     /// Repeats each key or value head until there are `heads`.
     private static func repeating(_ value: Value, to heads: Dimension, in builder: inout ProgramBuilder) throws -> Value
     {
-        let isHalf = builder.type(of: value).elementType == .float16
-        let value = isHalf ? try builder.apply(Cast(to: .float32), [value]) : value
+        let value = try builder.converting(value, to: .float32)
         let dimensions = builder.type(of: value).dimensions
         guard let own = dimensions[1].value, let all = heads.value, own > 0, all != own else { return value }
         let apart = try builder.apply(
@@ -118,7 +124,9 @@ public struct Attention: Operator {
     }
 
     public func multiplyAdds(_ inputs: [Shape]) -> Int {
-        let widths = inputs[0].dimensions[3] + inputs[2].dimensions[3]
+        // Rows of codes have a few bytes more, for their scales.
+        let isBytes = inputs[1].dimensions[3] != inputs[0].dimensions[3]
+        let widths = inputs[0].dimensions[3] + inputs[2].dimensions[3] - (isBytes ? ByteRow.scaleBytes : 0)
         return saturatingProduct(inputs[0].dimensions[..<3] + [inputs[1].dimensions[2], widths])
     }
 }

@@ -16,8 +16,11 @@ public struct Cast: Operator {
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
         try Self.check(inputs)
         let input = inputs[0]
-        guard elementType.isValueType else {
-            throw OperatorError("values are F32, F16, I64 or BOOL, not \(elementType.rawValue)")
+        guard elementType.isValueType, elementType != .int8 else {
+            throw OperatorError("casts are to F32, F16, I64 or BOOL, not \(elementType.rawValue)")
+        }
+        guard input.elementType != .int8 else {
+            throw OperatorError("x: I8 is rows of codes, which \(WidenRows.name) widens")
         }
         for (type, other) in [(input.elementType, elementType), (elementType, input.elementType)]
         where type == .float16 && !other.isFloatingPoint {

@@ -39,6 +39,7 @@ public struct Concat: Operator {
         return switch inputs[0].elements {
         case .float32: [HostTensor(joined(inputs.map(\.floats)), shape)]
         case .float16: [HostTensor(.float16(joined(inputs.map(\.floats))), shape)]
+        case .int8: [HostTensor(.int8(joined(inputs.map(\.bytes))), shape)]
         case .int64: [HostTensor(joined(inputs.map(\.integers)), shape)]
         case .bool: [HostTensor(joined(inputs.map(\.flags)), shape)]
         }

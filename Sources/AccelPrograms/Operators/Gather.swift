@@ -37,6 +37,7 @@ public struct Gather: Operator {
         return switch table.elements {
         case .float32(let floats): [HostTensor(rows(floats), shape)]
         case .float16(let floats): [HostTensor(.float16(rows(floats)), shape)]
+        case .int8(let bytes): [HostTensor(.int8(rows(bytes)), shape)]
         case .int64(let integers): [HostTensor(rows(integers), shape)]
         case .bool(let flags): [HostTensor(rows(flags), shape)]
         }

@@ -12,6 +12,7 @@ extension HostTensor {
         return switch elements {
         case .float32(let floats): HostTensor(layout.elements(of: floats), layout.shape)
         case .float16(let floats): HostTensor(.float16(layout.elements(of: floats)), layout.shape)
+        case .int8(let bytes): HostTensor(.int8(layout.elements(of: bytes)), layout.shape)
         case .int64(let integers): HostTensor(layout.elements(of: integers), layout.shape)
         case .bool(let flags): HostTensor(layout.elements(of: flags), layout.shape)
         }

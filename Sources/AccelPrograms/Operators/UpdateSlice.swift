@@ -61,6 +61,7 @@ public struct UpdateSlice: Operator {
         return switch inputs[0].elements {
         case .float32(let target): [HostTensor(updated(target, inputs[1].floats), inputs[0].shape)]
         case .float16(let target): [HostTensor(.float16(updated(target, inputs[1].floats)), inputs[0].shape)]
+        case .int8(let target): [HostTensor(.int8(updated(target, inputs[1].bytes)), inputs[0].shape)]
         case .int64(let target): [HostTensor(updated(target, inputs[1].integers), inputs[0].shape)]
         case .bool(let target): [HostTensor(updated(target, inputs[1].flags), inputs[0].shape)]
         }

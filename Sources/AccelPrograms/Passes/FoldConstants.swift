@@ -11,8 +11,8 @@ public enum FoldConstants: ProgramPass {
         return try program.rewriting { node, inputs, builder in
             let tables = inputs.compactMap { builder.table($0) }
             // A constant reads as F32, I64 or BOOL.
-            let isHalf = node.outputs.contains { program.type(of: $0).elementType == .float16 }
-            guard tables.count == inputs.count, !isHalf else { return nil }
+            let isNarrow = node.outputs.contains { program.type(of: $0).elementType.isNarrowStateType }
+            guard tables.count == inputs.count, !isNarrow else { return nil }
             return try node.operation.evaluate(tables.map(HostTensor.init)).map {
                 builder.literal($0, name: node.label)
             }

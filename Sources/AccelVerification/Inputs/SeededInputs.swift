@@ -56,6 +56,10 @@ public struct SeededInputs: Sendable {
             }
             return HostTensor(shape.count == floats.count ? floats : Array(floats[..<shape.count]), shape)
         case .float16: return HostTensor(rounding: (0..<shape.count).map(stream.normal), shape)
+        case .int8:
+            // A cache of rows of codes, of the numbers that a cache of float32 would have.
+            let rows = HostTensor(0, filling: TensorType(.int8, shape: shape)).wideningRows().shape
+            return draw(stream, .float32, rows, nil).roundingRows()
         default:
             guard let range, !range.isEmpty else { return HostTensor(mask(stream, shape), shape) }
             return HostTensor(

@@ -28,6 +28,14 @@ protocol PlanFault: Fault {
     func inject(into function: FunctionPlan, weights: [CompressedTensor]) -> [FunctionPlan]
 }
 
+/// A mistake in the results of a kernel; the operators stage has to catch it.
+protocol KernelFault: Fault {
+    /// Returns whether the fault is one of an operator's kernels.
+    func applies(to operation: any Operator) -> Bool
+    /// Returns the results of a call with the fault.
+    func inject(into results: [HostTensor]) -> [HostTensor]
+}
+
 /// A fault in a package apart from the codes of its weights; the structure stage has to catch it.
 protocol StructureFault: Fault {
     /// Returns the package with the fault; nil if it is not applicable.

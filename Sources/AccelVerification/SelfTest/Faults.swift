@@ -10,4 +10,5 @@ enum Faults {
         RoundedStates(), ForgedStates(),
     ]
     static let plans: [any PlanFault] = [WrongWeight(), WrongValue(), LostActivation(), ChangedRounding()]
+    static let kernels: [any KernelFault] = [FlippedStateCode(), ChangedStateScale()]
 }

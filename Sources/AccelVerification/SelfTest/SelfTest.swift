@@ -57,6 +57,10 @@ public struct SelfTest: Sendable {
             progress(fault.name)
             trials.append(try bench.trial(of: fault))
         }
+        for fault in Faults.kernels {
+            progress(fault.name)
+            trials.append(try bench.trial(of: fault))
+        }
         return SelfTestReport(seed: seed, trials: trials)
     }
 

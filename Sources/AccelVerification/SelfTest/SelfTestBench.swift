@@ -42,11 +42,11 @@ struct SelfTestBench {
 
     private static func run(
         of program: ModelPlan, _ function: Int, _ feed: FunctionFeed, _ model: ReferenceModel, _ lossy: Set<String>,
-        _ threads: Int
+        _ threads: Int, fault: (any KernelFault)? = nil
     ) -> FunctionRun {
         FunctionRun(
             index: function, function: program.functions[function], feed: feed, golden: nil,
-            frozen: model.functions[function], runner: PackageRunner(program, threads: threads),
+            frozen: model.functions[function], runner: PackageRunner(program, threads: threads, fault: fault),
             stored: StoredWeights(program.weights), lossy: lossy,
             unrounded: program.withFloatActivations.map {
                 .init(program: $0, frozen: model.unrounded[function], runner: PackageRunner($0, threads: threads))
@@ -118,9 +118,19 @@ struct SelfTestBench {
             caught: caught)
     }
 
+    func trial(of fault: any KernelFault) throws -> SelfTestReport.Trial {
+        let own = program.functions[function]
+        let isApplicable = own.calls.contains { fault.applies(to: $0.operation) }
+        return .init(
+            fault: fault.name, detail: fault.detail, target: own.name, claimed: .operators, stages: [.operators],
+            caught: isApplicable ? try runtimeFailures(for: program, operators: true, fault: fault) : nil)
+    }
+
     /// Returns the failures of S2 and S3.
-    private func runtimeFailures(for program: ModelPlan, operators: Bool) throws -> [Stage: String] {
-        let run = Self.run(of: program, function, feed, model, lossy, threads)
+    private func runtimeFailures(
+        for program: ModelPlan, operators: Bool, fault: (any KernelFault)? = nil
+    ) throws -> [Stage: String] {
+        let run = Self.run(of: program, function, feed, model, lossy, threads, fault: fault)
         var caught: [Stage: String] = [:]
         if operators {
             let findings = try RunComparison(run: run, stages: [.operators], budget: nil, seed: seed).result().operators

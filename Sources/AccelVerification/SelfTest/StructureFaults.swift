@@ -182,7 +182,7 @@ struct RoundedStates: StructureFault {
     func inject(into contents: PackageContents) -> PackageContents? {
         guard contents.provenance.states == .float32,
             let functions = try? contents.graph.functions.keepingCaches(in: .float16),
-            functions.contains(where: \.hasHalfStates)
+            functions.contains(where: { $0.hasStates(in: .float16) })
         else { return nil }
         var copy = contents
         copy.graph.functions = functions
@@ -196,12 +196,11 @@ struct ForgedStates: StructureFault {
     let detail = "the provenance says that key/value caches are kept in another element type"
 
     func inject(into contents: PackageContents) -> PackageContents? {
-        let programs = contents.graph.functions.map(\.program)
-        guard !programs.cacheNames.isEmpty || contents.graph.functions.contains(where: \.hasHalfStates) else {
-            return nil
-        }
+        let (functions, own) = (contents.graph.functions, contents.provenance.states)
+        let names = KeptCaches(of: functions.map(\.program), in: .float16).names
+        guard !names.isEmpty || functions.contains(where: { $0.hasStates(in: own) }) else { return nil }
         var copy = contents
-        copy.provenance.states = contents.provenance.states == .float32 ? .float16 : .float32
+        copy.provenance.states = own == .float16 ? .float32 : .float16
         return copy
     }
 }

@@ -60,6 +60,7 @@ struct ArenaMemory {
             case .float16:
                 let halves = gathered(operand.layout, from: start, as: UInt16.self)
                 return HostTensor(.float16(halves.map(Half.value)), operand.shape)
+            case .int8: return HostTensor(.int8(gathered(operand.layout, from: start, as: Int8.self)), operand.shape)
             case .int64: return HostTensor(gathered(operand.layout, from: start, as: Int64.self), operand.shape)
             default:
                 let bytes = gathered(operand.layout, from: start, as: UInt8.self)
@@ -76,6 +77,7 @@ struct ArenaMemory {
         switch tensor.elements {
         case .float32(let floats): scatter(floats, operand.layout, to: start)
         case .float16(let floats): scatter(floats.map(Half.bits), operand.layout, to: start)
+        case .int8(let bytes): scatter(bytes, operand.layout, to: start)
         case .int64(let integers): scatter(integers, operand.layout, to: start)
         case .bool(let flags): scatter(flags.map { $0 ? 1 : 0 as UInt8 }, operand.layout, to: start)
         }
@@ -107,6 +109,7 @@ struct ArenaMemory {
         return switch tensor.elements {
         case .float32(let floats): HostTensor(moved(floats), layout.shape)
         case .float16(let floats): HostTensor(.float16(moved(floats)), layout.shape)
+        case .int8(let bytes): HostTensor(.int8(moved(bytes)), layout.shape)
         case .int64(let integers): HostTensor(moved(integers), layout.shape)
         case .bool(let flags): HostTensor(moved(flags), layout.shape)
         }

@@ -63,7 +63,7 @@ struct DecodingStage {
             index: block.step.function, function: program.functions[block.step.function],
             feed: FunctionFeed(
                 inputs: block.step.inputs.mapValues { HostTensor($0) },
-                states: block.step.states.reduce(into: [:]) { $0[$1.name] = HostTensor($1) }),
+                states: block.step.states.reduce(into: [:]) { $0[$1.name] = HostTensor.content($1) }),
             golden: golden, frozen: model?.functions[block.step.function],
             withOwnStates: model?.withOwnStates?[block.step.function], runner: runner, stored: stored, lossy: lossy,
             unrounded: floats.map {
@@ -121,7 +121,8 @@ struct DecodingStage {
                 block.step.inputs(carrying: made) { HostTensor($0) }
             }
             for state in block.step.states {
-                (originalStates[state.name], storedStates[state.name]) = (HostTensor(state), HostTensor(state))
+                originalStates[state.name] = HostTensor.content(state)
+                storedStates[state.name] = originalStates[state.name]
             }
             let actual = try session.run(block.step, carrying: made)
             let ofGraph = try graphSession?.run(block.step, carrying: graphMade) ?? actual
@@ -157,9 +158,9 @@ struct DecodingStage {
                 let state = run.function.states.first { $0.name == name }
                 return Row(
                     name: prefix + name, role: nil, run: run,
-                    actual: state.flatMap(session.states.value).map { HostTensor($0) },
-                    ofGraph: state.flatMap((graphSession ?? session).states.value).map { HostTensor($0) },
-                    original: originalStates[name], ofStored: storedStates[name])
+                    actual: state.flatMap(session.states.value).map { HostTensor.values($0) },
+                    ofGraph: state.flatMap((graphSession ?? session).states.value).map { HostTensor.values($0) },
+                    original: originalStates[name], ofStored: storedStates[name]?.wideningRows())
             }
         }
         return rows

@@ -53,7 +53,7 @@ final class FollowingReference {
             switch result {
             case .output(let name): results[name] = tensor
             // An output of the same name is compared in its place.
-            case .state(let name): if !outputs.contains(name) { results[name] = tensor }
+            case .state(let name): if !outputs.contains(name) { results[name] = tensor.wideningRows() }
             }
         }
         guard let made else { return false }

@@ -82,7 +82,7 @@ struct FunctionRun {
         let lossy = lossyWeights.map { stored.tensors[$0] }
         guard !lossy.isEmpty || roundsStates || roundsActivations else { return nil }
         return .scheme(
-            ofOutputsReading: lossy, roundsStates: roundsStates, roundsActivations: roundsActivations,
+            ofOutputsReading: lossy, states: roundedStates, roundsActivations: roundsActivations,
             fixesRanges: fixesRanges)
     }
 
@@ -103,8 +103,11 @@ struct FunctionRun {
     /// Whether the package rounds states that the model does not.
     var roundsStates: Bool { withOwnStates != nil }
 
+    /// The storage of states to which the package rounds; `float32` if it does not.
+    private var roundedStates: StateStorage { roundsStates ? function.stateStorage : .float32 }
+
     /// The tolerance of outputs against the model with the stored weights.
-    var rounding: Tolerance { function.hasHalfStates ? .roundedStates : .rounding }
+    var rounding: Tolerance { .rounding(in: function.stateStorage) }
 
     /// Returns a weight or table of the model.
     static func originalOperand(of constant: Program.Constant) throws -> ReferenceOperand {
@@ -149,7 +152,12 @@ extension ModelPlan {
 }
 
 extension FunctionPlan {
-    fileprivate var hasHalfStates: Bool { states.contains { $0.elementType == .float16 } }
+    /// The storage of the function's key/value caches: the one that loses most.
+    fileprivate var stateStorage: StateStorage {
+        StateStorage.allCases.last { storage in
+            storage != .float32 && states.contains { $0.elementType == storage.elementType }
+        } ?? .float32
+    }
 
     /// The results of a run: the outputs, and the changed states that are not outputs.
     var results: [FrozenProgram.Port] {

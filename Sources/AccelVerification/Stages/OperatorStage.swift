@@ -51,8 +51,10 @@ struct OperatorStage {
 
         let compared = expected.rows.map { rows in results.map { $0.choosing(rows) } } ?? results
         let kernel = Metrics(compared, against: expected.stored).summarized
-        let injected = Metrics(results, against: expected.original).summarized
-        let propagated = reference.map { Metrics(found, against: $0).summarized }
+        // Errors of rows of codes are those of their values. The bytes themselves, which are compared above, have none.
+        func widened(_ tensors: [HostTensor]) -> [HostTensor] { tensors.map { $0.wideningRows() } }
+        let injected = Metrics(widened(results), against: widened(expected.original)).summarized
+        let propagated = reference.map { Metrics(widened(found), against: widened($0)).summarized }
         return OperatorFinding(
             function: run.function.name, label: call.label, kind: call.operation.name,
             shape: call.outputs.first?.shape ?? [], sampledRows: expected.rows?.count, kernel: kernel,

@@ -49,7 +49,7 @@ final class PackageRun {
             let state = function.states[index]
             // An output of the same name is compared in its place.
             if !outputs.contains(state.name), let value = session.states.value(of: state) {
-                try body(state.name, HostTensor(value))
+                try body(state.name, HostTensor.values(value))
             }
             session.states.discard(state)
         }

@@ -7,11 +7,14 @@ import AccelTensors
 final class PackageRunner {
     let program: ModelPlan
     let threads: Int
+    /// A fault of the kernels, which a self test injects into the results of single calls.
+    private let fault: (any KernelFault)?
     private var session: Session?
 
-    init(_ program: ModelPlan, threads: Int) {
+    init(_ program: ModelPlan, threads: Int, fault: (any KernelFault)? = nil) {
         self.program = program
         self.threads = threads
+        self.fault = fault
     }
 
     /// - Throws: `RequestError` (unavailable) if the states or a function's values do not fit into memory, before any
@@ -42,7 +45,7 @@ final class PackageRunner {
         let inputs = feed.inputs.map { ($0.key, $0.value.stored(name: $0.key)) }
         var results = try session.executor(of: function).run(Dictionary(uniqueKeysWithValues: inputs))
         results += states.compactMap(session.states.value)
-        return Dictionary(results.map { ($0.name, HostTensor($0)) }) { first, _ in first }
+        return Dictionary(results.map { ($0.name, HostTensor.values($0)) }) { first, _ in first }
     }
 
     /// Starts a run of a function that goes on call by call, in memory of its own.
@@ -60,6 +63,13 @@ final class PackageRunner {
                 session.states.discard(plan.states[index])
             }
         }
-        return try session.executor(of: function).run(call: call, on: inputs)
+        let results = try session.executor(of: function).run(call: call, on: inputs)
+        guard let fault, fault.applies(to: plan.calls[call].operation) else { return results }
+        return fault.inject(into: results)
     }
+}
+
+extension HostTensor {
+    /// Converts a result of a run, to the numbers that it stands for.
+    static func values(_ stored: StoredTensor) -> HostTensor { content(stored).wideningRows() }
 }

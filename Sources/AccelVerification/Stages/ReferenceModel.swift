@@ -48,7 +48,7 @@ struct ReferenceModel {
             states == .float32
             ? nil
             : functions.frozen.map { frozen in
-                guard let frozen, frozen.hasHalfStates,
+                guard let frozen, frozen.hasStates(in: states),
                     let program = programs.first(where: { $0.name == frozen.program.name })
                 else {
                     return nil

@@ -17,21 +17,21 @@ struct FrozenFunctions {
     ///   - fixed: the functions of a model with fixed dimensions only; if empty, the programs are frozen.
     ///   - states: the element type of key/value caches that a package records.
     init(_ programs: [Program], fixed: [FrozenProgram] = [], states: StateStorage = .float32, for planned: ModelPlan) {
-        let caches = (programs + fixed.map(\.program)).cacheNames
+        let caches = KeptCaches(of: programs + fixed.map(\.program), in: states)
         functions = planned.functions.map { function in
             Self.frozen(function.part, of: programs, function.bindings, function.inputs, function.states) {
-                try Self.freezing($0, function.bindings, fixed).keepingCaches(caches, in: states)
+                try Self.freezing($0, function.bindings, fixed).keeping(caches)
             }
         }
     }
 
     /// - Parameter fixed: as for the other initialiser.
     init(_ programs: [Program], fixed: [FrozenProgram] = [], states: StateStorage = .float32, for graph: ModelGraph) {
-        let caches = (programs + fixed.map(\.program)).cacheNames
+        let caches = KeptCaches(of: programs + fixed.map(\.program), in: states)
         functions = graph.functions.map { function in
             let part = function.program.name
             return Self.frozen(part, of: programs, function.bindings, function.inputs, function.states) {
-                try Self.freezing($0, function.bindings, fixed).keepingCaches(caches, in: states)
+                try Self.freezing($0, function.bindings, fixed).keeping(caches)
             }
         }
     }

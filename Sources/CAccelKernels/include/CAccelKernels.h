@@ -56,6 +56,18 @@ void ck_f32_to_f16(const float *source, uint16_t *target, size_t count);
 void ck_bf16_to_f32(const uint16_t *source, float *target, size_t count);
 void ck_f32_to_bf16(const float *source, uint16_t *target, size_t count);
 
+// ---- rows of codes -------------------------------------------------------------------------------------------
+// A row is `count` codes of 8 bits, and then the bytes of its scale, a float32: element i is code i times the scale. Rows
+// may be unaligned. Bit-equal on every instruction set.
+
+/// Rounds a row. Its scale is max|x| / 127, at least 2^-126; 0 for a row of zeros, and NaN, with codes of 0, for a row that
+/// is not finite. Code i is x[i] * (1 / scale), rounded to nearest even and limited to -127 and 127.
+void ck_round_byte_row(const float *x, size_t count, int8_t *row);
+/// Returns the scale of a row.
+float ck_byte_row_scale(const int8_t *row, size_t count);
+/// target[i] = codes[i] * scale, i < count.
+void ck_widen_codes(const int8_t *codes, size_t count, float scale, float *target);
+
 // ---- cells of an axis ----------------------------------------------------------------------------------------
 
 #define CK_CELL_BITS 22
@@ -305,6 +317,11 @@ void ck_weighted_sum(const float *weights, const float *rows, size_t stride, siz
 /// The same with rows of float16. The sums have the bits of `ck_weighted_sum` with these numbers.
 void ck_weighted_sum_halves(const float *weights, const uint16_t *rows, size_t stride, size_t count, size_t columns,
                             float *target);
+/// The products and sums of rows of codes: of `ck_dot`, and of `ck_weighted_sum`. A row has `count` or `columns` codes, and
+/// then its scale, which multiplies the sum of a row, or its weight.
+void ck_dot_byte_rows(const float *x, const int8_t *w, size_t stride, size_t rows, size_t count, float *target);
+void ck_weighted_sum_byte_rows(const float *weights, const int8_t *rows, size_t stride, size_t count, size_t columns,
+                               float *target);
 
 // ---- elementwise and row kernels -----------------------------------------------------------------------------
 // Each within 4 ulp of the correctly rounded result (tested against float64). Bit-equal on every instruction set.

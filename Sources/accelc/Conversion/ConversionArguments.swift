@@ -66,8 +66,9 @@ enum ConversionArguments {
         affectsOutput: true)
     static let states = Option(
         "states", .words(StateStorage.allCases.map(\.rawValue)),
-        "the element type of key/value caches; float16 halves their memory, and rounds keys and values where they are "
-            + "written", default: StateStorage.float32.rawValue, affectsOutput: true)
+        "the element type of key/value caches; float16 halves their memory, int8 takes a byte a number and 4 a row for its "
+            + "scale; keys and values are rounded where they are written", default: StateStorage.float32.rawValue,
+        affectsOutput: true)
     static let options =
         [
             parts, shape, shapeFrom, logits, compress, recipe, activations, calibrate, states, configuration,

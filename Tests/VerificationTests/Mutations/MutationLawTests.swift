@@ -25,6 +25,9 @@ struct MutationLawTests {
                 fixture: "gpt2_small", shapes: ["batch=1,tokens=3,cache=8", "batch=1,tokens=1,cache=8"],
                 recipe: "int8", states: .float16),
             Case(
+                fixture: "gpt2_small", shapes: ["batch=1,tokens=3,cache=8", "batch=1,tokens=1,cache=8"],
+                recipe: "float32", states: .int8),
+            Case(
                 fixture: "whisper_small", shapes: ["batch=1,frames=8,tokens=1,cache=4"], recipe: "float16"),
             Case(fixture: "vit_tall", shapes: ["batch=1"], recipe: "int8"),
             Case(fixture: "wav2vec2_odd", shapes: ["batch=1,samples=400"], recipe: "sparse:target=0.5+int8"),

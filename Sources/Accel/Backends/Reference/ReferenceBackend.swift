@@ -123,7 +123,7 @@ private final class ReferenceSession: ModelSession {
                 throw AccelError(
                     .notFound, "there is no state of type \(port.typeText)", at: "state \"\(tensor.name)\"")
             }
-            restored[port] = HostTensor(tensor).converted(to: port.elementType)
+            restored[port] = HostTensor.content(tensor).converted(to: port.elementType)
         }
         states = restored
     }

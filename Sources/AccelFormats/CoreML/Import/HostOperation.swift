@@ -104,6 +104,7 @@ extension HostTensor {
         switch elements {
         case .float32(let floats): HostTensor(sources.map { floats[$0] }, shape)
         case .float16(let floats): HostTensor(rounding: sources.map { floats[$0] }, shape)
+        case .int8(let bytes): HostTensor(.int8(sources.map { bytes[$0] }), shape)
         case .int64(let integers): HostTensor(sources.map { integers[$0] }, shape)
         case .bool(let flags): HostTensor(sources.map { flags[$0] }, shape)
         }
@@ -119,6 +120,8 @@ extension HostTensor {
         return switch elements {
         case .float32(let floats): HostTensor(replaced(floats, values.floats), shape)
         case .float16(let floats): HostTensor(rounding: replaced(floats, values.floats), shape)
+        case .int8(let bytes):
+            HostTensor(.int8(replaced(bytes, values.integers.map { Int8(truncatingIfNeeded: $0) })), shape)
         case .int64(let integers): HostTensor(replaced(integers, values.integers), shape)
         case .bool(let flags): HostTensor(replaced(flags, values.flags), shape)
         }

@@ -9,8 +9,8 @@ import Testing
 
 @testable import AccelVerification
 
-@Suite("Verification of key/value caches of float16")
-struct HalfStateVerificationTests {
+@Suite("Verification of key/value caches of float16 and int8")
+struct StateVerificationTests {
     private static func package(
         _ fixture: String, _ scheme: String = "float32", states: StateStorage = .float16, in folder: String
     ) throws -> AcceleratorPackage {
@@ -26,10 +26,10 @@ struct HalfStateVerificationTests {
 
     @Test(
         "A decoder passes: kernels against rounded states, outputs against the model with float32 states",
-        arguments: ["qwen3_small", "whisper_small", "gpt2_small"])
-    func decoders(fixture: String) throws {
+        arguments: ["qwen3_small", "whisper_small", "gpt2_small"], [StateStorage.float16, .int8])
+    func decoders(fixture: String, storage: StateStorage) throws {
         try withTemporaryFolder { folder in
-            let package = try Self.package(fixture, in: folder)
+            let package = try Self.package(fixture, states: storage, in: folder)
             let golden = try Golden(Fixtures.path("\(fixture)/golden.safetensors"))
             for inputs in [InputSource.golden(golden), .seeded(2)] {
                 let report = try Parity(of: .package(package), against: .model(Self.original(of: package, fixture)))
@@ -39,8 +39,8 @@ struct HalfStateVerificationTests {
                 let outputs = report.outputs.filter { $0.stage == .outputs && $0.reference != .modelAgainstGolden }
                 // They are not the bits of the stored weights: the states make the difference.
                 #expect(outputs.contains { $0.metrics.sqnr < 90 })
-                #expect(outputs.contains { $0.tolerance.origin.contains("float16 states") })
-                #expect(report.outputs.contains { $0.stage == .graph && $0.tolerance == .roundedStates })
+                #expect(outputs.contains { $0.tolerance.origin.contains("\(storage.rawValue) states") })
+                #expect(report.outputs.contains { $0.stage == .graph && $0.tolerance == .rounding(in: storage) })
             }
             // The encoder of a model has no states, and its limits stay.
             let encoder = try Parity(of: .package(package), against: .model(Self.original(of: package, fixture)))
@@ -66,19 +66,25 @@ struct HalfStateVerificationTests {
                 #expect(try differences(contents) == [])
                 let forged = try #require(ForgedStates().inject(into: contents))
                 #expect(try differences(forged).contains { $0.contains("state") && $0.contains("F16") })
+                let states = package.manifest.provenance.states
                 let report = try SelfTest(of: .package(package), against: .model(original)).run()
                 #expect(report.failures.isEmpty, "\(report.terminal(width: 140))")
                 let caught = Set(report.trials.filter { $0.outcome == .caught }.map(\.fault))
                 #expect(caught.contains(ForgedStates().name))
-                #expect(caught.contains(RoundedStates().name) == (package.manifest.provenance.states == .float32))
+                #expect(caught.contains(RoundedStates().name) == (states == .float32))
+                for fault in Faults.kernels {
+                    #expect(caught.contains(fault.name) == (states == .int8), "\(fault.name)")
+                }
             }
         }
     }
 
-    @Test("The limits of float16 states apply to results that depend on them, beside those of weights")
+    @Test("The limits of rounded states apply to results that depend on them, beside those of weights")
     func tolerances() throws {
         #expect(Tolerance.scheme(ofOutputsReading: []) == .rounding)
-        let states = Tolerance.scheme(ofOutputsReading: [], roundsStates: true)
+        let states = Tolerance.scheme(ofOutputsReading: [], states: .float16)
         #expect(states.sqnr == SchemeTolerance.halfStates.output && states.origin == "the default for float16 states")
+        let bytes = Tolerance.scheme(ofOutputsReading: [], states: .int8)
+        #expect(bytes.sqnr == SchemeTolerance.byteStates.output && bytes.origin == "the default for int8 states")
     }
 }

@@ -1,0 +1,34 @@
+import AccelPrograms
+import AccelTensors
+
+/// A code of a key/value cache is another one.
+struct FlippedStateCode: KernelFault {
+    let name = "flip a code of a state"
+    let detail = "the lowest bit of one code of a key/value cache is the other one"
+
+    func applies(to operation: any Operator) -> Bool { operation is RoundRows }
+
+    func inject(into results: [HostTensor]) -> [HostTensor] { results.map { $0.flippingBit(ofByte: 0) } }
+}
+
+/// The scale of a row of a key/value cache is another one.
+struct ChangedStateScale: KernelFault {
+    let name = "change a scale of a state"
+    let detail = "the scale of one row of a key/value cache is the next number"
+
+    func applies(to operation: any Operator) -> Bool { operation is RoundRows }
+
+    func inject(into results: [HostTensor]) -> [HostTensor] {
+        // The scale follows the codes, as a little-endian number.
+        results.map { $0.flippingBit(ofByte: $0.wideningRows().shape.dimensions.last ?? 0) }
+    }
+}
+
+extension HostTensor {
+    /// Returns rows of codes with the lowest bit of one byte flipped.
+    fileprivate func flippingBit(ofByte index: Int) -> HostTensor {
+        guard case .int8(var bytes) = elements, bytes.indices.contains(index) else { return self }
+        bytes[index] ^= 1
+        return HostTensor(.int8(bytes), shape)
+    }
+}
