@@ -44,6 +44,9 @@ FIXTURE = {
         SMALL, head_dim=10, rope_parameters=rope("proportional", 700.0, factor=2.0, partial_rotary_factor=0.6))),
     "llama_dynamic": dict(kind="Llama", config=dict(
         SMALL, max_position_embeddings=7, rope_parameters=rope("dynamic", factor=2.0)), prefill=0),
+    # Widths that blocks of 32 and 64 divide, but for the down projection's; weights of 16 bits.
+    "llama_bfloat16": dict(kind="Llama", dtype=torch.bfloat16, config=dict(
+        SMALL, hidden_size=64, intermediate_size=96, rope_parameters=rope(theta=20000.0))),
     "mistral_window": dict(kind="Mistral", config=dict(SMALL, sliding_window=3, rope_parameters=rope(theta=2000.0))),
     "qwen2_window": dict(kind="Qwen2", config=dict(
         SMALL, use_sliding_window=True, sliding_window=4, max_window_layers=1, rope_parameters=rope())),
@@ -163,7 +166,7 @@ def make(name):
     kind = getattr(transformers, what["kind"] + ending)
     model = kind(config)
     redraw(model, seed)
-    model.save_pretrained(folder)
+    model.to(what.get("dtype", torch.float32)).save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
     if what.get("old") or name.endswith("_old"):
         old_dialect(folder / "config.json")

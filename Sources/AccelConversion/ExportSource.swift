@@ -64,7 +64,8 @@ enum ExportSource {
     ) throws -> (model: ExportedModel, plan: PlanFolder?) {
         switch self {
         case .package(let package):
-            let scalings = try package.coverage.compactMap { entry in entry.scaling.map { (entry.tensor.name, $0) } }
+            let contents = try package.contents
+            let scalings = contents.coverage.compactMap { entry in entry.scaling.map { (entry.tensor.name, $0) } }
             let exported = ExportedModel(
                 program: package.graph.compressed,
                 family: package.manifest.provenance.family,
@@ -73,14 +74,19 @@ enum ExportSource {
                         package.manifest.provenance.recipe, package.manifest.functions.map(\.name),
                         package.manifest.provenance.sources)
                     + Self.notes(package.manifest.provenance.ignoredTensors, package.manifest.provenance.logits),
-                scalings: Dictionary(scalings) { first, _ in first })
+                scalings: Dictionary(scalings) { first, _ in first }, origins: contents.origins,
+                assets: contents.assets)
             return (exported, nil)
         case .model(var model, let digests):
             try model.meetTarget(writingPlanTo: settings.planFolder ?? "\(output).plan")
             model.choice?.events.forEach(emit)
             let memory = model.statistics(in: settings.cache, digests)
-            let plain = try exporter.check(model.quantizedFunctions(), model.plan)
-            try model.leavePlain(Array(plain.keys))
+            let (origins, assets) = (model.model.origins, try model.source.assets)
+            let plain = try exporter.check(
+                PlannedExport(
+                    model.quantizedFunctions(), model.plan, family: model.model.family, origins: origins,
+                    assets: assets))
+            try model.leavePlain(Array(plain.keys), as: type(of: exporter).plainScheme)
             let kept = KeptTensors(
                 cache: settings.cache, digests: digests, output: output, model: model.request.model,
                 threads: settings.threads)
@@ -93,7 +99,7 @@ enum ExportSource {
                 provenance: Self.provenance(
                     model.recipe.json, model.functions.map(\.functionName), digests.sources)
                     + Self.notes(model.request.ignoredTensors, model.request.logits),
-                plain: plain, scalings: model.scalings)
+                plain: plain, scalings: model.scalings, origins: origins, assets: assets)
             return (exported, model.planFolder)
         }
     }
@@ -115,6 +121,17 @@ enum ExportSource {
             ("accelc.version", Tool.version), ("accelc.recipe", recipe.text()),
             ("accelc.shapes", functions.joined(separator: " ")),
         ] + sources.map { ("accelc.source.\($0.name)", $0.digest.description) }
+    }
+}
+
+extension PackageContents {
+    /// The origin of the weights in the tensors of the checkpoint that the package was made of.
+    fileprivate var origins: TensorOrigins {
+        let derivations = coverage.compactMap { entry in entry.derivation.map { (entry.tensor.name, $0) } }
+        let copies = coverage.filter { !$0.copies.isEmpty }.map { ($0.tensor.name, $0.copies) }
+        return TensorOrigins(
+            derivations: Dictionary(derivations) { first, _ in first },
+            copies: Dictionary(copies) { first, _ in first }, kept: keptTensors)
     }
 }
 

@@ -52,7 +52,7 @@ extension ModelExport {
         if conversion.outputs.isEmpty { conversion.outputs = [NamedPath(name: "the export", path: output)] }
         let source = try ExportSource(conversion, settings)
         source.warnings.map(ConversionEvent.warning).forEach(emit)
-        source.usualShapes.map { emit(.note($0)) }
+        if format.dependsOnShapes { source.usualShapes.map { emit(.note($0)) } }
         let key = try cache.flatMap { _ in try source.key(for: format, choices) }
         let kind = ExportOutput(format: format, path: output, model: conversion.model)
         let (made, outcome) = try CachedBuild(kind, as: key, in: cache).run {

@@ -96,9 +96,9 @@ struct RequestedModel {
         scalings = weights.scalings
     }
 
-    /// Stores these weights in half precision, because the output format does not support their schemes.
-    mutating func leavePlain(_ names: [String]) throws {
-        let plain = try Codecs.codec("float16")
+    /// Stores these weights as plain numbers, because the output format does not support their schemes.
+    mutating func leavePlain(_ names: [String], as scheme: String) throws {
+        let plain = try Codecs.codec(scheme)
         recipe.rules = try names.sorted().map { try Recipe.Rule(weight: $0, codec: plain) } + recipe.rules
     }
 

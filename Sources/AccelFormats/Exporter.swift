@@ -1,4 +1,6 @@
 public import AccelByteIO
+public import AccelModelFamilies
+public import AccelPackages
 public import AccelPrograms
 public import AccelTensors
 
@@ -14,13 +16,17 @@ public protocol Exporter: Sendable {
     static var output: OutputKind { get }
     /// A number that increases when the same model and options give other bytes; part of cache keys.
     static var version: Int { get }
+    /// Whether the output depends on the shapes of the functions.
+    static var dependsOnShapes: Bool { get }
+    /// The scheme of the weights that `check` leaves uncompressed, e.g. `float16`.
+    static var plainScheme: String { get }
     /// Makes an exporter with the given option values; options that are left out have their defaults.
     /// - Throws: `RequestError` if values contradict each other.
     init(_ values: ExportOptionValues) throws
     /// Checks that the format supports the model, before any weight is compressed.
     /// - Returns: the unsupported reasons of weights that stay uncompressed, by name; empty unless the options allow fallbacks.
     /// - Throws: `RequestError` with the unsupported operator or tensor, and advice.
-    func check(_ functions: [FrozenProgram], _ plan: [PlannedWeight]) throws -> [String: String]
+    func check(_ model: PlannedExport) throws -> [String: String]
     /// Writes the model's files into the folder `path`, which is empty or absent; the caller publishes it.
     /// - Throws: `RequestError` with the unsupported operator or tensor, and advice.
     func export(_ model: ExportedModel, to path: String) throws -> ExportReport
@@ -28,6 +34,11 @@ public protocol Exporter: Sendable {
     /// - Parameter file: returns the content of a file of the export by its name; nil if there is no such file.
     /// - Throws: `FormatError` if the export is corrupt.
     static func provenance(ofExport file: (_ name: String) throws -> ByteView?) throws -> [String: String]
+}
+
+extension Exporter {
+    public static var dependsOnShapes: Bool { true }
+    public static var plainScheme: String { "float16" }
 }
 
 /// An option of an exporter: a flag, or a choice of words.
@@ -45,6 +56,13 @@ public struct ExportOption: Sendable {
         self.allowed = allowed
         self.help = help
     }
+}
+
+extension ExportOption {
+    /// The flag of formats that cannot express every scheme.
+    static let allowFallback = ExportOption(
+        "allow-fallback", allowed: [],
+        help: "write a weight as plain numbers, and say so, where the target cannot express its form")
 }
 
 /// Values of an exporter's options.
@@ -69,6 +87,29 @@ public struct ExportOptionValues: Sendable {
     }
 }
 
+/// A model to export, before any weight is compressed.
+public struct PlannedExport: Sendable {
+    /// The frozen functions.
+    public let functions: [FrozenProgram]
+    /// The scheme of each weight.
+    public let plan: [PlannedWeight]
+    /// The model family, e.g. `bert`.
+    public let family: String
+    /// The origin of the weights in the checkpoint's tensors.
+    public let origins: TensorOrigins
+    /// The files that are passed through, such as tokenizer and configuration.
+    public let assets: [Asset]
+
+    /// A model with the schemes of its weights.
+    public init(
+        _ functions: [FrozenProgram], _ plan: [PlannedWeight], family: String = "",
+        origins: TensorOrigins = TensorOrigins(), assets: [Asset] = []
+    ) {
+        (self.functions, self.plan, self.family) = (functions, plan, family)
+        (self.origins, self.assets) = (origins, assets)
+    }
+}
+
 /// A model to export: frozen functions, encoded weights, and their provenance.
 public struct ExportedModel: Sendable {
     /// The provenance key of the ignored tensors: patterns, one on each line.
@@ -87,12 +128,18 @@ public struct ExportedModel: Sendable {
     /// The factors by which rows and columns of weights were multiplied before encoding, by name. The functions undo them. An
     /// export records them, so that its weights can be compared with the model's.
     public let scalings: [String: ChannelScaling]
+    /// The origin of the weights in the checkpoint's tensors.
+    public let origins: TensorOrigins
+    /// The files that are passed through, such as tokenizer and configuration.
+    public let assets: [Asset]
 
     /// A model with its provenance in any order.
     public init(
         program: CompressedProgram, family: String, provenance: [(key: String, text: String)],
-        plain: [String: String] = [:], scalings: [String: ChannelScaling] = [:]
+        plain: [String: String] = [:], scalings: [String: ChannelScaling] = [:],
+        origins: TensorOrigins = TensorOrigins(), assets: [Asset] = []
     ) {
+        (self.origins, self.assets) = (origins, assets)
         self.scalings = scalings
         self.program = program
         self.plain = plain

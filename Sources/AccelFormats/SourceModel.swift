@@ -3,6 +3,7 @@ public import AccelModelFamilies
 import AccelPackages
 public import AccelPrograms
 public import AccelTensors
+public import AccelWeightCompression
 
 /// The functions of a source as programs, with the provenance that a package of them records.
 public struct SourceModel: Sendable {
@@ -23,13 +24,15 @@ public struct SourceModel: Sendable {
     /// The patterns of ignored tensors that match one of `unused`.
     public let ignoredTensors: [String]
     /// The names of the tensors in the source's files that the programs depend on.
-    public let used: Set<String>
+    public private(set) var used: Set<String>
     /// Whether the values of weights are views of the source's files, so that no digest protects each weight by itself.
-    public let isReadInPlace: Bool
+    public private(set) var isReadInPlace: Bool
     /// The origin of the programs' constants in the checkpoint's tensors.
     public let origins: TensorOrigins
     /// Remarks on the import for the user, a sentence each.
-    public let remarks: [String]
+    public private(set) var remarks: [String]
+    /// The encoded weights of the source's files, by the names of the constants that have their decoded values.
+    public private(set) var encoded: [String: CompressedTensor] = [:]
 
     /// The programs that a family built from a checkpoint.
     public init(_ model: FamilyModel, by family: any ModelFamily) {
@@ -65,13 +68,28 @@ public struct SourceModel: Sendable {
         recordedParts = Set(parts).isSuperset(of: known) ? [] : parts
         (unused, ignoredTensors, self.used, isReadInPlace) = ([], [], used, true)
         origins = TensorOrigins()
-        remarks =
-            schemes.isEmpty
+        remarks = Self.remarks(on: schemes, of: "package")
+    }
+
+    private static func remarks(on schemes: [String], of source: String) -> [String] {
+        schemes.isEmpty
             ? []
             : [
-                "\(Wording.count(schemes.count, "weight")) of the package were compressed before, as "
+                "\(Wording.count(schemes.count, "weight")) of the \(source) were compressed before, as "
                     + "\(Set(schemes).sorted().joined(separator: "; ")): what that lost stays lost"
             ]
+    }
+
+    /// Returns the model with the encoded weights whose values its constants have.
+    /// - Parameter names: the names of the tensors in the files that the encoded weights are parts of.
+    func made(of encoded: [String: CompressedTensor], in names: Set<String>) -> SourceModel {
+        var model = self
+        let read = encoded.filter { used.contains($0.key) }
+        model.encoded = read
+        model.used.formUnion(names)
+        model.isReadInPlace = true
+        model.remarks += Self.remarks(on: read.values.map(\.codec.specification), of: "model")
+        return model
     }
 
     /// Returns the model with the token logits of its decoders for these positions only.

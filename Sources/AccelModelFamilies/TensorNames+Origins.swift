@@ -12,6 +12,11 @@ public struct TensorOrigins: Sendable {
 
     /// Of constants that are the tensors themselves.
     public init() {}
+
+    /// The origins that a package records.
+    public init(derivations: [String: Derivation], copies: [String: [String]], kept: [StoredTensor]) {
+        (self.derivations, self.copies, self.kept) = (derivations, copies, kept)
+    }
 }
 
 extension TensorNames {

@@ -31,6 +31,18 @@ public struct CompressedProgram: Sendable {
         self.functions = functions
         self.weights = weights
     }
+
+    /// Returns the program with other encodings of some weights, by name. An encoding of another shape is left out.
+    package func replacing(_ encoded: [String: CompressedTensor]) -> CompressedProgram {
+        CompressedProgram(
+            functions: functions,
+            weights: weights.map { weight in
+                guard let other = encoded[weight.tensor.name], other.shape == weight.tensor.shape else { return weight }
+                var changed = weight
+                changed.tensor = other
+                return changed
+            })
+    }
 }
 
 /// An entry of a compression plan: a weight and the codec that a recipe chooses for it.

@@ -13,7 +13,7 @@ public struct Checkpoint: Sendable {
     /// The weight files, sorted by name.
     public let files: [SafetensorsFile]
     /// All tensors, sorted by name.
-    public let tensors: [StoredTensor]
+    public private(set) var tensors: [StoredTensor]
     /// The files that packages pass through: tokenizer, configurations and every other file that was read. Sorted by
     /// name.
     public var assets: [ModelFiles.Source] { reader.sources.filter { $0.role == .asset } }
@@ -65,6 +65,14 @@ public struct Checkpoint: Sendable {
         ignoredFields.filter { $0.hasPrefix("\(name):") }.reduce(document) {
             $0.removing(String($1.dropFirst(name.count + 1))) ?? $0
         }
+    }
+
+    /// Returns the same model with other tensors and another configuration, as decoded from its files.
+    package func replacing(tensors: [StoredTensor], configuration: JSONField) -> Checkpoint {
+        var copy = self
+        copy.tensors = tensors.sorted { $0.name < $1.name }
+        copy.configuration = configuration
+        return copy
     }
 
     /// Creates a model in memory.

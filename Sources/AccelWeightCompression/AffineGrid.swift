@@ -1,15 +1,18 @@
 /// Evenly spaced values, `scale * code + bias`, with codes from 0 to `top`.
 struct AffineGrid: Equatable, Sendable {
-    /// Positive, and rounded to the type in which it is stored.
+    /// Rounded to the type in which it is stored. Positive, except for the grids of MLX.
     var scale: Float
     var bias: Float
     let top: Int
+    /// The grid that chooses the codes, if they are not the nearest on the stored grid.
+    var unrounded: MLXGrid?
 
     /// Returns the value of a code, computed in float64, where neither product nor sum overflows, and rounded once.
     func value(_ code: Float) -> Float { Float(Double(scale) * Double(code) + Double(bias)) }
 
     /// Returns the nearest code, with ties to even.
     func code(_ value: Float) -> Float {
+        if let unrounded { return unrounded.code(value) }
         let quotient = Float((Double(value) - Double(bias)) / Double(scale))
         return (min(max(quotient, 0), Float(top)) + 12_582_912) - 12_582_912
     }
@@ -35,7 +38,7 @@ struct AffineGrid: Equatable, Sendable {
 
 /// The search for scale and bias of a grid.
 enum AffineFit: String, CaseIterable, Sendable {
-    case mse, hqq, minmax
+    case mse, hqq, minmax, mlx
 }
 
 /// Finds the scale and the bias that values share.
@@ -46,6 +49,7 @@ struct AffineGridSearch: Sendable {
 
     /// Returns nil if scale or bias exceeds the range of its type.
     func grid(for values: UnsafeBufferPointer<Float>) -> AffineGrid? {
+        if fit == .mlx, let grid = mlxGrid(for: values) { return grid }
         let (low, high) = values.extremes
         guard let bound = stored(step: (Double(high) - Double(low)) / Double(top), bias: Double(low)) else {
             return nil
@@ -60,13 +64,23 @@ struct AffineGridSearch: Sendable {
         return best.grid
     }
 
+    /// Returns the grid of MLX; nil if it, or a value of it, is beyond the range of its type.
+    private func mlxGrid(for values: UnsafeBufferPointer<Float>) -> AffineGrid? {
+        guard let unrounded = MLXGrid(values, top: top) else { return nil }
+        let grid = AffineGrid(
+            scale: type.rounded(unrounded.scale), bias: type.rounded(unrounded.bias), top: top, unrounded: unrounded)
+        return grid.scale.isFinite && grid.bias.isFinite && grid.value(Float(top)).isFinite ? grid : nil
+    }
+
     /// Rounds scale and bias to their storage type, and lowers the scale until the largest value is finite.
     private func stored(step: Double, bias: Double) -> AffineGrid? {
         let bias = type.rounded(Float(bias))
         var scale = type.rounded(Float(step))
         if scale <= 0 { scale = type.next(after: 0) }
         guard scale.isFinite, bias.isFinite else { return nil }
-        while !AffineGrid(scale: scale, bias: bias, top: top).value(Float(top)).isFinite { scale = scale.nextDown }
+        while !AffineGrid(scale: scale, bias: bias, top: top).value(Float(top)).isFinite {
+            scale = type.previous(before: scale)
+        }
         return AffineGrid(scale: scale, bias: bias, top: top)
     }
 

@@ -54,14 +54,14 @@ TARGET CK_INLINE void NAME(bytes_block)(const float *x, const uint8_t *codes, si
 
 TARGET CK_INLINE void NAME(bytes_row)(const float *x, const uint8_t *codes, size_t row, size_t count, uint8_t zero,
                                       const NAME(scales) *scales, FLOATS *lanes, const size_t block,
-                                      const enum NAME(kind) kind, const int are_halves, int are_ahead) {
+                                      const enum NAME(kind) kind, const ck_type scale_type, int are_ahead) {
     FLOATS first = 0, second = 0;
     // Scales are read sixteen at a time.
     for (size_t index = 0; index < scales->blocks; index += 16) {
         float own[16];
         const size_t left = scales->blocks - index;
-        if (left >= 16) NAME(read_scales)(scales, row, index, 16, own, are_halves);
-        for (size_t i = 0; left < 16 && i < left; i++) NAME(read_scales)(scales, row, index + i, 1, own + i, are_halves);
+        if (left >= 16) NAME(read_scales)(scales, row, index, 16, own, scale_type);
+        for (size_t i = 0; left < 16 && i < left; i++) NAME(read_scales)(scales, row, index + i, 1, own + i, scale_type);
         for (size_t i = 0; i < 16 && i < left; i++) {
             const size_t at = (index + i) * block;
             // A block of constant size needs no rest.
@@ -84,10 +84,10 @@ TARGET CK_INLINE void NAME(plain_bytes_row)(const float *x, const uint8_t *codes
 
 TARGET CK_INLINE void NAME(bytes_rows)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                                        uint8_t zero, const NAME(scales) *scales, size_t block, float *target,
-                                       const enum NAME(kind) kind, const int are_halves, int are_ahead) {
+                                       const enum NAME(kind) kind, const ck_type scale_type, int are_ahead) {
 #define BY_ROW(row, lanes) NAME(plain_bytes_row)(x, codes + (row) * stride, count, zero, lanes, kind, are_ahead)
 #define LANES(row, lanes, size) \
-    NAME(bytes_row)(x, codes + (row) * stride, row, count, zero, scales, lanes, size, kind, are_halves, are_ahead)
+    NAME(bytes_row)(x, codes + (row) * stride, row, count, zero, scales, lanes, size, kind, scale_type, are_ahead)
 #define BY_16(row, lanes) LANES(row, lanes, 16)
 #define BY_32(row, lanes) LANES(row, lanes, 32)
 #define BY_64(row, lanes) LANES(row, lanes, 64)
@@ -109,14 +109,15 @@ TARGET static void NAME(dot_bytes)(const float *x, const uint8_t *codes, size_t 
     const uint8_t zero = (uint8_t)(1 << (bits - 1));
     // Unpacked codes are in the cache. To prefetch behind them would take lines that another thread writes.
     const int are_ahead = bits == 8;
-    if (type == CK_F16) NAME(bytes_rows)(x, codes, stride, rows, count, zero, &all, block, target, NAME(integers), 1, are_ahead);
-    else NAME(bytes_rows)(x, codes, stride, rows, count, zero, &all, block, target, NAME(integers), 0, are_ahead);
+    if (type == CK_F16) NAME(bytes_rows)(x, codes, stride, rows, count, zero, &all, block, target, NAME(integers), CK_F16, are_ahead);
+    else if (type == CK_BF16) NAME(bytes_rows)(x, codes, stride, rows, count, zero, &all, block, target, NAME(integers), CK_BF16, are_ahead);
+    else NAME(bytes_rows)(x, codes, stride, rows, count, zero, &all, block, target, NAME(integers), CK_F32, are_ahead);
 }
 
 TARGET static void NAME(dot_float8)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                                     int is_e5m2, const float *scales, size_t scale_stride, size_t blocks, size_t block,
                                     float *target) {
     const NAME(scales) all = {(const uint8_t *)scales, blocks, scale_stride};
-    if (is_e5m2) NAME(bytes_rows)(x, codes, stride, rows, count, 0, &all, block, target, NAME(e5m2), 0, 1);
-    else NAME(bytes_rows)(x, codes, stride, rows, count, 0, &all, block, target, NAME(e4m3), 0, 1);
+    if (is_e5m2) NAME(bytes_rows)(x, codes, stride, rows, count, 0, &all, block, target, NAME(e5m2), CK_F32, 1);
+    else NAME(bytes_rows)(x, codes, stride, rows, count, 0, &all, block, target, NAME(e4m3), CK_F32, 1);
 }

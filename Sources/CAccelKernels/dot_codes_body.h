@@ -4,7 +4,7 @@
 /// The sharing of scales: one per row or none, or one for each 16, 32 or 64 columns, or for more.
 enum NAME(sharing) { NAME(by_row), NAME(by_16), NAME(by_32), NAME(by_64), NAME(by_more) };
 
-/// The scales of rows: float32 or float16.
+/// The scales of rows: float32, float16 or bfloat16.
 typedef struct {
     const uint8_t *bytes;
     /// Scales of a row.
@@ -13,17 +13,32 @@ typedef struct {
     size_t stride;
 } NAME(scales);
 
+/// Widens 1, 2, 4, 8 or 16 numbers of bfloat16, which may be unaligned.
+TARGET CK_INLINE void NAME(widen_bfloats)(const uint8_t *from, size_t count, float *target) {
+    if (count == 16) {
+        *(FLOATS *)target = (FLOATS)(__builtin_convertvector(*(const NAME(shorts) *)from, NAME(words)) << 16);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint16_t half;
+        ck_copy(&half, from + 2 * i, sizeof half);
+        const uint32_t bits = (uint32_t)half << 16;
+        ck_copy(target + i, &bits, sizeof bits);
+    }
+}
+
 /// Reads some scales of a row.
 TARGET CK_INLINE void NAME(read_scales)(const NAME(scales) *scales, size_t row, size_t first, size_t count, float *target,
-                                        const int are_halves) {
+                                        const ck_type scale_type) {
     const size_t at = row * scales->stride + first;
-    if (are_halves) WIDEN_F16(scales->bytes + 2 * at, count, target);
+    if (scale_type == CK_F16) WIDEN_F16(scales->bytes + 2 * at, count, target);
+    else if (scale_type == CK_BF16) NAME(widen_bfloats)(scales->bytes + 2 * at, count, target);
     else ck_copy(target, scales->bytes + 4 * at, 4 * count);
 }
 
-TARGET CK_INLINE float NAME(scale)(const NAME(scales) *scales, size_t row, size_t index, const int are_halves) {
+TARGET CK_INLINE float NAME(scale)(const NAME(scales) *scales, size_t row, size_t index, const ck_type scale_type) {
     float scale;
-    NAME(read_scales)(scales, row, index, 1, &scale, are_halves);
+    NAME(read_scales)(scales, row, index, 1, &scale, scale_type);
     return scale;
 }
 
@@ -32,7 +47,7 @@ TARGET CK_INLINE float NAME(scale)(const NAME(scales) *scales, size_t row, size_
 #define SUM_ROWS_BY_BLOCKS                                                                                                \
     if (scales->blocks <= 1) {                                                                                            \
         SUM_ROWS(BY_ROW)                                                                                                  \
-        for (size_t row = 0; scales->blocks && row < rows; row++) target[row] *= NAME(scale)(scales, row, 0, are_halves); \
+        for (size_t row = 0; scales->blocks && row < rows; row++) target[row] *= NAME(scale)(scales, row, 0, scale_type); \
     } else if (block == 16) {                                                                                             \
         SUM_ROWS(BY_16)                                                                                                   \
     } else if (block == 32) {                                                                                             \
@@ -104,7 +119,7 @@ TARGET CK_INLINE void NAME(codes4_scale)(const float *scales, FLOATS *target, co
 /// Adds one group (the last one of a row may have fewer codes).
 TARGET CK_INLINE void NAME(codes4_group)(const float *x, const uint8_t *codes, size_t row, size_t group, size_t left,
                                          const NAME(nibbles) *values, const NAME(scales) *scales, int shift, FLOATS *sums,
-                                         const enum NAME(sharing) sharing, const int is_signed, const int are_halves,
+                                         const enum NAME(sharing) sharing, const int is_signed, const ck_type scale_type,
                                          const int is_short) {
     const size_t each = sharing == NAME(by_16) ? 8 : sharing == NAME(by_32) ? 4 : sharing == NAME(by_64) ? 2 : 1;
     const size_t at = sharing == NAME(by_more) ? group >> shift : group * each;
@@ -129,9 +144,9 @@ TARGET CK_INLINE void NAME(codes4_group)(const float *x, const uint8_t *codes, s
     float block_scales[8] = {0};
     if (is_short) {
         for (size_t i = 0; i < each && at + i < scales->blocks; i++)
-            NAME(read_scales)(scales, row, at + i, 1, block_scales + i, are_halves);
+            NAME(read_scales)(scales, row, at + i, 1, block_scales + i, scale_type);
     } else {
-        NAME(read_scales)(scales, row, at, each, block_scales, are_halves);
+        NAME(read_scales)(scales, row, at, each, block_scales, scale_type);
     }
     NAME(codes4_scale)(block_scales, &lane_scales, sharing);
     *sums = FMA(products, lane_scales, *sums);
@@ -139,26 +154,26 @@ TARGET CK_INLINE void NAME(codes4_group)(const float *x, const uint8_t *codes, s
 
 TARGET CK_INLINE void NAME(codes4_row)(const float *x, const uint8_t *codes, size_t row, size_t count,
                                        const NAME(nibbles) *values, const NAME(scales) *scales, int shift, FLOATS *lanes,
-                                       const enum NAME(sharing) sharing, const int is_signed, const int are_halves) {
+                                       const enum NAME(sharing) sharing, const int is_signed, const ck_type scale_type) {
     FLOATS sums = 0;
     size_t group = 0;
     for (; group < count / 128; group++)
-        NAME(codes4_group)(x, codes, row, group, 128, values, scales, shift, &sums, sharing, is_signed, are_halves, 0);
+        NAME(codes4_group)(x, codes, row, group, 128, values, scales, shift, &sums, sharing, is_signed, scale_type, 0);
     if (group * 128 < count)
         NAME(codes4_group)(x, codes, row, group, count - group * 128, values, scales, shift, &sums, sharing, is_signed,
-                           are_halves, 1);
+                           scale_type, 1);
     *lanes = sums;
 }
 
 TARGET CK_INLINE void NAME(codes4)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                                    NAME(nibbles) *values, const NAME(scales) *scales, size_t block, float *target,
-                                   const int is_signed, const int are_halves) {
+                                   const int is_signed, const ck_type scale_type) {
     const int shift = block_shift(block, 128);
     if (rows) values->end = codes + (rows - 1) * stride + (count + 1) / 2;
     NAME(bits_of_codes)(count % 128, &values->last);
 #define LANES(row, lanes, sharing)                                                                            \
     NAME(codes4_row)(x, codes + (row) * stride, row, count, values, scales, shift, lanes, sharing, is_signed, \
-                     are_halves)
+                     scale_type)
 #define BY_ROW(row, lanes) LANES(row, lanes, NAME(by_row))
 #define BY_16(row, lanes) LANES(row, lanes, NAME(by_16))
 #define BY_32(row, lanes) LANES(row, lanes, NAME(by_32))
@@ -179,8 +194,9 @@ TARGET static void NAME(dot_codes4)(const float *x, const uint8_t *codes, size_t
     float buffer[16];
     NAME(nibbles) values = {.table = TABLE(table, buffer)};
     const NAME(scales) all = {scales, blocks, blocks};
-    if (type == CK_F16) NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 0, 1);
-    else NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 0, 0);
+    if (type == CK_F16) NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 0, CK_F16);
+    else if (type == CK_BF16) NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 0, CK_BF16);
+    else NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 0, CK_F32);
 }
 
 TARGET static void NAME(dot_nibbles)(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count,
@@ -194,6 +210,7 @@ TARGET static void NAME(dot_nibbles)(const float *x, const uint8_t *codes, size_
     }
     NAME(nibbles) values = {.flips = is_biased ? 0x88888888u : 0};
     const NAME(scales) all = {scales, blocks, blocks};
-    if (type == CK_F16) NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 1, 1);
-    else NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 1, 0);
+    if (type == CK_F16) NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 1, CK_F16);
+    else if (type == CK_BF16) NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 1, CK_BF16);
+    else NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 1, CK_F32);
 }

@@ -11,12 +11,12 @@ TARGET CK_INLINE const uint8_t *NAME(padded)(const uint8_t *from, const uint8_t 
 /// Sixteen scales or biases of a row, from one of its blocks on. Those of other rows are cleared by `last`.
 /// - Parameter end: the end of the last row.
 TARGET CK_INLINE void NAME(read_sixteen)(const NAME(scales) *scales, const uint8_t *end, size_t row, size_t first,
-                                         const NAME(words) *last, FLOATS *target, const int are_halves) {
-    const size_t size = are_halves ? 2 : 4;
+                                         const NAME(words) *last, FLOATS *target, const ck_type scale_type) {
+    const size_t size = scale_type == CK_F32 ? 4 : 2;
     uint8_t buffer[64];
     const NAME(scales) part = {
         .bytes = NAME(padded)(scales->bytes + (row * scales->stride + first) * size, end, 16 * size, buffer)};
-    NAME(read_scales)(&part, 0, 0, 16, (float *)target, are_halves);
+    NAME(read_scales)(&part, 0, 0, 16, (float *)target, scale_type);
     if (scales->blocks - first < 16) *target = (FLOATS)((NAME(words))(*target) & *last);
 }
 
@@ -43,15 +43,15 @@ typedef struct {
 } NAME(shifts);
 
 TARGET CK_INLINE void NAME(shifts_row)(const float *sums, const NAME(shifts) *shifts, size_t row, FLOATS *lanes,
-                                       const int are_halves) {
+                                       const ck_type scale_type) {
     const NAME(scales) *scales = shifts->scales, *biases = shifts->biases;
-    const size_t blocks = scales->blocks, size = shifts->rows * blocks * (are_halves ? 2 : 4);
+    const size_t blocks = scales->blocks, size = shifts->rows * blocks * (scale_type == CK_F32 ? 4 : 2);
     FLOATS total = 0;
     for (size_t first = 0; first < blocks; first += 16) {
         FLOATS scale, shift;
-        NAME(read_sixteen)(scales, scales->bytes + size, row, first, &shifts->last, &scale, are_halves);
+        NAME(read_sixteen)(scales, scales->bytes + size, row, first, &shifts->last, &scale, scale_type);
         if (biases) {
-            NAME(read_sixteen)(biases, biases->bytes + size, row, first, &shifts->last, &shift, are_halves);
+            NAME(read_sixteen)(biases, biases->bytes + size, row, first, &shifts->last, &shift, scale_type);
             shift += scale * shifts->zero;
         } else {
             uint8_t buffer[8];
@@ -67,11 +67,14 @@ TARGET CK_INLINE void NAME(shifts_row)(const float *sums, const NAME(shifts) *sh
 TARGET CK_INLINE void NAME(dot_shifts)(const float *sums, NAME(shifts) *shifts, ck_type type, float *target) {
     const size_t rows = shifts->rows, left = shifts->scales->blocks % 16;
     for (size_t lane = 0; lane < 16; lane++) shifts->last[lane] = lane < left ? ~0u : 0;
-#define OF_HALVES(row, lanes) NAME(shifts_row)(sums, shifts, row, lanes, 1)
-#define OF_FLOATS(row, lanes) NAME(shifts_row)(sums, shifts, row, lanes, 0)
+#define OF_HALVES(row, lanes) NAME(shifts_row)(sums, shifts, row, lanes, CK_F16)
+#define OF_BFLOATS(row, lanes) NAME(shifts_row)(sums, shifts, row, lanes, CK_BF16)
+#define OF_FLOATS(row, lanes) NAME(shifts_row)(sums, shifts, row, lanes, CK_F32)
     if (type == CK_F16) SUM_ROWS(OF_HALVES)
+    else if (type == CK_BF16) SUM_ROWS(OF_BFLOATS)
     else SUM_ROWS(OF_FLOATS)
 #undef OF_HALVES
+#undef OF_BFLOATS
 #undef OF_FLOATS
 }
 

@@ -9,9 +9,10 @@ extension Kernels.Dot {
         let (size, stride, block, blocks): (Int, Int, Int, Int)
         let (x, interleaved): ([Float], [Float])
         let codes: [UInt8]
-        /// Numbers of float16.
+        /// Numbers of float16 and of bfloat16.
         let scales: [Float]
         let halfScales: [UInt16]
+        var bfloatScales: [UInt16] { scales.map { UInt16($0.bitPattern >> 16) } }
 
         func scale(_ row: Int, _ column: Int) -> Double {
             blocks == 0 ? 1 : Double(scales[row * blocks + column / block])
@@ -34,6 +35,8 @@ extension Kernels.Dot {
             codes = generator.bytes(6 * stride)
             var halves = [UInt16](repeating: 0, count: 6 * blocks), scales = halves.map { Float($0) }
             ck_f32_to_f16(generator.floats(6 * blocks, in: 0.001...4), &halves, halves.count)
+            // Seven bits of the fraction, as bfloat16 has.
+            for index in halves.indices { halves[index] &= 0xFFF8 }
             ck_f16_to_f32(halves, &scales, halves.count)
             (self.scales, halfScales) = (scales, halves)
             var interleaved = [Float](repeating: .nan, count: ck_interleaved_count(size))
@@ -42,7 +45,7 @@ extension Kernels.Dot {
         }
     }
 
-    /// Checks rows of codes of all odd sizes, with scales of float32 and of float16, which give the same bits.
+    /// Checks rows of codes of all odd sizes, with scales of float32, of float16 and of bfloat16, which give the same bits.
     private func check(
         seed: UInt64, block: Int, stride: (_ size: Int) -> Int,
         exact: (Coded, _ row: Int) -> (sum: Double, size: Double),
@@ -61,12 +64,14 @@ extension Kernels.Dot {
                         let scales = $0.baseAddress.map { $0 + rows.lowerBound * coded.blocks }
                         kernel(coded, rows.count, codes, scales, CK_F32, target)
                     }
-                    var sums = [Float](repeating: .nan, count: rows.count)
-                    coded.halfScales.withUnsafeBufferPointer {
-                        let scales = $0.baseAddress.map { $0 + rows.lowerBound * coded.blocks }
-                        kernel(coded, rows.count, codes, scales, CK_F16, &sums)
+                    for (type, scales) in [(CK_F16, coded.halfScales), (CK_BF16, coded.bfloatScales)] {
+                        var sums = [Float](repeating: .nan, count: rows.count)
+                        scales.withUnsafeBufferPointer {
+                            let scales = $0.baseAddress.map { $0 + rows.lowerBound * coded.blocks }
+                            kernel(coded, rows.count, codes, scales, type, &sums)
+                        }
+                        #expect(sums.map(\.bitPattern) == (0..<rows.count).map { target?[$0].bitPattern })
                     }
-                    #expect(sums.map(\.bitPattern) == (0..<rows.count).map { target?[$0].bitPattern })
                 }
             }
         }
@@ -217,6 +222,7 @@ extension Kernels.Dot {
             for (type, scales, biases) in [
                 (CK_F32, bytes(of: coded.scales), bytes(of: other.scales)),
                 (CK_F16, bytes(of: coded.halfScales), bytes(of: other.halfScales)),
+                (CK_BF16, bytes(of: coded.bfloatScales), bytes(of: other.bfloatScales)),
             ] {
                 let rowBytes = scales.count / 6
                 check(

@@ -66,18 +66,19 @@ struct WeightFormTests {
                 let path = "\(folder)/x.mlpackage"
                 guard let expected else {
                     let refusal = try #require(throws: RequestError.self) {
-                        _ = try exporter(target).check([function], recipe.plan(for: [function]))
+                        _ = try exporter(target).check(PlannedExport([function], recipe.plan(for: [function])))
                     }
                     #expect(refusal.description.hasPrefix("weight \"w\" as "))
                     #expect(refusal.description.hasSuffix(", or add --allow-fallback"))
                     #expect(throws: RequestError.self) { try exporter(target).export(model, to: path) }
                     let lenient = exporter(target, allowsFallback: true)
-                    #expect(try lenient.check([function], recipe.plan(for: [function])).keys.sorted() == ["w"])
+                    let gaps = try lenient.check(PlannedExport([function], recipe.plan(for: [function])))
+                    #expect(gaps.keys.sorted() == ["w"])
                     let report = try lenient.export(model, to: path)
                     #expect(report.warnings.count == 1)
                     return
                 }
-                #expect(try exporter(target).check([function], recipe.plan(for: [function])).isEmpty)
+                #expect(try exporter(target).check(PlannedExport([function], recipe.plan(for: [function]))).isEmpty)
                 let report = try exporter(target).export(model, to: path)
                 #expect(report.lines.contains("weights: 1 \(expected)"))
                 let package = try CoreMLPackage(at: path)

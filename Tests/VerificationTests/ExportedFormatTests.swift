@@ -10,14 +10,27 @@ import Testing
 /// What holds of every format that can be written.
 @Suite("Exports of every format")
 struct ExportedFormatTests {
+    /// A model that a format can express, another one, and the scheme and the shapes of the first.
+    private struct Sample {
+        var (model, other) = ("bert_sentence_mean", "bert_base")
+        var (scheme, shapes) = ("int8", "batch=2,sequence=5")
+    }
+    /// The samples of formats that cannot express the usual one.
+    private static let samples = [
+        "mlx": Sample(
+            model: "llama_bfloat16", other: "llama_llama3", scheme: "affine:bits=8,block=32,scales=weight,fit=mlx",
+            shapes: "batch=1,tokens=5,cache=8")
+    ]
+
     @Test(
         "What a format exports is recognised as its own, and verified against the model",
         arguments: Exporters.all.map { $0.name })
     func verified(format: String) throws {
         try withTemporaryFolder { folder in
-            let model = Fixtures.path("bert_sentence_mean")
-            var conversion = try Conversion(of: model, compressedBy: "int8")
-            conversion.shapes = [try ShapeBindings(parsing: "batch=2,sequence=5")]
+            let sample = Self.samples[format] ?? Sample()
+            let model = Fixtures.path(sample.model)
+            var conversion = try Conversion(of: model, compressedBy: sample.scheme)
+            conversion.shapes = [try ShapeBindings(parsing: sample.shapes)]
             let path = "\(folder)/exported"
             _ = try ModelExport(of: conversion, to: Exporters.named(format)).export(to: path)
             #expect(ModelFormats.recognising(path)?.name == format)
@@ -27,7 +40,7 @@ struct ExportedFormatTests {
             #expect(report.verdict == .passed, "\(report.terminal(width: 120, colour: false))")
             // And against another model it is not.
             let other = try OriginalModel(
-                ModelFormats.open(Fixtures.path("bert_base")), for: subject, threads: 2)
+                ModelFormats.open(Fixtures.path(sample.other)), for: subject, threads: 2)
             #expect(try Parity(of: subject, against: .model(other)).check().verdict != .passed)
         }
     }

@@ -25,7 +25,13 @@ struct BlockScaledProduct: VectorProduct {
     }
 
     private var hasShifts: Bool { if case .none = codes.shifts { false } else { true } }
-    private var scaleKind: ck_type { codes.scaleType == .float16 ? CK_F16 : CK_F32 }
+    private var scaleKind: ck_type {
+        switch codes.scaleType {
+        case .float16: CK_F16
+        case .bfloat16: CK_BF16
+        case .float32: CK_F32
+        }
+    }
 
     private var areNibbles: Bool { codes.bits == 4 }
     /// The sums of the vector's blocks, with zeros up to whole vectors of sixteen.

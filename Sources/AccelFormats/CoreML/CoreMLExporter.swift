@@ -16,9 +16,7 @@ public struct CoreMLExporter: Exporter {
     static let layout = ExportOption(
         "layout", allowed: ["plain", "ane"],
         help: "ane: (batch, channels, 1, positions), as the Neural Engine wants it, and a report of what keeps off it")
-    static let fallback = ExportOption(
-        "allow-fallback", allowed: [],
-        help: "write a weight as plain numbers, and say so, where the target cannot express its form")
+    static let fallback = ExportOption.allowFallback
     public static let version = 6
     static let shapes = ExportOption(
         "shapes-as", allowed: ["functions", "enumerated"],
@@ -41,8 +39,8 @@ public struct CoreMLExporter: Exporter {
 
     init(_ choices: CoreMLOptions) { self.choices = choices }
 
-    public func check(_ functions: [FrozenProgram], _ plan: [PlannedWeight]) throws -> [String: String] {
-        try lowered(functions, WeightLowering(asking: plan, options: choices)).weights.gaps
+    public func check(_ model: PlannedExport) throws -> [String: String] {
+        try lowered(model.functions, WeightLowering(asking: model.plan, options: choices)).weights.gaps
     }
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {

@@ -15,7 +15,8 @@ public enum HuggingFaceFormat: ModelFormat {
         switch Files.kind(of: path) {
         case .folder?:
             let names = (try? Files.list(path)) ?? []
-            return names.contains { $0 == "config.json" || $0.hasSuffix(indexSuffix) }
+            return !MLXFormat.recognises(path)
+                && names.contains { $0 == "config.json" || $0.hasSuffix(indexSuffix) }
         case .file?:
             // The index of a sharded checkpoint: it maps tensors to files.
             guard let index = try? JSON.read(path) else { return false }

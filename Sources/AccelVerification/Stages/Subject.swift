@@ -20,7 +20,7 @@ public enum Subject: Sendable {
     case model(OriginalModel)
 
     /// Creates a subject from a source: an opened package, or any other source compiled in memory for its usual shapes,
-    /// with uncompressed weights.
+    /// with the weights as its files have them.
     /// - Throws: `FormatError` and `RequestError` as for a conversion.
     public init(_ source: any ModelSource, threads: Int) throws {
         switch source {
@@ -30,7 +30,8 @@ public enum Subject: Sendable {
             let model = try source.model()
             let functions = try model.functions ?? model.programs.freezingToUsualShapes()
             let plain = Recipe(default: try Codecs.codec("stored"))
-            self = .planned(try plain.compressing(functions, threads: threads).planned())
+            let stored = try plain.compressing(functions, threads: threads)
+            self = .planned(try stored.replacing(model.encoded).planned())
         }
     }
 

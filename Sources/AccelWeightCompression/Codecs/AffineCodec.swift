@@ -1,4 +1,4 @@
-import AccelByteIO
+public import AccelByteIO
 public import AccelTensors
 import CAccelKernels
 
@@ -15,13 +15,22 @@ public struct AffineCodec: WeightCodec {
             "bits", allowed: ["2", "3", "4", "5", "6", "8"], default: "4", isAlwaysNamed: true, help: "bits of a code"),
         Blocks.option(default: "32"),
         CodecOption(
-            "scales", allowed: ["float16", "float32"], default: "float16", help: "type of the scales and biases"),
+            "scales", allowed: ["float16", "bfloat16", "float32", Self.ofWeight], default: "float16",
+            help: "type of the scales and biases; weight: the weight's own, float32 if that is not a float of 16 bits"),
         CodecOption(
             "fit", allowed: AffineFit.allCases.map(\.rawValue), default: AffineFit.mse.rawValue,
             help:
                 "search for scale and bias: mse: least squared error, may clip the outermost; hqq: half-quadratic "
-                + "iterations of the bias, robust to large errors; minmax: reaches every weight"),
+                + "iterations of the bias, robust to large errors; minmax: reaches every weight; mlx: as MLX's "
+                + "mx.quantize, the same bytes with scales=weight"),
+        CodecOption(
+            "type", allowed: [Self.unknownType, "float16", "bfloat16", "float32"], default: Self.unknownType,
+            isFilledIn: true, help: "type that scales=weight stands for"),
     ]
+    /// The value of `scales` for the type of the weight.
+    private static let ofWeight = "weight"
+    /// The value of `type` before the weight is known, or if `scales` names the type.
+    private static let unknownType = "none"
 
     public let values: CodecOptionValues
     private let bits: Int
@@ -33,7 +42,8 @@ public struct AffineCodec: WeightCodec {
         bits = values.integer("bits") ?? 4
         blocks = Blocks(size: values.integer("block"))
         search = AffineGridSearch(
-            top: (1 << bits) - 1, type: ScaleType(rawValue: values["scales"]) ?? .float16,
+            top: (1 << bits) - 1,
+            type: ScaleType(rawValue: values["scales"]) ?? ScaleType(rawValue: values["type"]) ?? .float16,
             fit: AffineFit(rawValue: values["fit"]) ?? .mse)
     }
 
@@ -41,12 +51,25 @@ public struct AffineCodec: WeightCodec {
         quantizationUnsupportedReason(elementType, shape)
     }
 
+    public func resolved(for source: StoredTensor) -> any WeightCodec {
+        guard values["scales"] == Self.ofWeight else { return self }
+        return AffineCodec(values.replacing("type", by: ScaleType(of: source.elementType).rawValue))
+    }
+
+    /// Whether the type of the scales is known.
+    private var isResolved: Bool { values["scales"] != Self.ofWeight || values["type"] != Self.unknownType }
+
     public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {
-        let perSection = shape.rows * blocks.perRow(shape) * search.type.byteCount
+        let type = isResolved ? search.type : ScaleType(of: elementType)
+        let perSection = shape.rows * blocks.perRow(shape) * type.byteCount
         return [
             SectionLayout("codes", byteCount: shape.rows * bytesPerRow(shape)),
             SectionLayout("scales", byteCount: perSection), SectionLayout("biases", byteCount: perSection),
         ]
+    }
+
+    public func corruption(in sections: [ByteView], shape: Shape) -> String? {
+        isResolved ? nil : "scales=weight does not say the type of the stored scales"
     }
 
     private func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: bits) }
@@ -66,7 +89,7 @@ public struct AffineCodec: WeightCodec {
             AffineEncoding(
                 codes: PackedCodes(bits: bits, bytes: weight.sections[0], rows: shape.rows, columns: shape.columns),
                 isSigned: false, scales: scales, zeros: nil, offsets: offsets, scaleRows: shape.rows,
-                block: blocks.size(shape), scaleType: search.type == .float16 ? .float16 : .float32))
+                block: blocks.size(shape), scaleType: search.type.elementType))
     }
 
     public func encode(
@@ -85,7 +108,7 @@ public struct AffineCodec: WeightCodec {
                         let columns = blocks.columns(of: block, shape)
                         guard let grid = search.grid(for: UnsafeBufferPointer(rebasing: values[columns])) else {
                             throw source.error(
-                                "needs a scale or bias beyond float16; store it with scales=float32",
+                                "needs a scale or bias beyond \(search.type.rawValue); store it with scales=float32",
                                 index: row * shape.columns + columns.lowerBound)
                         }
                         search.type.store(grid.scale, in: sections[1], at: row * perRow + block)
@@ -150,6 +173,10 @@ public struct AffineCodec: WeightCodec {
                         guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
                         BitPacking.unpack(start + row * bytesPerRow(shape), bits: bits, into: codes)
                     }
+                    if search.fit == .mlx {
+                        if let found = violationOfMLX(row, of: weight, values: values, codes: codes) { return found }
+                        continue
+                    }
                     for column in 0..<shape.columns {
                         let grid = grid(of: weight, row: row, block: column / blocks.size(shape))
                         if let reason = grid.violation(of: values[column], code: Int(codes[column])) {
@@ -160,6 +187,31 @@ public struct AffineCodec: WeightCodec {
                 return nil
             }
         }
+    }
+}
+
+extension AffineCodec {
+    /// Compares a row with the scales, biases and codes that its values have by MLX.
+    private func violationOfMLX(
+        _ row: Int, of weight: CompressedTensor, values: UnsafeMutableBufferPointer<Float>,
+        codes: UnsafeMutableBufferPointer<UInt8>
+    ) -> (index: Int, reason: String)? {
+        let shape = weight.shape
+        for block in 0..<blocks.perRow(shape) {
+            let columns = blocks.columns(of: block, shape)
+            let stored = grid(of: weight, row: row, block: block)
+            let first = row * shape.columns + columns.lowerBound
+            guard let expected = search.grid(for: UnsafeBufferPointer(rebasing: values[columns])) else {
+                return (first, "needs a scale or bias beyond \(search.type.rawValue)")
+            }
+            guard stored.scale == expected.scale, stored.bias == expected.bias else {
+                return (first, "starts a block whose scale or bias is not that of mx.quantize")
+            }
+            for column in columns where Float(codes[column]) != expected.code(values[column]) {
+                return (row * shape.columns + column, "is not stored as the code of mx.quantize")
+            }
+        }
+        return nil
     }
 }
 

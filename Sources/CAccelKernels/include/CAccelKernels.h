@@ -271,7 +271,7 @@ void ck_interleave(const float *x, size_t count, float *target);
 /// `count`, rounded up to a multiple of 128.
 size_t ck_interleaved_count(size_t count);
 /// target[r] = sum_i x[i] * scale(r, i) * table[code i of row r], with 4-bit codes packed low nibble first; a row starts
-/// at r * `stride` bytes. A row has `blocks` scales (float32 or float16, may be unaligned), each for `block` (16, 32, 64,
+/// at r * `stride` bytes. A row has `blocks` scales (float32, float16 or bfloat16, may be unaligned), each for `block` (16, 32, 64,
 /// 128, or count) columns; 0 for no scales. `interleaved` is x in the order of `ck_interleave`.
 void ck_dot_codes4(const float *interleaved, const uint8_t *codes, size_t stride, size_t rows, size_t count,
                    const float table[16], const void *scales, ck_type type, size_t blocks, size_t block, float *target);
@@ -303,8 +303,8 @@ void ck_dot_vectors(const float *x, const uint8_t *codes, size_t stride, size_t 
 void ck_dot_masked(const float *x, const float *values, const void *starts, const uint8_t *mask, size_t stride,
                    size_t rows, size_t count, float *target);
 /// target[r] = sum_b sums[b] * (bias(r, b) + zero * scale(r, b)), b < blocks: what biases add to products of codes less
-/// `zero`, with `sums` of the vector's blocks, which zeros follow up to a multiple of 16. Scales and biases (float32 or
-/// float16, may be unaligned) of a row follow those of the row before it.
+/// `zero`, with `sums` of the vector's blocks, which zeros follow up to a multiple of 16. Scales and biases (float32,
+/// float16 or bfloat16, may be unaligned) of a row follow those of the row before it.
 void ck_dot_biases(const float *sums, const void *scales, const void *biases, ck_type type, float zero, size_t rows,
                    size_t blocks, float *target);
 /// target[r] = -sum_b sums[b] * zero(r, b) * scale(r, b): the same with zero points of four bits in two's complement, low

@@ -1,0 +1,31 @@
+import AccelByteIO
+
+extension MLXExporter {
+    func report(
+        _ folder: MLXFolder, _ quantization: MLXQuantization?, _ remarks: [String], _ plain: [String: String]
+    ) -> ExportReport {
+        let count = folder.weights.reduce(0) { $0 + $1.count }
+        let layers = folder.weights.compactMap(\.layer)
+        var schemes: [String: Int] = [:]
+        for layer in layers { schemes[Self.text(of: layer.scheme), default: 0] += 1 }
+        let exceptions = quantization?.exceptions ?? []
+        return ExportReport(
+            byteCount: folder.byteCount, bitsPerWeight: count == 0 ? 0 : Double(folder.byteCount * 8) / Double(count),
+            lines: [
+                "layers: "
+                    + schemes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.value) \($0.key)" }
+                    .joined(separator: ", ")
+            ],
+            warnings: plain.sorted { $0.key < $1.key }.map { "weight \($0.key) stays as it is stored: \($0.value)" }
+                + remarks,
+            json: [
+                "quantization": quantization?.usual.json ?? .null,
+                "exceptions": .object(exceptions.map { JSON.Member($0.name, $0.scheme?.json ?? false) }),
+                "layers": .integer(Int64(layers.count)), "parameters": .integer(Int64(count)),
+            ])
+    }
+
+    private static func text(of scheme: MLXScheme?) -> String {
+        scheme.map { "of \($0.bits) bits in groups of \($0.group)" } ?? "plain"
+    }
+}

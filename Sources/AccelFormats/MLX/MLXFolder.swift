@@ -1,0 +1,130 @@
+import AccelByteIO
+import AccelPackages
+import AccelTensors
+
+/// The files of an export: weights in one or more safetensors files, their index, the configuration and the tokenizer.
+struct MLXFolder {
+    let weights: [MLXWeight]
+    let configuration: String
+    /// The files that are copied; a config.json or an index among them is replaced.
+    let assets: [Asset]
+    let provenance: [(key: String, text: String)]
+
+    /// The index of the weights. It lists the other files, and its last member is its own digest.
+    static let indexName = "model.safetensors.index.json"
+    private static let schemesKey = "accelc.schemes"
+
+    /// Writes all files.
+    /// - Parameters:
+    ///   - path: an empty or absent folder, which the caller publishes.
+    ///   - shardBytes: the size at which a new file of weights begins.
+    func write(to path: String, shardBytes: Int) throws {
+        try Files.makeFolder(path)
+        let shards = shards(of: shardBytes)
+        var (names, map) = ([String](), [JSON.Member]())
+        for (index, shard) in shards.enumerated() {
+            let name = shards.count == 1 ? "model.safetensors" : Self.name(ofShard: index + 1, of: shards.count)
+            let tensors = shard.flatMap(\.tensors)
+            try SafetensorsWriter.write(tensors, to: "\(path)/\(name)", as: .part, metadata: [("format", "mlx")])
+            names.append(name)
+            map += tensors.map { JSON.Member($0.name, .string(name)) }
+        }
+        try AtomicFile.write(configuration, to: "\(path)/\(MLXConfiguration.fileName)", as: .internal)
+        names.append(MLXConfiguration.fileName)
+        for asset in assets where ![MLXConfiguration.fileName, Self.indexName].contains(asset.name) {
+            if let folder = Files.parentFolder(of: asset.name) { try Files.makeFolder("\(path)/\(folder)") }
+            try AtomicFile.write(asset.content, to: "\(path)/\(asset.name)", as: .internal)
+            names.append(asset.name)
+        }
+        let index = [
+            JSON.Member("metadata", metadata),
+            JSON.Member("weight_map", .object(map.sorted { $0.key < $1.key })),
+        ]
+        try AtomicFile.write(
+            WrittenDocument.text(of: index, listing: names, in: path), to: "\(path)/\(Self.indexName)", as: .internal)
+    }
+
+    private var metadata: JSON {
+        let schemes = weights.compactMap { weight in
+            weight.specification.map { JSON.Member(weight.name, .string($0)) }
+        }
+        return .object(
+            [
+                JSON.Member("total_size", .integer(Int64(byteCount))),
+                JSON.Member("total_parameters", .integer(Int64(weights.reduce(0) { $0 + $1.count }))),
+                JSON.Member(Self.schemesKey, .object(schemes)),
+            ] + provenance.map { JSON.Member($0.key, .string($0.text)) })
+    }
+
+    /// Bytes of all weights.
+    var byteCount: Int { weights.reduce(0) { $0 + $1.byteCount } }
+
+    /// The weights in files of at most `bytes`, unless one weight is larger. The tensors of a weight stay together.
+    private func shards(of bytes: Int) -> [[MLXWeight]] {
+        var (shards, size): ([[MLXWeight]], Int) = ([[]], 0)
+        for weight in weights {
+            if size > 0, size + weight.byteCount > bytes {
+                shards.append([])
+                size = 0
+            }
+            shards[shards.count - 1].append(weight)
+            size += weight.byteCount
+        }
+        return shards
+    }
+
+    private static func name(ofShard index: Int, of count: Int) -> String {
+        func digits(_ number: Int) -> String { String(String(100_000 + number).dropFirst()) }
+        return "model-\(digits(index))-of-\(digits(count)).safetensors"
+    }
+}
+
+extension MLXFolder {
+    /// The entries of an index about the origin of the export.
+    static func provenance(in index: JSONField) -> [String: String] {
+        guard case .object(let members)? = index["metadata"].value else { return [:] }
+        let texts = members.compactMap { member -> (String, String)? in
+            guard case .string(let text) = member.value, member.key.hasPrefix("accelc.") else { return nil }
+            return (member.key, text)
+        }
+        return Dictionary(texts) { first, _ in first }
+    }
+
+    /// The codecs of weights that accelc quantized, by name; empty for models of other tools.
+    /// - Throws: `FormatError` for an index that is no JSON, or if it names codecs in another way.
+    static func schemes(in folder: String) throws -> [String: String] {
+        let path = "\(folder)/\(indexName)"
+        guard Files.kind(of: path) == .file else { return [:] }
+        let schemes = JSONField(try JSON.read(path), file: path)["metadata"][schemesKey]
+        guard schemes.exists else { return [:] }
+        let named = try schemes.members().map { ($0.key, try $0.field.string()) }
+        return Dictionary(named) { first, _ in first }
+    }
+
+    /// Returns why a folder is not an unchanged output of `write`; nil if it is.
+    fileprivate static func refusalReason(for path: String) throws -> String? {
+        let index = "\(path)/\(indexName)"
+        guard Files.kindWithoutFollowing(index) == .file else { return "it has no \(indexName)" }
+        let document = JSONField(try JSON.read(index), file: index)
+        guard document["files"].exists else { return "its \(indexName) is not of accelc" }
+        let listed = Set(try document["files"].array().map { try $0["name"].string() } + [indexName])
+        for name in try members(of: path) where !listed.contains(name) {
+            return "it holds \(name), which is no part of the export"
+        }
+        return try WrittenDocument.change(of: indexName, in: path)
+    }
+
+    /// Returns all files below a folder.
+    private static func members(of path: String, in prefix: String = "") throws -> [String] {
+        try Files.list("\(path)/\(prefix)").flatMap { part -> [String] in
+            let name = prefix + part
+            return Files.kindWithoutFollowing("\(path)/\(name)") == .folder
+                ? try members(of: path, in: "\(name)/") : [name]
+        }
+    }
+}
+
+extension OutputKind {
+    /// An unchanged MLX folder of accelc. Models of mlx-lm are not replaced.
+    static let mlxFolder = OutputKind.folder("an MLX model") { try MLXFolder.refusalReason(for: $0) }
+}

@@ -1,0 +1,153 @@
+"""MLX folders of accelc against MLX itself.
+
+usage: mlx.py ACCELC [FOLDER]      (wants mlx[cpu], mlx-lm; exits 3 with the command that installs them when one is missing)
+Every number of bits, in groups of 32 and 64: codes, scales and biases have the bytes of `mx.quantize`; mlx-lm loads the folder,
+strictly, and its logits are those of accelc's runtime for the decoded weights; so with several schemes and plain layers. Then
+decoders of every family, unquantized: mlx-lm's logits are those of transformers. Exits 1 on a difference.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+# The folder of this script has its own name first on the path.
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path = [entry for entry in sys.path if pathlib.Path(entry or ".").resolve() != HERE]
+try:
+    import mlx.core as mx
+    import mlx_lm.utils
+    import numpy
+    import safetensors.numpy
+except ImportError as error:
+    print(f"mlx: skipped, since {error.name} is missing: pip install 'mlx[cpu]' mlx-lm safetensors", file=sys.stderr)
+    sys.exit(3)
+
+if len(sys.argv) not in (2, 3):
+    sys.exit(__doc__)
+ACCELC = sys.argv[1]
+FIXTURES = HERE.parent.parent / "Tests/Fixtures"
+SOURCE = FIXTURES / "llama_bfloat16"
+# The families with a class in mlx-lm, and what the class does otherwise than transformers, if anything.
+DECODERS = {
+    "llama_bfloat16": None, "llama_llama3": None, "llama_linear_old": None, "llama_yarn": None, "llama_proportional": None,
+    "mistral_window": "no sliding window", "qwen2_window": "no sliding window", "qwen3_small": "no biases",
+    "phi3_long": None, "phi3_partial": "no odd part of a head", "gemma_early": "gelu computed exactly",
+    "gemma3_old": "no cap of logits",
+}
+failures = []
+mx.set_default_device(mx.cpu)
+
+
+def check(what, good):
+    print(f"  {'ok  ' if good else 'FAIL'} {what}")
+    if not good:
+        failures.append(what)
+
+
+def accelc(*words):
+    done = subprocess.run([ACCELC, *map(str, words), "--quiet"], capture_output=True, text=True)
+    return done.returncode, done.stderr.strip()
+
+
+def export(source, folder, *words):
+    return accelc("export", source, "--format", "mlx", "-o", folder, "--no-cache", *words)
+
+
+def logits(folder, tokens):
+    """In float32, so that only the weights' encoding tells models apart."""
+    model, _ = mlx_lm.utils.load_model(folder)
+    model.set_dtype(mx.float32)
+    return numpy.array(model(mx.array(tokens, dtype=mx.int32)))
+
+
+def golden(name):
+    return safetensors.numpy.load_file(FIXTURES / name / "golden.safetensors")
+
+
+def apart(left, right):
+    return float(numpy.abs(left.astype(numpy.float64) - right).max() / numpy.abs(right).max())
+
+
+def by_accelc(folder, tokens, scratch):
+    """The logits of accelc's own runtime for the decoded weights."""
+    count = tokens.shape[1]
+    package, inputs, outputs = (scratch / name for name in ("back.accelpkg", "in.safetensors", "out.safetensors"))
+    safetensors.numpy.save_file({"input_ids": tokens, "position": numpy.array([0], dtype=numpy.int64)}, inputs)
+    shape = f"batch=1,tokens={count},cache={count}"
+    code, error = accelc("convert", folder, "--compress", "float32", "--shape", shape, "--no-cache", "-o", package)
+    if code == 0:
+        code, error = accelc("run", package, "--inputs", inputs, "--outputs", outputs)
+    if code != 0:
+        sys.exit(f"accelc: {error}")
+    return safetensors.numpy.load_file(outputs)["logits"]
+
+
+def combinations(scratch):
+    source = mx.load(str(SOURCE / "model.safetensors"))
+    tokens = golden(SOURCE.name)["in.input_ids"]
+    for bits in (2, 3, 4, 5, 6, 8):
+        for group in (32, 64):
+            folder = scratch / f"b{bits}g{group}"
+            scheme = f"affine:bits={bits},block={group},scales=weight,fit=mlx"
+            code, error = export(SOURCE, folder, "--compress", scheme, "--allow-fallback")
+            if code != 0:
+                check(f"{scheme}: {error}", False)
+                continue
+            written = mx.load(str(folder / "model.safetensors"))
+            layers = [name.removesuffix(".scales") for name in written if name.endswith(".scales")]
+            same = True
+            for layer in layers:
+                parts = mx.quantize(source[f"{layer}.weight"], group_size=group, bits=bits, mode="affine")
+                for part, tensor in zip(("weight", "scales", "biases"), parts):
+                    own = written[f"{layer}.{part}"]
+                    same &= own.dtype == tensor.dtype and own.shape == tensor.shape
+                    same &= bool(mx.array_equal(own.view(mx.uint8), tensor.view(mx.uint8)).item())
+            check(f"{scheme}: the bytes of mx.quantize in {len(layers)} layers", same and len(layers) >= 14)
+            difference = apart(logits(folder, tokens), by_accelc(folder, tokens, scratch))
+            check(f"{scheme}: logits of mlx-lm and of accelc {difference:.1e} apart", difference < 2e-5)
+
+
+def mixed(scratch):
+    recipe = scratch / "mixed.json"
+    recipe.write_text(json.dumps({"default": "affine:bits=4,block=32,scales=weight", "rules": [
+        {"match": "lm_head.weight", "compress": "affine:bits=8,block=64,scales=weight,fit=mlx"},
+        {"match": "*.0.self_attn.v_proj.weight", "compress": "affine:bits=6,block=32,scales=float16,fit=hqq"},
+        {"match": "*.k_proj.weight", "compress": "stored"}]}))
+    folder, again = scratch / "mixed", scratch / "mixed-of-package"
+    code, error = export(SOURCE, folder, "--recipe", recipe)
+    check(f"a recipe with four schemes is exported {error}", code == 0)
+    tokens = golden(SOURCE.name)["in.input_ids"]
+    difference = apart(logits(folder, tokens), by_accelc(folder, tokens, scratch))
+    check(f"four schemes: logits of mlx-lm and of accelc {difference:.1e} apart", difference < 2e-5)
+    accelc("convert", SOURCE, "--recipe", recipe, "--no-cache", "-o", scratch / "mixed.accelpkg")
+    code, error = export(scratch / "mixed.accelpkg", again)
+    same = code == 0 and all(
+        (folder / name).read_bytes() == (again / name).read_bytes() for name in ("model.safetensors", "config.json"))
+    check(f"an export of the package has the same bytes {error}", same)
+
+
+def families(scratch):
+    for name, difference in DECODERS.items():
+        folder = scratch / name
+        code, error = export(FIXTURES / name, folder, "--compress", "stored")
+        if code != 0:
+            check(f"{name}: refused: {error}", difference is not None)
+            continue
+        data = golden(name)
+        try:
+            distance = apart(logits(folder, data["in.input_ids"]), data["ref64.logits_full"])
+        except Exception as problem:
+            check(f"{name}: mlx-lm: {problem}", False)
+            continue
+        note = f" ({difference})" if difference else ""
+        check(f"{name}: logits of mlx-lm and of transformers {distance:.1e} apart{note}", bool(difference) or distance < 1e-4)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    combinations(pathlib.Path(folder))
+    mixed(pathlib.Path(folder))
+    families(pathlib.Path(folder))
+if failures:
+    sys.exit(f"mlx: {len(failures)} failed")
