@@ -7,7 +7,7 @@
 typedef float floats __attribute__((ext_vector_type(8), aligned(4)));
 typedef double doubles __attribute__((ext_vector_type(8), aligned(8)));
 
-void ck_reference_dot(const float *a, const float *b, size_t count, double sums[8]) {
+CK_INLINE void reference_dot_body(const float *a, const float *b, size_t count, double sums[8]) {
     doubles sum = 0;
     for (size_t index = 0; index + 8 <= count; index += 8) {
         sum += __builtin_convertvector(*(const floats *)(a + index), doubles)
@@ -18,7 +18,7 @@ void ck_reference_dot(const float *a, const float *b, size_t count, double sums[
 
 typedef int32_t words __attribute__((ext_vector_type(8), aligned(4)));
 
-int ck_all_finite(const float *x, size_t count) {
+CK_INLINE int all_finite_body(const float *x, size_t count) {
     words found = 0;
     size_t index = 0;
     for (; index + 8 <= count; index += 8) found |= (*(const words *)(x + index) & 0x7F800000) == 0x7F800000;
@@ -28,7 +28,7 @@ int ck_all_finite(const float *x, size_t count) {
     return !any;
 }
 
-size_t ck_error_sums(const float *x, const float *reference, size_t count, double sums[6], uint32_t *buckets) {
+CK_INLINE size_t error_sums_body(const float *x, const float *reference, size_t count, double sums[6], uint32_t *buckets) {
     doubles squares = 0, energy = 0, reference_energy = 0, product = 0, largest = 0, peak = 0;
     words flips = 0;
     for (size_t index = 0; index < count; index += 8) {
@@ -73,3 +73,20 @@ size_t ck_error_sums(const float *x, const float *reference, size_t count, doubl
     }
     return total;
 }
+
+// Each for every processor, and for wider vectors. No product is joined with a sum, so both have the same bits.
+#if CK_X86
+#define FUNCTION(result, name, parameters, ...)                                                   \
+    CK_TARGET_AVX2 static result name##_avx2 parameters { return name##_body(__VA_ARGS__); }       \
+    result ck_##name parameters {                                                                  \
+        return ck_current_isa() >= CK_AVX2 ? name##_avx2(__VA_ARGS__) : name##_body(__VA_ARGS__); \
+    }
+#else
+#define FUNCTION(result, name, parameters, ...) \
+    result ck_##name parameters { return name##_body(__VA_ARGS__); }
+#endif
+
+FUNCTION(void, reference_dot, (const float *a, const float *b, size_t count, double sums[8]), a, b, count, sums)
+FUNCTION(int, all_finite, (const float *x, size_t count), x, count)
+FUNCTION(size_t, error_sums, (const float *x, const float *reference, size_t count, double sums[6], uint32_t *buckets), x,
+         reference, count, sums, buckets)
