@@ -1,6 +1,6 @@
 """MLX folders of accelc against MLX itself.
 
-usage: mlx.py ACCELC [FOLDER]      (wants mlx[cpu], mlx-lm; exits 3 with the command that installs them when one is missing)
+usage: mlx.py ACCELC [FOLDER]      (wants mlx[cpu], mlx-lm, torch; exits 3 with the command that installs them when one is missing)
 Every number of bits, in groups of 32 and 64: codes, scales and biases have the bytes of `mx.quantize`; mlx-lm loads the folder,
 strictly, and its logits are those of accelc's runtime for the decoded weights; so with several schemes and plain layers. Then
 decoders of every family, unquantized: mlx-lm's logits are those of transformers. Exits 1 on a difference.
@@ -20,8 +20,10 @@ try:
     import mlx_lm.utils
     import numpy
     import safetensors.numpy
+    import torch
+    import transformers
 except ImportError as error:
-    print(f"mlx: skipped, since {error.name} is missing: pip install 'mlx[cpu]' mlx-lm safetensors", file=sys.stderr)
+    print(f"mlx: skipped, since {error.name} is missing: pip install 'mlx[cpu]' mlx-lm safetensors torch", file=sys.stderr)
     sys.exit(3)
 
 if len(sys.argv) not in (2, 3):
@@ -29,12 +31,27 @@ if len(sys.argv) not in (2, 3):
 ACCELC = sys.argv[1]
 FIXTURES = HERE.parent.parent / "Tests/Fixtures"
 SOURCE = FIXTURES / "llama_bfloat16"
-# The families with a class in mlx-lm, and what the class does otherwise than transformers, if anything.
+# Decoders, and the refusal of those that mlx-lm's class cannot compute.
 DECODERS = {
     "llama_bfloat16": None, "llama_llama3": None, "llama_linear_old": None, "llama_yarn": None, "llama_proportional": None,
-    "mistral_window": "no sliding window", "qwen2_window": "no sliding window", "qwen3_small": "no biases",
-    "phi3_long": None, "phi3_partial": "no odd part of a head", "gemma_early": "gelu computed exactly",
-    "gemma3_old": "no cap of logits",
+    "mistral_window": None, "qwen2_window": None, "qwen3_small": "has no bias", "phi3_long": None,
+    "phi3_partial": "rotates an even number", "gemma_early": None, "gemma3_old": "has no cap of logits",
+}
+# How far logits may be apart: gemma's class computes gelu exactly, where the model has the approximation by tanh; that of
+# gemma3_text rounds the scale of the embeddings to bfloat16.
+LIMITS = {"gemma_early": 1e-3, "Gemma3Text": 1e-3}
+SMALL = dict(
+    hidden_size=32, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, intermediate_size=64, vocab_size=47,
+    head_dim=8, max_position_embeddings=64, pad_token_id=0, bos_token_id=1, eos_token_id=2)
+# Models of the classes that the fixtures reach in no way that mlx-lm can compute.
+MADE = {
+    "Qwen3": dict(tie_word_embeddings=False),
+    "Gemma3Text": dict(
+        sliding_window=4, layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+        rope_parameters=dict(
+            full_attention=dict(rope_type="linear", rope_theta=40000.0, factor=2.0),
+            sliding_attention=dict(rope_type="default", rope_theta=800.0))),
+    "Phi3": dict(rope_parameters=dict(rope_type="default", rope_theta=3000.0, partial_rotary_factor=0.5)),
 }
 failures = []
 mx.set_default_device(mx.cpu)
@@ -128,26 +145,51 @@ def mixed(scratch):
     check(f"an export of the package has the same bytes {error}", same)
 
 
+def compare(name, source, folder, tokens, expected, limit):
+    code, error = export(source, folder, "--compress", "stored")
+    if code != 0:
+        return check(f"{name}: {error}", False)
+    config = json.loads((source / "config.json").read_text())
+    # Within the window a model without windows computes the same.
+    window = None if config["model_type"] == "gemma3_text" else config.get("sliding_window")
+    try:
+        found = logits(folder, tokens)
+    except Exception as problem:
+        return check(f"{name}: mlx-lm: {problem}", False)
+    distance = apart(found[:, :window], expected[:, :window])
+    check(f"{name}: logits of mlx-lm and of transformers {distance:.1e} apart", distance < limit)
+
+
 def families(scratch):
-    for name, difference in DECODERS.items():
-        folder = scratch / name
-        code, error = export(FIXTURES / name, folder, "--compress", "stored")
-        if code != 0:
-            check(f"{name}: refused: {error}", difference is not None)
+    for name, refusal in DECODERS.items():
+        if refusal:
+            code, error = export(FIXTURES / name, scratch / name, "--compress", "stored")
+            check(f"{name}: {error}", code == 2 and refusal in error)
             continue
         data = golden(name)
-        try:
-            distance = apart(logits(folder, data["in.input_ids"]), data["ref64.logits_full"])
-        except Exception as problem:
-            check(f"{name}: mlx-lm: {problem}", False)
-            continue
-        note = f" ({difference})" if difference else ""
-        check(f"{name}: logits of mlx-lm and of transformers {distance:.1e} apart{note}", bool(difference) or distance < 1e-4)
+        limit = LIMITS.get(name, 1e-5)
+        compare(name, FIXTURES / name, scratch / name, data["in.input_ids"], data["ref64.logits_full"], limit)
+
+
+def made(scratch):
+    torch.manual_seed(7)
+    tokens = torch.randint(1, SMALL["vocab_size"], (2, 12))
+    for kind, more in MADE.items():
+        stem = kind.removesuffix("Text")
+        model = getattr(transformers, f"{stem}ForCausalLM")(getattr(transformers, f"{kind}Config")(**SMALL | more)).eval()
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(0.2 * torch.randn_like(parameter))
+            expected = model(input_ids=tokens, use_cache=False).logits.numpy()
+        source = scratch / f"{kind}-source"
+        model.save_pretrained(source)
+        compare(kind, source, scratch / kind, tokens.numpy(), expected, LIMITS.get(kind, 1e-5))
 
 
 with tempfile.TemporaryDirectory() as folder:
     combinations(pathlib.Path(folder))
     mixed(pathlib.Path(folder))
     families(pathlib.Path(folder))
+    made(pathlib.Path(folder))
 if failures:
     sys.exit(f"mlx: {len(failures)} failed")

@@ -105,6 +105,8 @@ struct MLXWeight {
     let count: Int
     /// The codec that encoded it; nil for plain numbers.
     let specification: String?
+    /// The element type in the checkpoint.
+    let elementType: ElementType
     /// The tensors of the file: codes, scales and biases, or the plain numbers.
     let tensors: [StoredTensor]
     /// The layer with its scheme, which is nil for a plain matrix; nil if no layer is quantized by this weight.
@@ -112,7 +114,7 @@ struct MLXWeight {
 
     /// - Throws: `RequestError` if MLX has no such scheme.
     init(_ weight: CompressedTensor, as name: String) throws {
-        (self.name, count) = (name, weight.shape.count)
+        (self.name, count, elementType) = (name, weight.shape.count, weight.elementType)
         let module = name.hasSuffix(".weight") ? String(name.dropLast(".weight".count)) : nil
         switch MLXScheme.storage(of: weight.codec, elementType: weight.elementType, shape: weight.shape) {
         case .plain:

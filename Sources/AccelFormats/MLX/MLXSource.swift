@@ -20,7 +20,7 @@ public struct MLXSource: ModelSource {
         (self.checkpoint, self.path) = (checkpoint, path)
         let reader = MLXWeightReader(
             checkpoint, try MLXQuantization(parsing: checkpoint.configuration[MLXQuantization.key]),
-            schemes: try MLXFolder.schemes(in: checkpoint.folder))
+            try MLXFolder.origins(in: checkpoint.folder))
         (encoded, plain) = try reader.weights()
     }
 
@@ -62,11 +62,14 @@ public struct MLXSource: ModelSource {
 private struct MLXWeightReader {
     private let checkpoint: Checkpoint
     private let quantization: MLXQuantization
-    /// The codecs of weights that accelc quantized, by the names of the weights.
-    private let schemes: [String: String]
+    /// The codecs of weights that accelc quantized, and their types in the checkpoint, by name.
+    private let origins: (schemes: [String: String], types: [String: ElementType])
 
-    init(_ checkpoint: Checkpoint, _ quantization: MLXQuantization, schemes: [String: String]) {
-        (self.checkpoint, self.quantization, self.schemes) = (checkpoint, quantization, schemes)
+    init(
+        _ checkpoint: Checkpoint, _ quantization: MLXQuantization,
+        _ origins: (schemes: [String: String], types: [String: ElementType])
+    ) {
+        (self.checkpoint, self.quantization, self.origins) = (checkpoint, quantization, origins)
     }
 
     /// Returns the quantized weights, and all tensors that are not parts of one.
@@ -110,12 +113,12 @@ private struct MLXWeightReader {
             let usual = scheme.specification(scales: scales.elementType)
         else {
             throw biases.error(
-                "expected floats as the scales: \(scales.elementType.rawValue) \(scales.shape), found "
+                "expected \(scales.elementType.rawValue) \(scales.shape) as the scales have it, and floats, found "
                     + "\(biases.elementType.rawValue) \(biases.shape)")
         }
         return try CompressedTensor(
-            name: codes.name, elementType: scales.elementType, shape: shape,
-            codec: try Codecs.codec(schemes[codes.name] ?? usual), sections: [codes, scales, biases].map(\.bytes),
-            file: codes.file)
+            name: codes.name, elementType: origins.types[codes.name] ?? scales.elementType, shape: shape,
+            codec: try Codecs.codec(origins.schemes[codes.name] ?? usual),
+            sections: [codes, scales, biases].map(\.bytes), file: codes.file)
     }
 }
