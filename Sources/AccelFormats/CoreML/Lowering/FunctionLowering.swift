@@ -153,7 +153,11 @@ struct FunctionLowering {
         builder.floatType = isPrecise ? .float32 : options.floatType
         defer { builder.floatType = outer }
         builder.label = node.label
-        if options.layout == .ane, !isPrecise, types.count == 1, let rule = ChannelsRule.byName[node.operation.name] {
+        // Rows of codes have no such layout; as parts of the operator they are refused.
+        let hasCodes = node.inputs.contains { program.type(of: $0).elementType == .int8 }
+        if options.layout == .ane, !isPrecise, !hasCodes, types.count == 1,
+            let rule = ChannelsRule.byName[node.operation.name]
+        {
             let call = ChannelsCall(
                 operation: options.adapted(node.operation), inputs: inputs.compactMap(\.self),
                 sizes: node.inputs.map { sizes($0, program) }, result: types[0].shape?.dimensions ?? [],
