@@ -1,7 +1,7 @@
 """Makes the audio fixtures of Tests/Fixtures: tiny seeded checkpoints, each with goldens of its original framework.
 
 usage: fixtures_audio.py [NAME...]   (default: all; wants torch, transformers, safetensors, numpy, and of PyPI snac with
-einops, and kokoro, whose modules are read without its text side: pip install --no-deps snac einops kokoro)
+einops, and kokoro, whose modules are read without its text side; scripts/peers.sh installs them)
 """
 
 import copy

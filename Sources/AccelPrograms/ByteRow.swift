@@ -58,11 +58,14 @@ extension TensorType {
         return type
     }
 
+    /// Whether rows along the last axis may be codes with a scale each: each has at least one code, or is of free size.
+    package var mayBeByteRows: Bool { dimensions.last.map { ($0.value ?? .max) > ByteRow.scaleBytes } ?? false }
+
     /// Refuses a type that cannot be rows of codes with a scale each.
     /// - Throws: `OperatorError` naming the tensor.
     func requireByteRows(_ what: String) throws {
         try require(rank: 1...8, what)
-        guard let width = dimensions.last?.value, width <= ByteRow.scaleBytes else { return }
+        guard !mayBeByteRows else { return }
         throw OperatorError(
             "\(what): a row of codes has \(ByteRow.scaleBytes) bytes of its scale and at least one code, found \(self)")
     }

@@ -10,10 +10,9 @@ public enum Operators {
         Floor.self, Gather.self, Gelu.self, GroupNorm.self, InstanceNorm.self, L2Norm.self, LSTMCell.self,
         LayerNorm.self, LeakyRelu.self, Linear.self, Log.self, MatMul.self, Maximum.self, Minimum.self, Modulo.self,
         Multiply.self, Negate.self, Pad.self, Power.self, QuantizedLinear.self, RMSNorm.self, Reduce.self, Relu.self,
-        Reshape.self,
-        Resize.self, Rope.self, RoundRows.self, Rsqrt.self, Select.self, Sigmoid.self, Silu.self, Sin.self, Slice.self,
-        Snake.self,
-        Softmax.self, Sqrt.self, Subtract.self, Tanh.self, Transpose.self, UpdateSlice.self, WidenRows.self,
+        Reshape.self, Resize.self, Rope.self, RoundRows.self, Rsqrt.self, Select.self, Sigmoid.self, Silu.self,
+        Sin.self, Slice.self, Snake.self, Softmax.self, Sqrt.self, Subtract.self, Tanh.self, Transpose.self,
+        UpdateSlice.self, WidenRows.self,
     ]
 
     static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })

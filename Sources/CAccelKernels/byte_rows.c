@@ -4,27 +4,10 @@
 // Each operation rounds once, on every instruction set.
 #pragma clang fp contract(off)
 
-#define NAME(x) x##_plain
-#define TARGET
-#include "byte_rows_body.h"
+#define BODY "byte_rows_body.h"
+#include "each_set.h"
 
-#if CK_X86
-
-#define NAME(x) x##_avx2
-#define TARGET CK_TARGET_AVX2
-#include "byte_rows_body.h"
-
-#define NAME(x) x##_avx512
-#define TARGET CK_TARGET_AVX512
-#include "byte_rows_body.h"
-
-#endif
-
-float ck_byte_row_scale(const int8_t *row, size_t count) {
-    float scale;
-    ck_copy(&scale, row + count, sizeof scale);
-    return scale;
-}
+float ck_byte_row_scale(const int8_t *row, size_t count) { return byte_row_scale(row, count); }
 
 void ck_round_byte_row(const float *x, size_t count, int8_t *row) { CK_CHOOSE(round_byte_row, x, count, row); }
 

@@ -228,19 +228,12 @@ TARGET static void NAME(dot_vectors)(const float *x, const uint8_t *codes, size_
 #include "dot_bytes_body.h"
 #include "dot_shifts_body.h"
 
-/// The scale of a row of codes, which follows them.
-TARGET CK_INLINE float NAME(row_scale)(const void *row, size_t count) {
-    float scale;
-    ck_copy(&scale, (const int8_t *)row + count, sizeof scale);
-    return scale;
-}
-
 TARGET static void NAME(dot_byte_rows)(const float *x, const int8_t *w, size_t stride, size_t rows, size_t count,
                                        float *target) {
 #define CODES(row, lanes) NAME(int8_row)(x, w + (row) * stride, count, 0, lanes)
     SUM_ROWS(CODES)
 #undef CODES
-    for (size_t row = 0; row < rows; row++) target[row] *= NAME(row_scale)(w + row * stride, count);
+    for (size_t row = 0; row < rows; row++) target[row] *= byte_row_scale(w + row * stride, count);
 }
 
 /// Sixteen numbers of a row: float32, float16 or codes, whose `size` is 4, 2 or 1 bytes.
@@ -262,7 +255,7 @@ TARGET CK_INLINE void NAME(sum_columns)(const float *weights, const char *rows, 
         const char *const own = rows + row * row_bytes;
         float weight = weights[row];
         if (weight == 0) continue;
-        if (size == 1) weight *= NAME(row_scale)(own, columns);
+        if (size == 1) weight *= byte_row_scale(own, columns);
 #pragma clang loop unroll(full)
         for (int i = 0; i < vectors; i++) {
             FLOATS values;
@@ -288,7 +281,7 @@ TARGET CK_INLINE void NAME(sum_rows)(const float *weights, const void *rows, siz
             const char *const own = start + row * row_bytes;
             float weight = weights[row], value;
             if (weight == 0) continue;
-            if (size == 1) value = ((const int8_t *)own)[column], weight *= NAME(row_scale)(own, columns);
+            if (size == 1) value = ((const int8_t *)own)[column], weight *= byte_row_scale(own, columns);
             else if (size == 2) WIDEN_F16((const uint8_t *)((const uint16_t *)(const void *)own + column), 1, &value);
             else value = ((const float *)(const void *)own)[column];
             sum = __builtin_fmaf(value, weight, sum);

@@ -37,6 +37,13 @@ CK_INLINE float sum_of_16(float lanes[16]) {
     return lanes[0];
 }
 
+/// The scale of a row of `count` codes, which follows them.
+CK_INLINE float byte_row_scale(const void *row, size_t count) {
+    float scale;
+    ck_copy(&scale, (const int8_t *)row + count, sizeof scale);
+    return scale;
+}
+
 /// Prefetches memory 2 KB ahead, which is harmless past the end of a buffer. Without it, loops that do some work for
 /// each cache line have too few outstanding reads.
 #define prefetch_ahead(p) __builtin_prefetch((const char *)(p) + 2048)

@@ -4,21 +4,8 @@
 // Each operation rounds once, on every instruction set.
 #pragma clang fp contract(off)
 
-#define NAME(x) x##_plain
-#define TARGET
-#include "rounding_body.h"
-
-#if CK_X86
-
-#define NAME(x) x##_avx2
-#define TARGET CK_TARGET_AVX2
-#include "rounding_body.h"
-
-#define NAME(x) x##_avx512
-#define TARGET CK_TARGET_AVX512
-#include "rounding_body.h"
-
-#endif
+#define BODY "rounding_body.h"
+#include "each_set.h"
 
 size_t ck_step_stride(size_t count) { return (count + 63) / 64 * 64; }
 

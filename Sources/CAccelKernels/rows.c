@@ -4,21 +4,8 @@
 // Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
 #pragma clang fp contract(off)
 
-#define NAME(x) x##_plain
-#define TARGET
-#include "rows_body.h"
-
-#if CK_X86
-
-#define NAME(x) x##_avx2
-#define TARGET CK_TARGET_AVX2
-#include "rows_body.h"
-
-#define NAME(x) x##_avx512
-#define TARGET CK_TARGET_AVX512
-#include "rows_body.h"
-
-#endif
+#define BODY "rows_body.h"
+#include "each_set.h"
 
 void ck_gelu_erf(float *x, size_t count) { CK_CHOOSE(gelu_erf, x, count); }
 void ck_gelu_tanh(float *x, size_t count) { CK_CHOOSE(gelu_tanh, x, count); }

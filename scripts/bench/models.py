@@ -149,11 +149,9 @@ def make(folder, minilm, name):
         once(folder / f"{name}.{batch}.safetensors", write_inputs, name, batch)
     if installed("onnxruntime") and installed("onnx"):
         once(folder / f"{name}.onnx", write_onnx, folder, name)
-    if name in seeded.MAKERS:
-        return
-    if installed("onnxruntime") and installed("onnx"):
-        once(folder / f"{name}.int8.onnx", write_int8_onnx, folder, name)
-    if installed("ctranslate2"):
+        if name not in seeded.MAKERS:
+            once(folder / f"{name}.int8.onnx", write_int8_onnx, folder, name)
+    if installed("ctranslate2") and name not in seeded.MAKERS:
         once(folder / f"{name}.ct2", write_ct2, folder, name)
 
 

@@ -6,32 +6,24 @@ import CAccelKernels
 struct HalfCastKernel: Kernel {
     static let operators: [any Operator.Type] = [Cast.self]
     static let readsStrided = true
-    private let source: OperandMemory
-    private let target: OperandMemory
-    private let rows: StridedRows
+    private let rows: RowConversion
 
     init(_ call: PreparedCall) throws(Unsuitable) {
-        (source, target) = (call.inputs[0], call.outputs[0])
-        try call.require(source.isInMemory, "reads no stored weight")
+        rows = try RowConversion(call)
         try call.require(
-            (source.elementType == .float16) != (target.elementType == .float16), "rounds or widens float16")
-        try call.require(target.layout.isContiguous, "writes contiguous memory only")
-        rows = source.rows(broadcastTo: target.shape)
-        try call.require(rows.step == 1 || rows.width <= 1, "reads rows without gaps only")
+            (rows.source.elementType == .float16) != (rows.target.elementType == .float16), "rounds or widens float16")
     }
 
-    var reason: String { "\(source.elementType.rawValue) to \(target.elementType.rawValue), rows of \(rows.width)" }
+    var reason: String {
+        "\(rows.source.elementType.rawValue) to \(rows.target.elementType.rawValue), rows of \(rows.width)"
+    }
 
     var steps: [KernelStep] {
         let width = rows.width
         return [
-            .rows(rows.count, width: width) { range in
-                if let from = source.floats, let to = target.halves {
-                    for row in range { ck_f32_to_f16(from + rows.start(of: row), to + row * width, width) }
-                } else if let from = source.halves, let to = target.floats {
-                    for row in range { ck_f16_to_f32(from + rows.start(of: row), to + row * width, width) }
-                }
-            }
+            rows.source.elementType == .float16
+                ? rows.step(from: UInt16.self, to: Float.self) { ck_f16_to_f32($0, $1, width) }
+                : rows.step(from: Float.self, to: UInt16.self) { ck_f32_to_f16($0, $1, width) }
         ]
     }
 }

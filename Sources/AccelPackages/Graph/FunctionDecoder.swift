@@ -46,9 +46,7 @@ struct FunctionDecoder {
         try requireNames(inputs.map(\.name), states.map(\.name))
         for state in states {
             let type = types[state.value.id]
-            guard type.elementType == .int8, type.dimensions.last?.value ?? 0 <= 4 || state.initial != 0 else {
-                continue
-            }
+            guard type.elementType == .int8, !type.mayBeByteRows || state.initial != 0 else { continue }
             throw fail(
                 "state \"\(state.name)\" is \(type), to start as \(state.initial); rows of I8 have codes and the 4 bytes of "
                     + "a scale, and start as 0")
