@@ -19,11 +19,15 @@ struct HalfCastKernel: Kernel {
     }
 
     var steps: [KernelStep] {
-        let width = rows.width
+        let (source, target, width) = (rows.source, rows.target, rows.width)
         return [
-            rows.source.elementType == .float16
-                ? rows.step(from: UInt16.self, to: Float.self) { ck_f16_to_f32($0, $1, width) }
-                : rows.step(from: Float.self, to: UInt16.self) { ck_f32_to_f16($0, $1, width) }
+            rows.step { from, to in
+                if let floats = source.floats, let halves = target.halves {
+                    ck_f32_to_f16(floats + from, halves + to, width)
+                } else if let halves = source.halves, let floats = target.floats {
+                    ck_f16_to_f32(halves + from, floats + to, width)
+                }
+            }
         ]
     }
 }

@@ -12,7 +12,12 @@ struct RoundRowsKernel: Kernel {
     var reason: String { "F32 to codes, rows of \(rows.width)" }
 
     var steps: [KernelStep] {
-        let width = rows.width
-        return [rows.step(from: Float.self, to: Int8.self) { ck_round_byte_row($0, width, $1) }]
+        let (source, target, width) = (rows.source, rows.target, rows.width)
+        return [
+            rows.step { from, to in
+                guard let floats = source.floats, let codes = target.codes else { return }
+                ck_round_byte_row(floats + from, width, codes + to)
+            }
+        ]
     }
 }

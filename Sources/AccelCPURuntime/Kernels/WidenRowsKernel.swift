@@ -12,9 +12,12 @@ struct WidenRowsKernel: Kernel {
     var reason: String { "codes to F32, rows of \(rows.targetWidth)" }
 
     var steps: [KernelStep] {
-        let width = rows.targetWidth
+        let (source, target, width) = (rows.source, rows.target, rows.targetWidth)
         return [
-            rows.step(from: Int8.self, to: Float.self) { ck_widen_codes($0, width, ck_byte_row_scale($0, width), $1) }
+            rows.step { from, to in
+                guard let codes = source.codes, let floats = target.floats else { return }
+                ck_widen_codes(codes + from, width, ck_byte_row_scale(codes + from, width), floats + to)
+            }
         ]
     }
 }
