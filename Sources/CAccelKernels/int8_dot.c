@@ -1,7 +1,7 @@
 // Products of many rows of codes with one row of x that is rounded to 8 bits: a decode step with int8 activations. The sums
 // of a block are whole numbers in eight lanes, which meet the block's scale there. Blocks of even and of odd index have lanes
 // of their own, so that no addition waits for the one before it; all sixteen are added at the end of a row.
-#include "internal.h"
+#include "half.h"
 
 // Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
 #pragma clang fp contract(off)
@@ -24,11 +24,15 @@ CK_INLINE float total(const ck_int8_dot *x, size_t row, float lanes[16]) {
     return sum * x->rounding.scale;
 }
 
+CK_INLINE float scale_plain(const ck_int8_dot *x, size_t index) {
+    return x->scales ? x->scales[index] : widen_f16(x->scale_halves[index]);
+}
+
 /// Adds a block's sums to its lanes.
 CK_INLINE void add_block(const ck_int8_dot *x, size_t row, size_t block, const int32_t sums[8], float lanes[16]) {
     for (size_t lane = 0; lane < 8; lane++) {
         float *sum = lanes + block % 2 * 8 + lane;
-        *sum = __builtin_fmaf((float)sums[lane], x->scales[row * x->blocks + block], *sum);
+        *sum = __builtin_fmaf((float)sums[lane], scale_plain(x, row * x->blocks + block), *sum);
     }
 }
 
@@ -73,7 +77,8 @@ static void nibbles_plain(const ck_int8_dot *x, const uint8_t *codes, size_t str
 
 #if CK_X86
 
-CK_TARGET_AVX2 CK_INLINE __m256 scaled(__m256i sums, float scale, __m256 lanes) {
+CK_TARGET_AVX2 CK_INLINE __m256 scaled(__m256i sums, const ck_int8_dot *x, size_t index, __m256 lanes) {
+    const float scale = x->scales ? x->scales[index] : _cvtsh_ss(x->scale_halves[index]);
     return _mm256_fmadd_ps(_mm256_cvtepi32_ps(sums), _mm256_set1_ps(scale), lanes);
 }
 
@@ -106,7 +111,6 @@ CK_TARGET_AVX2 static void bytes_avx2(const ck_int8_dot *x, const uint8_t *codes
                                       uint8_t middle, float *target) {
     for (size_t row = 0; row < rows; row++) {
         const uint8_t *own = codes + row * stride;
-        const float *scales = x->scales + row * x->blocks;
         __m256 sum = _mm256_setzero_ps(), other = sum;
         for (size_t block = 0; block < x->blocks; block++) {
             const size_t from = block * x->block, count = columns_of(x, block);
@@ -114,7 +118,7 @@ CK_TARGET_AVX2 static void bytes_avx2(const ck_int8_dot *x, const uint8_t *codes
             const __m256 next =
                 scaled(count == 32 ? sums_of_bytes(x->steps + from, own + from, 32, flipped, middle)
                                    : sums_of_bytes(x->steps + from, own + from, count, flipped, middle),
-                       scales[block], sum);
+                       x, row * x->blocks + block, sum);
             sum = other, other = next;
         }
         const int is_odd = x->blocks % 2;
@@ -165,10 +169,10 @@ CK_TARGET_AVX2 CK_INLINE void nibble_rows(const ck_int8_dot *x, const uint8_t *c
     const size_t size = block ? block : x->block, whole = x->count / size;
 #define BLOCK(index, columns, sum)                                                                              \
     scaled(sums_of_nibbles(x->step_codes + (index) * size, own + (index) * size / 2, columns, lowest, flipped), \
-           scales[index], sum)
+           x, first + (index), sum)
     for (size_t row = 0; row < rows; row++) {
         const uint8_t *own = codes + row * stride;
-        const float *scales = x->scales + row * x->blocks;
+        const size_t first = row * x->blocks;
         __m256 even = _mm256_setzero_ps(), odd = even;
         size_t index = 0;
         for (; index + 2 <= whole; index += 2) {
@@ -200,6 +204,69 @@ CK_TARGET_AVX2 static void nibbles_avx2(const ck_int8_dot *x, const uint8_t *cod
     }
 }
 
+/// The entries of 64 codes of four bits: for each of two pieces of 32, the low ones of 16 bytes and then the high ones.
+CK_TARGET_VNNI CK_INLINE __m512i entries_of_64(__m256i codes, __m512i entries) {
+    // Each 16 bytes twice, the second time shifted by four bits.
+    const __m512i twice = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 1, 0, 1, 2, 3, 2, 3), _mm512_castsi256_si512(codes));
+    const __m512i shifted = _mm512_srlv_epi64(twice, _mm512_setr_epi64(0, 0, 4, 4, 0, 0, 4, 4));
+    return _mm512_shuffle_epi8(entries, _mm512_and_si512(shifted, _mm512_set1_epi8(15)));
+}
+
+/// The sums of 64 products of steps, which are codes and the lowest step.
+CK_TARGET_VNNI CK_INLINE __m512i sums_of_64(const uint8_t *steps, __m256i codes, __m512i entries, __m512i lowest) {
+    const __m512i own = entries_of_64(codes, entries), none = _mm512_setzero_si512();
+    return _mm512_sub_epi32(_mm512_dpbusd_epi32(none, _mm512_loadu_si512(steps), own), _mm512_dpbusd_epi32(none, lowest, own));
+}
+
+/// The next scales, sixteen or fewer, and zeros.
+CK_TARGET_VNNI CK_INLINE __m512 scales_of_16(const ck_int8_dot *x, size_t first, size_t count) {
+    const __mmask16 mask = count < 16 ? (__mmask16)((1u << count) - 1) : (__mmask16)~0u;
+    if (x->scales) return _mm512_maskz_loadu_ps(mask, x->scales + first);
+    return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, x->scale_halves + first));
+}
+
+/// Blocks of 32 columns: those of even index in the low lanes and of odd index in the high ones.
+CK_TARGET_VNNI static void nibbles_vnni(const ck_int8_dot *x, const uint8_t *codes, size_t stride, size_t rows,
+                                        uint8_t flipped, float *target) {
+    const __m512i lowest = _mm512_set1_epi8((char)-x->rounding.lowest);
+    const __m128i steps = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i entries = _mm512_broadcast_i32x4(
+        _mm_sub_epi8(_mm_xor_si128(steps, _mm_set1_epi8((char)flipped)), _mm_set1_epi8(8)));
+    const __m512i first_pair = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+    for (size_t row = 0; row < rows; row++) {
+        const uint8_t *own = codes + row * stride;
+        __m512 sum = _mm512_setzero_ps();
+        size_t block = 0;
+        // Sixteen blocks at a time, whose scales are in one vector.
+        for (; 32 * (block + 16) <= x->count; block += 16) {
+            const __m512 scales = scales_of_16(x, row * x->blocks + block, 16);
+            UNROLLED for (size_t pair = 0; pair < 8; pair++) {
+                const uint8_t *const from = own + 16 * block + 32 * pair;
+                if (pair % 2 == 0) prefetch_codes(from);
+                const __m512i sums =
+                    sums_of_64(x->step_codes + 32 * block + 64 * pair, _mm256_loadu_si256((const __m256i *)from), entries, lowest);
+                const __m512i lanes = _mm512_add_epi32(first_pair, _mm512_set1_epi32((int)(2 * pair)));
+                sum = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), _mm512_permutexvar_ps(lanes, scales), sum);
+            }
+        }
+        const __m512 scales = scales_of_16(x, row * x->blocks + block, x->blocks - block);
+        for (__m512i lanes = first_pair; block < x->blocks; block += 2) {
+            // Codes past the end of the row are not read. The steps there are 0, but for a second block that is not there: its
+            // lanes have the scale 0.
+            const size_t left = (x->count - 32 * block + 1) / 2;
+            const __mmask32 mask = left < 32 ? (1u << left) - 1 : ~0u;
+            const uint8_t *const step_codes = x->step_codes + 32 * block;
+            const __m512i sums =
+                sums_of_64(step_codes, _mm256_maskz_loadu_epi8(mask, own + 16 * block), entries, lowest);
+            sum = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), _mm512_permutexvar_ps(lanes, scales), sum);
+            lanes = _mm512_add_epi32(lanes, _mm512_set1_epi32(2));
+        }
+        float lanes[16];
+        _mm512_storeu_ps(lanes, sum);
+        target[row] = total(x, row, lanes);
+    }
+}
+
 #endif
 
 void ck_dot_int8_bytes(const ck_int8_dot *x, const uint8_t *codes, size_t stride, size_t rows, uint8_t flipped,
@@ -213,6 +280,7 @@ void ck_dot_int8_bytes(const ck_int8_dot *x, const uint8_t *codes, size_t stride
 void ck_dot_int8_nibbles(const ck_int8_dot *x, const uint8_t *codes, size_t stride, size_t rows, int is_biased, float *target) {
     const uint8_t flipped = is_biased ? 0 : 8;
 #if CK_X86
+    if (ck_has_vnni() && x->block == 32) return nibbles_vnni(x, codes, stride, rows, flipped, target);
     if (ck_current_isa() >= CK_AVX2) return nibbles_avx2(x, codes, stride, rows, flipped, target);
 #endif
     nibbles_plain(x, codes, stride, rows, flipped, target);

@@ -15,6 +15,8 @@ typedef struct {
     const int8_t *codes;
     const int32_t *code_sums;
     const float *scales, *shifts;
+    /// For whole panels; NULL: none.
+    const float *bias;
     size_t depth, block, blocks;
     /// The quads left of a block that this thread's AMX tiles are shaped for; -1: they are not in use.
     int32_t *amx_quads;
@@ -44,11 +46,9 @@ static void tile_plain(const int8_tile *t, size_t side, float *c, size_t ldc, si
                     total = __builtin_fmaf((float)t->sums[row * t->blocks + block],
                                            t->shifts[block * PANEL_WIDTH + column], total);
             }
-            c[row * ldc + column] = total * t->roundings[row].scale;
+            c[row * ldc + column] = total * t->roundings[row].scale + (t->bias ? t->bias[column] : -0.0f);
         }
 }
-
-#define UNROLLED _Pragma("clang loop unroll(full)")
 
 #if CK_X86
 
@@ -204,11 +204,15 @@ static void panel(const int8_tile *t, const ck_int8_panels *w, float *c, size_t 
     }
 }
 
-void ck_gemm_int8(const ck_rounded_rows *x, size_t first, size_t rows, const ck_int8_panels *w, size_t columns, float *c,
-                  size_t ldc) {
+void ck_gemm_int8(const ck_rounded_rows *x, size_t first, size_t rows, const ck_int8_panels *w, const float *bias, size_t columns,
+                  float *c, size_t ldc) {
     // The rows that stay in the second cache level while they meet several panels.
     const size_t rows_at_once = 128;
     int32_t amx_quads = -1;
+    // The bias of a last panel of fewer columns.
+    float last_bias[PANEL_WIDTH] = {0};
+    const size_t whole = columns / PANEL_WIDTH * PANEL_WIDTH;
+    if (bias) ck_copy(last_bias, bias + whole, (columns - whole) * sizeof(float));
     for (size_t row = 0; row < rows; row += rows_at_once) {
         const size_t height = rows - row < rows_at_once ? rows - row : rows_at_once, from = first + row;
         for (size_t column = 0; column < columns; column += PANEL_WIDTH) {
@@ -223,6 +227,7 @@ void ck_gemm_int8(const ck_rounded_rows *x, size_t first, size_t rows, const ck_
                 .code_sums = w->has_quads ? w->code_sums + scales : 0,
                 .scales = w->scales + scales,
                 .shifts = w->shifts ? w->shifts + scales : 0,
+                .bias = !bias ? 0 : column < whole ? bias + column : last_bias,
                 .depth = w->depth,
                 .block = w->block,
                 .blocks = w->blocks,

@@ -8,6 +8,8 @@ typedef int32_t NAME(signed) __attribute__((ext_vector_type(LANES)));
 /// c[rows, 2 * LANES] of a panel from column `column` on.
 TARGET CK_INLINE void NAME(part)(const int8_tile *t, size_t column, float *c, size_t ldc, const int rows) {
     NAME(reals) total[ROWS][2];
+    // The results come after the last product: until then their lines are fetched.
+    EACH_ROW prefetch_target(c + (size_t)r * ldc + column, 2 * LANES);
     EACH_ROW total[r][0] = total[r][1] = 0;
     for (size_t block = 0; block < t->blocks; block++) {
         NAME(wholes) sum[ROWS][2];
@@ -27,7 +29,11 @@ TARGET CK_INLINE void NAME(part)(const int8_tile *t, size_t column, float *c, si
     EACH_ROW {
 #pragma clang loop unroll(full)
         for (int v = 0; v < 2; v++)
-            *(NAME(reals) *)(c + (size_t)r * ldc + column + (size_t)v * LANES) = total[r][v] * t->roundings[r].scale;
+        {
+            NAME(reals) result = total[r][v] * t->roundings[r].scale;
+            if (t->bias) result += *(const NAME(reals) *)(t->bias + column + (size_t)v * LANES);
+            *(NAME(reals) *)(c + (size_t)r * ldc + column + (size_t)v * LANES) = result;
+        }
     }
 }
 

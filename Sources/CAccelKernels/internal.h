@@ -25,6 +25,8 @@
 // file compiles for any processor with a bare compiler.
 #define ck_copy(target, source, bytes) __builtin_memcpy(target, source, bytes)
 
+#define UNROLLED _Pragma("clang loop unroll(full)")
+
 /// Two steps of 16 bits, read as one number of 32 bits.
 typedef int32_t int_at_2 __attribute__((aligned(2), may_alias));
 /// Four step codes, read as one number of 32 bits.
@@ -51,6 +53,14 @@ CK_INLINE float byte_row_scale(const void *row, size_t count) {
 /// Prefetches codes or halves that come later, to the second cache level. Harmless past the end of the rows, unless
 /// another thread writes there: a line that is taken from it has to be taken back.
 #define prefetch_codes(p) __builtin_prefetch((const char *)(p) + 4096, 0, 2)
+
+/// Prefetches `count` numbers, at most 32, that are written some hundred cycles later.
+CK_INLINE void prefetch_target(const float *target, size_t count) {
+    __builtin_prefetch(target, 1);
+    if (count > 16) __builtin_prefetch(target + 16, 1);
+    // Where the numbers do not begin with a line, they end in another.
+    __builtin_prefetch(target + count - 1, 1);
+}
 
 #if CK_X86
 /// The entries of eight codes, of whose bits the lowest four count: of a table of sixteen, `low` and `high`.

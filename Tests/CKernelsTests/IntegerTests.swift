@@ -93,14 +93,16 @@ extension Kernels {
         struct Weights {
             let (rows, columns, block, blocks): (Int, Int, Int, Int)
             var codes: [UInt8]
+            /// Numbers of float16.
             let scales: [Float]
             let shifts: [Float]
+            var halves: [UInt16] { scales.map { Float16($0).bitPattern } }
 
             init(_ rows: Int, _ columns: Int, block: Int, _ generator: inout SeededGenerator) {
                 (self.rows, self.columns, self.block) = (rows, columns, min(block, columns))
                 blocks = (columns + self.block - 1) / self.block
                 codes = generator.bytes(rows * columns)
-                scales = generator.floats(rows * blocks)
+                scales = generator.floats(rows * blocks).map { Float(Float16($0)) }
                 shifts = generator.floats(rows * blocks)
             }
 
@@ -134,7 +136,7 @@ extension Kernels {
             // Rows of x, columns, rows of weights, block.
             [1, 1, 1, 1], [2, 7, 5, 7], [3, 16, 33, 16], [6, 48, 64, 16], [7, 130, 40, 32], [13, 96, 31, 64],
             [15, 257, 65, 257], [16, 200, 32, 64], [29, 65, 32, 128], [47, 70, 33, 20], [140, 34, 33, 34],
-            [5, 300, 70, 128], [4, 15, 32, 15],
+            [5, 300, 70, 128], [4, 15, 32, 15], [1, 1100, 9, 32], [1, 1024, 4, 32], [2, 545, 5, 32], [1, 31, 3, 32],
         ]
 
         /// How codes of one byte are read.
@@ -181,11 +183,14 @@ extension Kernels {
                         let (sum, size) = weights.exact(
                             rounded.steps[...], scale: rounded.rounding.scale, row: column, shifted: shifted
                         ) { Int(Int8(truncatingIfNeeded: Int(weights.codes[column * k + $0] ^ flipped) - Int(middle))) }
-                        #expect(abs(Double(found) - sum) <= 4e-7 * size, "[\(row), \(column)]")
+                        let bias = shifted ? Double(Self.bias(n)[column]) : 0
+                        #expect(abs(Double(found) - sum - bias) <= 4e-7 * (size + abs(bias)), "[\(row), \(column)]")
                     }
                 }
             }
         }
+
+        private static func bias(_ count: Int) -> [Float] { (0..<count).map { Float($0) / 3 - 5 } }
 
         private func product(
             _ x: [Float], _ m: Int, _ weights: Weights, _ reading: Reading, hasQuads: Bool, gap: Int
@@ -226,13 +231,14 @@ extension Kernels {
                 shifts += weights.panel(from: first, of: weights.shifts)
             }
             var c = [Float](repeating: -7, count: m * (n + gap))
-            withExtendedLifetime((codes, scales, shifts, codeSums, steps, stepCodes, roundings, sums)) {
+            let bias = Self.bias(n)
+            withExtendedLifetime((codes, scales, shifts, codeSums, steps, stepCodes, roundings, sums, bias)) {
                 var rows = ck_rounded_rows(
                     steps: start(steps), step_codes: start(stepCodes), stride: stride, roundings: start(roundings),
                     sums: reading.shifted ? start(sums) : nil)
                 (panels.codes, panels.code_sums, panels.scales) = (start(codes), start(codeSums), start(scales))
                 panels.shifts = reading.shifted ? start(shifts) : nil
-                ck_gemm_int8(&rows, 0, m, &panels, n, &c, n + gap)
+                ck_gemm_int8(&rows, 0, m, &panels, reading.shifted ? start(bias) : nil, n, &c, n + gap)
             }
             return c
         }
@@ -279,6 +285,11 @@ extension Kernels {
                 let whole = products(weights, rounded, shifted: shifted, of: [0..<n], kernel)
                 let single = products(weights, rounded, shifted: shifted, of: (0..<n).map { $0..<$0 + 1 }, kernel)
                 #expect(whole == single)
+                let halves = weights.halves
+                let ofHalves = halves.withUnsafeBufferPointer {
+                    products(weights, rounded, shifted: shifted, halves: $0.baseAddress, of: [0..<n], kernel)
+                }
+                #expect(whole == ofHalves)
                 return whole
             }
             #expect(results.agree)
@@ -292,7 +303,8 @@ extension Kernels {
         }
 
         private func products(
-            _ weights: Weights, _ rounded: Rounded, shifted: Bool, of ranges: [Range<Int>],
+            _ weights: Weights, _ rounded: Rounded, shifted: Bool, halves: UnsafePointer<UInt16>? = nil,
+            of ranges: [Range<Int>],
             _ kernel: (
                 UnsafePointer<ck_int8_dot>, UnsafePointer<UInt8>, Range<Int>, UnsafeMutablePointer<Float>
             ) -> Void
@@ -313,7 +325,8 @@ extension Kernels {
                                         var x = ck_int8_dot(
                                             steps: steps.baseAddress, step_codes: stepCodes.baseAddress,
                                             rounding: rounded.rounding, sums: sums.baseAddress,
-                                            scales: scales.baseAddress! + first,
+                                            scale_halves: halves.map { $0 + first },
+                                            scales: halves == nil ? scales.baseAddress! + first : nil,
                                             shifts: shifted ? shifts.baseAddress! + first : nil,
                                             count: weights.columns, block: weights.block, blocks: weights.blocks)
                                         result.withUnsafeMutableBufferPointer {

@@ -80,7 +80,7 @@ typedef struct {
     size_t first, gap;
     int bits;
     uint8_t flipped, middle;
-    int is_shifted;
+    int is_shifted, has_bias;
     /// Rows of x share a range.
     int has_range;
     /// Sums are as large as they can be.
@@ -106,6 +106,7 @@ static shape shape_at(size_t index) {
     s.middle = is_biased || s.bits < 8 ? (uint8_t)(1 << (s.bits - 1)) : 0;
     s.flipped = !is_biased && s.bits < 8 ? s.middle : 0;
     s.has_range = from_to(0, 7) == 0;
+    s.has_bias = (int)from_to(0, 1);
     if (index < FIXED) {
         s.rows = fixed[index][0], s.depth = fixed[index][1], s.columns = fixed[index][2], s.block = fixed[index][3];
         s.is_extreme = 1;
@@ -158,7 +159,7 @@ static ck_int8_panels panels(const shape *s, const uint8_t *codes, int has_quads
 
 /// Returns whether all levels give the scalar form's bits, in both layouts.
 static int agrees(const shape *s) {
-    static guarded memory[14];
+    static guarded memory[15];
     const size_t count = (s->columns + PANEL_WIDTH - 1) / PANEL_WIDTH, blocks = (s->depth + s->block - 1) / s->block;
     const size_t numbers = count * PANEL_WIDTH * blocks, elements = (s->first + s->rows) * s->depth;
     const size_t width = s->columns + s->gap, bytes = s->rows * width * sizeof(float);
@@ -170,6 +171,9 @@ static int agrees(const shape *s) {
     for (size_t i = 0; i < s->columns * s->depth; i++) codes[i] = s->is_extreme ? lowest : (uint8_t)next() & mask;
     float *scales = last(memory + 2, numbers * sizeof *scales), *shifts = last(memory + 3, numbers * sizeof *shifts);
     for (size_t i = 0; i < numbers; i++) scales[i] = real(0.5f, 2), shifts[i] = real(-1, 1);
+
+    float *bias = last(memory + 14, s->columns * sizeof *bias);
+    for (size_t i = 0; i < s->columns; i++) bias[i] = real(-9, 9);
 
     ck_rounded_rows known = {0}, rows;
     float *expected = last(memory + 4, bytes), *c = last(memory + 5, bytes);
@@ -192,7 +196,7 @@ static int agrees(const shape *s) {
             const ck_int8_panels w = panels(s, codes, has_quads, packed, scales, s->is_shifted ? shifts : 0);
             float *target = index == 0 && !has_quads ? expected : c;
             for (size_t i = 0; i < s->rows * width; i++) target[i] = -7;
-            ck_gemm_int8(&known, s->first, s->rows, &w, s->columns, target, width);
+            ck_gemm_int8(&known, s->first, s->rows, &w, s->has_bias ? bias : 0, s->columns, target, width);
 #if CK_X86
             if (emulated_tiles_in_use) printf("kernels: tiles were not released\n"), is_equal = 0;
 #endif

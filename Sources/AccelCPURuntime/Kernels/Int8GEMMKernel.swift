@@ -56,10 +56,14 @@ struct Int8GEMMKernel: Kernel {
             let group = pieces.panels(of: piece)
             let columns = Panels.rows(of: group, among: operands.width)
             var (x, weights) = (rows.rows, panels(group, some, memory))
+            let bias = operands.bias?.contiguousFloats.map { UnsafePointer($0) + columns.lowerBound }
             pieces.forEachRows(of: piece) { part in
                 let corner = target + part.lowerBound * operands.width + columns.lowerBound
-                ck_gemm_int8(&x, part.lowerBound, part.count, &weights, columns.count, corner, operands.width)
-                for row in 0..<part.count { operands.finish(columns, of: corner + row * operands.width) }
+                ck_gemm_int8(&x, part.lowerBound, part.count, &weights, bias, columns.count, corner, operands.width)
+                guard operands.activation != .none else { return }
+                for row in 0..<part.count {
+                    operands.activation.apply(to: corner + row * operands.width, count: columns.count)
+                }
             }
         }
         return [rows.rounding, products]

@@ -41,24 +41,28 @@ struct Int8GEMVKernel: Kernel {
         ) { piece, scratch in
             guard let target = operands.target.contiguousFloats else { return }
             let columns = piece * columnsAtOnce..<min((piece + 1) * columnsAtOnce, operands.width)
-            codes.load(columns, scales: scratch, shifts: scratch + numbers)
-            for row in 0..<operands.rows {
-                let part = target + row * operands.width + columns.lowerBound
-                multiply(
-                    columns, row, scales: scratch, shifts: scratch + numbers, scratch: scratch + unpacked, into: part)
-                operands.finish(columns, of: part)
+            if !codes.haveHalfScales { codes.load(columns, scales: scratch, shifts: scratch + numbers) }
+            codes.withHalfScales(from: columns.lowerBound) { halves in
+                for row in 0..<operands.rows {
+                    let part = target + row * operands.width + columns.lowerBound
+                    multiply(
+                        columns, row, halves: halves, scales: scratch, shifts: scratch + numbers,
+                        scratch: scratch + unpacked, into: part)
+                    operands.finish(columns, of: part)
+                }
             }
         }
         return [rows.rounding, products]
     }
 
     private func multiply(
-        _ columns: Range<Int>, _ row: Int, scales: UnsafePointer<Float>, shifts: UnsafePointer<Float>,
-        scratch: UnsafeMutablePointer<Float>, into part: UnsafeMutablePointer<Float>
+        _ columns: Range<Int>, _ row: Int, halves: UnsafePointer<UInt16>?, scales: UnsafePointer<Float>,
+        shifts: UnsafePointer<Float>, scratch: UnsafeMutablePointer<Float>,
+        into part: UnsafeMutablePointer<Float>
     ) {
         codes.withCodes(from: columns.lowerBound) { packed in
             if readsNibbles {
-                var x = rows.row(row, scales: scales, shifts: shifts)
+                var x = rows.row(row, halves: halves, scales: scales, shifts: shifts)
                 return ck_dot_int8_nibbles(
                     &x, packed, codes.rowBytes, columns.count, codes.flipped == 0 ? 1 : 0, part)
             }
@@ -66,7 +70,8 @@ struct Int8GEMVKernel: Kernel {
             while start < columns.count {
                 let count = min(codes.rowsAtOnce, columns.count - start)
                 let numbers = start * codes.blocks
-                var x = rows.row(row, scales: scales + numbers, shifts: shifts + numbers)
+                var x = rows.row(
+                    row, halves: halves.map { $0 + numbers }, scales: scales + numbers, shifts: shifts + numbers)
                 ck_dot_int8_bytes(
                     &x, codes.bytes(ofRows: count, from: packed + start * codes.rowBytes, scratch: scratch),
                     codes.columns, count, codes.flipped, codes.middle, part + start)

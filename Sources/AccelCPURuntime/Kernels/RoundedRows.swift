@@ -57,11 +57,16 @@ struct RoundedRows: Sendable {
     }
 
     /// One row, for its products with rows of codes.
-    func row(_ row: Int, scales: UnsafePointer<Float>, shifts: UnsafePointer<Float>) -> ck_int8_dot {
+    /// - Parameters:
+    ///   - halves: the scales of the codes as float16; nil: they are `scales`.
+    func row(
+        _ row: Int, halves: UnsafePointer<UInt16>?, scales: UnsafePointer<Float>, shifts: UnsafePointer<Float>
+    ) -> ck_int8_dot {
         ck_int8_dot(
             steps: stepsStart + row * stride, step_codes: order == .none ? nil : stepCodesStart + row * stride,
             rounding: roundingsStart[row], sums: codes.hasShifts ? sumsStart + row * codes.blocks : nil,
-            scales: scales, shifts: codes.hasShifts ? shifts : nil, count: depth, block: codes.block,
+            scale_halves: halves, scales: halves == nil ? scales : nil, shifts: codes.hasShifts ? shifts : nil,
+            count: depth, block: codes.block,
             blocks: codes.blocks)
     }
 

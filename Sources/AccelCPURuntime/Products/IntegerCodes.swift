@@ -74,6 +74,21 @@ struct IntegerCodes {
         byteCodes.bytes(ofRows: rows, from: packed, scratch: scratch)
     }
 
+    /// The scales are float16, `blocks` of each row after those of the row before it, and there are no shifts: kernels may read
+    /// them where they are stored.
+    var haveHalfScales: Bool {
+        guard case .blocks(let codes) = encoding, !hasShifts else { return false }
+        return codes.rowsPerScale == 1 && codes.scaleType == .float16
+    }
+
+    /// Calls `body` with the stored scales of the rows from `row` on; nil unless `haveHalfScales`.
+    func withHalfScales(from row: Int, _ body: (UnsafePointer<UInt16>?) -> Void) {
+        guard haveHalfScales else { return body(nil) }
+        weight.tensor.sections[1].withBytes { bytes in
+            body(bytes.baseAddress.map { $0.assumingMemoryBound(to: UInt16.self) + row * blocks })
+        }
+    }
+
     /// Reads scales, and shifts if there are any: `blocks` of each row.
     func load(
         _ rows: Range<Int>, scales: UnsafeMutablePointer<Float>, shifts: UnsafeMutablePointer<Float>

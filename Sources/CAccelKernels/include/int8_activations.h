@@ -70,9 +70,9 @@ size_t ck_int8_panel_bytes(size_t depth);
 /// Depth, blocks and the kind of panel are read from `shape`.
 void ck_pack_int8_panel(const uint8_t *codes, size_t stride, size_t rows, uint8_t flipped, uint8_t middle,
                         const ck_int8_panels *shape, int8_t *panel, int32_t *code_sums);
-/// c[r, n] = the product of row `first` + r of x with row n of the panels, n < columns.
-void ck_gemm_int8(const ck_rounded_rows *x, size_t first, size_t rows, const ck_int8_panels *w, size_t columns, float *c,
-                  size_t ldc);
+/// c[r, n] = the product of row `first` + r of x with row n of the panels + bias[n], n < columns. No bias: NULL.
+void ck_gemm_int8(const ck_rounded_rows *x, size_t first, size_t rows, const ck_int8_panels *w, const float *bias, size_t columns,
+                  float *c, size_t ldc);
 
 /// Rows of codes with one row of x that is rounded. A row of the weights has `blocks` scales, and shifts unless they are NULL,
 /// each for `block` columns.
@@ -83,6 +83,8 @@ typedef struct {
     ck_rounding rounding;
     /// The sums of the steps by block.
     const int32_t *sums;
+    /// Of float16, if `scales` is NULL.
+    const uint16_t *scale_halves;
     const float *scales, *shifts;
     size_t count, block, blocks;
 } ck_int8_dot;
