@@ -32,11 +32,14 @@ TARGET CK_INLINE void NAME(subtract)(const FLOATS *a, const FLOATS *b, PAIR *dif
     difference->low = (*a - (high - less)) - (*b + less);
 }
 
-/// Computes e^x / 2^n, where n is the integer nearest to x / ln 2.
-TARGET CK_INLINE void NAME(rest)(const PAIR *x, const FLOATS *n, FLOATS *result) {
-    // The logarithm of 2 in two parts; products with the first, and their differences from x, are exact.
-    FLOATS r = FMA(*n, (FLOATS)-0x1.62e4p-1f, x->high);
-    r = FMA(*n, (FLOATS)-0x1.7f7d1cp-20f, r) + x->low;
+/// Computes x - n ln 2, with the logarithm in two parts: products with the first, and their differences from x, are exact.
+TARGET CK_INLINE void NAME(less_logarithms)(const FLOATS *x, const FLOATS *n, FLOATS *rest) {
+    *rest = FMA(*n, (FLOATS)-0x1.7f7d1cp-20f, FMA(*n, (FLOATS)-0x1.62e4p-1f, *x));
+}
+
+/// Computes e^r for r from -ln 2 / 2 to ln 2 / 2.
+TARGET CK_INLINE void NAME(exponential_near_0)(const FLOATS *rest, FLOATS *result) {
+    const FLOATS r = *rest;
     FLOATS p = 0x1.a124e4p-13f;
     p = FMA(p, r, (FLOATS)0x1.6d4316p-10f);
     p = FMA(p, r, (FLOATS)0x1.1110e0p-7f);
@@ -44,6 +47,14 @@ TARGET CK_INLINE void NAME(rest)(const PAIR *x, const FLOATS *n, FLOATS *result)
     p = FMA(p, r, (FLOATS)0x1.555556p-3f);
     p = FMA(p, r, (FLOATS)0.5f);
     *result = FMA(p * r, r, r) + 1.0f;
+}
+
+/// Computes e^x / 2^n, where n is the integer nearest to x / ln 2.
+TARGET CK_INLINE void NAME(rest)(const PAIR *x, const FLOATS *n, FLOATS *result) {
+    FLOATS r;
+    NAME(less_logarithms)(&x->high, n, &r);
+    r += x->low;
+    NAME(exponential_near_0)(&r, result);
 }
 
 /// Computes e^x = part * scale. The argument is a pair because its error becomes a relative error of the result. The
@@ -79,6 +90,18 @@ TARGET CK_INLINE void NAME(exponential_below)(const PAIR *x, FLOATS *power) {
     NAME(rest)(x, &n, &p);
     // The lowest bits of the rounded number are those of n.
     *power = p * (FLOATS)(((INTS)turned << 23) + ((127 + 64) << 23));
+}
+
+/// Computes e^x for x at most a little above 0, with a relative error of |x| / 2^24 and a few units; 0 below -87, where results
+/// are nearly below the normal numbers.
+TARGET CK_INLINE void NAME(weight_below)(const FLOATS *x, FLOATS *weight) {
+    const float round_to_integer = 0x1.8p23f;
+    const FLOATS turned = FMA(*x, (FLOATS)0x1.715476p0f, (FLOATS)round_to_integer), n = turned - round_to_integer;
+    FLOATS r, p;
+    NAME(less_logarithms)(x, &n, &r);
+    NAME(exponential_near_0)(&r, &p);
+    const FLOATS power = p * (FLOATS)(((INTS)turned << 23) + (127 << 23));
+    *weight = *x < -87.0f ? (FLOATS)0.0f : power;
 }
 
 /// Computes x / (1 + e^-v) without intermediate overflow, where x is not large unless v is.

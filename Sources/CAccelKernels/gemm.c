@@ -11,9 +11,10 @@
 size_t ck_panel_width(void) { return PANEL_WIDTH; }
 
 /// Any number of rows times whole panels that follow each other.
+/// - first: 0 to add the products to c.
 /// - copy: ROW_BLOCK * K_BLOCK numbers for parts of rows that would displace each other from the cache; or NULL.
 static void whole_panels(gemm_part *part, const float *a, size_t lda, size_t m, size_t k, const float *panels,
-                         size_t count, const float *bias, float *c, size_t ldc, float *copy) {
+                         size_t count, const float *bias, int first, float *c, size_t ldc, float *copy) {
     for (size_t start = 0; start < m; start += ROW_BLOCK) {
         const size_t rows = m - start < ROW_BLOCK ? m - start : ROW_BLOCK;
         // Part after part of the products goes through all panels.
@@ -25,7 +26,7 @@ static void whole_panels(gemm_part *part, const float *a, size_t lda, size_t m, 
                     ck_copy(copy + row * K_BLOCK, x + row * lda, depth * sizeof(float));
                 x = copy;
             }
-            part(x, copy ? K_BLOCK : lda, rows, depth, panels + from * WIDTH, k, count, bias, from == 0,
+            part(x, copy ? K_BLOCK : lda, rows, depth, panels + from * WIDTH, k, count, bias, first && from == 0,
                  c + start * ldc, ldc);
         }
     }
@@ -33,13 +34,15 @@ static void whole_panels(gemm_part *part, const float *a, size_t lda, size_t m, 
 
 /// Computes a panel of fewer columns through a buffer, some rows at a time.
 static void narrow_panel(gemm_part *part, const float *a, size_t lda, size_t m, size_t k, const float *panel,
-                         const float *bias, float *c, size_t ldc, size_t columns) {
+                         const float *bias, int first, float *c, size_t ldc, size_t columns) {
     enum { rows_at_once = 56 };
     float buffer[rows_at_once * PANEL_WIDTH], wide_bias[PANEL_WIDTH] = {0};
     if (bias) ck_copy(wide_bias, bias, columns * sizeof(float));
     for (size_t row = 0; row < m; row += rows_at_once) {
         const size_t rows = m - row < rows_at_once ? m - row : rows_at_once;
-        whole_panels(part, a + row * lda, lda, rows, k, panel, 1, wide_bias, buffer, PANEL_WIDTH, 0);
+        for (size_t r = 0; !first && r < rows; r++)
+            ck_copy(buffer + r * PANEL_WIDTH, c + (row + r) * ldc, columns * sizeof(float));
+        whole_panels(part, a + row * lda, lda, rows, k, panel, 1, wide_bias, first, buffer, PANEL_WIDTH, 0);
         for (size_t r = 0; r < rows; r++)
             ck_copy(c + (row + r) * ldc, buffer + r * PANEL_WIDTH, columns * sizeof(float));
     }
@@ -47,20 +50,29 @@ static void narrow_panel(gemm_part *part, const float *a, size_t lda, size_t m, 
 
 /// Rows that are a multiple of 4 KB apart have the same few places in the first cache level: their parts are copied.
 __attribute__((noinline)) static void with_copy(gemm_part *part, const float *a, size_t lda, size_t m, size_t k,
-                                                const float *panels, size_t count, const float *bias, float *c,
-                                                size_t ldc) {
+                                                const float *panels, size_t count, const float *bias, int first,
+                                                float *c, size_t ldc) {
     float copy[ROW_BLOCK * K_BLOCK];
-    whole_panels(part, a, lda, m, k, panels, count, bias, c, ldc, copy);
+    whole_panels(part, a, lda, m, k, panels, count, bias, first, c, ldc, copy);
+}
+
+static void gemm(const float *a, size_t lda, size_t m, size_t k, const float *panels, const float *bias, int first, float *c,
+                 size_t ldc, size_t columns) {
+    const size_t count = columns / PANEL_WIDTH, rest = columns % PANEL_WIDTH, done = count * PANEL_WIDTH;
+    gemm_part *part = current_part();
+    if (count > 1 && m > 1 && lda % 1024 == 0)
+        with_copy(part, a, lda, m, k, panels, count, bias, first, c, ldc);
+    else if (count)
+        whole_panels(part, a, lda, m, k, panels, count, bias, first, c, ldc, 0);
+    if (rest)
+        narrow_panel(part, a, lda, m, k, panels + done * k, bias ? bias + done : bias, first, c + done, ldc, rest);
 }
 
 void ck_gemm_panels(const float *a, size_t lda, size_t m, size_t k, const float *panels, const float *bias, float *c,
                     size_t ldc, size_t columns) {
-    const size_t count = columns / PANEL_WIDTH, rest = columns % PANEL_WIDTH, done = count * PANEL_WIDTH;
-    gemm_part *part = current_part();
-    if (count > 1 && m > 1 && lda % 1024 == 0)
-        with_copy(part, a, lda, m, k, panels, count, bias, c, ldc);
-    else if (count)
-        whole_panels(part, a, lda, m, k, panels, count, bias, c, ldc, 0);
-    if (rest)
-        narrow_panel(part, a, lda, m, k, panels + done * k, bias ? bias + done : bias, c + done, ldc, rest);
+    gemm(a, lda, m, k, panels, bias, 1, c, ldc, columns);
+}
+
+void ck_gemm_panels_add(const float *a, size_t lda, size_t m, size_t k, const float *panels, float *c, size_t ldc, size_t columns) {
+    gemm(a, lda, m, k, panels, 0, 0, c, ldc, columns);
 }

@@ -21,6 +21,15 @@ void ck_softmax_scores(float *row, size_t count, float factor, const float *mask
     CK_CHOOSE(softmax_scores, row, count, factor, mask);
 }
 
+void ck_weigh_scores(float *scores, size_t rows, size_t keys, float factor, const float *mask, size_t mask_stride,
+                     ck_softmax_row *states, float *values, size_t stride, size_t width) {
+    CK_CHOOSE(weigh_scores, scores, rows, keys, factor, mask, mask_stride, states, values, stride, width);
+}
+
+void ck_divide_by_weights(const ck_softmax_row *states, size_t rows, float *values, size_t stride, size_t width) {
+    CK_CHOOSE(divide_by_weights, states, rows, values, stride, width);
+}
+
 void ck_layer_norm(const float *x, const float *gain, const float *shift, double epsilon, float *target, size_t count) {
     CK_CHOOSE(layer_norm, x, gain, shift, epsilon, target, count);
 }

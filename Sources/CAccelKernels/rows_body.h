@@ -28,6 +28,15 @@ TARGET CK_INLINE double NAME(total)(const DOUBLES *lanes) {
     return sums[0];
 }
 
+TARGET CK_INLINE float NAME(largest_of)(const FLOATS *values) {
+    float lanes[16];
+    ck_copy(lanes, values, sizeof lanes);
+    for (int step = 8; step; step /= 2)
+        for (int lane = 0; lane < step; lane++)
+            lanes[lane] = lanes[lane] > lanes[lane + step] ? lanes[lane] : lanes[lane + step];
+    return lanes[0];
+}
+
 /// - Parameter is_scored: whether the row is multiplied with `factor` first, and `mask` added unless it is NULL.
 TARGET CK_INLINE void NAME(softmax_row)(float *row, size_t count, float factor, const float *mask, const int is_scored) {
     const float nothing = -__builtin_inff();
@@ -48,12 +57,7 @@ TARGET CK_INLINE void NAME(softmax_row)(float *row, size_t count, float factor, 
         }
         largest = x > largest ? x : largest;
     }
-    float lanes[16];
-    ck_copy(lanes, &largest, sizeof lanes);
-    for (int step = 8; step; step /= 2)
-        for (int lane = 0; lane < step; lane++)
-            lanes[lane] = lanes[lane] > lanes[lane + step] ? lanes[lane] : lanes[lane + step];
-    const FLOATS tops = lanes[0];
+    const FLOATS tops = NAME(largest_of)(&largest);
     DOUBLES sums = 0.0;
     for (size_t i = 0; i < count; i += 16) {
         FLOATS x, power;
@@ -75,6 +79,75 @@ TARGET CK_INLINE void NAME(softmax_row)(float *row, size_t count, float factor, 
         NAME(load)(row, i, count, 0.0f, &x);
         x *= inverse;
         NAME(store)(row, i, count, &x);
+    }
+}
+
+/// A row of `weigh_scores`. Returns the factor of the sums of values that were weighted before.
+TARGET CK_INLINE float NAME(weigh_row)(float *row, size_t count, float factor, const float *mask, ck_softmax_row *state) {
+    const float nothing = -__builtin_inff();
+    FLOATS largest = nothing;
+    if (mask || !(factor > 0)) {
+        for (size_t i = 0; i < count; i += 16) {
+            FLOATS x, terms = 0;
+            NAME(load)(row, i, count, 0.0f, &x);
+            if (mask) NAME(load)(mask, i, count, 0.0f, &terms);
+            x = FMA(x, (FLOATS)factor, terms);
+            NAME(store)(row, i, count, &x);
+            if (i + 16 > count) NAME(load)(row, i, count, nothing, &x);
+            largest = x > largest ? x : largest;
+        }
+        factor = 1;
+    } else {
+        for (size_t i = 0; i < count; i += 16) {
+            FLOATS x;
+            NAME(load)(row, i, count, nothing, &x);
+            largest = x > largest ? x : largest;
+        }
+    }
+    const float before = state->largest, top = NAME(largest_of)(&largest) * factor;
+    if (top > before) state->largest = top;
+    // Without any number above -infinity, all weights are 0.
+    const float base = state->largest == nothing ? 0 : state->largest;
+    DOUBLES sums = 0.0;
+    for (size_t start = 0; start < count; start += 256) {
+        // Few numbers are added in float32.
+        const size_t end = count - start < 256 ? count : start + 256;
+        FLOATS part = 0;
+        for (size_t i = start; i < end; i += 16) {
+            FLOATS x, weight;
+            NAME(load)(row, i, count, nothing, &x);
+            x = FMA(x, (FLOATS)factor, (FLOATS)-base);
+            NAME(weight_below)(&x, &weight);
+            part += weight;
+            NAME(store)(row, i, count, &weight);
+        }
+        sums += WIDE(part);
+    }
+    float correction = 1;
+    if (state->largest != before) {
+        FLOATS x = before - base, weight;
+        NAME(weight_below)(&x, &weight);
+        correction = weight[0];
+    }
+    state->sum = state->sum * (double)correction + NAME(total)(&sums);
+    return correction;
+}
+
+TARGET static void NAME(weigh_scores)(float *scores, size_t rows, size_t keys, float factor, const float *mask, size_t mask_stride,
+                                      ck_softmax_row *states, float *values, size_t stride, size_t width) {
+    for (size_t row = 0; row < rows; row++) {
+        float *own = values + row * stride;
+        const float correction =
+            NAME(weigh_row)(scores + row * keys, keys, factor, mask ? mask + row * mask_stride : mask, states + row);
+        if (correction == 1) continue;
+        for (size_t i = 0; i < width; i++) own[i] *= correction;
+    }
+}
+
+TARGET static void NAME(divide_by_weights)(const ck_softmax_row *states, size_t rows, float *values, size_t stride, size_t width) {
+    for (size_t row = 0; row < rows; row++) {
+        const float inverse = (float)(1 / states[row].sum);
+        for (size_t i = 0; i < width; i++) values[row * stride + i] *= inverse;
     }
 }
 

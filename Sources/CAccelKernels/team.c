@@ -40,10 +40,15 @@ static _Atomic size_t helper_count;
 #define IS_OPEN 0x10000ull
 #define NEXT_CALL 0x20000ull
 
+// The pieces that a worker takes first: those that follow each other read memory that follows each other.
+typedef struct {
+    _Alignas(64) _Atomic size_t next;
+    size_t end;
+} share;
+
 struct ck_team {
     _Alignas(64) _Atomic uint64_t call;
-    _Alignas(64) _Atomic size_t next;
-    _Alignas(64) size_t pieces;
+    _Alignas(64) size_t workers;
     ck_piece body;
     void *context;
     _Atomic int is_running;
@@ -55,6 +60,8 @@ struct ck_team {
     size_t claimed_count;
     struct { size_t index; uint32_t bell; } claimed[most_helpers];
     size_t wakes;
+    // One for each thread.
+    share shares[];
 };
 
 static inline void pause_briefly(void) {
@@ -105,11 +112,14 @@ static void wake(_Atomic uint32_t *bell) {
 #endif
 }
 
+// Takes the pieces of the worker's share, and then those that are left of the others' shares.
 static void take_pieces(ck_team *team, size_t worker) {
-    while (1) {
-        size_t piece = atomic_fetch_add_explicit(&team->next, 1, memory_order_relaxed);
-        if (piece >= team->pieces) return;
-        team->body(team->context, piece, worker);
+    for (size_t i = 0; i < team->workers; i++) {
+        share *own = &team->shares[(worker + i) % team->workers];
+        while (atomic_load_explicit(&own->next, memory_order_relaxed) < own->end) {
+            size_t piece = atomic_fetch_add_explicit(&own->next, 1, memory_order_relaxed);
+            if (piece < own->end) team->body(team->context, piece, worker);
+        }
     }
 }
 
@@ -176,8 +186,10 @@ static void make_helpers(size_t count) {
 
 ck_team *ck_team_make(size_t threads) {
     ck_team *team = NULL;
-    if (posix_memalign((void **)&team, 64, sizeof(ck_team))) return NULL;
-    *team = (ck_team){.threads = threads < 1 ? 1 : threads > most_helpers ? most_helpers : threads};
+    if (threads < 1) threads = 1;
+    if (threads > most_helpers) threads = most_helpers;
+    if (posix_memalign((void **)&team, 64, sizeof(ck_team) + threads * sizeof(share))) return NULL;
+    *team = (ck_team){.threads = threads};
     make_helpers(team->threads - 1);
     return team;
 }
@@ -210,10 +222,13 @@ void ck_team_run(ck_team *team, size_t pieces, ck_piece body, void *context) {
         for (size_t piece = 0; piece < pieces; piece++) body(context, piece, 0);
         return;
     }
-    team->pieces = pieces;
+    team->workers = team->claimed_count + 1;
+    for (size_t worker = 0; worker < team->workers; worker++) {
+        atomic_store_explicit(&team->shares[worker].next, pieces * worker / team->workers, memory_order_relaxed);
+        team->shares[worker].end = pieces * (worker + 1) / team->workers;
+    }
     team->body = body;
     team->context = context;
-    atomic_store_explicit(&team->next, 0, memory_order_relaxed);
     uint64_t call = atomic_load_explicit(&team->call, memory_order_relaxed);
     atomic_store_explicit(&team->call, (call / NEXT_CALL + 1) * NEXT_CALL | IS_OPEN, memory_order_release);
     take_pieces(team, 0);

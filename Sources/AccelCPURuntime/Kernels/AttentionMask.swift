@@ -18,6 +18,26 @@ struct AttentionMask: Sendable {
             ).strides
     }
 
+    /// Numbers from a row to the next one of the same head.
+    var rowStride: Int { strides[2] }
+
+    /// Returns the values for some keys, from those of the first of some rows on, where the values of a row follow each other; adds
+    /// them to the scores, multiplied with `scale`, and returns nil, where they do not.
+    func addScaled(
+        _ scores: UnsafeMutablePointer<Float>, times scale: Float, _ rows: Range<Int>, _ keys: Range<Int>, batch: Int,
+        head: Int
+    ) -> UnsafePointer<Float>? {
+        for row in rows {
+            guard let own = self.row(row, batch: batch, head: head) else { return nil }
+            if own.step == 1 { return own.start + keys.lowerBound }
+            let scores = scores + (row - rows.lowerBound) * keys.count
+            for key in keys {
+                scores[key - keys.lowerBound] = scores[key - keys.lowerBound] * scale + own.start[key * own.step]
+            }
+        }
+        return nil
+    }
+
     func row(_ row: Int, batch: Int, head: Int) -> Row? {
         memory.floats.map {
             Row(start: UnsafePointer($0) + batch * strides[0] + head * strides[1] + row * strides[2], step: strides[3])

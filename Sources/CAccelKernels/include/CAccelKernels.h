@@ -219,6 +219,8 @@ void ck_pack_panel_transposed(const float *w, size_t stride, size_t columns, siz
 /// The order of summation over k depends on nothing else; all instruction sets give the same bits.
 void ck_gemm_panels(const float *a, size_t lda, size_t m, size_t k, const float *panels, const float *bias, float *c,
                     size_t ldc, size_t columns);
+/// The same without a bias, added to C.
+void ck_gemm_panels_add(const float *a, size_t lda, size_t m, size_t k, const float *panels, float *c, size_t ldc, size_t columns);
 
 /// The columns of a panel in float64.
 size_t ck_panel_width_f64(void);
@@ -343,6 +345,23 @@ void ck_cos(float *x, size_t count);
 void ck_softmax(float *row, size_t count);
 /// Softmax of factor * row + mask, in place; a mask of NULL is all zeros. The product and the sum are rounded.
 void ck_softmax_scores(float *row, size_t count, float factor, const float *mask);
+
+/// What is known of a row's softmax after some of its scores; at first -infinity and 0.
+typedef struct {
+    double sum;
+    float largest;
+} ck_softmax_row;
+
+/// Attention over some of the keys of each row: turns scores into weights, the exponentials of `factor` * score + mask, less the
+/// largest number of the row so far; and multiplies the row's values, weighted sums over earlier keys, so that they have the same
+/// measure. The values become results by `ck_divide_by_weights`.
+/// - Parameters:
+///   - scores: rows of `keys` scores, without gaps.
+///   - mask: a row of it starts each `mask_stride` numbers; NULL for none.
+///   - values: rows of `width` numbers, which start each `stride` numbers.
+void ck_weigh_scores(float *scores, size_t rows, size_t keys, float factor, const float *mask, size_t mask_stride,
+                     ck_softmax_row *states, float *values, size_t stride, size_t width);
+void ck_divide_by_weights(const ck_softmax_row *states, size_t rows, float *values, size_t stride, size_t width);
 /// target = (x - mean) / sqrt(variance + epsilon) * gain + shift, biased variance, one row. `target` may be `x`.
 void ck_layer_norm(const float *x, const float *gain, const float *shift, double epsilon, float *target, size_t count);
 /// target = x / sqrt(mean(x^2) + epsilon) * gain, one row. `target` may be `x`.
