@@ -101,7 +101,8 @@ struct AttentionKernel: Kernel {
                 scores, rows.lowerBound + part.lowerBound..<rows.lowerBound + part.upperBound, keys, batch: batch,
                 head: head, states + part.lowerBound, values)
             ck_gemm_panels_add(
-                scores, keys.count, part.count, keys.count, memory + layout.valuePanels, values, targetStride, valueWidth)
+                scores, keys.count, part.count, keys.count, memory + layout.valuePanels, values, targetStride,
+                valueWidth)
         }
         ck_divide_by_weights(states, rows.count, target, targetStride, valueWidth)
     }
