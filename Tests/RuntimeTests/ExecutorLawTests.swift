@@ -222,6 +222,38 @@ struct ExecutorLawTests {
         }
     }
 
+    /// Values of a mask of 270 rows and 430 keys, more than a piece of attention's work has.
+    static let masks: [(name: String, value: @Sendable (_ row: Int, _ key: Int) -> Float)] = [
+        ("of no key", { _, _ in 0 }),
+        ("causal", { row, key in key <= row + 160 ? 0 : -.greatestFiniteMagnitude }),
+        ("a window", { row, key in key <= row + 160 && key > row + 20 ? 0.5 : -.greatestFiniteMagnitude }),
+        ("keys that come late", { row, key in key >= 200 + row % 3 ? 0 : -.infinity }),
+        ("holes", { row, key in (row + key) % 7 < 3 ? Float(key % 5) : -.greatestFiniteMagnitude }),
+        ("rows that see none", { row, key in row % 2 == 0 || key < 30 ? -.greatestFiniteMagnitude : 1 }),
+    ]
+
+    @Test("attention of many rows over many keys is the reference's, for every mask", arguments: masks.indices)
+    func attentionBlocks(index: Int) throws {
+        let (rows, keys, value) = (270, 430, Self.masks[index].value)
+        for scale in [0.3, -0.3] {
+            for isBroadcast in [false, true] {
+                let program = try SmallProgram { maker in
+                    let inputs = [
+                        maker.input([1, 2, rows, 24]), maker.input([1, 1, keys, 24]), maker.input([1, 1, keys, 40]),
+                    ]
+                    let mask = HostTensor(
+                        (0..<(isBroadcast ? 1 : rows)).flatMap { row in (0..<keys).map { value(row, $0) } },
+                        [isBroadcast ? 1 : rows, keys])
+                    return [try maker.builder.apply(Attention(scale: scale), inputs + [maker.input(mask)])]
+                }
+                #expect(try Executor(program.program).kernelNames == ["AttentionKernel"])
+                let found = try program.run(threads: 2)
+                #expect(found == (try program.run(threads: 1)))
+                #expect(agree(found[0], try program.reference()[0], tolerance: 2e-6))
+            }
+        }
+    }
+
     @Test("one row, few and many meet weights of every codec, by a kernel each", arguments: codecs)
     func linearRows(codec: String) throws {
         for (rows, kernel) in [
