@@ -81,11 +81,5 @@ public struct CoreAIExporter: Exporter {
                 "\(function.functionName): its key/value caches are int8, and Core AI has no rows of codes: convert the "
                     + "model without --states int8")
         }
-        // A state is passed by the caller, under the name of its argument and its result.
-        let names = Set(function.program.states.map(\.name))
-        let ports = function.program.inputs.map(\.name) + function.program.outputs.map(\.name)
-        if let name = ports.first(where: names.contains) {
-            throw RequestError("\(function.functionName): \(quoted(name)) is a state and a port, which Core AI cannot tell apart")
-        }
     }
 }

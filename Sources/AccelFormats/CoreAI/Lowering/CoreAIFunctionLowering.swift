@@ -82,7 +82,10 @@ struct CoreAIFunctionLowering {
             let element: CoreAIElement = type == .bool ? .bool : type == .int64 ? .int32 : .float32
             let value = try lowering.operand(sources[output.value], as: element, output.name)
             results.append(value.id)
-            graph.results.append(CoreAIGraph.Port(name: output.name, type: value.type))
+            // A state has one name as an argument and as a result, and no output may have it too.
+            let isTaken = program.states.contains { $0.name == output.name }
+            let name = isTaken ? output.name + CoreMLModel.outputSuffix : output.name
+            graph.results.append(CoreAIGraph.Port(name: name, type: value.type))
         }
         lowering.builder.append(CoreAIOperation(name: CoreAIOperation.output, operands: results))
         graph.body = lowering.builder.block
