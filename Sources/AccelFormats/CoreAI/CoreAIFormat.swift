@@ -13,6 +13,9 @@ public enum CoreAIFormat: ModelFormat {
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
         try options.refuseConfiguration(of: path, title)
-        throw RequestError("\(path) is \(title), which cannot be read yet")
+        guard options.interfaces == nil else {
+            throw RequestError("\(path): functions of Core AI models are not read back: leave --interface out")
+        }
+        return CoreAISource(try CoreAIPackage(at: path))
     }
 }
