@@ -1,6 +1,6 @@
 """Core AI models of accelc in Apple's Core AI: every family's case and every scheme.
 
-usage: coreai.py ACCELC [CASE...]      (wants coreai-core, numpy, safetensors; exits 3 with the command that installs them when one is missing)
+usage: coreai.py ACCELC [MINILM] [CASE...]      (wants coreai-core, numpy, safetensors; exits 3 with the command that installs them when one is missing)
 A case is a folder with a checkpoint and golden.safetensors: those of Tests/Fixtures, and of ../shared/cases where these exist.
 Each is exported with --format coreai in float32 and in float16, and its functions run in the order in which `accelc verify-record` lists
 them, with their states; the outputs are those of the golden. Then one case with every compression scheme: the outputs are those of accelc's
@@ -31,7 +31,7 @@ except ImportError as error:
 
 ROOT = HERE.parent.parent
 # Decibels of the outputs against the golden. float32 has the noise of another order of sums, float16 that of its 11 bits.
-LIMITS = {"float32": 90, "float16": 40}
+LIMITS = {"float32": 110, "float16": 40}
 # Against accelc's runtime: codes, tables, masks and scales are the same numbers.
 SCHEME_LIMIT = 95
 SCHEMES = (
@@ -160,10 +160,20 @@ def row(name, what, good, figure, wrote, seconds, size, note=""):
     return not good
 
 
+def shapes_of(case):
+    """The shapes of a case: those of its golden, and of a decoder whose frequencies depend on the cache, in numbers."""
+    if case.name != "llama_dynamic":
+        return ("--shape-from", case / "golden.safetensors")
+    facts = json.loads((case / "case.json").read_text())
+    batch, tokens = load_file(case / "golden.safetensors")["in.input_ids"].shape
+    blocks = (tokens, facts["prefill"], 1)
+    return [word for count in blocks for word in ("--shape", f"batch={batch},tokens={count},cache={facts['kv_len']}")]
+
+
 def families(accelc, cases):
     failures = 0
     for case in cases:
-        shape = ("--shape-from", case / "golden.safetensors")
+        shape = shapes_of(case)
         for precision, limit in LIMITS.items():
             with tempfile.TemporaryDirectory() as folder:
                 scratch = pathlib.Path(folder)
@@ -211,6 +221,9 @@ def schemes(accelc, names):
 
 
 def main(accelc, wanted):
+    # peers.sh gives every peer the folder of MiniLM; its goldens stand in the fixtures, its weights there.
+    if wanted and pathlib.Path(wanted[0]).is_dir():
+        wanted = wanted[1:]
     folders = [path.parent for base in (ROOT / "Tests/Fixtures", ROOT.parent / "shared/cases")
                for path in sorted(base.glob("*/golden.safetensors")) if (path.parent / "config.json").exists() and (path.parent / "model.safetensors").exists()]
     print("  " + f"     {'case':34} {'what':42} {'parity':>10}  {'export':>8}  {'runs':>9}")

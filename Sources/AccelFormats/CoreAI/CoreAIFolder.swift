@@ -10,7 +10,8 @@ enum CoreAIFolder {
     static func write(_ module: CoreAIEncoder.File, _ metadata: CoreAIMetadata, to path: String) throws {
         try Files.makeFolder(path)
         var hash = SHA256()
-        var file = try AtomicFile(replacing: "\(path)/\(moduleName)", as: .internal, isLarge: module.byteCount > 1 << 26)
+        var file = try AtomicFile(
+            replacing: "\(path)/\(moduleName)", as: .internal, isLarge: module.byteCount > 1 << 26)
         for part in module.parts {
             part.withBytes { hash.update($0) }
             try file.write(part)
@@ -24,7 +25,8 @@ enum CoreAIFolder {
     /// Returns why a folder is not an unchanged output of `write`; nil if it is.
     fileprivate static func refusalReason(for path: String) throws -> String? {
         for name in try Files.list(path) {
-            guard [moduleName, hashName, metadataName].contains(name), Files.kindWithoutFollowing("\(path)/\(name)") == .file
+            guard [moduleName, hashName, metadataName].contains(name),
+                Files.kindWithoutFollowing("\(path)/\(name)") == .file
             else { return "it holds \(name), which is no part of the export" }
         }
         guard Files.kindWithoutFollowing("\(path)/\(metadataName)") == .file else { return "it has no \(metadataName)" }

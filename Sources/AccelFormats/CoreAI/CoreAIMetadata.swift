@@ -26,7 +26,8 @@ struct CoreAIMetadata {
                 "function": .string(name), "part": .string(function.program.name),
                 "interface": function.program.interface.json,
                 "states": .object(
-                    function.program.states.filter { $0.initial != 0 }.map { JSON.Member($0.name, .number($0.initial)) }),
+                    function.program.states.filter { $0.initial != 0 }.map { JSON.Member($0.name, .number($0.initial)) }
+                ),
             ]
         }
         var entries = model.provenance.map { ($0.key, $0.text) }

@@ -190,7 +190,9 @@ struct CoreAIDecoder {
         if mask & Part.operands != 0 {
             operation.operands = try (0..<reader.itemCount("operands")).map { _ in
                 let value = try reader.number("an operand")
-                guard value < values else { throw reader.error("\(operation.name) reads value \(value) before it is made") }
+                guard value < values else {
+                    throw reader.error("\(operation.name) reads value \(value) before it is made")
+                }
                 return value
             }
         }

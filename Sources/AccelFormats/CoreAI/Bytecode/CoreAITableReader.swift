@@ -57,7 +57,9 @@ struct CoreAITableReader {
     }
 
     private mutating func sizedType(_ index: Int, _ reader: ByteReader) throws -> (type: CoreAIType, size: Int) {
-        guard types.indices.contains(index) else { throw reader.error("there is no type \(index) among \(types.count)") }
+        guard types.indices.contains(index) else {
+            throw reader.error("there is no type \(index) among \(types.count)")
+        }
         switch types[index] {
         case .read(let type, let size): return (type, size)
         case .open: throw reader.error("type \(index) holds itself")

@@ -85,7 +85,9 @@ struct CoreAIBuilder {
 
     mutating func constant(_ integers: [Int], _ element: CoreAIElement = .int32, shape: [Int]? = nil) -> CoreAIValue {
         let isSplat = !integers.isEmpty && integers.allSatisfy { $0 == integers[0] }
-        let bytes = (isSplat ? [integers[0]] : integers).flatMap { Self.bytes(of: UInt64(bitPattern: Int64($0)), element) }
+        let bytes = (isSplat ? [integers[0]] : integers).flatMap {
+            Self.bytes(of: UInt64(bitPattern: Int64($0)), element)
+        }
         return constant(bytes, shape ?? [integers.count], element, isSplat: isSplat)
     }
 
@@ -94,7 +96,8 @@ struct CoreAIBuilder {
         let element = element ?? floatType
         let bits: UInt64 =
             switch element {
-            case .float16: UInt64([Float(number)].halfBytes.enumerated().reduce(0) { $0 | UInt64($1.1) << UInt64(8 * $1.0) })
+            case .float16:
+                UInt64([Float(number)].halfBytes.enumerated().reduce(0) { $0 | UInt64($1.1) << UInt64(8 * $1.0) })
             case .float32: UInt64(Float(number).bitPattern)
             case .bfloat16: UInt64(Float(number).bitPattern >> 16)
             case .float64: number.bitPattern
@@ -120,7 +123,8 @@ struct CoreAIBuilder {
         let axes = shape.indices.filter { aligned.shape[$0] != shape[$0] }
         if axes.isEmpty { return aligned }
         return apply(
-            "primitive.broadcast_in_dims_v1", [aligned, constant(axes.map { shape[$0] }, .uint32), constant(axes)], shape)
+            "primitive.broadcast_in_dims_v1", [aligned, constant(axes.map { shape[$0] }, .uint32), constant(axes)],
+            shape)
     }
 
     mutating func transposed(_ x: CoreAIValue, _ permutation: [Int]) -> CoreAIValue {

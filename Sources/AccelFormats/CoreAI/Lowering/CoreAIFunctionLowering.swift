@@ -44,13 +44,17 @@ struct CoreAIFunctionLowering {
         var sources = lowering.constants(of: program)
         for input in program.inputs {
             let type = program.type(of: input.value)
-            let element: CoreAIElement = type.elementType == .bool ? .bool : type.elementType == .int64 ? .int32 : .float32
+            let element: CoreAIElement =
+                type.elementType == .bool ? .bool : type.elementType == .int64 ? .int32 : .float32
             let value = lowering.builder.argument(type.shape?.dimensions ?? [], element)
             graph.arguments.append(CoreAIGraph.Port(name: input.name, type: value.type))
             sources[input.value] = .value(value)
         }
-        let stored = program.states.map { CoreAIType.tensor(
-            program.type(of: $0.value).shape?.dimensions ?? [], CoreAIElement(program.type(of: $0.value).elementType)) }
+        let stored = program.states.map {
+            CoreAIType.tensor(
+                program.type(of: $0.value).shape?.dimensions ?? [],
+                CoreAIElement(program.type(of: $0.value).elementType))
+        }
         let handles = zip(program.states, stored).map { state, type in
             graph.arguments.append(CoreAIGraph.Port(name: state.name, type: .handle(type), isMutable: true))
             return lowering.builder.argument(.handle(type))
@@ -60,7 +64,8 @@ struct CoreAIFunctionLowering {
             let token = lowering.builder.append(CoreAIOperation(name: "dataflow.create_token_v1", results: [.token]))
             let read = lowering.builder.append(
                 CoreAIOperation(
-                    name: "dataflow.read_handle_v1", operands: [handles[index], token], results: [stored[index], .token]))
+                    name: "dataflow.read_handle_v1", operands: [handles[index], token],
+                    results: [stored[index], .token]))
             tokens.append(read + 1)
             sources[state.value] = .value(
                 CoreAIValue(
@@ -73,7 +78,8 @@ struct CoreAIFunctionLowering {
             let next = try lowering.operand(sources[state.next], as: element, state.name)
             tokens[index] = lowering.builder.append(
                 CoreAIOperation(
-                    name: "dataflow.write_handle_v1", operands: [handles[index], next.id, tokens[index]], results: [.token]))
+                    name: "dataflow.write_handle_v1", operands: [handles[index], next.id, tokens[index]],
+                    results: [.token]))
             graph.results.append(CoreAIGraph.Port(name: state.name, type: .token))
         }
         var results = tokens

@@ -139,7 +139,9 @@ struct CoreAIWeightLowering {
                     name: "primitive.\(name)_v1", operands: operands,
                     results: [.sparse(mask.shape, element, nonZero: values.shape[0])]))
         }
-        var (spread, element) = (sparse("build_sparse_with_bitmask", [values.id, mask.id], values.element), values.element)
+        var (spread, element) = (
+            sparse("build_sparse_with_bitmask", [values.id, mask.id], values.element), values.element
+        )
         if let table {
             let axis = builder.constant([0], .int16, shape: [])
             element = table.element

@@ -76,13 +76,16 @@ struct CoreAIWeights {
         let result = builder.constant(
             [0], shape.dimensions, element.isFloatingPoint ? options.floatType : element, isSplat: true)
         let groups = codec.values.layers.compactMap { $0.integer("group") }
-        let rows = min(shape.rows, (groups.max() ?? 1) + 1)
+        // Of some rows a mask has to leave several.
+        let rows = min(shape.rows, max(groups.max() ?? 1, 8) + 1)
         let probe = shape.rank < 2 ? shape : Shape([rows] + shape.dimensions.dropFirst())
         guard element.isFloatingPoint, probes.insert("\(plan.source.name)").inserted else { return result }
         let zeros = StoredTensor(
             name: plan.source.name, elementType: .float32, shape: probe,
             bytes: ByteView(ByteBuffer(count: probe.count * 4)))
-        guard let weight = try? CompressedTensor.compressing(zeros, with: codec, threads: 1).tensor else { return result }
+        guard let weight = try? CompressedTensor.compressing(zeros, with: codec, threads: 1).tensor else {
+            return result
+        }
         do {
             var scratch = CoreAIWeightLowering(
                 plan.source.name, probe.dimensions, floatType: options.floatType, self,
@@ -121,9 +124,11 @@ struct CoreAIWeights {
         if bytes.count <= Self.largestInline {
             let content = bytes.withBytes { Array($0) }
             let size = element.bits / 8
-            let isSplat = !content.isEmpty && stride(from: 0, to: content.count, by: size).allSatisfy {
-                content[$0..<$0 + size].elementsEqual(content[..<size])
-            }
+            let isSplat =
+                !content.isEmpty
+                && stride(from: 0, to: content.count, by: size).allSatisfy {
+                    content[$0..<$0 + size].elementsEqual(content[..<size])
+                }
             return builder.constant(isSplat ? Array(content[..<size]) : content, shape, element, isSplat: isSplat)
         }
         let attribute = resource("\(tensor.name) \(SHA256.digest(of: bytes))", bytes)

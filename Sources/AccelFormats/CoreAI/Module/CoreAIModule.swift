@@ -104,7 +104,8 @@ struct CoreAIGraph: Equatable, Sendable {
                 .required(names(arguments)), .optional(composite?.attribute), .required(.flag(false)),
                 .required(.type(.function(results: results.map(\.type), operands: arguments.map(\.type)))),
                 .required(.flag(composite != nil)), .required(.string(name)), .required(.flag(composite != nil)),
-                .required(.array([])), .required(composite == nil ? names(results) : .array(results.map { _ in .array([]) })),
+                .required(.array([])),
+                .required(composite == nil ? names(results) : .array(results.map { _ in .array([]) })),
             ], regions: [body])
     }
 

@@ -42,7 +42,9 @@ extension CoreAIPackage {
                 if let key { found.append((key, weight)) }
                 continue
             }
-            guard let weight = Self.weight(operation, operands.map(\.weight)), weight.depth <= Self.deepest else { continue }
+            guard let weight = Self.weight(operation, operands.map(\.weight)), weight.depth <= Self.deepest else {
+                continue
+            }
             let key = operands.compactMap(\.key).first
             known[next] = (key, weight)
             if let key, operation.name != "primitive.cast_v1" { found.append((key, weight)) }
@@ -75,7 +77,9 @@ extension CoreAIPackage {
     /// Returns the weight that an operation decompresses; nil for other operations.
     private static func weight(_ operation: CoreAIOperation, _ operands: [CoreAIWeight]) -> CoreAIWeight? {
         func axis(_ weight: CoreAIWeight) -> Int? {
-            guard case .constant = weight, weight.shape.isEmpty, let number = try? weight.floats().first else { return nil }
+            guard case .constant = weight, weight.shape.isEmpty, let number = try? weight.floats().first else {
+                return nil
+            }
             return Int(exactly: number)
         }
         switch (operation.name, operands.count) {

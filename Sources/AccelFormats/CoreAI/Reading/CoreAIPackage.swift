@@ -23,7 +23,8 @@ public struct CoreAIPackage: Sendable {
             throw FormatError(file: path, reason: "it has no \(CoreAIFolder.moduleName)")
         }
         try self.init(
-            module: module, metadata: content(CoreAIFolder.metadataName), hash: content(CoreAIFolder.hashName), path: path)
+            module: module, metadata: content(CoreAIFolder.metadataName), hash: content(CoreAIFolder.hashName),
+            path: path)
     }
 
     /// A model in memory.
@@ -36,7 +37,8 @@ public struct CoreAIPackage: Sendable {
     public init(module: ByteView, metadata: ByteView?, hash: ByteView?, path: String) throws {
         (self.path, bytes, self.hash) = (path, module, hash)
         self.module = try CoreAIDecoder.module(module, file: "\(path)/\(CoreAIFolder.moduleName)")
-        entries = try metadata.map { try CoreAIMetadata.entries(in: $0, file: "\(path)/\(CoreAIFolder.metadataName)") } ?? [:]
+        entries =
+            try metadata.map { try CoreAIMetadata.entries(in: $0, file: "\(path)/\(CoreAIFolder.metadataName)") } ?? [:]
     }
 
     /// The program in accelc's encoding, with its resources.

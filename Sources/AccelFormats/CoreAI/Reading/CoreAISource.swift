@@ -21,7 +21,6 @@ public struct CoreAISource: ModelSource {
     public var format: any ModelFormat.Type { CoreAIFormat.self }
     public var path: String { package.path }
     public var abilities: Set<SourceAbility> { [.tensors, .check] }
-    public var remarks: [String] { ["functions: \(package.functionNames.joined(separator: ", "))"] }
 
     public func check(progress: (_ file: String) -> Void) throws -> Bool {
         progress(CoreAIFolder.moduleName)
@@ -32,7 +31,8 @@ public struct CoreAISource: ModelSource {
         parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool
     ) throws -> SourceModel {
         throw RequestError(
-            "\(path): functions of Core AI models cannot be read back: take the model or the package that it was made from",
+            "\(path): functions of Core AI models are not read back: take the model or the package that it was made from; "
+                + "decompress and diff read its weights",
             status: .unavailable)
     }
 
