@@ -119,6 +119,7 @@ extension CoreAIWeightLowering {
 
     /// Weights of which a mask keeps some.
     mutating func sparse(_ encoding: SparseEncoding) throws -> CoreAIValue {
+        guard Self.supports(encoding.kept) else { throw Self.gap }
         guard encoding.count > 0 else { return builder.number(0, shape) }
         let bits = encoding.mask.stream
         let ones = bits.withBytes { $0.reduce(0) { $0 + $1.nonzeroBitCount } }
@@ -137,22 +138,32 @@ extension CoreAIWeightLowering {
             let stored: ElementType = type == .float16 || floatType == .float16 ? .float16 : .float32
             let values = try self.stored("kept", tensor.bytes(as: stored), [encoding.count], CoreAIElement(stored))
             return builder.cast(kept(values, mask), to: floatType)
-        case .palette(let palette) where palette.tables.count == 1 && palette.scales == nil:
+        case .palette(let palette):
             guard let element = CoreAIElement(codeBits: palette.codes.bits) else { throw Self.gap }
             let codes = try stored(
                 "codes", palette.codes.stream(first: encoding.count), [encoding.count], element)
             let dense = kept(codes, mask, table: try table(of: palette, [0]))
             guard let integers = palette.integers else { return dense }
             return scaled(dense, by: try numbers("table scales", [integers.scales[0]], shape.map { _ in 1 }))
-        case .affine(let affine)
-        where affine.scales.count == 1 && affine.offsets == nil && affine.zeros?.first ?? 0 == 0
-            && [4, 8].contains(affine.codes.bits):
+        case .affine(let affine):
             let codes = try stored(
                 "codes", affine.codes.stream(first: encoding.count), [encoding.count],
                 affine.codes.bits == 4 ? .int4 : .int8)
             return scaled(kept(codes, mask), by: try numbers("scales", affine.scales, shape.map { _ in 1 }))
         default:
             throw Self.gap
+        }
+    }
+
+    /// Whether kept weights can be spread by a mask: plain numbers, one table, or integers with one scale and no zero point.
+    private static func supports(_ kept: WeightEncoding) -> Bool {
+        switch kept {
+        case .values: true
+        case .palette(let palette): palette.tables.count == 1 && palette.scales == nil
+        case .affine(let affine):
+            affine.scales.count == 1 && affine.offsets == nil && affine.zeros?.first ?? 0 == 0
+                && [4, 8].contains(affine.codes.bits)
+        case .vectors, .sparse: false
         }
     }
 
