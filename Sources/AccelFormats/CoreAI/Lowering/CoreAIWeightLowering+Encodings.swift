@@ -85,8 +85,8 @@ extension CoreAIWeightLowering {
         let grid = try ScaleGrid(shape, rows: rows, block: scales.block)
         let factors = try numbers("scales", grid.cut(scales.values), grid.sizes)
         // Both operands have one type.
-        let element2: CoreAIElement = dense.element == factors.element ? dense.element : .float32
-        return scaled(builder.cast(dense, to: element2), by: builder.cast(factors, to: element2))
+        let common: CoreAIElement = dense.element == factors.element ? dense.element : .float32
+        return scaled(builder.cast(dense, to: common), by: builder.cast(factors, to: common))
     }
 
     private mutating func table(of encoding: PaletteEncoding, _ groups: [Int]) throws -> CoreAIValue {

@@ -42,6 +42,9 @@ public struct CoreAISource: ModelSource {
             let (shapes, scalings) = (try package.checkpointShapes, try package.scalings)
             return try package.namedWeights().map { name, weight in
                 let own = Shape(weight.shape)
+                guard weight.shape.allSatisfy({ $0 >= 0 }), own.checkedCount != nil else {
+                    throw FormatError(file: package.path, location: .field(name), reason: "a weight of shape \(own)")
+                }
                 let shape = shapes[name].flatMap { $0.checkedCount == own.checkedCount ? $0 : nil } ?? own
                 return SourceWeight(name: name, shape: shape, scheme: weight.scheme, storedBits: weight.storedBits) {
                     var floats: [Float]

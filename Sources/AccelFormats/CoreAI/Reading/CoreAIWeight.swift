@@ -68,19 +68,27 @@ extension CoreAIWeight {
             return try Self.floats(bytes, isSplat, isPacked, Self.count(shape), element)
         case .cast(let weight): return try weight.floats()
         case .scaled(let data, let scale, let zero, let minimum):
-            let (own, shape) = (try data.floats(), data.shape)
-            let (scales, zeros, minima) = (try scale.floats(), try zero.floats(), try minimum.floats())
             guard zero.shape == scale.shape, minimum.shape == scale.shape else {
                 throw CoreAIWeightError(reason: "scales, zeros and minima of unlike shapes")
             }
-            let block = try Self.blocks(scale.shape, of: shape)
+            let own = try data.floats()
+            let block = try Self.blocks(scale.shape, of: data.shape)
+            if own.isEmpty { return own }
+            let (scales, zeros, minima) = (try scale.floats(), try zero.floats(), try minimum.floats())
             return own.indices.map { index in
                 let at = block(index)
                 return scales[at] * (own[index] - zeros[at]) + minima[at]
             }
         case .lookedUp(let codes, let table, let axis):
-            return try Self.lookedUp(try codes.floats(), codes.shape, try table.floats(), table.shape, axis)
+            guard try Self.count(table.shape) <= 1 << 28 else {
+                throw CoreAIWeightError(reason: "a table of \(table.shape)")
+            }
+            let own = try codes.floats()
+            return own.isEmpty ? [] : try Self.lookedUp(own, codes.shape, try table.floats(), table.shape, axis)
         case .spread(let values, let mask):
+            guard try Self.count(values.shape) <= Self.count(mask.shape) else {
+                throw CoreAIWeightError(reason: "more values than bits of the mask")
+            }
             let (values, mask) = (try values.floats(), try mask.floats())
             guard mask.count(where: { $0 != 0 }) == values.count else {
                 throw CoreAIWeightError(reason: "a mask that keeps another number of values than there are")
@@ -132,8 +140,10 @@ extension CoreAIWeight {
         try MachineMemory.require(count * 4, for: "a looked up weight")
         var result = [Float](repeating: 0, count: count)
         for (index, code) in codes.enumerated() {
-            guard code >= 0, Int(code) < entries else { throw CoreAIWeightError(reason: "code \(code) of \(entries)") }
-            let start = (group(index) * entries + Int(code)) * width
+            guard let code = Int(exactly: code), (0..<entries).contains(code) else {
+                throw CoreAIWeightError(reason: "code \(code) of \(entries)")
+            }
+            let start = (group(index) * entries + code) * width
             // Along the axis an element becomes `width` elements.
             let first = index / inner * inner * width + index % inner
             for part in 0..<width { result[first + part * inner] = table[start + part] }
