@@ -7,6 +7,7 @@ public enum ModelFormats {
     public static let all: [any ModelFormat.Type] = [
         AcceleratorPackageFormat.self,
         CoreMLFormat.self,
+        CoreAIFormat.self,
         MLXFormat.self,
         HuggingFaceFormat.self,
         WeightsFormat.self,

@@ -17,6 +17,7 @@ struct ModelFormatTests {
         CoreMLFormat.name: [
             "encoder", "states", "functions", "weights_iOS16", "weights_iOS18", "checkpoint_right",
         ].map { "coreml/\($0).mlpackage" },
+        CoreAIFormat.name: ["coreai/llama_int4.aimodel"],
         MLXFormat.name: ["mlx/llama_affine"],
         HuggingFaceFormat.name: ["bert_base", "bert_sharded", "whisper_small"],
         WeightsFormat.name: ["bert_base/model.safetensors", "digits/golden.safetensors"],

@@ -1,195 +1,259 @@
-"""MiniLM with the codes, tables, scales and masks of accelc's Core ML packages, run by Apple's Core AI on this machine: it decompresses them
-by its own operations, and its hidden states agree with those of accelc's executor.
+"""Core AI models of accelc in Apple's Core AI: every family's case and every scheme.
 
-usage: coreai.py ACCELC MINILM     (wants coreai-core, coreai-torch, torch, coremltools; exit 3 and a sentence where one is missing)
-Of the forms of Core ML, coreai-torch has no words for codes of 3 bits, and Core AI has none for a palette under a mask.
-The Core AI path on Linux runs on the CPU: it says nothing of the Neural Engine. Its releases are betas.
+usage: coreai.py ACCELC [MINILM] [CASE...]      (wants coreai-core, numpy, safetensors; exits 3 with the command that installs them when one is missing)
+A case is a folder with a checkpoint and golden.safetensors: those of Tests/Fixtures, and of ../shared/cases where these exist.
+Each is exported with --format coreai in float32 and in float16, and its functions run in the order in which `accelc verify-record` lists
+them, with their states; the outputs are those of the golden. Then one case with every compression scheme: the outputs are those of accelc's
+own runtime for the compressed weights. Prints one table, and exits 1 on a difference. The runtime on Linux uses the CPU: it says
+nothing of the Neural Engine. It ends its process on an invalid file, so each run has a process of its own.
 """
 
 import asyncio
 import json
 import math
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
-import warnings
+import time
 
-warnings.filterwarnings("ignore")
 # This file has the name of the package that it imports.
-sys.path[:] = [entry for entry in sys.path if pathlib.Path(entry or ".").resolve() != pathlib.Path(__file__).parent.resolve()]
-os.environ.setdefault("TQDM_DISABLE", "1")
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:] = [entry for entry in sys.path if pathlib.Path(entry or ".").resolve() != HERE]
 try:
-    import coremltools as ct
-    import coreai_torch
     import numpy
-    import torch
+    from coreai.authoring import AIModelAsset
     from coreai.runtime import NDArray
-    from coreai_torch._compression import custom_layers  # registers the operations  # noqa: F401
-    from coremltools.converters.mil.frontend.milproto.load import load as milproto_load
-    from coremltools.converters.mil.mil import types
+    from safetensors.numpy import load_file, save_file
 except ImportError as error:
-    print(f"coreai: skipped, since it cannot be imported: {error}", file=sys.stderr)
+    print(f"coreai: skipped, since {error.name} is missing: pip install coreai-core==1.0.0b3 safetensors", file=sys.stderr)
     sys.exit(3)
-from safetensors.numpy import load_file, save_file
 
+ROOT = HERE.parent.parent
+# Decibels of the outputs against the golden. float32 has the noise of another order of sums, float16 that of its 11 bits.
+LIMITS = {"float32": 110, "float16": 40}
+# Against accelc's runtime: codes, tables, masks and scales are the same numbers.
+SCHEME_LIMITS = {"float32": 95, "float16": 40}
 SCHEMES = (
-    "float32", "float16", "int8:axis=channel", "int8:axis=channel,mode=asymmetric", "int4:block=32", "affine:bits=4,block=32", "nf4:block=32",
-    "palette:bits=4", "palette:bits=4,group=16", "palette:bits=4,group=16,entries=int8", "palette:bits=4,group=16,scale=channel",
-    "vector:bits=8,size=2", "sparse:target=0.5+float16", "sparse:target=0.5+int8:axis=tensor",
+    "float32", "float16", "bfloat16", "int8", "int8:axis=tensor", "int8:axis=channel", "int8:axis=channel,mode=asymmetric",
+    "int4:block=32", "int4:block=32,mode=asymmetric", "affine:bits=2,block=32", "affine:bits=3,block=32", "affine:bits=4,block=32",
+    "affine:bits=5,block=32", "affine:bits=6,block=32", "affine:bits=8,block=32", "affine:bits=4,block=32,scales=float32", "nf4:block=32",
+    "float8", "float8:type=e5m2", "float8:scale=tensor", "float8:scale=block",
+    "palette:bits=1", "palette:bits=2", "palette:bits=3", "palette:bits=4", "palette:bits=6", "palette:bits=8", "palette:bits=4,group=16",
+    "palette:bits=4,group=16,entries=int8", "palette:bits=4,group=16,scale=channel", "vector:bits=4,size=2",
+    "sparse:target=0.5+float16", "sparse:target=0.5+float32", "sparse:target=0.5+int8:axis=tensor", "sparse:target=0.5+palette:bits=4",
 )
-LENGTH = 128
+SCHEME_CASE = "llama_bfloat16"
+# Weights of three axes, whose blocks run over several.
+CONVOLUTIONS = ("wav2vec2_odd", "snac_plain")
+CONVOLUTION_SCHEMES = ("int8", "int4:block=32", "affine:bits=3,block=16", "palette:bits=4,group=4", "sparse:target=0.5+float16")
 
 
-def parts_of(path):
-    """By name of the weight: the operation of Core ML that decompresses it and its operands, of which any may be such a pair itself."""
-    model = ct.models.MLModel(str(path), skip_model_load=True)
-    program = milproto_load(model.get_spec(), model.get_spec().specificationVersion, model.weights_dir)
-    parts, feeding = {}, set()
-    for op in next(iter(program.functions.values())).operations:
-        if op.op_type.startswith("constexpr"):
-            operands = {n: (v.name if v.op is not None and v.op.op_type.startswith("constexpr") else v.val) for n, v in op.inputs.items() if v is not None}
-            feeding.update(v for v in operands.values() if isinstance(v, str))
-            for output in op.outputs:
-                parts[output.name] = (op.op_type, {n: parts[v] if isinstance(v, str) else v for n, v in operands.items()})
-        elif op.op_type == "const" and getattr(op.outputs[0].val, "ndim", 0) > 0 and op.outputs[0].val.dtype.kind == "f":
-            parts[op.outputs[0].name] = ("const", {"val": op.outputs[0].val})
-    return {name: part for name, part in parts.items() if name not in feeding}
+def run(*words):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    if done.returncode != 0:
+        tail = (done.stderr or done.stdout).strip().splitlines()
+        raise RuntimeError(f"{pathlib.Path(str(words[0])).name} exits {done.returncode}: {' '.join(tail[-2:])[:300]}")
+    return done.stdout
 
 
-def word(value):
-    """The element type of Core ML's, e.g. int4."""
-    return types.builtin_to_string(types.numpy_type_to_builtin_type(value.dtype))
+def identifier(name):
+    """As Core ML spells names, by which runs are recorded."""
+    text = "".join(letter if letter.isascii() and (letter.isalnum() or letter == "_") else "_" for letter in name.replace("]", ""))
+    return text if not text[:1].isdigit() else f"_{text}"
 
 
-def tensor(value):
-    """As torch has it: codes of less than a byte in bytes."""
-    plain = {"i": numpy.int8, "u": numpy.uint8}.get(value.dtype.kind, value.dtype)
-    return torch.from_numpy(numpy.array(value).astype(plain))
+async def replay(model, bundle, outputs):
+    """In the child process: runs the recorded inputs, and saves outputs as RUN.NAME."""
+    runs = json.loads((pathlib.Path(bundle) / "runs.json").read_text())["runs"]
+    given = load_file(pathlib.Path(bundle) / "inputs.safetensors")
+    made, states, spent = {}, {}, 0.0
+    async with AIModelAsset.load(pathlib.Path(model)).executable() as loaded:
+        names = {identifier(name): name for name in loaded.function_names}
+        functions = {key: loaded.load_function(name) for key, name in names.items()}
+        for number, item in enumerate(runs):
+            function = functions[item["function"]]
+            ports = {identifier(name): name for name in function.desc.input_names}
+            inputs = {}
+            for name in item["inputs"]:
+                value = given[f"{number}.{name}"]
+                inputs[ports[name]] = NDArray(value.astype(numpy.int32) if value.dtype == numpy.int64 else value)
+            # A sequence keeps its states, which functions share by name.
+            kept = states.setdefault(item["sequence"], {})
+            own = {}
+            for name in function.desc.state_names:
+                if name not in kept:
+                    descriptor = function.desc.state_descriptor(name)
+                    kept[name] = NDArray(numpy.zeros(descriptor.shape, numpy.dtype(str(descriptor.dtype))))
+                own[name] = kept[name]
+            begin = time.perf_counter()
+            found = await (function(inputs, state=own) if own else function(inputs))
+            spent += time.perf_counter() - begin
+            for name, value in found.items():
+                made[f"{number}.{identifier(name)}"] = numpy.ascontiguousarray(value.numpy())
+    save_file(made, outputs)
+    print(json.dumps({"seconds": spent}))
 
 
-class Stored(torch.nn.Module):
-    """A weight that Core AI decompresses, by its words for Core ML's operation."""
-
-    def __init__(self, operation, operands):
-        super().__init__()
-        self.operation, self.integers, self.data_type = operation, None, None
-        operands = dict(operands)
-        self.axis = int(operands.pop("vector_axis", 0))
-        if operation == "constexpr_lut_to_dense" and isinstance(operands["lut"], tuple):
-            # Core AI has no operation between a table and its lookup: the codes of the entries are looked up, then scaled.
-            table = operands["lut"][1]
-            self.operation = "scaled lookup"
-            operands |= {"lut": table["data"], "scale": table["scale"].reshape(table["scale"].shape[: operands["indices"].ndim])}
-        if operation == "constexpr_sparse_to_dense" and isinstance(operands["nonzero_data"], tuple):
-            # Nor one that scales what a mask has kept: it scales what the mask has spread.
-            kept = operands["nonzero_data"][1]
-            self.operation = "scaled sparse"
-            operands = {"nonzero_data": kept["nonzero_data"], "mask": kept["data_mask"], "scale": kept["scale"]}
-        if operation == "constexpr_blockwise_shift_scale" and "offset" in operands:
-            offset, scale = operands.pop("offset"), operands["scale"]
-            if offset.dtype.kind == "f":
-                # scale * (data - offset), where Core AI has scale * (data - least) + minimum.
-                least = {"int4": -8, "int8": -128}.get(word(operands["data"]), 0)
-                operands["minimum"] = scale * (least - offset)
-            else:
-                operands["zero"] = offset
-        for name, value in operands.items():
-            if isinstance(value, tuple):
-                setattr(self, name, Stored(*value))
-                continue
-            if name == "data":
-                self.data_type = getattr(torch, word(value))
-            self.register_buffer(name, tensor(value).bool() if name == "mask" else tensor(value))
-
-    def forward(self):
-        ops = torch.ops.coreai
-        if self.operation == "const":
-            return self.val
-        if self.operation == "constexpr_lut_to_dense":
-            return ops.lut_to_dense(self.indices, self.lut, self.axis)
-        if self.operation == "scaled lookup":
-            return ops.constexpr_blockwise_shift_scale(ops.lut_to_dense(self.indices, self.lut, self.axis), self.scale)
-        if self.operation == "constexpr_blockwise_shift_scale":
-            data = self.data() if isinstance(self.data, Stored) else self.data
-            return ops.constexpr_blockwise_shift_scale(
-                data, self.scale, getattr(self, "zero", None), getattr(self, "minimum", None), self.data_type)
-        if self.operation == "constexpr_sparse_to_dense":
-            return ops.sparse_to_dense(self.nonzero_data, self.mask)
-        if self.operation == "scaled sparse":
-            return ops.constexpr_blockwise_shift_scale(ops.sparse_to_dense(self.nonzero_data, self.mask), self.scale)
-        raise ValueError(f"Core AI has no words for {self.operation}")
+def decibels(found, expected):
+    found, expected = found.astype(numpy.float64), expected.astype(numpy.float64)
+    finite = numpy.isfinite(expected)
+    noise = ((found - expected)[finite] ** 2).sum()
+    return 10 * math.log10((expected[finite] ** 2).sum() / noise) if noise > 0 else math.inf
 
 
-class MiniLM(torch.nn.Module):
-    """BERT as the model's configuration has it."""
-
-    def __init__(self, config, parts):
-        super().__init__()
-        self.config = config
-        self.stored = torch.nn.ModuleDict({name: Stored(*part) for name, part in parts.items()})
-
-    def weight(self, name):
-        return self.stored[name.replace(".", "_")]()
-
-    def linear(self, x, name):
-        return torch.nn.functional.linear(x, self.weight(f"{name}.weight"), self.weight(f"{name}.bias"))
-
-    def norm(self, x, name):
-        gamma, beta = self.weight(f"{name}.weight"), self.weight(f"{name}.bias")
-        return torch.nn.functional.layer_norm(x, x.shape[-1:], gamma, beta, self.config["layer_norm_eps"])
-
-    def forward(self, ids):
-        heads = self.config["num_attention_heads"]
-        words = torch.nn.functional.embedding(ids.to(torch.int64), self.weight("embeddings.word_embeddings.weight"))
-        x = words + self.weight("embeddings.position_embeddings.weight")[: ids.shape[1]] + self.weight("embeddings.token_type_embeddings.weight")[:1]
-        x = self.norm(x, "embeddings.LayerNorm")
-        for index in range(self.config["num_hidden_layers"]):
-            layer = f"encoder.layer.{index}"
-            q, k, v = (self.linear(x, f"{layer}.attention.self.{role}").unflatten(-1, (heads, -1)).transpose(1, 2) for role in ("query", "key", "value"))
-            scores = torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1]), -1)
-            x = self.norm(self.linear((scores @ v).transpose(1, 2).flatten(2), f"{layer}.attention.output.dense") + x, f"{layer}.attention.output.LayerNorm")
-            wide = torch.nn.functional.gelu(self.linear(x, f"{layer}.intermediate.dense"))
-            x = self.norm(self.linear(wide, f"{layer}.output.dense") + x, f"{layer}.output.LayerNorm")
-        return x
+def by_framework(case, expected, runs):
+    """Replaces what accelc expects by what the framework gave in float64, and returns how many outputs that are."""
+    golden, count, blocks = load_file(case / "golden.safetensors"), 0, 0
+    for number, item in enumerate(runs):
+        for name in item["outputs"]:
+            own = [name]
+            if "logits" in item["logits"] and name == "logits":
+                own += ["logits_full", "prefill_logits", *(f"step{step}_logits" for step in range(9))][blocks : blocks + 1]
+                blocks += 1
+            keys = [f"{kind}.{one}" for one in own for kind in ("ref64", "out")]
+            known = {identifier(key): value for key, value in golden.items()}
+            tensor = next((known[identifier(key)] for key in keys if identifier(key) in known), None)
+            if tensor is not None and tensor.shape == expected[f"{number}.{name}"].shape:
+                expected[f"{number}.{name}"] = tensor
+                count += 1
+    return count
 
 
-async def run_by_core_ai(model, ids, folder):
-    exported = torch.export.export(model, args=(ids,)).run_decompositions(coreai_torch.get_decomp_table())
-    program = coreai_torch.TorchConverter().add_exported_program(exported, input_names=["ids"], output_names=["hidden"]).to_coreai()
-    operations = [name for name in ("lut_to_dense", "blockwise_shift_scale", "sparse_with_bitmask_to_dense") if f"coreai.{name}" in str(program)]
-    asset = program.save_asset(pathlib.Path(folder) / "x.aimodel")
-    async with asset.executable() as loaded:
-        found = await loaded.load_function("main")({"ids": NDArray(ids.numpy())})
-        return numpy.array(found["hidden"].numpy()), operations
+def compared(found, expected, runs):
+    """The worst output's decibels; -inf where one is missing."""
+    worst = math.inf
+    for number, item in enumerate(runs):
+        for name in item["outputs"]:
+            key = f"{number}.{name}"
+            if key not in found or found[key].shape != expected[key].shape:
+                return -math.inf
+            if numpy.abs(expected[key]).max() > 0:
+                worst = min(worst, decibels(found[key], expected[key]))
+    return worst
 
 
-def main(accelc, minilm):
-    folder = pathlib.Path(minilm) / "model"
-    config = json.loads((folder / "config.json").read_text())
-    ids = numpy.random.default_rng(5).integers(1000, 20000, (1, LENGTH)).astype(numpy.int32)
+def measured(accelc, source, scratch, bundle, *words):
+    """Exports, runs in a child process, and returns decibels and seconds."""
+    model, outputs = scratch / "x.aimodel", scratch / "x.safetensors"
+    begin = time.perf_counter()
+    run(accelc, "export", source, "--format", "coreai", "-o", model, "--no-cache", "--quiet", *words)
+    wrote = time.perf_counter() - begin
+    said = run(sys.executable, __file__, "--replay", model, bundle, outputs)
+    seconds = json.loads(said.strip().splitlines()[-1])["seconds"]
+    runs = json.loads((bundle / "runs.json").read_text())["runs"]
+    return load_file(outputs), runs, wrote, seconds, sum(file.stat().st_size for file in model.iterdir())
+
+
+def recorded(accelc, case, scratch, shape):
+    """What accelc records for a case: inputs and outputs of the golden, or drawn inputs where a golden has none for a function."""
+    package, bundle = scratch / "x.mlpackage", scratch / "runs"
+    run(accelc, "export", case, "--format", "coreml", "--precision", "float32", "--compress", "float32", *shape, "--no-cache", "--quiet", "-o", package)
+    golden = case / "golden.safetensors"
+    try:
+        run(accelc, "verify-record", package, "--golden", golden, "--quiet", "-o", bundle)
+        return bundle, "golden"
+    except RuntimeError:
+        run(accelc, "verify-record", package, "--seed", "7", "--quiet", "-o", bundle)
+        return bundle, "accelc"
+
+
+def row(name, what, good, figure, wrote, seconds, size, note=""):
+    print(f"  {'ok  ' if good else 'FAIL'} {name:34} {what:42} {figure:7.1f} dB  {wrote:6.2f} s  {seconds:7.3f} s  {size:9} bytes  {note}", flush=True)
+    return not good
+
+
+def shapes_of(case):
+    """The shapes of a case: those of its golden, and of a decoder whose frequencies depend on the cache, in numbers."""
+    if case.name != "llama_dynamic":
+        return ("--shape-from", case / "golden.safetensors")
+    batch, tokens = load_file(case / "golden.safetensors")["in.input_ids"].shape
+    return ("--shape", f"batch={batch},tokens={tokens},cache={tokens}")
+
+
+def families(accelc, cases):
     failures = 0
-    for scheme in SCHEMES:
-        with tempfile.TemporaryDirectory() as scratch:
-            common = [str(folder), "--shape", f"batch=1,sequence={LENGTH}", "--compress", scheme, "--no-cache", "--quiet"]
-            subprocess.run([accelc, "convert", *common, "-o", f"{scratch}/x.accelpkg"], check=True)
-            subprocess.run([accelc, "export", *common, "--format", "coreml", "--target", "iOS18", "--precision", "float32", "-o", f"{scratch}/x.mlpackage"], check=True)
-            save_file({"input_ids": ids.astype(numpy.int64), "attention_mask": numpy.ones_like(ids, numpy.int64),
-                       "token_type_ids": numpy.zeros_like(ids, numpy.int64)}, f"{scratch}/in.safetensors")
-            subprocess.run([accelc, "run", f"{scratch}/x.accelpkg", "--inputs", f"{scratch}/in.safetensors", "--outputs", f"{scratch}/out.safetensors", "--quiet"], check=True)
-            ours = load_file(f"{scratch}/out.safetensors")["last_hidden_state"]
-            with torch.no_grad():
-                model = MiniLM(config, parts_of(f"{scratch}/x.mlpackage")).eval()
-                found, operations = asyncio.run(run_by_core_ai(model, torch.from_numpy(ids), scratch))
-            noise = 10 * math.log10(float((ours.astype(numpy.float64) ** 2).sum() / max(((ours - found).astype(numpy.float64) ** 2).sum(), 1e-300)))
-            good = noise >= 80 and bool(operations) == (not scheme.startswith("float"))
-            failures += not good
-            print(f"  {'ok  ' if good else 'FAIL'} {scheme}: Core AI by {', '.join(operations) or 'plain weights'} agrees with accelc's executor to {noise:.1f} dB")
-    sys.exit(f"coreai: {failures} schemes disagree" if failures else 0)
+    for case in cases:
+        shape = shapes_of(case)
+        for precision, limit in LIMITS.items():
+            with tempfile.TemporaryDirectory() as folder:
+                scratch = pathlib.Path(folder)
+                try:
+                    bundle, kind = recorded(accelc, case, scratch, shape)
+                    found, runs, wrote, seconds, size = measured(
+                        accelc, case, scratch, bundle, "--compress", "float32", "--precision", precision, *shape)
+                    expected = load_file(bundle / "expected.safetensors")
+                    count = by_framework(case, expected, runs) if kind == "golden" else 0
+                    figure = compared(found, expected, runs)
+                    total = sum(len(item["outputs"]) for item in runs)
+                    failures += row(case.name, precision, figure >= limit, figure, wrote, seconds, size, f"{len(runs)} runs, {count} of {total} outputs by the framework")
+                except Exception as error:
+                    failures += row(case.name, precision, False, math.nan, 0, 0, 0, str(error))
+    return failures
+
+
+def scheme_rows(accelc, case, names, tensors, shape):
+    """Runs a function on named tensors with each scheme, in both precisions, and compares with accelc's own runtime."""
+    failures = 0
+    for scheme in names:
+        for precision, limit in SCHEME_LIMITS.items():
+            with tempfile.TemporaryDirectory() as folder:
+                scratch = pathlib.Path(folder)
+                bundle = scratch / "runs"
+                bundle.mkdir()
+                save_file({f"0.{identifier(name)}": value for name, value in tensors.items()}, bundle / "inputs.safetensors")
+                save_file(tensors, scratch / "in.safetensors")
+                what = f"{scheme} in {precision}"
+                try:
+                    run(accelc, "convert", case, "--compress", scheme, *shape, "--no-cache", "--quiet", "-o", scratch / "x.accelpkg")
+                    run(accelc, "run", scratch / "x.accelpkg", "--inputs", scratch / "in.safetensors", "--outputs", scratch / "own.safetensors", "--quiet")
+                    expected = {f"0.{identifier(name)}": value for name, value in load_file(scratch / "own.safetensors").items()}
+                    outputs = [name.removeprefix("0.") for name in expected]
+                    (bundle / "runs.json").write_text(json.dumps({"runs": [
+                        {"function": "main", "sequence": 0, "inputs": [identifier(name) for name in tensors], "outputs": outputs}]}))
+                    found, runs, wrote, seconds, size = measured(
+                        accelc, scratch / "x.accelpkg", scratch, bundle, "--precision", precision, "--allow-fallback")
+                    figure = compared(found, expected, runs)
+                    failures += row(case.name, what, figure >= limit, figure, wrote, seconds, size)
+                except Exception as error:
+                    failures += row(case.name, what, False, math.nan, 0, 0, 0, str(error))
+    return failures
+
+
+def schemes(accelc, wanted):
+    def chosen(names):
+        return [name for name in names if not wanted or name in wanted or "schemes" in wanted]
+
+    case = ROOT / "Tests/Fixtures" / SCHEME_CASE
+    tokens = load_file(case / "golden.safetensors")["in.input_ids"][:1]
+    count = tokens.shape[1]
+    inputs = {"input_ids": tokens, "position": numpy.array([0], dtype=numpy.int64)}
+    failures = scheme_rows(accelc, case, chosen(SCHEMES), inputs, ("--shape", f"batch=1,tokens={count},cache={count}"))
+    for name in CONVOLUTIONS:
+        case = ROOT / "Tests/Fixtures" / name
+        golden = case / "golden.safetensors"
+        inputs = {key.removeprefix("in."): value for key, value in load_file(golden).items() if key.startswith("in.")}
+        failures += scheme_rows(accelc, case, chosen(CONVOLUTION_SCHEMES), inputs, ("--shape-from", golden))
+    return failures
+
+
+def main(accelc, wanted):
+    # peers.sh gives every peer the folder of MiniLM; its goldens stand in the fixtures, its weights there.
+    if wanted and pathlib.Path(wanted[0]).is_dir():
+        wanted = wanted[1:]
+    folders = [path.parent for base in (ROOT / "Tests/Fixtures", ROOT.parent / "shared/cases")
+               for path in sorted(base.glob("*/golden.safetensors")) if (path.parent / "config.json").exists() and (path.parent / "model.safetensors").exists()]
+    print("  " + f"     {'case':34} {'what':42} {'parity':>10}  {'export':>8}  {'runs':>9}")
+    failures = families(accelc, [case for case in folders if not wanted or case.name in wanted])
+    failures += schemes(accelc, wanted)
+    if failures:
+        sys.exit(f"coreai: {failures} failed")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if sys.argv[1:2] == ["--replay"]:
+        asyncio.run(replay(*sys.argv[2:]))
+    elif len(sys.argv) < 2:
         sys.exit(__doc__)
-    main(*sys.argv[1:])
+    else:
+        main(sys.argv[1], sys.argv[2:])

@@ -144,7 +144,7 @@ extension SourceWeight {
 
 extension ChannelScaling {
     /// Whether the numbers of exponents equal the tensor's rows and columns; an empty list fits any.
-    fileprivate func fits(_ shape: Shape) -> Bool {
+    func fits(_ shape: Shape) -> Bool {
         (rows.isEmpty || rows.count == shape.rows) && (columns.isEmpty || columns.count == shape.columns)
     }
 }

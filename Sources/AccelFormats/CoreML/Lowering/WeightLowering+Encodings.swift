@@ -43,7 +43,7 @@ extension WeightLowering {
     }
 }
 
-/// Converts scales for runs of the columns of a row to Core ML's scales for a grid of equal blocks.
+/// Converts scales for runs of the columns of a row to scales for a grid of equal blocks, as Core ML and Core AI have them.
 struct ScaleGrid {
     let sizes: [Int]
     private let rows: Int
@@ -53,11 +53,17 @@ struct ScaleGrid {
     private let starts: [Int]
 
     init(_ lowered: LoweredWeight, rows: Int, block: Int) throws {
-        let own = Array(lowered.sizes.dropFirst())
+        try self.init(lowered.sizes, rows: rows, block: block)
+    }
+
+    /// - Throws: `LoweringGap` for runs that end within an axis in too many ways.
+    init(_ weightSizes: [Int], rows: Int, block: Int) throws {
+        let own = Array(weightSizes.dropFirst())
+        let columns = own.reduce(1, *)
         var counts = own.map { _ in 1 }
         // From the last axis on, a run covers whole axes, then a part of one. A run that ends within an axis, and a
         // smaller last run, are cut so that all blocks have one size.
-        var run = min(block, max(lowered.columns, 1))
+        var run = min(block, max(columns, 1))
         var axis = own.count - 1
         while axis >= 0, run % max(own[axis], 1) == 0 {
             run /= max(own[axis], 1)
@@ -69,8 +75,8 @@ struct ScaleGrid {
         }
         self.rows = rows
         self.block = max(block, 1)
-        blocksPerRow = max((lowered.columns + block - 1) / max(block, 1), 1)
-        sizes = Array(([rows] + counts).prefix(lowered.sizes.count))
+        blocksPerRow = max((columns + block - 1) / max(block, 1), 1)
+        sizes = Array(([rows] + counts).prefix(weightSizes.count))
         let strides = Shape(own).strides
         let blockSizes = zip(own, counts).map { $0 / max($1, 1) }
         starts = counts.indices.reduce([0]) { starts, axis in
@@ -78,7 +84,7 @@ struct ScaleGrid {
         }
         guard starts.count <= 8 * blocksPerRow else {
             throw LoweringGap(
-                reason: "blocks of \(block) that run over several axes of \(lowered.sizes) are no blocks of Core ML's",
+                reason: "blocks of \(block) that run over several axes of \(weightSizes) are no blocks of equal size",
                 alternative: "use int8 or a palette for it")
         }
     }
