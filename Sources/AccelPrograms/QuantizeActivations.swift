@@ -10,7 +10,7 @@ extension FrozenProgram {
 }
 
 extension Program {
-    /// Replaces linear operators by ones that round their first input to 8 bits, as a recipe requests for their weights.
+    /// Replaces linear operators by ones that round their first input, as a recipe requests for their weights.
     /// Operators over computed matrices stay as they are. Results change by the rounding, so this is not a `ProgramPass`.
     /// - Parameter ranges: the fixed range of what each weight is multiplied with, by the weight's name. A weight that needs
     ///   one and has none gets `RowRounding.unknown`.
@@ -19,11 +19,12 @@ extension Program {
         guard recipe.quantizesActivations else { return self }
         let roundings = activationRoundings(by: recipe)
         return try rewriting { node, inputs, builder in
-            guard let linear = node.operation as? Linear, let (name, rounding) = roundings[node.inputs[1]] else {
+            guard let linear = node.operation as? Linear, let (name, chosen) = roundings[node.inputs[1]] else {
                 return nil
             }
-            let range = rounding.isStatic ? ranges[name] ?? .unknown : nil
-            return [try builder.apply(QuantizedLinear(activation: linear.activation, range: range), inputs)]
+            let rounding: QuantizedLinear.Rounding =
+                chosen.numbers == .bfloat16 ? .bfloat16 : chosen.isStatic ? .range(ranges[name] ?? .unknown) : .rows
+            return [try builder.apply(QuantizedLinear(activation: linear.activation, rounding: rounding), inputs)]
         }
     }
 
@@ -50,20 +51,30 @@ extension Program {
             })
     }
 
-    /// The names of the weights that are multiplied with rounded activations.
-    package var weightsOfRoundedActivations: Set<String> { Set(quantizedLinears.map(\.weight)) }
+    /// The names of the weights that are multiplied with activations of 8 bits.
+    package var weightsOfByteActivations: Set<String> {
+        Set(quantizedLinears.filter { $0.rounding != .bfloat16 }.map(\.weight))
+    }
+
+    /// The names of the weights that are multiplied with activations of bfloat16.
+    package var weightsOfBFloat16Activations: Set<String> {
+        Set(quantizedLinears.filter { $0.rounding == .bfloat16 }.map(\.weight))
+    }
 
     /// The fixed ranges of the program's linear operators, by the name of the weight.
     package var activationRanges: [String: RowRounding] {
-        let ranges = quantizedLinears.compactMap { linear in linear.range.map { (linear.weight, $0) } }
+        let ranges = quantizedLinears.compactMap { weight, rounding -> (String, RowRounding)? in
+            guard case .range(let range) = rounding else { return nil }
+            return (weight, range)
+        }
         return Dictionary(ranges) { first, _ in first }
     }
 
-    private var quantizedLinears: [(weight: String, range: RowRounding?)] {
+    private var quantizedLinears: [(weight: String, rounding: QuantizedLinear.Rounding)] {
         let names = Dictionary(constants.map { ($0.value, $0.name) }) { first, _ in first }
         return nodes.compactMap { node in
             guard let linear = node.operation as? QuantizedLinear, let name = names[node.inputs[1]] else { return nil }
-            return (name, linear.range)
+            return (name, linear.rounding)
         }
     }
 }

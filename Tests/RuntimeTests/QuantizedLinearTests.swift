@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccelCPURuntime
 
-@Suite("Products of activations that are rounded to 8 bits")
+@Suite("Products of activations that are rounded")
 struct QuantizedLinearTests {
     @Test(
         "they are the reference implementation's with every codec, for any number of rows and threads",
@@ -14,22 +14,27 @@ struct QuantizedLinearTests {
     func products(name: String) throws {
         for codec in EveryCodec.options(of: name) {
             // Half of the range is below 0, and some elements lie outside of it.
-            let ranges = [nil, RowRounding(scale: 0.00625, lowest: -128)]
-            for (index, (rows, columns, width)) in [
-                (1, 96, 70), (3, 33, 40), (20, 130, 64), (150, 48, 37), (1, 64, 64), (70, 64, 64),
-            ].enumerated() {
+            let range = try #require(RowRounding(scale: 0.00625, lowest: -128))
+            let calls: [(Int, Int, Int, QuantizedLinear.Rounding)] = [
+                (1, 96, 70, .rows), (3, 33, 40, .rows), (20, 130, 64, .rows), (150, 48, 37, .rows),
+                (1, 64, 64, .range(range)), (70, 64, 64, .range(range)),
+                (1, 96, 70, .bfloat16), (3, 33, 40, .bfloat16), (20, 130, 64, .bfloat16), (150, 48, 37, .bfloat16),
+            ]
+            for (rows, columns, width, rounding) in calls {
                 let shape = Shape([width, columns])
                 guard codec.unsupportedReason(elementType: .float32, shape: shape) == nil else { continue }
                 let program = try SmallProgram(compress: codec.specification) { maker in
                     let inputs = [maker.input([rows, columns]), maker.weight(shape), maker.weight([width])]
-                    let operation = QuantizedLinear(activation: .silu, range: ranges[index / 4])
+                    let operation = QuantizedLinear(activation: .silu, rounding: rounding)
                     return [try maker.builder.apply(operation, inputs)]
                 }
                 let results = try [1, 2].map { try program.run(threads: $0)[0].floats }
                 #expect(results[0] == results[1])
                 let expected = try program.reference()[0].floats
                 for (found, wanted) in zip(results[0], expected) {
-                    #expect(abs(found - wanted) <= 4e-6 * max(1, abs(wanted)), "\(codec.specification), \(rows) rows")
+                    #expect(
+                        abs(found - wanted) <= 4e-6 * max(1, abs(wanted)),
+                        "\(codec.specification), \(rounding), \(rows) rows")
                 }
             }
         }
@@ -49,6 +54,23 @@ struct QuantizedLinearTests {
         }
         let choices = try ExecutionPlan(program.program, function: 0).choices
         #expect(choices.map(\.kernel) == ["Int8GEMVKernel", "Int8GEMMKernel"])
+    }
+
+    @Test(
+        "rows and weights of bfloat16 are multiplied as such from three rows on",
+        arguments: ["float32", "float16", "bfloat16", "int8", "int4:block=32", "palette:bits=4", "nf4"])
+    func bfloat16Kernels(scheme: String) throws {
+        let program = try SmallProgram(compress: scheme) { maker in
+            try [1, 2, 16].map {
+                let operation = QuantizedLinear(rounding: .bfloat16)
+                return try maker.builder.apply(operation, [maker.input([$0, 128]), maker.weight([160, 128])])
+            }
+        }
+        let choices = try ExecutionPlan(program.program, function: 0).choices
+        let few =
+            scheme == "bfloat16"
+            ? ["GEMVKernel", "SmallGEMMKernel"] : .init(repeating: "BFloat16SmallGEMMKernel", count: 2)
+        #expect(choices.map(\.kernel) == few + ["BFloat16GEMMKernel"])
     }
 
     @Test("a row that is not finite gives NaN, and leaves the other rows as they are", arguments: ["int8", "float32"])
@@ -103,6 +125,20 @@ struct QuantizedLinearTests {
         #expect(dynamic.program.activationRanges.isEmpty && program.program.weightsOfFixedRanges(by: recipe).isEmpty)
     }
 
+    @Test("numbers that no rounding has are refused")
+    func hostileNumbers() throws {
+        let good: Attributes = ["numbers": .word("bfloat16")]
+        let operation = try QuantizedLinear(attributes: good)
+        #expect(operation.rounding == .bfloat16 && operation.attributes == good)
+        for bad: Attributes in [
+            ["numbers": .word("float16")], ["numbers": .integer(1)], ["numbers": .word("")],
+            ["numbers": .word("bfloat16"), "scale": .number(0.5), "lowest": .integer(-3)],
+            ["numbers": .word("bfloat16"), "lowest": .integer(-3)],
+        ] {
+            #expect(throws: OperatorError.self, "\(bad)") { try QuantizedLinear(attributes: bad) }
+        }
+    }
+
     @Test("a range that no rounding has is refused")
     func hostileRanges() throws {
         let good: Attributes = ["scale": .number(0.5), "lowest": .integer(-3)]
@@ -147,5 +183,7 @@ struct QuantizedLinearTests {
         recipe.rules[0].activations = .int8
         recipe.activations = .none
         #expect(try operators(recipe) == ["linear 1", "quantized_linear 0", "linear 0"])
+        recipe.activations = .bfloat16
+        #expect(try operators(recipe) == ["quantized_linear 2", "quantized_linear 0", "linear 0"])
     }
 }

@@ -20,8 +20,8 @@ struct LinearOperands: Sendable {
     let depth: Int
     /// Columns of the result: rows of the weight.
     let width: Int
-    /// x is rounded to 8 bits, row by row.
-    let isQuantized: Bool
+    /// How x is rounded; nil: it is not.
+    let rounding: QuantizedLinear.Rounding?
     /// The range that all rows are rounded to; nil: each has its own.
     let range: ck_rounding?
 
@@ -32,10 +32,20 @@ struct LinearOperands: Sendable {
         bias = call.input("bias")
         try call.requireContiguousFloats([source, target] + (bias.map { [$0] } ?? []))
         activation = operation.activation
-        isQuantized = operation is QuantizedLinear
+        rounding = (operation as? QuantizedLinear)?.rounding
         range = (operation as? QuantizedLinear)?.range.map { ck_rounding(scale: $0.scale, lowest: Int32($0.lowest)) }
         rows = source.shape.dimensions.dropLast().reduce(1, *)
         (width, depth) = (weight.shape.dimensions[0], weight.shape.dimensions[1])
+    }
+
+    /// The weight's codes, for products with rows of 8 bits.
+    /// - Throws: `Unsuitable` if x is rounded to other numbers, or the weight is not stored as integers.
+    func integerCodes() throws(Unsuitable) -> (codes: IntegerCodes, weight: StoredWeight) {
+        guard rounding != .bfloat16 else { throw Unsuitable("takes rows that are rounded to 8 bits only") }
+        guard let weight = weight.storedWeight, let codes = IntegerCodes(weight) else {
+            throw Unsuitable("takes weights stored as integers only")
+        }
+        return (codes, weight)
     }
 
     /// Adds the bias to some columns of a row of the result, and applies the activation.
@@ -53,11 +63,17 @@ struct LinearRows: Sendable {
     /// nil: x is not rounded.
     private let rounded: MemoryLocation?
     private let (count, depth): (Int, Int)
+    private let rounding: QuantizedLinear.Rounding?
     private let range: ck_rounding?
 
-    init(_ operands: LinearOperands, in workspace: Workspace) {
-        (source, count, depth, range) = (operands.source, operands.rows, operands.depth, operands.range)
-        rounded = operands.isQuantized ? workspace.reserve(floats: count * depth) : nil
+    /// - Throws: `Unsuitable` if the weight has to be rounded, too: products read it as it is.
+    init(_ operands: LinearOperands, in workspace: Workspace) throws(Unsuitable) {
+        guard operands.rounding != .bfloat16 || operands.weight.storedWeight?.storedType == .bfloat16 else {
+            throw Unsuitable("does not round weights to bfloat16")
+        }
+        (source, count, depth) = (operands.source, operands.rows, operands.depth)
+        (rounding, range) = (operands.rounding, operands.range)
+        rounded = rounding == nil ? nil : workspace.reserve(floats: count * depth)
     }
 
     var floats: UnsafePointer<Float>? {
@@ -72,6 +88,10 @@ struct LinearRows: Sendable {
             .rows(count, width: depth) { rows in
                 guard let source = source.contiguousFloats else { return }
                 let target = rounded.start.assumingMemoryBound(to: Float.self)
+                if rounding == .bfloat16 {
+                    let first = rows.lowerBound * depth
+                    return ck_bf16_rounded(source + first, rows.count * depth, target + first)
+                }
                 range.withPointer { range in
                     for row in rows { ck_rounded_row(source + row * depth, depth, range, target + row * depth) }
                 }
@@ -94,10 +114,14 @@ enum LinearCost {
     static let (multiply, multiplyInCache, decode, pack) = (1.0, 1.2, 2.0, 3.0)
     /// Integers: multiply-adds, codes of panels, and products with codes where they are stored.
     static let (multiplyInt8, packInt8, readInt8) = (0.55, 5.0, 1.5)
+    /// bfloat16: the rounding of a decoded weight, and multiply-adds of panels.
+    static let (roundBFloat16, multiplyBFloat16) = (1.0, 0.5)
 
     static func panels(rows: Int) -> Double { decode + pack + Double(rows) * multiply }
     static func fewRows(_ rows: Int) -> Double { decode + Double(rows) * multiplyInCache }
     static func vectors(rows: Int) -> Double { Double(rows) * (decode + multiply) }
+    static func bfloat16Panels(rows: Int) -> Double { decode + pack + Double(rows) * multiplyBFloat16 }
+    static func bfloat16FewRows(_ rows: Int) -> Double { roundBFloat16 + fewRows(rows) }
     static func int8Panels(rows: Int) -> Double { packInt8 + Double(rows) * multiplyInt8 }
     static func int8Vectors(rows: Int) -> Double { Double(rows) * readInt8 }
 }

@@ -6,6 +6,8 @@ enum Kernels {
         ArgMaxKernel.self,
         DecodeAttentionKernel.self,
         AttentionKernel.self,
+        BFloat16GEMMKernel.self,
+        BFloat16SmallGEMMKernel.self,
         BinaryKernel.self,
         BinaryFunctionKernel.self,
         CastKernel.self,
