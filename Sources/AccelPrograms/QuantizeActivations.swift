@@ -11,7 +11,8 @@ extension FrozenProgram {
 
 extension Program {
     /// Replaces linear operators by ones that round their first input, as a recipe requests for their weights.
-    /// Operators over computed matrices stay as they are. Results change by the rounding, so this is not a `ProgramPass`.
+    /// Operators over computed matrices stay as they are, and so do those of a few rows, such as a decode step's, where a recipe
+    /// requests bfloat16. Results change by the rounding, so this is not a `ProgramPass`.
     /// - Parameter ranges: the fixed range of what each weight is multiplied with, by the weight's name. A weight that needs
     ///   one and has none gets `RowRounding.unknown`.
     /// - Throws: `ShapeError` if the program is not valid.
@@ -22,10 +23,21 @@ extension Program {
             guard let linear = node.operation as? Linear, let (name, chosen) = roundings[node.inputs[1]] else {
                 return nil
             }
+            guard chosen.numbers != .bfloat16 || !hasFewRows(node.inputs[0]) else { return nil }
             let rounding: QuantizedLinear.Rounding =
                 chosen.numbers == .bfloat16 ? .bfloat16 : chosen.isStatic ? .range(ranges[name] ?? .unknown) : .rows
             return [try builder.apply(QuantizedLinear(activation: linear.activation, rounding: rounding), inputs)]
         }
+    }
+
+    /// The rows from which on products of bfloat16 are faster than those of float32. A step of fewer rows takes the time in which its
+    /// weights are read, as they are stored; rounding them would only add to it.
+    private static let fewestBFloat16Rows = 8
+
+    /// Whether a value is known to have fewer rows than that.
+    private func hasFewRows(_ value: Value) -> Bool {
+        guard let shape = type(of: value).shape else { return false }
+        return shape.dimensions.dropLast().reduce(1, *) < Self.fewestBFloat16Rows
     }
 
     /// The weights of linear operators whose first inputs are to be rounded, by value.

@@ -56,21 +56,30 @@ struct QuantizedLinearTests {
         #expect(choices.map(\.kernel) == ["Int8GEMVKernel", "Int8GEMMKernel"])
     }
 
-    @Test(
-        "rows and weights of bfloat16 are multiplied as such from three rows on",
-        arguments: ["float32", "float16", "bfloat16", "int8", "int4:block=32", "palette:bits=4", "nf4"])
+    @Test("weights of all schemes are multiplied as bfloat16", arguments: ["float32", "bfloat16", "int4:block=32"])
     func bfloat16Kernels(scheme: String) throws {
         let program = try SmallProgram(compress: scheme) { maker in
-            try [1, 2, 16].map {
+            try [1, 16].map {
                 let operation = QuantizedLinear(rounding: .bfloat16)
                 return try maker.builder.apply(operation, [maker.input([$0, 128]), maker.weight([160, 128])])
             }
         }
         let choices = try ExecutionPlan(program.program, function: 0).choices
-        let few =
-            scheme == "bfloat16"
-            ? ["GEMVKernel", "SmallGEMMKernel"] : .init(repeating: "BFloat16SmallGEMMKernel", count: 2)
-        #expect(choices.map(\.kernel) == few + ["BFloat16GEMMKernel"])
+        #expect(choices.map(\.kernel) == ["BFloat16GEMMKernel", "BFloat16GEMMKernel"])
+    }
+
+    @Test("a recipe's bfloat16 leaves products of a few rows as they are")
+    func fewRows() throws {
+        var recipe = Recipe(default: try Codecs.codec("int4"))
+        recipe.activations = .bfloat16
+        let program = try SmallProgram { maker in
+            let weight = maker.weight([4, 4])
+            return try [[1, 4], [7, 4], [2, 3, 4], [8, 4], [2, 4, 4]].map {
+                try maker.builder.apply(Linear(), [maker.input(Shape($0)), weight])
+            }
+        }.frozen
+        let names = try program.quantizingActivations(by: recipe).program.nodes.map(\.operation.name)
+        #expect(names == ["linear", "linear", "linear", "quantized_linear", "quantized_linear"])
     }
 
     @Test("a row that is not finite gives NaN, and leaves the other rows as they are", arguments: ["int8", "float32"])
@@ -165,9 +174,9 @@ struct QuantizedLinearTests {
         var recipe = Recipe(default: try Codecs.codec("int8"))
         recipe.rules = [try Recipe.Rule(weight: "b", codec: try Codecs.codec("int8"))]
         recipe.rules[0].activations = ActivationQuantization.none
-        func operators(_ recipe: Recipe) throws -> [String] {
+        func operators(_ recipe: Recipe, rows: Int = 2) throws -> [String] {
             var builder = ProgramBuilder(name: "model")
-            let x = builder.input("x", TensorType(.float32, [2, 4]))
+            let x = builder.input("x", TensorType(.float32, [.init(rows), 4]))
             let a = builder.constant(
                 StoredTensor(name: "a", floats: [Float](repeating: 1, count: 16), shape: [4, 4]), isWeight: true)
             let b = builder.constant(
@@ -184,6 +193,6 @@ struct QuantizedLinearTests {
         recipe.activations = .none
         #expect(try operators(recipe) == ["linear 1", "quantized_linear 0", "linear 0"])
         recipe.activations = .bfloat16
-        #expect(try operators(recipe) == ["quantized_linear 2", "quantized_linear 0", "linear 0"])
+        #expect(try operators(recipe, rows: 9) == ["quantized_linear 2", "quantized_linear 0", "linear 0"])
     }
 }

@@ -63,17 +63,13 @@ struct LinearRows: Sendable {
     /// nil: x is not rounded.
     private let rounded: MemoryLocation?
     private let (count, depth): (Int, Int)
-    private let rounding: QuantizedLinear.Rounding?
     private let range: ck_rounding?
 
-    /// - Throws: `Unsuitable` if the weight has to be rounded, too: products read it as it is.
+    /// - Throws: `Unsuitable` for products of bfloat16.
     init(_ operands: LinearOperands, in workspace: Workspace) throws(Unsuitable) {
-        guard operands.rounding != .bfloat16 || operands.weight.storedWeight?.storedType == .bfloat16 else {
-            throw Unsuitable("does not round weights to bfloat16")
-        }
-        (source, count, depth) = (operands.source, operands.rows, operands.depth)
-        (rounding, range) = (operands.rounding, operands.range)
-        rounded = rounding == nil ? nil : workspace.reserve(floats: count * depth)
+        guard operands.rounding != .bfloat16 else { throw Unsuitable("does not multiply bfloat16") }
+        (source, count, depth, range) = (operands.source, operands.rows, operands.depth, operands.range)
+        rounded = operands.rounding == nil ? nil : workspace.reserve(floats: count * depth)
     }
 
     var floats: UnsafePointer<Float>? {
@@ -88,10 +84,6 @@ struct LinearRows: Sendable {
             .rows(count, width: depth) { rows in
                 guard let source = source.contiguousFloats else { return }
                 let target = rounded.start.assumingMemoryBound(to: Float.self)
-                if rounding == .bfloat16 {
-                    let first = rows.lowerBound * depth
-                    return ck_bf16_rounded(source + first, rows.count * depth, target + first)
-                }
                 range.withPointer { range in
                     for row in rows { ck_rounded_row(source + row * depth, depth, range, target + row * depth) }
                 }
@@ -114,14 +106,12 @@ enum LinearCost {
     static let (multiply, multiplyInCache, decode, pack) = (1.0, 1.2, 2.0, 3.0)
     /// Integers: multiply-adds, codes of panels, and products with codes where they are stored.
     static let (multiplyInt8, packInt8, readInt8) = (0.55, 5.0, 1.5)
-    /// bfloat16: the rounding of a decoded weight, and multiply-adds of panels.
-    static let (roundBFloat16, multiplyBFloat16) = (1.0, 0.5)
+    static let multiplyBFloat16 = 0.5
 
     static func panels(rows: Int) -> Double { decode + pack + Double(rows) * multiply }
     static func fewRows(_ rows: Int) -> Double { decode + Double(rows) * multiplyInCache }
     static func vectors(rows: Int) -> Double { Double(rows) * (decode + multiply) }
     static func bfloat16Panels(rows: Int) -> Double { decode + pack + Double(rows) * multiplyBFloat16 }
-    static func bfloat16FewRows(_ rows: Int) -> Double { roundBFloat16 + fewRows(rows) }
     static func int8Panels(rows: Int) -> Double { packInt8 + Double(rows) * multiplyInt8 }
     static func int8Vectors(rows: Int) -> Double { Double(rows) * readInt8 }
 }

@@ -7,7 +7,6 @@ enum Kernels {
         DecodeAttentionKernel.self,
         AttentionKernel.self,
         BFloat16GEMMKernel.self,
-        BFloat16SmallGEMMKernel.self,
         BinaryKernel.self,
         BinaryFunctionKernel.self,
         CastKernel.self,

@@ -16,8 +16,6 @@ size_t ck_bf16_depth(size_t depth);
 size_t ck_bf16_stride(size_t depth);
 /// row[i] = x[i], rounded to nearest even, followed by zeros up to `ck_bf16_depth`.
 void ck_bf16_row(const float *x, size_t count, uint16_t *row);
-/// target[i] = x[i], rounded to bfloat16. `target` may be `x`.
-void ck_bf16_rounded(const float *x, size_t count, float *target);
 /// Packs up to `ck_panel_width` rows of `ck_bf16_depth` numbers, which start each `stride` numbers, to a panel: pairs of neighbours
 /// in a row, side by side. Rows and panel lie on a boundary of 4 bytes; the stride is even.
 void ck_pack_bf16_panel(const uint16_t *w, size_t stride, size_t rows, size_t depth, uint16_t *panel);
