@@ -218,6 +218,9 @@ sample("quantized_linear_relu", lambda x, w: F.relu(F.linear(rounded(x), w)), r(
 
 sample("quantized_linear_static", lambda x, w, b: F.linear(rounded(x, 0.0078125, -100), w, b), r(2, 3, 7), r(5, 7), r(5))
 
+half = lambda x: x.float().bfloat16().double()
+sample("quantized_linear_bfloat16", lambda x, w, b: F.linear(half(x), half(w), b), r(2, 3, 7), r(5, 7), r(5))
+
 fresh(28)
 
 

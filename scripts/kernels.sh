@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Compares the products of int8 activations with the scalar form, bit by bit, for the instruction sets that this processor lacks:
+# Compares the products of int8 activations and of bfloat16 with the scalar form for the instruction sets that this processor lacks:
 # their bodies are compiled with those instructions written in C (scripts/kernels/emulation.h), and multiply a list of odd shapes
-# and shapes chosen at random. Any other bit fails, and so does a read or write past the end of an operand.
+# and shapes chosen at random. Any other bit fails, and so does a read or write past the end of an operand. AMX and NEON
+# add products of bfloat16 in an order of their own, and are compared with float64 there.
 # On x86-64 the forms for NEON run under qemu-aarch64, if it and a cross compiler (aarch64-linux-gnu-gcc) are there.
 # usage: kernels.sh [SHAPES [SEED]]      (default: 2000 random shapes, half as many under qemu, seed 1: less than a minute)
 set -euo pipefail
@@ -17,11 +18,21 @@ compile() { # folder of the objects, then flags for the kernels
     shift
     mkdir -p "$folder"
     local -a running=()
-    for file in Sources/CAccelKernels/{int8_gemm,int8_pack,rounding}.c scripts/kernels/check.c; do
+    for file in Sources/CAccelKernels/{bf16_gemm,bf16_pack,int8_gemm,int8_pack,pack,rounding}.c scripts/kernels/check*.c; do
         clang -std=gnu11 -O2 -Wall -Wextra -Werror "$@" -c "$file" -o "$folder/$(basename "$file" .c).o" &
         running+=($!)
     done
     for file in "${running[@]}"; do wait "$file"; done
+}
+
+instructions() { # file, then what its code has to have
+    local name=$1 instruction
+    shift
+    clang -std=gnu11 -O2 -c "Sources/CAccelKernels/$name.c" -o "$scratch/product.o"
+    objdump -d --no-show-raw-insn "$scratch/product.o" >"$scratch/product.txt"
+    for instruction in "$@"; do
+        grep -q "\<$instruction\>" "$scratch/product.txt" || { echo "kernels: $name.c has no $instruction" >&2; exit 1; }
+    done
 }
 
 case $(uname -m) in
@@ -32,13 +43,10 @@ x86_64)
     "$scratch/check" "$shapes" "$seed"
     # Without the emulation the same bodies have the instructions themselves.
     if command -v objdump >/dev/null; then
-        clang -std=gnu11 -O2 -c Sources/CAccelKernels/int8_gemm.c -o "$scratch/product.o"
-        objdump -d --no-show-raw-insn "$scratch/product.o" >"$scratch/product.txt"
-        for instruction in vpmaddwd vpdpbusd ldtilecfg tileloadd tdpbusd tilestored tilerelease; do
-            grep -q "\<$instruction\>" "$scratch/product.txt" || { echo "kernels: int8_gemm.c has no $instruction" >&2; exit 1; }
-        done
+        instructions int8_gemm vpmaddwd vpdpbusd ldtilecfg tileloadd tdpbusd tilestored tilerelease
+        instructions bf16_gemm vdpbf16ps vfmadd231ps ldtilecfg tileloadd tdpbf16ps tilestored tilerelease
     else
-        echo "kernels: no objdump: the instructions of the product are not checked"
+        echo "kernels: no objdump: the instructions of the products are not checked"
     fi
     if ! command -v aarch64-linux-gnu-gcc >/dev/null || ! command -v qemu-aarch64 >/dev/null; then
         echo "kernels: qemu-aarch64 or aarch64-linux-gnu-gcc is not installed: NEON is not checked"

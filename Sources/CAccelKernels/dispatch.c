@@ -16,10 +16,11 @@ static int is_equal(const char *text, const char *other) {
     return *text == *other;
 }
 
-/// Returns the best instruction set that ACCELC_CPU allows: `scalar`, `neon`, `neondot`, `avx2`, `avx512`, `avx512vnni`,
-/// `avx512vbmi` or `amx`. Any other value, or none, allows all.
+/// Returns the best instruction set that ACCELC_CPU allows, by its name in the order of `ck_isa`. Any other value, or none, allows
+/// all.
 static ck_isa allowed_isa(void) {
-    static const char *const names[] = {"scalar", "neon", "neondot", "avx2", "avx512", "avx512vnni", "avx512vbmi"};
+    static const char *const names[] = {"scalar", "neon", "neondot", "neoni8mm", "neonbf16", "avx2", "avx512", "avx512vnni",
+                                        "avx512vbmi", "avx512bf16"};
     const char *limit = getenv("ACCELC_CPU");
     for (int isa = CK_SCALAR; limit && isa < CK_AMX; isa++)
         if (is_equal(limit, names[isa])) return (ck_isa)isa;
@@ -29,9 +30,9 @@ static ck_isa allowed_isa(void) {
 #if CK_X86 && defined(__linux__)
 extern long syscall(long number, ...);
 
-/// Returns whether the processor has AMX with products of bytes, and the system saves its tiles.
+/// Returns whether the processor has AMX with products of bytes and of bfloat16, and the system saves its tiles.
 static int found_amx(void) {
-    const unsigned tiles = 1u << 24, products = 1u << 25, saved = 1u << 17 | 1u << 18;
+    const unsigned tiles = 1u << 24, products = 1u << 25 | 1u << 22, saved = 1u << 17 | 1u << 18;
     unsigned a, b, c, d, low, high;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || ~d & (tiles | products)) return 0;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -50,18 +51,26 @@ static int may_use_amx(void) { return 0; }
 #endif
 
 #if CK_ARM
-/// Returns whether there are products of bytes.
-static int found_dot(void) {
+/// Returns whether there is what Linux has as a bit of AT_HWCAP (16) or AT_HWCAP2 (26), and macOS by a name.
+static int found(unsigned long vector, int bit, const char *name) {
 #if defined(__linux__)
-    const unsigned long hwcap = 16, asimd_dp = 1ul << 20;
-    return (getauxval(hwcap) & asimd_dp) != 0;
+    (void)name;
+    return (getauxval(vector) >> bit & 1) != 0;
 #elif defined(__APPLE__)
-    int found = 0;
-    size_t size = sizeof found;
-    return sysctlbyname("hw.optional.arm.FEAT_DotProd", &found, &size, NULL, 0) == 0 && found;
+    int is_found = 0;
+    size_t size = sizeof is_found;
+    (void)vector, (void)bit;
+    return sysctlbyname(name, &is_found, &size, NULL, 0) == 0 && is_found;
 #else
+    (void)vector, (void)bit, (void)name;
     return 0;
 #endif
+}
+
+static ck_isa available_neon(void) {
+    if (!found(16, 20, "hw.optional.arm.FEAT_DotProd")) return CK_NEON;
+    if (!found(26, 13, "hw.optional.arm.FEAT_I8MM")) return CK_NEON_DOT;
+    return found(26, 14, "hw.optional.arm.FEAT_BF16") ? CK_NEON_BF16 : CK_NEON_I8MM;
 }
 #endif
 
@@ -75,11 +84,12 @@ static ck_isa available_isa(void) {
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
         return !__builtin_cpu_supports("avx512vnni")   ? CK_AVX512
                : !__builtin_cpu_supports("avx512vbmi") ? CK_AVX512_VNNI
-               : !found_amx()                          ? CK_AVX512_VBMI
+               : !__builtin_cpu_supports("avx512bf16") ? CK_AVX512_VBMI
+               : !found_amx()                          ? CK_AVX512_BF16
                                                        : CK_AMX;
     return CK_AVX2;
 #elif CK_ARM
-    return found_dot() ? CK_NEON_DOT : CK_NEON;
+    return available_neon();
 #else
     return CK_SCALAR;
 #endif
@@ -113,7 +123,7 @@ static ck_isa best_isa(void) {
 static int isa_in_use = -1;
 static int sha256_found = -1;
 
-/// The set in use, which may be AVX-512 with VNNI, VBMI or AMX, or NEON with products of bytes.
+/// The set in use, which may be AVX-512 with VNNI, VBMI, BF16 or AMX, or NEON with products of bytes or bfloat16.
 static ck_isa detailed_isa(void) {
     int isa = __atomic_load_n(&isa_in_use, __ATOMIC_RELAXED);
     if (isa < 0) {
@@ -125,14 +135,23 @@ static ck_isa detailed_isa(void) {
 
 ck_isa ck_current_isa(void) {
     const ck_isa isa = detailed_isa();
-    return isa > CK_AVX512 ? CK_AVX512 : isa == CK_NEON_DOT ? CK_NEON : isa;
+    return isa > CK_AVX512 ? CK_AVX512 : isa > CK_NEON && isa < CK_AVX2 ? CK_NEON : isa;
 }
 
-int ck_has_neon_dot(void) { return detailed_isa() == CK_NEON_DOT; }
+/// Whether NEON is in use with what comes with `least`.
+static int has_neon(ck_isa least) { return detailed_isa() >= least && detailed_isa() < CK_AVX2; }
+
+int ck_has_neon_dot(void) { return has_neon(CK_NEON_DOT); }
+
+int ck_has_neon_i8mm(void) { return has_neon(CK_NEON_I8MM); }
+
+int ck_has_neon_bf16(void) { return has_neon(CK_NEON_BF16); }
 
 int ck_has_vnni(void) { return detailed_isa() >= CK_AVX512_VNNI; }
 
 int ck_has_vbmi(void) { return detailed_isa() >= CK_AVX512_VBMI; }
+
+int ck_has_avx512_bf16(void) { return detailed_isa() >= CK_AVX512_BF16; }
 
 int ck_has_amx(void) {
 #if CK_X86

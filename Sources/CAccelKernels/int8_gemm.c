@@ -124,6 +124,10 @@ static void tile_plain(const int8_tile *t, size_t side, float *c, size_t ldc, si
 #define MIDDLE 128
 #include "int8_quads_body.h"
 
+#define NAME(x) x##_mmla
+#define TARGET CK_TARGET_NEON_I8MM
+#include "int8_mmla_body.h"
+
 #define NAME(x) x##_neon
 #define TARGET
 #define LANES 4
@@ -162,6 +166,7 @@ static product_tile *tile_for(const ck_int8_panels *w, size_t rows, size_t *most
     default: return 0;
     }
 #elif CK_ARM
+    if (w->has_quads && ck_has_neon_i8mm()) return *most = 8, tile_mmla;
     if (w->has_quads) return ck_has_neon_dot() ? (*most = 6, tile_quads_neon) : 0;
     return ck_current_isa() == CK_NEON ? (*most = 6, tile_neon) : 0;
 #else

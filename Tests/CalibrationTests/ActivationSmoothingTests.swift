@@ -107,7 +107,8 @@ struct ActivationSmoothingTests {
     @Test("a specification reads back as it is written, and others are refused")
     func specifications() throws {
         for (text, canonical) in [
-            ("none", "none"), ("int8", "int8"), ("int8:static", "int8:static"), ("int8:smooth", "int8:smooth=0.5"),
+            ("none", "none"), ("bfloat16", "bfloat16"), ("int8", "int8"), ("int8:static", "int8:static"),
+            ("int8:smooth", "int8:smooth=0.5"),
             ("int8:smooth=0.50,static", "int8:static,smooth=0.5"),
             ("int8:static,smooth=0.25", "int8:static,smooth=0.25"),
         ] {
@@ -116,7 +117,8 @@ struct ActivationSmoothingTests {
             #expect(try ActivationQuantization(canonical) == read)
         }
         for text in [
-            "", "int4", "int8:", "none:static", "int8:static,static", "int8:smooth=0", "int8:smooth=1",
+            "", "int4", "int8:", "none:", "none:static", "bfloat16:", "bfloat16:static", "bfloat16:smooth",
+            "int8:static,static", "int8:smooth=0", "int8:smooth=1",
             "int8:smooth=nan", "int8:smooth=", "int8:smooth,smooth", "int8:fast", "int8:static,", "int8:static=1",
         ] {
             #expect(throws: RequestError.self, "\(text)") { try ActivationQuantization(text) }

@@ -94,7 +94,8 @@ struct ExecutorLawTests {
         // These have tests of their own.
         let special: [any Kernel.Type] = [
             DecodeAttentionKernel.self, ConvTransposeAxesKernel.self, GEMVKernel.self, GEMMKernel.self,
-            Int8GEMVKernel.self, Int8GEMMKernel.self, HalfCastKernel.self, ViewKernel.self, WeightViewKernel.self,
+            Int8GEMVKernel.self, Int8GEMMKernel.self, BFloat16GEMMKernel.self, HalfCastKernel.self,
+            ViewKernel.self, WeightViewKernel.self,
         ]
         for kernel in Kernels.all where !special.contains(where: { $0 == kernel }) {
             for operation in kernel.operators {

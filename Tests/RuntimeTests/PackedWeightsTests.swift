@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Weights that are packed before a run")
 struct PackedWeightsTests {
-    /// A program with products of floats and of rounded rows, of one, a few and many rows.
+    /// A program with products of floats, of rows of 8 bits and of bfloat16, of one, a few and many rows.
     private static func program(_ codec: any WeightCodec) throws -> SmallProgram {
         try SmallProgram(compress: codec.specification) { maker in
             var results: [Value] = []
@@ -20,6 +20,8 @@ struct PackedWeightsTests {
                     let x = maker.input([rows, shape[1]])
                     results.append(try maker.builder.apply(Linear(), [x, weight]))
                     results.append(try maker.builder.apply(QuantizedLinear(), [x, weight]))
+                    let bfloat16 = QuantizedLinear(rounding: .bfloat16)
+                    results.append(try maker.builder.apply(bfloat16, [x, weight]))
                 }
             }
             return results
@@ -41,7 +43,7 @@ struct PackedWeightsTests {
             #expect(found == plain, "\(codec.specification)")
             let reasons = try ExecutionPlan(program.program, function: 0, packed: packed).choices
                 .map(\.reason).filter { $0.contains("before") }
-            #expect(reasons.count >= 4, "\(codec.specification)")
+            #expect(reasons.count >= 6, "\(codec.specification)")
         }
     }
 

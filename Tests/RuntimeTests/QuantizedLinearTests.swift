@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccelCPURuntime
 
-@Suite("Products of activations that are rounded to 8 bits")
+@Suite("Products of activations that are rounded")
 struct QuantizedLinearTests {
     @Test(
         "they are the reference implementation's with every codec, for any number of rows and threads",
@@ -14,22 +14,27 @@ struct QuantizedLinearTests {
     func products(name: String) throws {
         for codec in EveryCodec.options(of: name) {
             // Half of the range is below 0, and some elements lie outside of it.
-            let ranges = [nil, RowRounding(scale: 0.00625, lowest: -128)]
-            for (index, (rows, columns, width)) in [
-                (1, 96, 70), (3, 33, 40), (20, 130, 64), (150, 48, 37), (1, 64, 64), (70, 64, 64),
-            ].enumerated() {
+            let range = try #require(RowRounding(scale: 0.00625, lowest: -128))
+            let calls: [(Int, Int, Int, QuantizedLinear.Rounding)] = [
+                (1, 96, 70, .rows), (3, 33, 40, .rows), (20, 130, 64, .rows), (150, 48, 37, .rows),
+                (1, 64, 64, .range(range)), (70, 64, 64, .range(range)),
+                (1, 96, 70, .bfloat16), (3, 33, 40, .bfloat16), (20, 130, 64, .bfloat16), (150, 48, 37, .bfloat16),
+            ]
+            for (rows, columns, width, rounding) in calls {
                 let shape = Shape([width, columns])
                 guard codec.unsupportedReason(elementType: .float32, shape: shape) == nil else { continue }
                 let program = try SmallProgram(compress: codec.specification) { maker in
                     let inputs = [maker.input([rows, columns]), maker.weight(shape), maker.weight([width])]
-                    let operation = QuantizedLinear(activation: .silu, range: ranges[index / 4])
+                    let operation = QuantizedLinear(activation: .silu, rounding: rounding)
                     return [try maker.builder.apply(operation, inputs)]
                 }
                 let results = try [1, 2].map { try program.run(threads: $0)[0].floats }
                 #expect(results[0] == results[1])
                 let expected = try program.reference()[0].floats
                 for (found, wanted) in zip(results[0], expected) {
-                    #expect(abs(found - wanted) <= 4e-6 * max(1, abs(wanted)), "\(codec.specification), \(rows) rows")
+                    #expect(
+                        abs(found - wanted) <= 4e-6 * max(1, abs(wanted)),
+                        "\(codec.specification), \(rounding), \(rows) rows")
                 }
             }
         }
@@ -49,6 +54,32 @@ struct QuantizedLinearTests {
         }
         let choices = try ExecutionPlan(program.program, function: 0).choices
         #expect(choices.map(\.kernel) == ["Int8GEMVKernel", "Int8GEMMKernel"])
+    }
+
+    @Test("weights of all schemes are multiplied as bfloat16", arguments: ["float32", "bfloat16", "int4:block=32"])
+    func bfloat16Kernels(scheme: String) throws {
+        let program = try SmallProgram(compress: scheme) { maker in
+            try [1, 16].map {
+                let operation = QuantizedLinear(rounding: .bfloat16)
+                return try maker.builder.apply(operation, [maker.input([$0, 128]), maker.weight([160, 128])])
+            }
+        }
+        let choices = try ExecutionPlan(program.program, function: 0).choices
+        #expect(choices.map(\.kernel) == ["BFloat16GEMMKernel", "BFloat16GEMMKernel"])
+    }
+
+    @Test("a recipe's bfloat16 leaves products of a few rows as they are")
+    func fewRows() throws {
+        var recipe = Recipe(default: try Codecs.codec("int4"))
+        recipe.activations = .bfloat16
+        let program = try SmallProgram { maker in
+            let weight = maker.weight([4, 4])
+            return try [[1, 4], [7, 4], [2, 3, 4], [8, 4], [2, 4, 4]].map {
+                try maker.builder.apply(Linear(), [maker.input(Shape($0)), weight])
+            }
+        }.frozen
+        let names = try program.quantizingActivations(by: recipe).program.nodes.map(\.operation.name)
+        #expect(names == ["linear", "linear", "linear", "quantized_linear", "quantized_linear"])
     }
 
     @Test("a row that is not finite gives NaN, and leaves the other rows as they are", arguments: ["int8", "float32"])
@@ -103,6 +134,20 @@ struct QuantizedLinearTests {
         #expect(dynamic.program.activationRanges.isEmpty && program.program.weightsOfFixedRanges(by: recipe).isEmpty)
     }
 
+    @Test("numbers that no rounding has are refused")
+    func hostileNumbers() throws {
+        let good: Attributes = ["numbers": .word("bfloat16")]
+        let operation = try QuantizedLinear(attributes: good)
+        #expect(operation.rounding == .bfloat16 && operation.attributes == good)
+        for bad: Attributes in [
+            ["numbers": .word("float16")], ["numbers": .integer(1)], ["numbers": .word("")],
+            ["numbers": .word("bfloat16"), "scale": .number(0.5), "lowest": .integer(-3)],
+            ["numbers": .word("bfloat16"), "lowest": .integer(-3)],
+        ] {
+            #expect(throws: OperatorError.self, "\(bad)") { try QuantizedLinear(attributes: bad) }
+        }
+    }
+
     @Test("a range that no rounding has is refused")
     func hostileRanges() throws {
         let good: Attributes = ["scale": .number(0.5), "lowest": .integer(-3)]
@@ -129,9 +174,9 @@ struct QuantizedLinearTests {
         var recipe = Recipe(default: try Codecs.codec("int8"))
         recipe.rules = [try Recipe.Rule(weight: "b", codec: try Codecs.codec("int8"))]
         recipe.rules[0].activations = ActivationQuantization.none
-        func operators(_ recipe: Recipe) throws -> [String] {
+        func operators(_ recipe: Recipe, rows: Int = 2) throws -> [String] {
             var builder = ProgramBuilder(name: "model")
-            let x = builder.input("x", TensorType(.float32, [2, 4]))
+            let x = builder.input("x", TensorType(.float32, [.init(rows), 4]))
             let a = builder.constant(
                 StoredTensor(name: "a", floats: [Float](repeating: 1, count: 16), shape: [4, 4]), isWeight: true)
             let b = builder.constant(
@@ -147,5 +192,7 @@ struct QuantizedLinearTests {
         recipe.rules[0].activations = .int8
         recipe.activations = .none
         #expect(try operators(recipe) == ["linear 1", "quantized_linear 0", "linear 0"])
+        recipe.activations = .bfloat16
+        #expect(try operators(recipe, rows: 9) == ["quantized_linear 2", "quantized_linear 0", "linear 0"])
     }
 }

@@ -104,6 +104,8 @@ public struct OperatorSample: Sendable, CustomTestStringConvertible {
         OperatorSample(
             "quantized_linear_static", QuantizedLinear(range: RowRounding(scale: 0.0078125, lowest: -100)),
             ["batch", "sequence", 7], [5, 7], [5]),
+        OperatorSample(
+            "quantized_linear_bfloat16", QuantizedLinear(rounding: .bfloat16), ["batch", "sequence", 7], [5, 7], [5]),
         OperatorSample("linear_gelu", Linear(activation: .geluErf), ["batch", "sequence", 7], [5, 7], [5]),
         OperatorSample("matmul", MatMul(), ["batch", "sequence", 4, 5], ["batch", "sequence", 5, 6]),
         OperatorSample("matmul_broadcast", MatMul(), ["sequence", 4, 5], ["batch", 1, 5, 6]),

@@ -106,6 +106,8 @@ struct RecipeTests {
         let schema = try JSONSchema(named: "recipe.schema.json")
         for (text, isGood) in [
             (#"{"default": "int8"}"#, true), (#"{"default": "int4:block=32,mode=asymmetric", "rules": []}"#, true),
+            (#"{"default": "int8", "activations": "bfloat16"}"#, true),
+            (#"{"default": "int8", "activations": "bfloat16:static"}"#, false),
             (#"{"rules": []}"#, false), (#"{"default": "int8", "rules": [{}]}"#, false),
             (#"{"default": "int8", "more": 1}"#, false), (#"{"default": "int8:"}"#, false),
             (#"{"default": "int8", "rules": [{"compress": "int8", "atLeast": -1}]}"#, false),

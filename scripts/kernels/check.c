@@ -1,76 +1,38 @@
 // Compares the products of int8 activations on each instruction set with the scalar form, for fixed shapes and for shapes
-// chosen at random: the same bits are demanded. scripts/kernels.sh builds and runs it. This file takes the place of
-// dispatch.c, so that a form is called whether the processor has its instructions or they are emulated.
+// chosen at random: the same bits are demanded. check_bfloat16.c does so for those of bfloat16. scripts/kernels.sh builds and runs
+// it. This file takes the place of dispatch.c, so that a form is called whether the processor has its instructions or they are
+// emulated.
 // usage: check SHAPES SEED
 #include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "../../Sources/CAccelKernels/internal.h"
+#include "check.h"
 
 #if CK_X86
 unsigned long emulated_calls[EMULATED_KINDS];
 int emulated_tiles_in_use;
-static const ck_isa levels[] = {CK_SCALAR, CK_AVX2, CK_AVX512, CK_AVX512_VNNI, CK_AMX};
-static const char *const names[] = {"scalar", "avx2", "avx512", "avx512vnni", "amx"};
+static const ck_isa levels[] = {CK_SCALAR, CK_AVX2, CK_AVX512, CK_AVX512_VNNI, CK_AVX512_BF16, CK_AMX};
+static const char *const names[] = {"scalar", "avx2", "avx512", "avx512vnni", "avx512bf16", "amx"};
 #else
-static const ck_isa levels[] = {CK_SCALAR, CK_NEON, CK_NEON_DOT};
-static const char *const names[] = {"scalar", "neon", "neondot"};
+static const ck_isa levels[] = {CK_SCALAR, CK_NEON, CK_NEON_DOT, CK_NEON_I8MM, CK_NEON_BF16};
+static const char *const names[] = {"scalar", "neon", "neondot", "neoni8mm", "neonbf16"};
 #endif
 enum { LEVELS = sizeof levels / sizeof levels[0] };
 
 // ---- dispatch ------------------------------------------------------------------------------------------------
 
-static ck_isa level;
+ck_isa level;
 
-ck_isa ck_current_isa(void) { return level > CK_AVX512 ? CK_AVX512 : level == CK_NEON_DOT ? CK_NEON : level; }
-int ck_has_neon_dot(void) { return level == CK_NEON_DOT; }
+static int has_neon(ck_isa least) { return level >= least && level < CK_AVX2; }
+
+ck_isa ck_current_isa(void) { return level > CK_AVX512 ? CK_AVX512 : has_neon(CK_NEON) ? CK_NEON : level; }
+int ck_has_neon_dot(void) { return has_neon(CK_NEON_DOT); }
+int ck_has_neon_i8mm(void) { return has_neon(CK_NEON_I8MM); }
+int ck_has_neon_bf16(void) { return has_neon(CK_NEON_BF16); }
 int ck_has_vnni(void) { return level >= CK_AVX512_VNNI; }
+int ck_has_avx512_bf16(void) { return level >= CK_AVX512_BF16; }
 int ck_has_amx(void) { return level >= CK_AMX; }
 
-// ---- memory --------------------------------------------------------------------------------------------------
-
-/// Memory that ends where a page begins that nobody may read: what reads or writes past its end stops the program.
-typedef struct {
-    char *end;
-    size_t size;
-} guarded;
-
-/// Returns the last `bytes` of the memory, which hold anything.
-static void *last(guarded *memory, size_t bytes) {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    if (bytes > memory->size) {
-        if (memory->size) munmap(memory->end - memory->size, memory->size + page);
-        memory->size = (2 * bytes + page - 1) / page * page;
-        char *start = mmap(NULL, memory->size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
-        memory->end = start + memory->size;
-        if (start == MAP_FAILED || mprotect(memory->end, page, PROT_NONE) != 0) {
-            perror("kernels: no memory");
-            exit(2);
-        }
-        memset(start, 0xA5, memory->size);
-    }
-    return memory->end - bytes;
-}
-
-// ---- numbers -------------------------------------------------------------------------------------------------
-
-static uint64_t state;
-
-/// SplitMix64.
-static uint64_t next(void) {
-    uint64_t z = state += 0x9E3779B97F4A7C15;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
-    z = (z ^ z >> 27) * 0x94D049BB133111EB;
-    return z ^ z >> 31;
-}
-
-static size_t from_to(size_t least, size_t most) { return least + next() % (most - least + 1); }
-static float real(float least, float most) { return least + (float)(next() >> 40) * 0x1p-24f * (most - least); }
+uint64_t state;
 
 // ---- shapes --------------------------------------------------------------------------------------------------
 
@@ -244,7 +206,7 @@ int main(int count, char **arguments) {
         index_in_work = index;
         state = seed + index * 0x9E3779B9;
         const shape s = shape_at(index);
-        if (agrees(&s)) continue;
+        if (agrees(&s) & bfloat16_agrees(index, levels, names, LEVELS)) continue;
         print("differs");
         if (++differ == 10) break;
     }
@@ -253,7 +215,7 @@ int main(int count, char **arguments) {
         if (!emulated_calls[kind]) differ++, printf("kernels: no emulated instruction of kind %d was called\n", kind);
 #endif
     if (differ) return 1;
-    printf("kernels: %zu shapes give the same bits with", shapes);
+    printf("kernels: %zu shapes give the same bits, and those of bfloat16 as close ones, with", shapes);
     for (int index = 0; index < LEVELS; index++) printf(" %s", names[index]);
     printf("\n");
     return 0;

@@ -1,5 +1,5 @@
-// Instructions of AVX-512 and AMX in C, for processors that lack them. scripts/kernels.sh includes this file before int8_gemm.c:
-// its bodies for them are then compiled for AVX2, and each instruction that they name is a loop over bytes.
+// Instructions of AVX-512 and AMX in C, for processors that lack them. scripts/kernels.sh includes this file before the
+// products: their bodies for them are then compiled for AVX2, and each instruction that they name is a loop over bytes.
 // Source of what they do: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2.
 #ifndef KERNELS_EMULATION_H
 #define KERNELS_EMULATION_H
@@ -11,7 +11,7 @@
 #include <string.h>
 
 /// How often each kind of instruction was called; the check defines it.
-enum { EMULATED_VNNI, EMULATED_AVX512, EMULATED_AMX, EMULATED_KINDS };
+enum { EMULATED_VNNI, EMULATED_AVX512, EMULATED_AMX, EMULATED_BF16, EMULATED_AMX_BF16, EMULATED_KINDS };
 extern unsigned long emulated_calls[EMULATED_KINDS];
 
 // A function that asks for any instruction set gets this one.
@@ -74,6 +74,29 @@ EMULATED __m512i emulated_repeated(int32_t word) {
     return result.whole;
 }
 
+static inline float emulated_number(uint16_t bits) {
+    const uint32_t word = (uint32_t)bits << 16;
+    float number;
+    memcpy(&number, &word, sizeof number);
+    // Numbers below 2^-126 are taken for 0.
+    return word & 0x7F800000 ? number : 0;
+}
+
+/// VDPBF16PS: adds two products of bfloat16, the one of odd index first.
+EMULATED __m512 emulated_dpbf16(__m512 sum, __m512bh a, __m512bh b) {
+    float sums[16];
+    uint16_t x[32], y[32];
+    memcpy(sums, &sum, sizeof sums);
+    memcpy(x, &a, sizeof x);
+    memcpy(y, &b, sizeof y);
+    emulated_calls[EMULATED_BF16]++;
+    for (int lane = 0; lane < 16; lane++)
+        for (int i = 2 * lane + 1; i >= 2 * lane; i--) sums[lane] += emulated_number(x[i]) * emulated_number(y[i]);
+    memcpy(&sum, sums, sizeof sums);
+    return sum;
+}
+
+#define _mm512_dpbf16_ps emulated_dpbf16
 #define _mm512_dpbusd_epi32 emulated_dpbusd
 #define _mm512_madd_epi16 emulated_madd
 #define _mm512_add_epi32 emulated_add
@@ -170,15 +193,41 @@ EMULATED void emulated_tile_dpbusd(int sum_index, int a_index, int b_index) {
     for (size_t m = sum->rows; m < 16; m++) memset(sum->bytes[m], 0, 64);
 }
 
+/// TDPBF16PS: adds the product of a and b, of pairs of bfloat16. Products of even and of odd index have sums of their own.
+EMULATED void emulated_tile_dpbf16ps(int sum_index, int a_index, int b_index) {
+    emulated_tile *sum = emulated_tile_at(sum_index);
+    const emulated_tile *a = emulated_tile_at(a_index), *b = emulated_tile_at(b_index);
+    emulated_calls[EMULATED_AMX_BF16]++;
+    emulated_fault_unless(sum != a && a != b && sum != b && sum->rows == a->rows && sum->row_bytes == b->row_bytes
+                              && a->row_bytes == 4 * b->rows && sum->row_bytes % 4 == 0,
+                          "the tiles of a product differ and fit together");
+    for (size_t m = 0; m < sum->rows; m++) {
+        float sums[16], own[16][2] = {{0}};
+        uint16_t x[32], y[32];
+        memcpy(sums, sum->bytes[m], sizeof sums);
+        memcpy(x, a->bytes[m], sizeof x);
+        for (size_t k = 0; k < b->rows; k++) {
+            memcpy(y, b->bytes[k], sizeof y);
+            for (size_t n = 0; n < sum->row_bytes / 4; n++)
+                for (size_t i = 0; i < 2; i++) own[n][i] += emulated_number(x[2 * k + i]) * emulated_number(y[2 * n + i]);
+        }
+        for (size_t n = 0; n < 16; n++) sums[n] += own[n][0] + own[n][1];
+        memcpy(sum->bytes[m], sums, sum->row_bytes);
+    }
+    for (size_t m = sum->rows; m < 16; m++) memset(sum->bytes[m], 0, 64);
+}
+
 #undef _tile_zero
 #undef _tile_loadd
 #undef _tile_stored
 #undef _tile_dpbusd
+#undef _tile_dpbf16ps
 #define _tile_loadconfig emulated_loadconfig
 #define _tile_release emulated_release
 #define _tile_zero emulated_zero
 #define _tile_loadd emulated_loadd
 #define _tile_stored emulated_stored
 #define _tile_dpbusd emulated_tile_dpbusd
+#define _tile_dpbf16ps emulated_tile_dpbf16ps
 
 #endif

@@ -12,7 +12,7 @@ struct GEMMKernel: Kernel {
     init(_ call: PreparedCall) throws(Unsuitable) {
         operands = try LinearOperands(call)
         panels = try WeightPanels(operands.weight)
-        x = LinearRows(operands, in: call.workspace)
+        x = try LinearRows(operands, in: call.workspace)
     }
 
     var cost: Double { LinearCost.panels(rows: operands.rows) }

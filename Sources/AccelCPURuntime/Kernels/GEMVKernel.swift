@@ -18,7 +18,7 @@ struct GEMVKernel: Kernel {
         product = VectorProducts.product(of: weight)
         let floats = product.readsInterleaved ? operands.rows * ck_interleaved_count(operands.depth) : 0
         interleaved = call.workspace.reserve(floats: floats)
-        x = LinearRows(operands, in: call.workspace)
+        x = try LinearRows(operands, in: call.workspace)
     }
 
     var cost: Double { LinearCost.vectors(rows: operands.rows) }

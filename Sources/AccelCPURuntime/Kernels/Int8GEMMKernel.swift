@@ -19,9 +19,7 @@ struct Int8GEMMKernel: Kernel {
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         operands = try LinearOperands(call)
-        guard let weight = operands.weight.storedWeight, let codes = IntegerCodes(weight) else {
-            throw Unsuitable("takes weights stored as integers only")
-        }
+        let (codes, weight) = try operands.integerCodes()
         encoding = weight.encoding
         let hasQuads = (codes.blocks == 1 || codes.block % 4 == 0) && ck_int8_wants_quads(Int32(codes.bits)) != 0
         rows = RoundedRows(operands, with: codes, stepCodes: hasQuads ? .natural : .none, in: call.workspace)

@@ -15,9 +15,7 @@ struct Int8GEMVKernel: Kernel {
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         operands = try LinearOperands(call)
-        guard let weight = operands.weight.storedWeight, let codes = IntegerCodes(weight) else {
-            throw Unsuitable("takes weights stored as integers only")
-        }
+        let (codes, weight) = try operands.integerCodes()
         (self.codes, encoding) = (codes, weight.encoding)
         readsNibbles = codes.areNibbles && (codes.blocks == 1 || codes.block % 32 == 0)
         rows = RoundedRows(operands, with: codes, stepCodes: readsNibbles ? .split : .none, in: call.workspace)

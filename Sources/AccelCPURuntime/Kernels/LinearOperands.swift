@@ -20,8 +20,8 @@ struct LinearOperands: Sendable {
     let depth: Int
     /// Columns of the result: rows of the weight.
     let width: Int
-    /// x is rounded to 8 bits, row by row.
-    let isQuantized: Bool
+    /// How x is rounded; nil: it is not.
+    let rounding: QuantizedLinear.Rounding?
     /// The range that all rows are rounded to; nil: each has its own.
     let range: ck_rounding?
 
@@ -32,10 +32,20 @@ struct LinearOperands: Sendable {
         bias = call.input("bias")
         try call.requireContiguousFloats([source, target] + (bias.map { [$0] } ?? []))
         activation = operation.activation
-        isQuantized = operation is QuantizedLinear
+        rounding = (operation as? QuantizedLinear)?.rounding
         range = (operation as? QuantizedLinear)?.range.map { ck_rounding(scale: $0.scale, lowest: Int32($0.lowest)) }
         rows = source.shape.dimensions.dropLast().reduce(1, *)
         (width, depth) = (weight.shape.dimensions[0], weight.shape.dimensions[1])
+    }
+
+    /// The weight's codes, for products with rows of 8 bits.
+    /// - Throws: `Unsuitable` if x is rounded to other numbers, or the weight is not stored as integers.
+    func integerCodes() throws(Unsuitable) -> (codes: IntegerCodes, weight: StoredWeight) {
+        guard rounding != .bfloat16 else { throw Unsuitable("takes rows that are rounded to 8 bits only") }
+        guard let weight = weight.storedWeight, let codes = IntegerCodes(weight) else {
+            throw Unsuitable("takes weights stored as integers only")
+        }
+        return (codes, weight)
     }
 
     /// Adds the bias to some columns of a row of the result, and applies the activation.
@@ -55,9 +65,11 @@ struct LinearRows: Sendable {
     private let (count, depth): (Int, Int)
     private let range: ck_rounding?
 
-    init(_ operands: LinearOperands, in workspace: Workspace) {
+    /// - Throws: `Unsuitable` for products of bfloat16.
+    init(_ operands: LinearOperands, in workspace: Workspace) throws(Unsuitable) {
+        guard operands.rounding != .bfloat16 else { throw Unsuitable("does not multiply bfloat16") }
         (source, count, depth, range) = (operands.source, operands.rows, operands.depth, operands.range)
-        rounded = operands.isQuantized ? workspace.reserve(floats: count * depth) : nil
+        rounded = operands.rounding == nil ? nil : workspace.reserve(floats: count * depth)
     }
 
     var floats: UnsafePointer<Float>? {
@@ -94,10 +106,12 @@ enum LinearCost {
     static let (multiply, multiplyInCache, decode, pack) = (1.0, 1.2, 2.0, 3.0)
     /// Integers: multiply-adds, codes of panels, and products with codes where they are stored.
     static let (multiplyInt8, packInt8, readInt8) = (0.55, 5.0, 1.5)
+    static let multiplyBFloat16 = 0.5
 
     static func panels(rows: Int) -> Double { decode + pack + Double(rows) * multiply }
     static func fewRows(_ rows: Int) -> Double { decode + Double(rows) * multiplyInCache }
     static func vectors(rows: Int) -> Double { Double(rows) * (decode + multiply) }
+    static func bfloat16Panels(rows: Int) -> Double { decode + pack + Double(rows) * multiplyBFloat16 }
     static func int8Panels(rows: Int) -> Double { packInt8 + Double(rows) * multiplyInt8 }
     static func int8Vectors(rows: Int) -> Double { Double(rows) * readInt8 }
 }

@@ -13,7 +13,7 @@ struct SmallGEMMKernel: Kernel {
     init(_ call: PreparedCall) throws(Unsuitable) {
         operands = try LinearOperands(call)
         weight = try WeightRows(operands.weight)
-        x = LinearRows(operands, in: call.workspace)
+        x = try LinearRows(operands, in: call.workspace)
     }
 
     var cost: Double { LinearCost.fewRows(operands.rows) }

@@ -6,6 +6,7 @@ enum Kernels {
         ArgMaxKernel.self,
         DecodeAttentionKernel.self,
         AttentionKernel.self,
+        BFloat16GEMMKernel.self,
         BinaryKernel.self,
         BinaryFunctionKernel.self,
         CastKernel.self,

@@ -9,6 +9,8 @@ enum Faults {
         WrongEpsilon(), LostEpsilon(), ReplacedAsset(), ForgedSource(), ForgedRecipe(), ForgedReader(),
         RoundedStates(), ForgedStates(),
     ]
-    static let plans: [any PlanFault] = [WrongWeight(), WrongValue(), LostActivation(), ChangedRounding()]
+    static let plans: [any PlanFault] = [
+        WrongWeight(), WrongValue(), LostActivation(), ChangedRounding(), OtherRounding(),
+    ]
     static let kernels: [any KernelFault] = [FlippedStateCode(), ChangedStateScale()]
 }

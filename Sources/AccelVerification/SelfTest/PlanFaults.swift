@@ -73,6 +73,22 @@ struct ChangedRounding: PlanFault {
     }
 }
 
+/// Activations are rounded to other numbers than the model's: to bfloat16 in place of 8 bits, or the other way round.
+struct OtherRounding: PlanFault {
+    let name = "round to other numbers"
+    let detail = "a linear operator rounds its activations to bfloat16 in place of 8 bits, or the other way round"
+
+    func inject(into function: FunctionPlan, weights: [CompressedTensor]) -> [FunctionPlan] {
+        function.calls.indices.compactMap { index in
+            guard var linear = function.calls[index].operation as? QuantizedLinear else { return nil }
+            linear.rounding = linear.rounding == .bfloat16 ? .rows : .bfloat16
+            var changed = function
+            changed.calls[index].operation = linear
+            return changed
+        }
+    }
+}
+
 extension FunctionPlan {
     /// Returns the function with one input changed, for each input that `change` replaces.
     fileprivate func changingInputs(_ change: (_ call: Int, Operand) -> Operand?) -> [FunctionPlan] {

@@ -48,11 +48,10 @@ struct FunctionRun {
     /// The suffix of output names: the number of the sample.
     var suffix: String { golden?.suffix ?? "" }
 
-    /// Some activations are rounded to 8 bits.
-    var roundsActivations: Bool { function.calls.contains { $0.operation is QuantizedLinear } }
-
-    /// Some of these are rounded to a fixed range.
-    private var fixesRanges: Bool { function.calls.contains { ($0.operation as? QuantizedLinear)?.range != nil } }
+    /// How activations are rounded, each way once.
+    private var roundings: Set<QuantizedLinear.Rounding> {
+        Set(function.calls.compactMap { ($0.operation as? QuantizedLinear)?.rounding })
+    }
 
     /// The run that the graph stage compares: this one, or one without rounded activations.
     var ofGraph: FunctionRun {
@@ -80,10 +79,8 @@ struct FunctionRun {
     /// The tolerance for outputs against the model as it is; nil if the package loses nothing.
     var schemeTolerance: Tolerance? {
         let lossy = lossyWeights.map { stored.tensors[$0] }
-        guard !lossy.isEmpty || roundsStates || roundsActivations else { return nil }
-        return .scheme(
-            ofOutputsReading: lossy, states: roundedStates, roundsActivations: roundsActivations,
-            fixesRanges: fixesRanges)
+        guard !lossy.isEmpty || roundsStates || !roundings.isEmpty else { return nil }
+        return .scheme(ofOutputsReading: lossy, states: roundedStates, activations: roundings)
     }
 
     /// Returns the name of an output or state in reports: with the function's, and the number of the sample.

@@ -38,7 +38,8 @@ enum ConversionArguments {
         affectsOutput: true)
     static let activations = Option(
         "activations", .text("SPEC"),
-        "how activations are rounded before they are multiplied with weights: none; int8 rounds each row (a token) to 8 bits "
+        "how activations are rounded before they are multiplied with weights: none; bfloat16 rounds both factors to "
+            + "bfloat16, which is faster on processors with such products; int8 rounds each row (a token) to 8 bits "
             + "in each run, which is faster with weights of int8, int4 or affine and loses some accuracy; int8:static "
             + "rounds all rows to one range, which the samples of --calibrate fix; int8:smooth=ALPHA, also "
             + "int8:static,smooth=ALPHA, first divides channels that are large in the samples, and multiplies columns of "

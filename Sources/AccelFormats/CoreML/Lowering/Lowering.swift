@@ -57,7 +57,7 @@ enum Lowerings {
     static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
     /// What to do about operators that no target supports.
     static let advice = [
-        QuantizedLinear.name: "it has no rounding of activations by row; convert without --activations",
+        QuantizedLinear.name: "it has no rounding of activations; convert without --activations",
         RoundRows.name: "it has no rows of codes; convert without --states int8",
         WidenRows.name: "it has no rows of codes; convert without --states int8",
     ]
