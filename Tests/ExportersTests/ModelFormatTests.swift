@@ -18,6 +18,7 @@ struct ModelFormatTests {
             "encoder", "states", "functions", "weights_iOS16", "weights_iOS18", "checkpoint_right",
         ].map { "coreml/\($0).mlpackage" },
         MLXFormat.name: ["mlx/llama_affine"],
+        CTranslate2Format.name: ["ctranslate2/whisper_int8"],
         HuggingFaceFormat.name: ["bert_base", "bert_sharded", "whisper_small"],
         WeightsFormat.name: ["bert_base/model.safetensors", "digits/golden.safetensors"],
     ]

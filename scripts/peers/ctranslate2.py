@@ -41,10 +41,6 @@ except ImportError as error:
 transformers.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
 
-if len(sys.argv) < 2:
-    sys.exit(__doc__)
-ACCELC, ONLY = sys.argv[1], sys.argv[3:]
-MINILM = pathlib.Path(sys.argv[2]) / "model" if len(sys.argv) > 2 else None
 FIXTURES = HERE.parent.parent / "Tests/Fixtures"
 CASES = HERE.parent.parent.parent / "shared/cases"
 MODELS = [
@@ -57,6 +53,8 @@ LARGER = [
     "bert_model", "llama_gqa_llama3rope", "llama_mha_bias_headdim", "phi3_4k", "phi3_sliding", "qwen2", "qwen3",
     "whisper_80", "whisper_128_turbo",
 ]
+# How CTranslate2 sees real models: MiniLM, with its own tokenizer and its goldens.
+MINILM = "minilm"
 # The largest difference from transformers' float64, relative to the largest value, for weights of each type decoded to float32.
 LIMITS = {
     "float32": 2e-6, "float16": 4e-3, "bfloat16": 4e-2, "int16": 2e-2, "int8": 8e-2, "int8_float32": 8e-2,
@@ -66,6 +64,17 @@ TYPES = list(LIMITS)
 failures = []
 
 
+def chosen(data):
+    """A prompt of Whisper, and the token with the largest golden logit after it. Its last token stands for no time stamps, so that
+    those above it are time stamps, which are not chosen."""
+    tokens, logits = data["in.decoder_input_ids"][0].tolist(), data["ref64.logits_full"][0]
+    for count in range(2, len(tokens)):
+        best = int(logits[count - 1].argmax())
+        if len(set(tokens[:count])) == count and max(tokens[:count - 1] + [best]) < tokens[count - 1]:
+            return tokens[:count], best
+    raise ValueError("no prompt is followed by a token that is not a time stamp")
+
+
 def tokenizer(folder, config, data):
     """A tokenizer of words, for some models with fewer tokens than rows of embeddings."""
     kind, rows = config["model_type"], config["vocab_size"]
@@ -73,8 +82,9 @@ def tokenizer(folder, config, data):
     count = rows if "bert" in kind and kind != "bert" else rows - 3
     words = (special + ["caf\u00e9", 'quo"te', "tab\t", "\U0001f600"] + [f"w{i}" for i in range(rows)])[:count]
     if kind == "whisper":
-        # The token that generate wants in the prompt.
-        words[int(data["in.decoder_input_ids"][0, 0])] = "<|startoftranscript|>"
+        # The tokens that generate wants in the prompt.
+        prompt = chosen(data)[0]
+        words[prompt[0]], words[prompt[-1]] = "<|startoftranscript|>", "<|notimestamps|>"
     made = tokenizers.Tokenizer(tokenizers.models.WordLevel({word: i for i, word in enumerate(words)}, special[0]))
     made.save(str(folder / "tokenizer.json"))
     names = dict(unk_token="[UNK]")
@@ -86,16 +96,20 @@ def tokenizer(folder, config, data):
 
 
 def prepared(source, folder):
+    """A copy of a model, with a tokenizer and, of Whisper, with what generation_config.json says of languages and heads."""
     shutil.copytree(source, folder)
     config = json.loads((folder / "config.json").read_text())
-    tokenizer(folder, config, safetensors.numpy.load_file(folder / "golden.safetensors"))
-    if source.name == "whisper_80":
-        generation = json.loads((folder / "generation_config.json").read_text())
+    data = safetensors.numpy.load_file(folder / "golden.safetensors")
+    tokenizer(folder, config, data)
+    if config["model_type"] == "whisper" and config["encoder_layers"] == 1 or source.name == "whisper_80":
+        path = folder / "generation_config.json"
+        generation = json.loads(path.read_text()) if path.exists() else {}
+        generation.pop("_from_model_config", None)
         generation.update(
             alignment_heads=[[1, 0], [0, 1]], lang_to_id={"<|en|>": 12, "<|de|>": 9}, suppress_tokens=[1, 7],
             begin_suppress_tokens=[5], is_multilingual=True)
-        (folder / "generation_config.json").write_text(json.dumps(generation))
-    return config
+        path.write_text(json.dumps(generation))
+    return config, data
 
 
 class Fields:
@@ -162,7 +176,7 @@ def by_peer(source, folder, kind):
 def by_accelc(source, folder, kind, *more):
     start = time.perf_counter()
     done = subprocess.run(
-        [ACCELC, "export", str(source), "--format", "ctranslate2", "--quantization", kind, "--no-cache", "--quiet", "-o",
+        [sys.argv[1], "export", str(source), "--format", "ctranslate2", "--quantization", kind, "--no-cache", "--quiet", "-o",
          str(folder), *more], capture_output=True, text=True)
     return time.perf_counter() - start, done.stderr.strip() if done.returncode else ""
 
@@ -178,6 +192,8 @@ def apart(found, expected):
 
 def encoder(folder, data, compute, config):
     model = ctranslate2.Encoder(str(folder), compute_type=compute)
+    if "in.input_ids" not in data:
+        return math.nan
     worst, rows = 0.0, 0
     for row, (tokens, mask) in enumerate(zip(data["in.input_ids"], data["in.attention_mask"])):
         count = int(mask.sum())
@@ -192,8 +208,10 @@ def encoder(folder, data, compute, config):
             worst = max(worst, apart(found, data["ref64.last_hidden_state"][row, :count]))
         if "ref64.pooler_output" in data and result.pooler_output is not None:
             worst = max(worst, apart(numpy.array(result.pooler_output)[0], data["ref64.pooler_output"][row]))
+    if not rows:
+        raise ValueError("no row without padding within it")
     # A classifier's golden file has logits, for which CTranslate2 has no head.
-    return worst if rows and "ref64.last_hidden_state" in data else math.nan
+    return worst if "ref64.last_hidden_state" in data else math.nan
 
 
 def decoder(folder, data, compute, config):
@@ -209,14 +227,13 @@ def whisper(folder, data, compute, config):
     model = ctranslate2.models.Whisper(str(folder), compute_type=compute)
     features = ctranslate2.StorageView.from_array(data["in.input_features"])
     hidden = model.encode(features, to_cpu=True)
-    # With a prompt of decoder_input_ids, the first token that the model chooses is the best of the golden logits.
-    prompt = data["in.decoder_input_ids"][0]
+    prompt, best = chosen(data)
+    # It counts twice what the prompt has, and returns the prompt's tokens behind the first if they are not Whisper's own.
     result = model.generate(
-        hidden, [prompt[:6].tolist()], beam_size=1, max_length=7, suppress_blank=False, suppress_tokens=[],
-        return_scores=True)
-    best = int(data["ref64.logits_full"][0, 5].argmax())
-    if compute == "float32" and folder.name.startswith("own-float32") and result[0].sequences_ids[0][:1] not in ([best], []):
-        failures.append(f"{folder}: generates {result[0].sequences_ids}, not {best}")
+        hidden, [prompt], beam_size=1, max_length=2 * len(prompt) + 2, suppress_blank=False, suppress_tokens=[])
+    found = result[0].sequences_ids[0]
+    if folder.name == "own-float32" and [best] != found[:1] and prompt[1:] + [best] != found[:len(prompt)]:
+        raise ValueError(f"generates {found} after {prompt}, not {best}")
     return apart(numpy.array(hidden), data["ref64.encoder_hidden"])
 
 
@@ -225,8 +242,7 @@ def runner(config):
     return whisper if kind == "whisper" else encoder if "bert" in kind else decoder
 
 
-def row(name, source, config, kind, scratch):
-    data = safetensors.numpy.load_file(source / "golden.safetensors")
+def row(name, source, data, config, kind, scratch):
     own, other = scratch / f"own-{kind}", scratch / f"other-{kind}"
     seconds, error = by_accelc(source, own, kind)
     if error:
@@ -251,18 +267,41 @@ def row(name, source, config, kind, scratch):
         f"{seconds * 1000:7.0f} ms, {theirs * 1000:7.0f} ms{exact}", flush=True)
 
 
-for name in MODELS + LARGER:
-    source = (FIXTURES if name in MODELS else CASES) / name
-    if ONLY and name not in ONLY or name in LARGER and not source.exists():
-        continue
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = pathlib.Path(folder)
-        config = prepared(source, scratch / "source")
-        for kind in TYPES:
-            try:
-                row(name, scratch / "source", config, kind, scratch)
-            except Exception as problem:  # The rows after it are wanted, too.
-                failures.append(f"{name} {kind}")
-                print(f"{name:24}{kind:14} FAIL {type(problem).__name__}: {str(problem)[:200]}")
-if failures:
-    sys.exit(f"ctranslate2: {len(failures)} failed")
+
+def models(folder, only):
+    """The names and folders of all models that are here."""
+    found = [(name, (FIXTURES if name in MODELS else CASES) / name) for name in MODELS + LARGER]
+    found = [(name, path) for name, path in found if name in MODELS or path.exists()]
+    if folder is not None and (folder / "model").exists():
+        found.append((MINILM, folder / "model"))
+    return [(name, path) for name, path in found if not only or name in only]
+
+
+def minilm(source, folder, goldens):
+    shutil.copytree(source, folder)
+    data = safetensors.numpy.load_file(goldens / "golden.safetensors") if goldens.exists() else {}
+    data = {name.replace("out.", "ref64."): value for name, value in data.items()}
+    return json.loads((folder / "config.json").read_text()), data
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    folder = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    for name, path in models(folder, sys.argv[3:]):
+        with tempfile.TemporaryDirectory() as scratch:
+            scratch = pathlib.Path(scratch)
+            source = scratch / "source"
+            config, data = minilm(path, source, folder / "golden_8x128") if name == MINILM else prepared(path, source)
+            for kind in TYPES:
+                try:
+                    row(name, source, data, config, kind, scratch)
+                except Exception as problem:  # The rows after it are wanted, too.
+                    failures.append(f"{name} {kind}")
+                    print(f"{name:24}{kind:14} FAIL {type(problem).__name__}: {str(problem)[:200]}")
+    if failures:
+        sys.exit(f"ctranslate2: {len(failures)} failed: {', '.join(failures)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -62,7 +62,9 @@ struct CTranslate2Decoder: CTranslate2Family {
         try draft.add("decoder/embeddings/weight", tied.first ?? words, rank: 2)
         try draft.add("decoder/projection/weight", tied.last ?? head, rank: 2)
         let table = try draft.take(tied.first ?? words, rank: 2).shape.dimensions
-        if isGemma { draft.set("decoder/embeddings/multiply_by_sqrt_depth", .float32(Float(Double(table[1]).squareRoot()))) }
+        if isGemma {
+            draft.set("decoder/embeddings/multiply_by_sqrt_depth", .float32(Float(Double(table[1]).squareRoot())))
+        }
 
         for (name, value) in Self.scalars { draft.set("decoder/\(name)", value) }
         draft.set("decoder/scale_embeddings", .flag(isGemma))
@@ -139,14 +141,16 @@ struct CTranslate2Decoder: CTranslate2Family {
     /// Returns the sliding window if CTranslate2 has it for this family; else notes what is missing.
     private func window(_ draft: inout CTranslate2Draft) throws -> Int? {
         let config = draft.field
-        let isUsed = try config["use_sliding_window"].exists ? config["use_sliding_window"].bool() : !names.contains("qwen2")
+        let isUsed =
+            try config["use_sliding_window"].exists ? config["use_sliding_window"].bool() : !names.contains("qwen2")
         guard config["sliding_window"].exists else { return nil }
         let window = try config["sliding_window"].int(in: 1...1 << 30)
         if hasWindow { return window }
         let longest = try config["max_position_embeddings"].exists ? config["max_position_embeddings"].int() : Int.max
         guard isUsed, window < longest else { return nil }
         draft.remarks.append(
-            "CTranslate2's \(names[0]) has no sliding window: beyond \(window) positions it attends to more than the model")
+            "CTranslate2's \(names[0]) has no sliding window: beyond \(window) positions it attends to more than the model"
+        )
         return nil
     }
 
@@ -157,7 +161,8 @@ struct CTranslate2Decoder: CTranslate2Family {
         let (begin, missing) = (token("bos_token"), token("unk_token"))
         return [
             "bos_token": begin == .null && beginsWithPadding ? token("pad_token") : begin,
-            "eos_token": token("eos_token"), "unk_token": missing == .null ? unknown.map { .string($0) } ?? .null : missing,
+            "eos_token": token("eos_token"),
+            "unk_token": missing == .null ? unknown.map { .string($0) } ?? .null : missing,
             // What CTranslate2 takes where the number is missing.
             "layer_norm_epsilon": isPacked && number == 1e-6 ? .null : .number(number),
             "multi_query_attention": true,

@@ -48,7 +48,8 @@ struct CTranslate2Draft {
     mutating func take(_ name: String, rank: Int) throws -> StoredTensor {
         guard let tensor = tensors[name] else {
             throw RequestError(
-                "CTranslate2: the model has no \(quoted(name)), which a \(specification.name) needs: export all of its parts")
+                "CTranslate2: the model has no \(quoted(name)), which a \(specification.name) needs: export all of its parts"
+            )
         }
         guard tensor.shape.rank == rank, tensor.shape.count > 0 else {
             throw tensor.error("expected \(rank) dimensions, found \(tensor.shape)")

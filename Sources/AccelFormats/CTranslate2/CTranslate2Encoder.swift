@@ -38,7 +38,9 @@ struct CTranslate2Encoder: CTranslate2Family {
     func lay(out draft: inout CTranslate2Draft, _ assets: [Asset]) throws -> [String] {
         draft.specification = ("TransformerEncoderSpec", 1)
         let config = draft.field
-        for name in ["multi_query_attention", "pre_norm", "scale_embeddings"] { draft.set("encoder/\(name)", .flag(false)) }
+        for name in ["multi_query_attention", "pre_norm", "scale_embeddings"] {
+            draft.set("encoder/\(name)", .flag(false))
+        }
         draft.set("encoder/activation", try CTranslate2Activation.read(config[modules.activation], default: "gelu"))
         draft.set("encoder/embeddings_merge", .flag(hasSegments))
         let heads = config[modules.heads]
@@ -46,7 +48,9 @@ struct CTranslate2Encoder: CTranslate2Family {
 
         let words = "embeddings.word_embeddings.weight"
         try draft.add("encoder/embeddings_0/weight", words, rank: 2)
-        if hasSegments { try draft.add("encoder/embeddings_1/weight", "embeddings.token_type_embeddings.weight", rank: 2) }
+        if hasSegments {
+            try draft.add("encoder/embeddings_1/weight", "embeddings.token_type_embeddings.weight", rank: 2)
+        }
         try draft.add(
             "encoder/position_encodings/encodings", "embeddings.position_embeddings.weight", rank: 2,
             from: try firstPosition(config))

@@ -1,5 +1,4 @@
 public import AccelByteIO
-import AccelModelFamilies
 import AccelPackages
 import AccelPrograms
 import AccelTensors
@@ -8,7 +7,8 @@ import AccelWeightCompression
 /// Writes a folder that CTranslate2 and faster-whisper load, with the bytes of CTranslate2's own converter.
 public struct CTranslate2Exporter: Exporter {
     public static let name = "ctranslate2"
-    public static let summary = "a CTranslate2 model (model.bin with config.json and vocabulary, also for faster-whisper)"
+    public static let summary =
+        "a CTranslate2 model (model.bin with config.json and vocabulary, also for faster-whisper)"
     public static let options = [quantization, betterScales]
     public static let output = OutputKind.ctranslate2Folder
     public static let version = 1
@@ -17,10 +17,11 @@ public struct CTranslate2Exporter: Exporter {
 
     private static let quantization = ExportOption(
         "quantization", allowed: [CTranslate2Type.stored.name] + CTranslate2Type.all.map(\.name),
-        help: "the type of the model, as CTranslate2's converters take it; stored: floats as --compress leaves them")
+        help: "the type of the model, as CTranslate2's converters take it; own: floats as --compress leaves them")
     private static let betterScales = ExportOption(
         "better-scales", allowed: [],
-        help: "quantize from the model's own floats; without it weights are first rounded to the type in which CTranslate2's "
+        help:
+            "quantize from the model's own floats; without it weights are first rounded to the type in which CTranslate2's "
             + "converter loads them (float16 for int8_float16), so that the bytes are its own")
 
     private let type: CTranslate2Type
@@ -36,7 +37,7 @@ public struct CTranslate2Exporter: Exporter {
         try Self.refuseRoundedActivations(model.functions)
         let wanted = try type(of: model.plan.map { ($0.source.name, $0.choice.codec) })
         let sources = model.plan.map(\.source)
-        _ = try CTranslate2Model(Self.plain(sources, model.origins), family: model.family, assets: model.assets)
+        _ = try CTranslate2Model(sources, family: model.family, origins: model.origins, assets: model.assets)
         // The type is applied to the model's own floats, which is not rounded twice.
         return Dictionary(sources.map { ($0.name, wanted.name) }) { first, _ in first }
     }
@@ -45,11 +46,13 @@ public struct CTranslate2Exporter: Exporter {
         try Self.refuseRoundedActivations(model.program.functions)
         guard model.scalings.isEmpty else {
             throw RequestError(
-                "CTranslate2: the model's channels are scaled (method=awq, or smoothed activations), which it cannot undo")
+                "CTranslate2: the model's channels are scaled (method=awq, or smoothed activations), which it cannot undo"
+            )
         }
         let weights = model.program.weights.map(\.tensor)
         // Of a model, `check` has left floats and found the type; a package has the floats that it was made with.
-        let found = try model.plain.values.first.map(CTranslate2Type.named) ?? type(of: weights.map { ($0.name, $0.codec) })
+        let found =
+            try model.plain.values.first.map(CTranslate2Type.named) ?? type(of: weights.map { ($0.name, $0.codec) })
         let tensors = try weights.map { weight in
             guard case .values(let type, let bytes)? = weight.encoding else {
                 throw RequestError("weight \(quoted(weight.name)) is not plain", status: .internalFailure)
@@ -58,7 +61,7 @@ public struct CTranslate2Exporter: Exporter {
                 name: weight.name, elementType: type, shape: weight.shape, bytes: bytes, file: "the model's weights")
         }
         let layout = try CTranslate2Model(
-            Self.plain(tensors, model.origins), family: model.family, assets: model.assets)
+            tensors, family: model.family, origins: model.origins, assets: model.assets)
         let values = CTranslate2Values(found, elementType: layout.elementType, isExact: isExact)
         let folder = CTranslate2Folder(
             model: layout, values: values, assets: model.assets, provenance: model.provenance)
@@ -79,18 +82,10 @@ public struct CTranslate2Exporter: Exporter {
         }
     }
 
-    /// Returns tensors that are the checkpoint's own.
-    private static func plain(_ tensors: [StoredTensor], _ origins: TensorOrigins) throws -> [StoredTensor] {
-        if let derived = tensors.first(where: { origins.derivations[$0.name] != nil }) {
-            throw RequestError("CTranslate2: \(quoted(derived.name)) is not a tensor of the checkpoint, as it expects it")
-        }
-        return tensors
-    }
-
     /// Returns the type of the model: that of the request, or the one type of floats that the weights have.
     /// - Throws: `RequestError` with the nearest type for a weight that is compressed.
     private func type(of weights: [(name: String, codec: any WeightCodec)]) throws -> CTranslate2Type {
-        let floats: Set = ["stored", "float32", "float16", "bfloat16"]
+        let floats: Set = [StoredCodec.name, "float32", "float16", "bfloat16"]
         if let (name, codec) = weights.first(where: { !floats.contains($0.codec.name) }) {
             let nearest = CTranslate2Type.nearest(isFloat: codec.name == "sparse")
             throw RequestError(
@@ -98,7 +93,7 @@ public struct CTranslate2Exporter: Exporter {
                     + "--compress, from the model or from a package of plain numbers")
         }
         guard type.name == CTranslate2Type.stored.name else { return type }
-        let names = Set(weights.map(\.codec.name)).subtracting([CTranslate2Type.stored.name]).sorted()
+        let names = Set(weights.map(\.codec.name)).subtracting([StoredCodec.name]).sorted()
         guard names.count < 2 else {
             throw RequestError(
                 "CTranslate2: a model has one type of floats, not \(names.joined(separator: " and ")): use one of them")

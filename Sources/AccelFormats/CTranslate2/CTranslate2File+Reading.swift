@@ -8,7 +8,9 @@ extension CTranslate2File {
     /// Returns whether bytes begin as a model file does.
     static func isStart(of bytes: ByteView, file: String) -> Bool {
         var reader = ByteReader(bytes, file: file)
-        guard let found = try? reader.integer(UInt32.self), found == version, let name = try? text(&reader) else { return false }
+        guard let found = try? reader.integer(UInt32.self), found == version, let name = try? text(&reader) else {
+            return false
+        }
         return name.hasSuffix("Spec")
     }
 
@@ -62,9 +64,12 @@ extension CTranslate2File {
         }
         let count = Int(try reader.integer(UInt32.self))
         let shape = Shape(dimensions)
-        guard let elements = shape.checkedCount, case let (bytes, overflow) = elements.multipliedReportingOverflow(by: type.byteCount),
+        guard let elements = shape.checkedCount,
+            case let (bytes, overflow) = elements.multipliedReportingOverflow(by: type.byteCount),
             !overflow, bytes == count
-        else { throw reader.error("\(quoted(name)) of \(shape) and type \(type.rawValue) has \(count) bytes", at: start) }
+        else {
+            throw reader.error("\(quoted(name)) of \(shape) and type \(type.rawValue) has \(count) bytes", at: start)
+        }
         return Variable(name: name, elementType: type, shape: shape, bytes: try reader.bytes(count))
     }
 

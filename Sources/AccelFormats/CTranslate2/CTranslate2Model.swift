@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelModelFamilies
 import AccelPackages
 import AccelTensors
 
@@ -19,13 +20,18 @@ struct CTranslate2Model {
     /// - Parameters:
     ///   - tensors: the weights as floats.
     ///   - family: the family in accelc.
+    ///   - origins: which weights are not the checkpoint's own tensors; these are refused.
     /// - Throws: `RequestError` if CTranslate2 has no such model; `FormatError` if a file is corrupt.
-    init(_ tensors: [StoredTensor], family: String, assets: [Asset]) throws {
+    init(_ tensors: [StoredTensor], family: String, origins: TensorOrigins, assets: [Asset]) throws {
         guard let family = Self.families.first(where: { $0.names.contains(family) }) else {
             throw RequestError(
                 "CTranslate2: there is no model of the family \(quoted(family)) that accelc can write (there is "
                     + "\(Self.families.flatMap(\.names).joined(separator: ", "))): use --format coreml, or convert for a "
                     + "package")
+        }
+        if let derived = tensors.first(where: { origins.derivations[$0.name] != nil }) {
+            throw RequestError(
+                "CTranslate2: \(quoted(derived.name)) is not a tensor of the checkpoint, as it expects it")
         }
         var draft = try CTranslate2Draft(tensors, assets: assets, prefixes: family.prefixes)
         vocabulary = try family.lay(out: &draft, assets)

@@ -28,7 +28,7 @@ struct CTranslate2Tokenizer {
                     guard let first = try pair.array().first else { throw pair.error("expected a token and its score") }
                     return (index, try first.string())
                 }
-            } else if vocabulary.exists {
+            } else {
                 try add(vocabulary.members())
             }
             if file["added_tokens"].exists {
@@ -40,9 +40,10 @@ struct CTranslate2Tokenizer {
             try add(file.members())
             if let added = try field("added_tokens.json") { try add(added.members()) }
         } else if let lines = assets.first(where: { $0.name == "vocab.txt" }) {
-            let text = lines.content.withBytes { String(decoding: $0, as: UTF8.self) }
-            var words = text.split(separator: "\n", omittingEmptySubsequences: false).map { word in
-                String(word.hasSuffix("\r") ? word.dropLast() : word)
+            var words = lines.content.withBytes { bytes in
+                bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
+                    String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
+                }
             }
             if words.last?.isEmpty == true { words.removeLast() }
             found = words.enumerated().map { ($0.offset, $0.element) }
@@ -103,7 +104,8 @@ struct CTranslate2Tokenizer {
     /// Returns the numbers of tokens in their order, without those in `others`.
     func ids(of words: [String], except others: Set<String>) -> [Int64] {
         let numbers = Dictionary(
-            tokens.enumerated().compactMap { pair in pair.element.map { ($0, Int64(pair.offset)) } }) { first, _ in first }
+            tokens.enumerated().compactMap { pair in pair.element.map { ($0, Int64(pair.offset)) } }
+        ) { first, _ in first }
         return words.filter { !others.contains($0) }.compactMap { numbers[$0] }
     }
 

@@ -32,7 +32,7 @@ struct CTranslate2Type: Sendable {
     ]
 
     /// The type of a model that is left as it is loaded: the converter's result without `--quantization`.
-    static let stored = CTranslate2Type(name: "stored")
+    static let stored = CTranslate2Type(name: "own")
 
     /// Returns the type of a name; `stored` for any other.
     static func named(_ name: String) -> CTranslate2Type { all.first { $0.name == name } ?? stored }

@@ -46,7 +46,8 @@ extension CTranslate2Values {
         try forEachBlock(of: variable, width: 1) { elements, values in
             Self.round(values, elements.count, by: scale) { offset, code in
                 codes.bytes.storeBytes(
-                    of: UInt16(truncatingIfNeeded: code), toByteOffset: (elements.lowerBound + offset) * 2, as: UInt16.self)
+                    of: UInt16(truncatingIfNeeded: code), toByteOffset: (elements.lowerBound + offset) * 2,
+                    as: UInt16.self)
             } vectors: { offset, bits in
                 codes.bytes.storeBytes(
                     of: SIMD16<UInt16>(truncatingIfNeeded: bits), toByteOffset: (elements.lowerBound + offset) * 2,
@@ -70,7 +71,9 @@ extension CTranslate2Values {
             most.replace(with: bits, where: bits .> most)
         }
         var largest = most.max()
-        for index in whole..<count { largest = max(largest, Int32(truncatingIfNeeded: values[index].bitPattern & 0x7FFF_FFFF)) }
+        for index in whole..<count {
+            largest = max(largest, Int32(truncatingIfNeeded: values[index].bitPattern & 0x7FFF_FFFF))
+        }
         let magnitude = Float(bitPattern: UInt32(truncatingIfNeeded: largest))
         guard magnitude.isFinite else {
             let index = (0..<count).first { !values[$0].isFinite } ?? 0

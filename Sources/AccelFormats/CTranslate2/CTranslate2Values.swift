@@ -79,7 +79,9 @@ struct CTranslate2Values {
                 pieces.append(ByteView(ByteBuffer(count: part.elements.count * width)))
                 continue
             }
-            guard tensor.elementType == wanted, variable.isComputed || loaded == nil || loaded == wanted else { return nil }
+            guard tensor.elementType == wanted, variable.isComputed || loaded == nil || loaded == wanted else {
+                return nil
+            }
             pieces.append(tensor.bytes[part.elements.lowerBound * width..<part.elements.upperBound * width])
         }
         return pieces
@@ -97,7 +99,8 @@ struct CTranslate2Values {
     }
 
     /// Reads elements of a variable.
-    func read(_ elements: Range<Int>, of variable: CTranslate2Variable, into target: UnsafeMutablePointer<Float>) throws {
+    func read(_ elements: Range<Int>, of variable: CTranslate2Variable, into target: UnsafeMutablePointer<Float>) throws
+    {
         var first = 0
         for part in variable.parts {
             defer { first += part.elements.count }
@@ -118,7 +121,8 @@ struct CTranslate2Values {
     }
 
     private func round(
-        _ values: UnsafeMutablePointer<Float>, _ elements: Range<Int>, to type: ElementType, of variable: CTranslate2Variable
+        _ values: UnsafeMutablePointer<Float>, _ elements: Range<Int>, to type: ElementType,
+        of variable: CTranslate2Variable
     ) throws {
         guard type != .float32 else { return }
         let buffer = ByteBuffer(count: elements.count * type.byteCount)

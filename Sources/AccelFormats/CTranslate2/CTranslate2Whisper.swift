@@ -13,7 +13,8 @@ struct CTranslate2Whisper: CTranslate2Family {
     func lay(out draft: inout CTranslate2Draft, _ assets: [Asset]) throws -> [String] {
         draft.specification = ("WhisperSpec", 3)
         guard try !draft.field[Self.activation].exists || draft.field[Self.activation].string() == "gelu" else {
-            throw RequestError("CTranslate2: Whisper has no activation but gelu: \(Self.activation) of config.json differs")
+            throw RequestError(
+                "CTranslate2: Whisper has no activation but gelu: \(Self.activation) of config.json differs")
         }
         for conv in ["conv1", "conv2"] {
             try draft.add("encoder/\(conv)/weight", "encoder.\(conv).weight", rank: 3)
