@@ -1,4 +1,4 @@
-import AccelByteIO
+public import AccelByteIO
 public import AccelTensors
 
 /// The variables of a CTranslate2 model as a source, for `inspect`, `decompress` and `diff`. Its layout of functions is not read.
@@ -10,13 +10,19 @@ public struct CTranslate2Source: ModelSource {
     /// - Throws: `FormatError` if model.bin is corrupt.
     init(_ path: String) throws {
         let name = "\(path)/\(CTranslate2File.fileName)"
-        let file = try CTranslate2File(parsing: MappedFile(name).bytes, file: name)
-        try file.check(file: name)
-        self.init(file, path: path)
+        try self.init(parsing: MappedFile(name).bytes, file: name, path: path)
     }
 
-    /// The variables of a file that `check` has passed.
-    init(_ file: CTranslate2File, path: String) { (self.file, self.path) = (file, path) }
+    /// Reads the bytes of a model.bin.
+    /// - Parameters:
+    ///   - file: the name of the file, for errors.
+    ///   - path: the path of the model.
+    /// - Throws: `FormatError` with the offset or the variable that is wrong.
+    public init(parsing bytes: ByteView, file name: String, path: String) throws {
+        file = try CTranslate2File(parsing: bytes, file: name)
+        try file.check(file: name)
+        self.path = path
+    }
 
     public var format: any ModelFormat.Type { CTranslate2Format.self }
     public var abilities: Set<SourceAbility> { [] }
