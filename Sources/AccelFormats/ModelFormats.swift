@@ -9,6 +9,7 @@ public enum ModelFormats {
         CoreMLFormat.self,
         CoreAIFormat.self,
         MLXFormat.self,
+        CTranslate2Format.self,
         HuggingFaceFormat.self,
         WeightsFormat.self,
     ]

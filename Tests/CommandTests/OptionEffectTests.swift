@@ -154,6 +154,8 @@ struct OptionEffectTests {
         ] {
             try FileManager.default.copyItem(atPath: Fixtures.path(fixture), toPath: "\(folder)/\(name)")
         }
+        try FileManager.default.copyItem(
+            atPath: Fixtures.path("ctranslate2/qwen3_small/tokenizer.json"), toPath: "\(folder)/qwen/tokenizer.json")
         let configuration = try String(contentsOfFile: "\(folder)/bert/config.json", encoding: .utf8)
         for (name, text) in [
             ("other.json", configuration.replacing("\"gelu\"", with: "\"relu\"")),

@@ -148,6 +148,11 @@ extension OptionEffect {
                 "allow-fallback",
                 "export \(bert) --compress outliers:share=0.01+int8 --format coreml -o q.mlpackage [ --allow-fallback ]"
             ),
+            ("quantization", "export qwen --format ctranslate2 -o q [ --quantization int8 ]"),
+            (
+                "better-scales",
+                "export qwen --format ctranslate2 --quantization int8_float16 -o q [ --better-scales ]"
+            ),
             ("json", "export p.accelpkg --format coreml -o q.mlpackage [ --json ]"),
 
             ("key", "sign p.accelpkg --key [ nobody / no-one ]"),

@@ -19,6 +19,7 @@ struct ModelFormatTests {
         ].map { "coreml/\($0).mlpackage" },
         CoreAIFormat.name: ["coreai/llama_int4.aimodel"],
         MLXFormat.name: ["mlx/llama_affine"],
+        CTranslate2Format.name: ["ctranslate2/whisper_int8"],
         HuggingFaceFormat.name: ["bert_base", "bert_sharded", "whisper_small"],
         WeightsFormat.name: ["bert_base/model.safetensors", "digits/golden.safetensors"],
     ]

@@ -15,7 +15,7 @@ public enum HuggingFaceFormat: ModelFormat {
         switch Files.kind(of: path) {
         case .folder?:
             let names = (try? Files.list(path)) ?? []
-            return !MLXFormat.recognises(path)
+            return !MLXFormat.recognises(path) && !CTranslate2Format.recognises(path)
                 && names.contains { $0 == "config.json" || $0.hasSuffix(indexSuffix) }
         case .file?:
             // The index of a sharded checkpoint: it maps tensors to files.

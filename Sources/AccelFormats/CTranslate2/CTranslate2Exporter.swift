@@ -1,0 +1,103 @@
+public import AccelByteIO
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// Writes a folder that CTranslate2 and faster-whisper load, with the bytes of CTranslate2's own converter.
+public struct CTranslate2Exporter: Exporter {
+    public static let name = "ctranslate2"
+    public static let summary =
+        "a CTranslate2 model (model.bin with config.json and vocabulary, also for faster-whisper)"
+    public static let options = [quantization, betterScales]
+    public static let output = OutputKind.ctranslate2Folder
+    public static let version = 1
+    public static let dependsOnShapes = false
+    public static let plainScheme = "stored"
+
+    private static let quantization = ExportOption(
+        "quantization", allowed: [CTranslate2Type.stored.name] + CTranslate2Type.all.map(\.name),
+        help: "the type of the model, as CTranslate2's converters take it; own: floats as --compress leaves them")
+    private static let betterScales = ExportOption(
+        "better-scales", allowed: [],
+        help:
+            "quantize from the model's own floats; without it weights are first rounded to the type in which CTranslate2's "
+            + "converter loads them (float16 for int8_float16), so that the bytes are its own")
+
+    private let type: CTranslate2Type
+    private let isExact: Bool
+
+    public init(_ values: ExportOptionValues) {
+        self.init(.named(values.word(Self.quantization)), isExact: values.has(Self.betterScales))
+    }
+
+    init(_ type: CTranslate2Type, isExact: Bool = false) { (self.type, self.isExact) = (type, isExact) }
+
+    public func check(_ model: PlannedExport) throws -> [String: String] {
+        try Self.refuseRoundedActivations(model.functions)
+        let wanted = try type(of: model.plan.map { ($0.source.name, $0.choice.codec) })
+        let sources = model.plan.map(\.source)
+        _ = try CTranslate2Model(sources, family: model.family, origins: model.origins, assets: model.assets)
+        // The type is applied to the model's own floats, which is not rounded twice.
+        return Dictionary(sources.map { ($0.name, wanted.name) }) { first, _ in first }
+    }
+
+    public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
+        try Self.refuseRoundedActivations(model.program.functions)
+        guard model.scalings.isEmpty else {
+            throw RequestError(
+                "CTranslate2: the model's channels are scaled (method=awq, or smoothed activations), which it cannot undo"
+            )
+        }
+        let weights = model.program.weights.map(\.tensor)
+        // Of a model, `check` has left floats and found the type; a package has the floats that it was made with.
+        let found =
+            try model.plain.values.first.map(CTranslate2Type.named) ?? type(of: weights.map { ($0.name, $0.codec) })
+        let tensors = try weights.map { weight in
+            guard case .values(let type, let bytes)? = weight.encoding else {
+                throw RequestError("weight \(quoted(weight.name)) is not plain", status: .internalFailure)
+            }
+            return StoredTensor(
+                name: weight.name, elementType: type, shape: weight.shape, bytes: bytes, file: "the model's weights")
+        }
+        let layout = try CTranslate2Model(
+            tensors, family: model.family, origins: model.origins, assets: model.assets)
+        let values = CTranslate2Values(found, elementType: layout.elementType, isExact: isExact)
+        let folder = CTranslate2Folder(
+            model: layout, values: values, assets: model.assets, provenance: model.provenance)
+        return try folder.write(to: path)
+    }
+
+    public static func provenance(ofExport file: (_ name: String) throws -> ByteView?) throws -> [String: String] {
+        guard let bytes = try file(CTranslate2Folder.indexName) else { return [:] }
+        return CTranslate2Folder.provenance(
+            in: JSONField(try JSON.parse(bytes, file: CTranslate2Folder.indexName), file: ""))
+    }
+
+    private static func refuseRoundedActivations(_ functions: [FrozenProgram]) throws {
+        guard !functions.contains(where: { $0.program.nodes.contains { $0.operation is QuantizedLinear } }) else {
+            throw RequestError(
+                "CTranslate2: rounded activations cannot be expressed: leave them out of the recipe (CTranslate2 rounds "
+                    + "activations by itself, unless it is asked for compute_type float32)")
+        }
+    }
+
+    /// Returns the type of the model: that of the request, or the one type of floats that the weights have.
+    /// - Throws: `RequestError` with the nearest type for a weight that is compressed.
+    private func type(of weights: [(name: String, codec: any WeightCodec)]) throws -> CTranslate2Type {
+        let floats: Set = [StoredCodec.name, "float32", "float16", "bfloat16"]
+        if let (name, codec) = weights.first(where: { !floats.contains($0.codec.name) }) {
+            let nearest = CTranslate2Type.nearest(isFloat: codec.name == "sparse")
+            throw RequestError(
+                "weight \(quoted(name)): CTranslate2 cannot express \(codec.name): use --quantization \(nearest) and no "
+                    + "--compress, from the model or from a package of plain numbers")
+        }
+        guard type.name == CTranslate2Type.stored.name else { return type }
+        let names = Set(weights.map(\.codec.name)).subtracting([StoredCodec.name]).sorted()
+        guard names.count < 2 else {
+            throw RequestError(
+                "CTranslate2: a model has one type of floats, not \(names.joined(separator: " and ")): use one of them")
+        }
+        return names.first.map(CTranslate2Type.named) ?? .stored
+    }
+}

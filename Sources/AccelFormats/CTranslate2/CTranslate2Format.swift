@@ -1,0 +1,26 @@
+import AccelByteIO
+import AccelTensors
+
+/// CTranslate2 models: `model.bin` with variables, config.json and a vocabulary.
+public enum CTranslate2Format: ModelFormat {
+    public static let name = "ctranslate2"
+    public static let title = "a CTranslate2 model"
+    public static let exporter: (any Exporter.Type)? = CTranslate2Exporter.self
+
+    public static func recognises(_ path: String) -> Bool {
+        let file = "\(path)/\(CTranslate2File.fileName)"
+        guard Files.kind(of: path) == .folder, Files.kind(of: file) == .file, let bytes = try? MappedFile(file).bytes
+        else {
+            return false
+        }
+        return CTranslate2File.isStart(of: bytes, file: file)
+    }
+
+    public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
+        try options.refuseConfiguration(of: path, title)
+        guard options.interfaces == nil else {
+            throw RequestError("\(path) has no functions that --interface could give roles to: leave it out")
+        }
+        return try CTranslate2Source(path)
+    }
+}
