@@ -8,6 +8,7 @@ public enum ModelFormats {
         AcceleratorPackageFormat.self,
         CoreMLFormat.self,
         MLXFormat.self,
+        GGUFFormat.self,
         HuggingFaceFormat.self,
         WeightsFormat.self,
     ]

@@ -18,6 +18,7 @@ struct ModelFormatTests {
             "encoder", "states", "functions", "weights_iOS16", "weights_iOS18", "checkpoint_right",
         ].map { "coreml/\($0).mlpackage" },
         MLXFormat.name: ["mlx/llama_affine"],
+        GGUFFormat.name: ["gguf/llama_mixed.gguf"],
         HuggingFaceFormat.name: ["bert_base", "bert_sharded", "whisper_small"],
         WeightsFormat.name: ["bert_base/model.safetensors", "digits/golden.safetensors"],
     ]

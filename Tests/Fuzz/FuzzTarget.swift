@@ -19,6 +19,6 @@ struct FuzzTarget: Sendable {
     static let all: [FuzzTarget] = [
         safetensors, shardIndex, configuration, json, zip, manifest, sourceMap, graph, weightIndex, cacheRecord, recipe,
         protobuf,
-        coreMLModel, coreMLBlobs, coreML, sshSignature, modelSignature, trustPolicy, statistics,
+        coreMLModel, coreMLBlobs, coreML, gguf, sshSignature, modelSignature, trustPolicy, statistics,
     ]
 }

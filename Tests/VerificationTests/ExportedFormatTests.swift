@@ -19,7 +19,9 @@ struct ExportedFormatTests {
     private static let samples = [
         "mlx": Sample(
             model: "llama_bfloat16", other: "llama_llama3", scheme: "affine:bits=8,block=32,scales=weight,fit=mlx",
-            shapes: "batch=1,tokens=5,cache=8")
+            shapes: "batch=1,tokens=5,cache=8"),
+        "gguf": Sample(
+            model: "llama_bfloat16", other: "llama_llama3", scheme: "q8_0", shapes: "batch=1,tokens=5,cache=8"),
     ]
 
     @Test(
