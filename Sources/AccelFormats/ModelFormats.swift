@@ -10,6 +10,7 @@ public enum ModelFormats {
         CoreAIFormat.self,
         MLXFormat.self,
         CTranslate2Format.self,
+        GGUFFormat.self,
         HuggingFaceFormat.self,
         WeightsFormat.self,
     ]

@@ -3,21 +3,22 @@ import AccelByteIO
 /// The registry of codecs. A new codec is one file in `Codecs/` and one line here.
 public enum Codecs {
     /// Every codec, in the order of help texts.
-    public static let all: [any WeightCodec.Type] = [
-        StoredCodec.self,
-        Float32Codec.self,
-        Float16Codec.self,
-        BFloat16Codec.self,
-        Float8Codec.self,
-        Int8Codec.self,
-        Int4Codec.self,
-        AffineCodec.self,
-        NF4Codec.self,
-        PaletteCodec.self,
-        VectorCodec.self,
-        SparseCodec.self,
-        OutlierCodec.self,
-    ]
+    public static let all: [any WeightCodec.Type] =
+        [
+            StoredCodec.self,
+            Float32Codec.self,
+            Float16Codec.self,
+            BFloat16Codec.self,
+            Float8Codec.self,
+            Int8Codec.self,
+            Int4Codec.self,
+            AffineCodec.self,
+            NF4Codec.self,
+            PaletteCodec.self,
+            VectorCodec.self,
+            SparseCodec.self,
+            OutlierCodec.self,
+        ] + GGMLCodecs.all
 
     /// The largest number of nested codecs.
     private static let greatestDepth = 3

@@ -13,6 +13,7 @@ struct HostileInputTableTests {
         ("Protocol Buffers messages", Attack.protobuf),
         ("`Manifest.json` of a Core ML package", Attack.coreMLManifests),
         ("`weight.bin` of a Core ML package", Attack.coreMLBlobs),
+        ("GGUF files", Attack.gguf),
         ("SSH signatures", Attack.sshSignatures),
     ]
 

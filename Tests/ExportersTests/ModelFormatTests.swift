@@ -20,6 +20,7 @@ struct ModelFormatTests {
         CoreAIFormat.name: ["coreai/llama_int4.aimodel"],
         MLXFormat.name: ["mlx/llama_affine"],
         CTranslate2Format.name: ["ctranslate2/whisper_int8"],
+        GGUFFormat.name: ["gguf/llama_mixed.gguf"],
         HuggingFaceFormat.name: ["bert_base", "bert_sharded", "whisper_small"],
         WeightsFormat.name: ["bert_base/model.safetensors", "digits/golden.safetensors"],
     ]

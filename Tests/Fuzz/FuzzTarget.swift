@@ -19,6 +19,6 @@ struct FuzzTarget: Sendable {
     static let all: [FuzzTarget] = [
         safetensors, shardIndex, configuration, json, zip, manifest, sourceMap, graph, weightIndex, cacheRecord, recipe,
         protobuf,
-        coreMLModel, coreMLBlobs, coreML, coreAI, sshSignature, modelSignature, trustPolicy, statistics, ctranslate2,
+        coreMLModel, coreMLBlobs, coreML, coreAI, gguf, sshSignature, modelSignature, trustPolicy, statistics, ctranslate2,
     ]
 }

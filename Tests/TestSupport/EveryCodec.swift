@@ -52,13 +52,15 @@ public enum EveryCodec {
             case "palette": layer.contains("scale=none") && layer.contains("entries=float16")
             case "vector": layer.contains("entries=float16")
             case "nf4", "affine": layer.contains("scales=float16")
+            // The minimum, or the largest weight, is stored as float16.
+            case "q4_1", "q5_1", "tq1_0", "tq2_0": true
             default: layer.contains("values=float16")
             }
         }
     }
     /// Some of its values are stored as float16.
     public static func hasHalves(_ codec: any WeightCodec) -> Bool {
-        codec is Float16Codec || codec.values.fullSpecification.contains("float16")
+        codec is Float16Codec || codec is any GGMLCodec || codec.values.fullSpecification.contains("float16")
     }
 
     /// The codecs by name, so that a test has a row for each and goes through its options itself.

@@ -24,6 +24,8 @@ struct ExportedFormatTests {
             shapes: "batch=1,tokens=5,cache=8"),
         "ctranslate2": Sample(
             model: "bert_prefixed", other: "bert_base", scheme: "stored", shapes: "batch=2,sequence=5"),
+        "gguf": Sample(
+            model: "llama_bfloat16", other: "llama_llama3", scheme: "q8_0", shapes: "batch=1,tokens=5,cache=8"),
     ]
 
     /// Formats of which weights alone are read back: scripts/peers/coreai.py runs their functions in Apple's runtime.

@@ -93,7 +93,7 @@ extension MLXScheme {
 
 extension WeightCodec {
     /// The element type of plain numbers; nil for any other encoding.
-    fileprivate func plainType(of elementType: ElementType) -> ElementType? {
+    func plainType(of elementType: ElementType) -> ElementType? {
         switch name {
         case "stored": elementType
         case "float32": .float32

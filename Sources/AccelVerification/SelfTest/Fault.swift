@@ -132,6 +132,17 @@ struct StoredBytes {
         }
         return copy
     }
+
+    /// Multiplies a float16 number at an offset of the first section; nil if the section ends before it.
+    func scaledHalf(at offset: Int, by factor: Float) -> StoredBytes? {
+        guard let first = sections.first, offset + 2 <= first.count else { return nil }
+        var copy = self
+        copy.sections[0].withUnsafeMutableBytes { bytes in
+            let bits = bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self)
+            bytes.storeBytes(of: HalfBits.scaled(bits, by: factor), toByteOffset: offset, as: UInt16.self)
+        }
+        return copy
+    }
 }
 
 extension CompressedTensor {

@@ -375,4 +375,32 @@ void ck_rms_norm(const float *x, const float *gain, double epsilon, float *targe
 /// One row of `width` elements: rotates the pairs x[i] and x[i + half] for i < half, and copies the rest. Not in place.
 void ck_rope(const float *x, const float *cos, const float *sin, size_t half, float *target, size_t width);
 
+// ---- blocks of ggml ------------------------------------------------------------------------------------------
+
+/// Types of ggml by their numbers in GGUF files.
+typedef enum {
+    CK_GGML_Q4_0 = 2,
+    CK_GGML_Q4_1 = 3,
+    CK_GGML_Q5_0 = 6,
+    CK_GGML_Q5_1 = 7,
+    CK_GGML_Q8_0 = 8,
+    CK_GGML_Q2_K = 10,
+    CK_GGML_Q3_K = 11,
+    CK_GGML_Q4_K = 12,
+    CK_GGML_Q5_K = 13,
+    CK_GGML_Q6_K = 14,
+    CK_GGML_IQ4_NL = 20,
+    CK_GGML_IQ4_XS = 23,
+    CK_GGML_TQ1_0 = 34,
+    CK_GGML_TQ2_0 = 35
+} ck_ggml_type;
+
+/// Encodes whole blocks. The bytes are those of ggml's reference on x86-64, on every processor. Scales that float16 cannot hold become
+/// infinite.
+void ck_ggml_encode(ck_ggml_type type, const float *values, size_t blocks, uint8_t *codes);
+/// The same for types whose scales need no search; others are left as they are.
+void ck_ggml_encode_simple(ck_ggml_type type, const float *values, size_t blocks, uint8_t *codes);
+/// Decodes whole blocks, with the bits of ggml.
+void ck_ggml_decode(ck_ggml_type type, const uint8_t *codes, size_t blocks, float *values);
+
 #endif

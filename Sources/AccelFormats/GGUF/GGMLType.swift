@@ -1,0 +1,69 @@
+import AccelTensors
+import AccelWeightCompression
+
+/// A type of tensors in GGUF files. Rows consist of whole blocks.
+struct GGMLType: Equatable, Sendable {
+    /// What accelc reads a tensor of the type as.
+    enum Storage: Equatable, Sendable {
+        case plain(ElementType)
+        /// Weights that the codec of this name encodes to the same bytes.
+        case codec(String)
+        /// Not read; its size is known, so that the file can be checked.
+        case unread
+    }
+
+    /// The number in files.
+    let id: UInt32
+    /// The name in llama.cpp.
+    let name: String
+    /// Weights of a block.
+    let elements: Int
+    /// Bytes of a block.
+    let bytes: Int
+    let storage: Storage
+
+    private init(_ id: UInt32, _ name: String, _ elements: Int, _ bytes: Int, _ storage: Storage = .unread) {
+        (self.id, self.name, self.elements, self.bytes, self.storage) = (id, name, elements, bytes, storage)
+    }
+
+    private init(_ id: UInt32, _ name: String, _ type: ElementType) {
+        self.init(id, name, 1, type.byteCount, .plain(type))
+    }
+
+    /// A type whose blocks a codec writes; the codec's name is that of the type in small letters.
+    private init(_ id: UInt32, _ codec: any GGMLCodec.Type) {
+        self.init(id, codec.name.uppercased(), codec.format.elements, codec.format.bytes, .codec(codec.name))
+    }
+
+    /// Every type that files may have. Numbers that are missing were given up.
+    static let all: [GGMLType] =
+        [
+            GGMLType(0, "F32", .float32), GGMLType(1, "F16", .float16), GGMLType(30, "BF16", .bfloat16),
+            GGMLType(28, "F64", .float64), GGMLType(24, "I8", .int8), GGMLType(25, "I16", .int16),
+            GGMLType(26, "I32", .int32), GGMLType(27, "I64", .int64),
+        ] + GGMLCodecs.all.map { GGMLType($0.format.number, $0) }
+        + [
+            GGMLType(9, "Q8_1", 32, 36), GGMLType(15, "Q8_K", 256, 292), GGMLType(16, "IQ2_XXS", 256, 66),
+            GGMLType(17, "IQ2_XS", 256, 74), GGMLType(18, "IQ3_XXS", 256, 98), GGMLType(19, "IQ1_S", 256, 50),
+            GGMLType(21, "IQ3_S", 256, 110), GGMLType(22, "IQ2_S", 256, 82), GGMLType(29, "IQ1_M", 256, 56),
+            GGMLType(39, "MXFP4", 32, 17), GGMLType(40, "NVFP4", 64, 36),
+        ]
+
+    private static let numbered = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
+
+    /// Returns the type of a number in files; nil for an unknown one.
+    static func numbered(_ id: UInt32) -> GGMLType? { numbered[id] }
+    /// Returns the type of plain elements; nil if there is none.
+    static func plain(_ type: ElementType) -> GGMLType? { all.first { $0.storage == .plain(type) } }
+    /// Returns the type whose blocks a codec writes; nil if there is none.
+    static func coded(by codec: any WeightCodec) -> GGMLType? { all.first { $0.storage == .codec(codec.name) } }
+
+    static let float32 = GGMLType(0, "F32", .float32)
+
+    /// Returns the bytes of a tensor; nil if its rows are not whole blocks, or the number overflows.
+    func byteCount(_ shape: Shape) -> Int? {
+        guard (shape.dimensions.last ?? 1) % elements == 0, let count = shape.checkedCount else { return nil }
+        let (total, overflow) = (count / elements).multipliedReportingOverflow(by: bytes)
+        return overflow ? nil : total
+    }
+}

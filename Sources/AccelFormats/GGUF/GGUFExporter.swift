@@ -1,0 +1,130 @@
+public import AccelByteIO
+import AccelModelFamilies
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// Writes a folder with a GGUF file that llama.cpp loads, or several files of a large model.
+public struct GGUFExporter: Exporter {
+    public static let name = "gguf"
+    public static let summary = "a GGUF file (model.gguf in a folder, with the tokenizer, for llama.cpp)"
+    public static let options = [ExportOption.allowFallback]
+    public static let output = OutputKind.ggufFolder
+    public static let version = 1
+    public static let dependsOnShapes = false
+    public static let plainScheme = "stored"
+
+    private let allowsFallback: Bool
+    /// The size at which a new file begins. The hub of Hugging Face takes files of up to 50 GB.
+    private let shardBytes: Int
+
+    public init(_ values: ExportOptionValues) {
+        self.init(allowsFallback: values.has(.allowFallback))
+    }
+
+    init(allowsFallback: Bool, shardBytes: Int = 40 << 30) {
+        (self.allowsFallback, self.shardBytes) = (allowsFallback, shardBytes)
+    }
+
+    public func check(_ model: PlannedExport) throws -> [String: String] {
+        try Self.refuseRoundedActivations(model.functions)
+        let architecture = try GGUFArchitecture.family(model.family)
+        _ = try GGUFSettings(of: model.assets, for: architecture)
+        let places = try GGUFPlace.places(of: model.plan.map(\.source.name), in: architecture, model.origins)
+        var gaps: [String: String] = [:]
+        for weight in model.plan {
+            let (codec, source) = (weight.choice.codec, weight.source)
+            guard let place = places[source.name],
+                case .unsupported(let reason) = place.storage(
+                    of: codec, elementType: source.elementType, shape: source.shape)
+            else { continue }
+            guard allowsFallback else {
+                throw RequestError(
+                    "weight \(quoted(source.name)): \(reason), or --allow-fallback to leave such weights as they are")
+            }
+            gaps[source.name] = reason
+        }
+        return gaps
+    }
+
+    private static func refuseRoundedActivations(_ functions: [FrozenProgram]) throws {
+        guard !functions.contains(where: { $0.program.nodes.contains { $0.operation is QuantizedLinear } }) else {
+            throw RequestError("GGUF: rounded activations cannot be expressed: leave them out of the recipe")
+        }
+    }
+
+    public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
+        try Self.refuseRoundedActivations(model.program.functions)
+        guard model.scalings.isEmpty else {
+            throw RequestError(
+                "GGUF: the model's channels are scaled (method=awq, or smoothed activations), which GGUF cannot undo")
+        }
+        let architecture = try GGUFArchitecture.family(model.family)
+        let settings = try GGUFSettings(of: model.assets, for: architecture)
+        let tokenizer = try GGUFTokenizer(of: model.assets, vocabulary: settings.vocabulary)
+        let weights = model.program.weights.map(\.tensor)
+        let places = try GGUFPlace.places(of: weights.map(\.name), in: architecture, model.origins)
+        let tensors = try weights.compactMap { weight in
+            try places[weight.name].map { place in
+                let tensor = try place.tensor(of: weight, heads: settings.heads, keyHeads: settings.keyHeads)
+                return (order: (place.module.layer ?? -1, place.name), tensor: tensor)
+            }
+        }.sorted { $0.order < $1.order }.map(\.tensor)
+        let matrices = tensors.filter { $0.shape.rank > 1 }
+        let folder = GGUFFolder(
+            metadata: Self.general(architecture, matrices) + settings.metadata + tokenizer.metadata
+                + [(GGUFFolder.typesKey, GGUFFolder.types(of: weights, places))],
+            tensors: settings.tensors + tensors, provenance: model.provenance)
+        try folder.write(to: path, shardBytes: shardBytes)
+        var remarks = settings.remarks + (tokenizer.remark.map { [$0] } ?? [])
+        if weights.contains(where: { GGUFPlace.isLeftOut($0.name, architecture) }) {
+            remarks.append("the pooler is left out, because llama.cpp does not read it")
+        }
+        return report(folder.byteCount, matrices, weights.filter { places[$0.name] != nil }, remarks, model.plain)
+    }
+
+    private static func general(
+        _ architecture: GGUFArchitecture, _ matrices: [GGUFTensor]
+    ) -> [(key: String, value: GGUFValue)] {
+        var bytes: [UInt32: Int] = [:]
+        for matrix in matrices { bytes[matrix.type.id, default: 0] += matrix.bytes.count }
+        let usual = bytes.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key ?? 0
+        // llama.cpp's numbers for files whose matrices are mostly of a type; they are for people only.
+        let fileTypes: [UInt32: UInt32] = [
+            0: 0, 1: 1, 2: 2, 3: 3, 6: 8, 7: 9, 8: 7, 10: 10, 11: 11, 12: 14, 13: 16, 14: 18, 20: 25, 23: 30, 30: 32,
+            34: 36, 35: 37,
+        ]
+        return [
+            ("general.architecture", .string(architecture.name)),
+            ("general.file_type", .uint32(fileTypes[usual] ?? 0)),
+            ("general.quantization_version", .uint32(2)),
+        ]
+    }
+
+    private func report(
+        _ byteCount: Int, _ matrices: [GGUFTensor], _ weights: [CompressedTensor], _ remarks: [String],
+        _ plain: [String: String]
+    ) -> ExportReport {
+        let count = weights.reduce(0) { $0 + $1.shape.count }
+        var types: [String: Int] = [:]
+        for matrix in matrices { types[matrix.type.name, default: 0] += 1 }
+        let listed = types.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        return ExportReport(
+            byteCount: byteCount, bitsPerWeight: count == 0 ? 0 : Double(byteCount * 8) / Double(count),
+            lines: ["matrices: " + listed.map { "\($0.value) \($0.key)" }.joined(separator: ", ")],
+            warnings: plain.sorted { $0.key < $1.key }.map { "weight \($0.key) stays as it is stored: \($0.value)" }
+                + remarks,
+            json: [
+                "matrices": .object(listed.map { JSON.Member($0.key, .integer(Int64($0.value))) }),
+                "parameters": .integer(Int64(count)),
+            ])
+    }
+
+    public static func provenance(ofExport file: (_ name: String) throws -> ByteView?) throws -> [String: String] {
+        guard let bytes = try file(GGUFFolder.listName) else { return [:] }
+        let list = JSONField(try JSON.parse(bytes, file: GGUFFolder.listName), file: GGUFFolder.listName)
+        return Dictionary(try list["provenance"].members().map { ($0.key, try $0.field.string()) }) { first, _ in first
+        }
+    }
+}

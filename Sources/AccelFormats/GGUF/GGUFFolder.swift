@@ -1,0 +1,112 @@
+import AccelByteIO
+import AccelTensors
+import AccelWeightCompression
+
+/// The files of an export: the model in one or more GGUF files, and a list of them with their digests.
+struct GGUFFolder {
+    let metadata: [(key: String, value: GGUFValue)]
+    let tensors: [GGUFTensor]
+    let provenance: [(key: String, text: String)]
+
+    /// The list of the files; its last member is its own digest.
+    static let listName = "export.json"
+    static let suffix = ".gguf"
+    /// The keys of files that are parts of a model.
+    static let split = (number: "split.no", count: "split.count", tensors: "split.tensors.count")
+
+    /// The key of the types that weights have in the checkpoint, where files have other ones: a JSON object.
+    static let typesKey = "accelc.types"
+
+    /// Returns the types of weights whose type a file does not show.
+    static func types(of weights: [CompressedTensor], _ places: [String: GGUFPlace]) -> GGUFValue {
+        let members = weights.compactMap { weight -> JSON.Member? in
+            guard let place = places[weight.name] else { return nil }
+            let storage = place.storage(of: weight.codec, elementType: weight.elementType, shape: weight.shape)
+            if case .type(let type) = storage, type.storage == .plain(weight.elementType) { return nil }
+            if case .floats = storage, weight.elementType == .float32 { return nil }
+            return JSON.Member(place.name, .string(weight.elementType.rawValue))
+        }
+        return .string(JSON.object(members.sorted { $0.key < $1.key }).text())
+    }
+
+    /// Reads the types of a file; none if another tool wrote it.
+    /// - Throws: `FormatError` for other text than `types` gives.
+    static func types(in file: GGUFFile) throws -> [String: ElementType] {
+        guard case .string(let text)? = file[typesKey] else { return [:] }
+        let place = "\(file.path), key \(typesKey)"
+        let document = JSONField(try JSON.parse(ByteView(Array(text.utf8)), file: place), file: place)
+        let types = try document.members().map { name, field in
+            guard let type = ElementType(rawValue: try field.string()), type.isFloatingPoint else {
+                throw field.error("expected a floating-point type, such as BF16")
+            }
+            return (name, type)
+        }
+        return Dictionary(types) { first, _ in first }
+    }
+
+    /// Writes all files.
+    /// - Parameters:
+    ///   - path: an empty or absent folder, which the caller publishes.
+    ///   - shardBytes: the size at which a new file begins.
+    func write(to path: String, shardBytes: Int) throws {
+        try Files.makeFolder(path)
+        let shards = shards(of: shardBytes)
+        let names = shards.indices.map { Self.name(ofShard: $0 + 1, of: shards.count) }
+        let origin = provenance.map { (key: $0.key, value: GGUFValue.string($0.text)) }
+        for (index, shard) in shards.enumerated() {
+            var pairs = index == 0 ? metadata + origin : []
+            if shards.count > 1 {
+                pairs += [
+                    (Self.split.number, .uint16(UInt16(clamping: index))),
+                    (Self.split.count, .uint16(UInt16(clamping: shards.count))),
+                    (Self.split.tensors, .int32(Int32(clamping: tensors.count))),
+                ]
+            }
+            try GGUFWriter.write(pairs, shard, to: "\(path)/\(names[index])")
+        }
+        let list = [
+            JSON.Member("accelc", .string(GGUFExporter.name)),
+            JSON.Member("provenance", .object(provenance.map { JSON.Member($0.key, .string($0.text)) })),
+        ]
+        try AtomicFile.write(
+            WrittenDocument.text(of: list, listing: names, in: path), to: "\(path)/\(Self.listName)", as: .internal)
+    }
+
+    /// Bytes of all tensors.
+    var byteCount: Int { tensors.reduce(0) { $0 + $1.bytes.count } }
+
+    /// The tensors in files of at most `bytes`, unless one tensor is larger.
+    private func shards(of bytes: Int) -> [[GGUFTensor]] {
+        var (shards, size): ([[GGUFTensor]], Int) = ([[]], 0)
+        for tensor in tensors {
+            if size > 0, size + tensor.bytes.count > bytes {
+                shards.append([])
+                size = 0
+            }
+            shards[shards.count - 1].append(tensor)
+            size += tensor.bytes.count
+        }
+        return shards
+    }
+
+    /// Returns the name of a file as llama.cpp expects it.
+    static func name(ofShard number: Int, of count: Int, stem: String = "model") -> String {
+        func digits(_ number: Int) -> String { String(String(100_000 + number).dropFirst()) }
+        return count == 1 ? "\(stem)\(suffix)" : "\(stem)-\(digits(number))-of-\(digits(count))\(suffix)"
+    }
+
+    /// Returns why a folder is not an unchanged output of `write`; nil if it is.
+    fileprivate static func refusalReason(for path: String) throws -> String? {
+        let list = "\(path)/\(listName)"
+        guard Files.kindWithoutFollowing(list) == .file else { return "it has no \(listName)" }
+        if let reason = try OutputKind.missingMark(GGUFExporter.name, in: list) { return reason }
+        let files = try JSONField(try JSON.read(list), file: list)["files"].array().map { try $0["name"].string() }
+        if let reason = try OutputKind.foreignMember(of: path, besides: files + [listName]) { return reason }
+        return try WrittenDocument.change(of: listName, in: path)
+    }
+}
+
+extension OutputKind {
+    /// An unchanged folder of accelc with a GGUF file. Files of llama.cpp are not replaced.
+    static let ggufFolder = OutputKind.folder("a GGUF model") { try GGUFFolder.refusalReason(for: $0) }
+}

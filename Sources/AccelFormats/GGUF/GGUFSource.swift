@@ -1,0 +1,233 @@
+import AccelByteIO
+public import AccelPackages
+public import AccelTensors
+import AccelWeightCompression
+
+/// A GGUF model as a source: the programs of its family with decoded weights, under the names of checkpoints.
+public struct GGUFSource: ModelSource {
+    public let path: String
+    public let files: ModelFiles
+    /// The model as a checkpoint, with decoded weights.
+    private let configuration: JSONField
+    private let folder: String
+    /// The encoded weights by name.
+    private let encoded: [String: CompressedTensor]
+    /// The other tensors.
+    private let plain: [StoredTensor]
+    /// The names of the tensors in the files.
+    private let names: Set<String>
+    private let hasTokenizer: Bool
+
+    /// Opens a file, or the one of a folder, with the others that are parts of the model.
+    /// - Throws: `FormatError` if a file is corrupt; `RequestError` for an architecture or a type that is not supported.
+    init(_ path: String) throws {
+        self.path = path
+        let parts = try Self.parts(of: path)
+        let tensors = parts.flatMap(\.tensors)
+        let named = Dictionary(tensors.map { ($0.name, $0) }) { first, _ in first }
+        guard named.count == tensors.count else {
+            throw FormatError(file: path, reason: "a tensor is in two files of the model")
+        }
+        let read = try GGUFConfiguration(of: parts[0], named)
+        folder = Files.kind(of: path) == .folder ? path : Files.parentFolder(of: path) ?? "."
+        configuration = JSONField(read.json, file: parts[0].path)
+        names = Set(tensors.map(\.name))
+        hasTokenizer = parts[0]["tokenizer.ggml.tokens"] != nil
+        let reader = GGUFReader(read.architecture, configuration, try GGUFFolder.types(in: parts[0]))
+        var (encoded, plain) = ([String: CompressedTensor](), [StoredTensor]())
+        for part in parts {
+            for tensor in part.tensors where !Self.settings.contains(tensor.name) {
+                switch try reader.weight(tensor, of: part.path) {
+                case .plain(let tensor): plain.append(tensor)
+                case .encoded(let weight): encoded[weight.name] = weight
+                }
+            }
+        }
+        (self.encoded, self.plain) = (encoded, plain)
+        files = ModelFiles(in: folder, holding: parts.map(\.source))
+    }
+
+    /// Tensors that belong to the configuration.
+    private static let settings: Set<String> = [
+        "rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight",
+    ]
+
+    /// Opens the files of a model.
+    private static func parts(of path: String) throws -> [GGUFFile] {
+        let first = try GGUFFile(Files.kind(of: path) == .folder ? file(in: path) : path)
+        guard case .uint16(let count)? = first[GGUFFolder.split.count], count > 1 else { return [first] }
+        let folder = Files.parentFolder(of: first.path) ?? "."
+        let name = Files.name(of: first.path)
+        let ending = GGUFFolder.name(ofShard: 1, of: Int(count), stem: "")
+        guard name.hasSuffix(ending), first[GGUFFolder.split.number] == .uint16(0) else {
+            throw FormatError(
+                file: first.path,
+                reason: "is one of \(count) files of a model: name the first, which ends with \(ending)")
+        }
+        let stem = String(name.dropLast(ending.count))
+        let rest = try (2...Int(count)).map { number in
+            let file = try GGUFFile("\(folder)/\(GGUFFolder.name(ofShard: number, of: Int(count), stem: stem))")
+            guard file[GGUFFolder.split.number] == .uint16(UInt16(clamping: number - 1)) else {
+                throw FormatError(
+                    file: file.path, location: .field(GGUFFolder.split.number), reason: "expected \(number - 1)")
+            }
+            return file
+        }
+        let parts = [first] + rest
+        let found = parts.reduce(0) { $0 + $1.tensors.count }
+        if case .int32(let expected)? = first[GGUFFolder.split.tensors], Int(expected) != found {
+            throw FormatError(
+                file: first.path, location: .field(GGUFFolder.split.tensors),
+                reason: "the model has \(expected) tensors, but its files have \(found)")
+        }
+        return parts
+    }
+
+    private static func file(in folder: String) throws -> String {
+        let names = try Files.list(folder).filter { $0.hasSuffix(GGUFFolder.suffix) }
+        let firsts = names.filter { $0.contains("-00001-of-") }
+        guard let name = names.count == 1 ? names.first : firsts.count == 1 ? firsts.first : nil else {
+            throw RequestError(
+                "\(folder) has \(names.count) files with names like *\(GGUFFolder.suffix): name the one to read")
+        }
+        return "\(folder)/\(name)"
+    }
+
+    public var format: any ModelFormat.Type { GGUFFormat.self }
+    public var abilities: Set<SourceAbility> { [.tensors, .graph] }
+    public var remarks: [String] {
+        hasTokenizer ? ["the tokenizer of a GGUF file is not taken over: a package of it has none"] : []
+    }
+    /// The configuration that stands for the file's keys, so that packages can be exported.
+    public var assets: [Asset] {
+        let text = configuration.value?.text(pretty: true) ?? ""
+        return [Asset(name: GGUFSettings.fileName, content: ByteView(Array(text.utf8)))]
+    }
+
+    public var weights: [SourceWeight] {
+        let quantized = encoded.values.map { weight in
+            SourceWeight(
+                name: weight.name, shape: weight.shape, scheme: weight.codec.specification,
+                storedBits: weight.byteCount * 8
+            ) {
+                StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape)
+            }
+        }
+        return (quantized + plain.map { SourceWeight($0) }).sorted { $0.name < $1.name }
+    }
+
+    public func model(
+        parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool
+    ) throws -> SourceModel {
+        try MachineMemory.require(
+            MachineMemory.sum(encoded.values.map { $0.shape.count * 4 }), for: "the decoded weights of \(path)")
+        let decoded = encoded.values.map { weight in
+            let tensor = StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape)
+            return GGUFReader.isTransposed(weight.name, configuration) ? tensor.transposed() : tensor
+        }
+        let stored = plain.map { GGUFReader.isTransposed($0.name, configuration) ? $0.transposed() : $0 }
+        let checkpoint = Checkpoint(folder: folder, configuration: configuration, files: [])
+            .replacing(tensors: stored + decoded, configuration: configuration)
+        return try HuggingFaceModel(checkpoint, path: path)
+            .model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: allowsIdlePatterns)
+            .made(of: encoded, in: names)
+    }
+}
+
+/// Undoes what a GGUF file does to the tensors of checkpoints.
+private struct GGUFReader {
+    enum Weight {
+        case plain(StoredTensor)
+        case encoded(CompressedTensor)
+    }
+
+    private let architecture: GGUFArchitecture
+    private let configuration: JSONField
+    /// The types in the checkpoint, by names in the file, where these are known and others.
+    private let types: [String: ElementType]
+
+    init(_ architecture: GGUFArchitecture, _ configuration: JSONField, _ types: [String: ElementType]) {
+        (self.architecture, self.configuration, self.types) = (architecture, configuration, types)
+    }
+
+    /// Returns whether checkpoints of the family store a tensor transposed.
+    static func isTransposed(_ name: String, _ configuration: JSONField) -> Bool {
+        guard case .string(let family)? = configuration["model_type"].value,
+            let architecture = GGUFArchitecture.all.first(where: { $0.family == family }),
+            let (module, suffix) = architecture.module(of: name)
+        else { return false }
+        return suffix == "weight" && architecture.transposed.contains(module.gguf)
+    }
+
+    /// Returns a tensor under its name in checkpoints.
+    /// - Throws: `RequestError` for a tensor or a type that is not supported; `FormatError` for rows that are not whole heads.
+    func weight(_ tensor: GGUFTensor, of file: String) throws -> Weight {
+        guard let (module, name) = architecture.tensor(named: tensor.name) else {
+            throw RequestError(
+                "\(file), tensor \(quoted(tensor.name)): the family \(architecture.family) of accelc has no such tensor",
+                status: .unavailable)
+        }
+        var bytes = tensor.bytes
+        if architecture.rotatesNeighbours, ["attn_q", "attn_k"].contains(module.gguf) {
+            let heads = try configuration[module.gguf == "attn_q" ? "num_attention_heads" : "num_key_value_heads"].int()
+            let rows = tensor.shape.rank < 2 ? tensor.shape.count : tensor.shape.rows
+            guard let ordered = GGUFRows(heads: heads).inHalves(bytes, rows: rows) else {
+                throw FormatError(
+                    file: file, location: .tensor(tensor.name, index: nil),
+                    reason: "its \(rows) rows are not \(heads) heads of an even width")
+            }
+            bytes = ordered
+        }
+        switch tensor.type.storage {
+        case .plain(let type):
+            var stored = StoredTensor(name: name, elementType: type, shape: tensor.shape, bytes: bytes, file: file)
+            if architecture.storesWholeGains, tensor.shape.rank == 1 {
+                stored = StoredTensor(name: name, floats: stored.floats().map { $0 - 1 }, shape: tensor.shape)
+            }
+            return .plain(types[tensor.name].flatMap(stored.narrowed) ?? stored)
+        case .codec(let specification):
+            return .encoded(
+                try CompressedTensor(
+                    name: name, elementType: types[tensor.name] ?? .float32, shape: tensor.shape,
+                    codec: try Codecs.codec(specification),
+                    sections: [bytes], file: file))
+        case .unread:
+            throw RequestError(
+                "\(file), tensor \(quoted(tensor.name)): weights of type \(tensor.type.name) are not supported (supported: "
+                    + "\(GGMLType.all.filter { $0.storage != .unread }.map(\.name).joined(separator: ", ")))",
+                status: .unavailable)
+        }
+    }
+}
+
+extension GGUFFile {
+    /// The file as a source of a model.
+    fileprivate var source: ModelFiles.Source {
+        ModelFiles.Source(
+            name: Files.name(of: path), path: path, role: .weights, identity: identity, content: header,
+            tensors: tensors.map { tensor in
+                if case .plain(let type) = tensor.type.storage {
+                    return StoredTensor(
+                        name: tensor.name, elementType: type, shape: tensor.shape, bytes: tensor.bytes, file: path)
+                }
+                return StoredTensor(
+                    name: tensor.name, elementType: .uint8, shape: [tensor.bytes.count], bytes: tensor.bytes, file: path
+                )
+            })
+    }
+}
+
+extension StoredTensor {
+    /// Returns float32 elements in 16 bits; nil if that loses anything.
+    fileprivate func narrowed(_ type: ElementType) -> StoredTensor? {
+        guard elementType == .float32, type == .bfloat16 || type == .float16 else { return nil }
+        var halves: [UInt16] = []
+        for value in floats() {
+            let bits = type == .bfloat16 ? UInt16(truncatingIfNeeded: value.bitPattern >> 16) : Half.bits(value)
+            let back = type == .bfloat16 ? Float(bitPattern: UInt32(bits) << 16) : Half.value(bits)
+            guard back.bitPattern == value.bitPattern else { return nil }
+            halves.append(bits)
+        }
+        return StoredTensor(name: name, elementType: type, shape: shape, bytes: ByteView(halves), file: file)
+    }
+}

@@ -1,0 +1,113 @@
+import AccelByteIO
+import AccelModelFamilies
+import AccelTensors
+import AccelWeightCompression
+
+/// The place of a weight in a GGUF file.
+struct GGUFPlace {
+    let architecture: GGUFArchitecture
+    let module: GGUFArchitecture.Module
+    let name: String
+
+    /// Returns the places of weights, by their names. The pooler of BERT has none: llama.cpp pools by itself.
+    /// - Throws: `RequestError` for a tensor that llama.cpp does not read.
+    static func places(
+        of weights: [String], in architecture: GGUFArchitecture, _ origins: TensorOrigins
+    ) throws -> [String: GGUFPlace] {
+        var places: [String: GGUFPlace] = [:]
+        for weight in weights where !isLeftOut(weight, architecture) {
+            guard let (module, suffix) = architecture.module(of: weight) else {
+                throw RequestError("GGUF: llama.cpp's \(architecture.name) reads no tensor like \(quoted(weight))")
+            }
+            if let rule = origins.derivations[weight]?.rule {
+                guard rule == .transpose, architecture.transposed.contains(module.gguf) else {
+                    throw RequestError(
+                        "GGUF: \(quoted(weight)) is not a tensor of the checkpoint, as llama.cpp expects it")
+                }
+            }
+            if suffix == "bias", let biases = architecture.biases, !biases.contains(module.gguf) {
+                throw RequestError(
+                    "GGUF: llama.cpp's \(architecture.name) has no bias in \(module.gguf), but the model has \(weight)")
+            }
+            if architecture.tiesHead, module.gguf == GGUFArchitecture.head.gguf {
+                throw RequestError(
+                    "GGUF: llama.cpp's \(architecture.name) has no head of its own, but the model has \(weight)")
+            }
+            places[weight] = GGUFPlace(
+                architecture: architecture, module: module, name: architecture.name(module, suffix))
+        }
+        return places
+    }
+
+    static func isLeftOut(_ weight: String, _ architecture: GGUFArchitecture) -> Bool {
+        architecture.name == "bert" && ["", architecture.prefix].contains { weight.hasPrefix("\($0)pooler.dense.") }
+    }
+}
+
+extension GGUFPlace {
+    /// How a GGUF file stores a weight.
+    enum Storage {
+        case type(GGMLType)
+        /// As float32 in any case: llama.cpp reads vectors and some matrices in no other type.
+        case floats
+        /// Not at all; with the reason and the nearest scheme.
+        case unsupported(String)
+    }
+
+    func storage(of codec: any WeightCodec, elementType: ElementType, shape: Shape) -> Storage {
+        if shape.rank < 2 || architecture.floatModules.contains(module.gguf) { return .floats }
+        if let type = codec.plainType(of: elementType) {
+            guard type.isFloatingPoint, type != .float64, let plain = GGMLType.plain(type) else {
+                return .unsupported("llama.cpp reads no weights of type \(type.rawValue): use float32")
+            }
+            return .type(plain)
+        }
+        guard let type = GGMLType.coded(by: codec) else {
+            return .unsupported("GGUF cannot express \(codec.name): use \(Self.nearest(to: codec, shape))")
+        }
+        guard shape.columns % type.elements == 0 else {
+            return .unsupported(
+                "its rows of \(shape.columns) weights are not whole blocks of \(type.elements), as \(codec.name) has "
+                    + "them: use \(Self.fallback(for: codec.name, shape))")
+        }
+        return .type(type)
+    }
+
+    /// Returns the scheme that llama.cpp takes for rows of this width instead of another one.
+    static func fallback(for name: String, _ shape: Shape) -> String {
+        guard shape.columns % 32 == 0 else { return "float16" }
+        return ["q4_k": "q5_0", "q5_k": "q5_1", "q6_k": "q8_0", "iq4_xs": "iq4_nl"][name] ?? "q4_0"
+    }
+
+    private static func nearest(to codec: any WeightCodec, _ shape: Shape) -> String {
+        let known = ["int8": 8, "float8": 8, "int4": 4, "nf4": 4]
+        let bits = max(codec.values.integer("bits") ?? known[codec.name] ?? 4, 2)
+        guard shape.columns % 32 == 0 else { return "float16" }
+        if bits <= 6, shape.columns % 256 == 0 { return "q\(bits)_k" }
+        return bits <= 4 ? "q4_0" : bits == 5 ? "q5_0" : "q8_0"
+    }
+
+    /// Returns a weight as the file has it.
+    /// - Throws: `RequestError` if it cannot be expressed.
+    func tensor(of weight: CompressedTensor, heads: Int, keyHeads: Int) throws -> GGUFTensor {
+        var (type, bytes): (GGMLType, ByteView)
+        switch storage(of: weight.codec, elementType: weight.elementType, shape: weight.shape) {
+        case .unsupported(let reason): throw RequestError("weight \(quoted(weight.name)): \(reason)")
+        case .floats:
+            let gain: Float = architecture.storesWholeGains && weight.shape.rank == 1 ? 1 : 0
+            (type, bytes) = (.float32, ByteView(weight.floats().map { gain == 0 ? $0 : $0 + gain }))
+        case .type(let known):
+            type = known
+            if case .values(_, let plain)? = weight.encoding { bytes = plain } else { bytes = weight.sections[0] }
+        }
+        if architecture.rotatesNeighbours, let count = ["attn_q": heads, "attn_k": keyHeads][module.gguf] {
+            let rows = weight.shape.rank < 2 ? weight.shape.count : weight.shape.rows
+            guard let ordered = GGUFRows(heads: count).interleaved(bytes, rows: rows) else {
+                throw RequestError(
+                    "GGUF: the \(rows) rows of \(quoted(weight.name)) are not \(count) heads of an even width")
+            }
+            bytes = ordered
+        }
+        return GGUFTensor(name: name, type: type, shape: weight.shape, bytes: bytes)
+    }
+}

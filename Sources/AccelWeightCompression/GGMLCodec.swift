@@ -1,0 +1,158 @@
+import AccelByteIO
+package import AccelTensors
+import CAccelKernels
+
+/// A type of ggml: blocks of weights with their scales, as GGUF files have them.
+package struct GGMLFormat: Sendable {
+    let type: ck_ggml_type
+    /// Weights of a block.
+    package let elements: Int
+    /// Bytes of a block.
+    package let bytes: Int
+    /// The offset of the scale in a block, which is of type float16.
+    package var scaleOffset = 0
+    /// The number in GGUF files.
+    package var number: UInt32 { UInt32(type.rawValue) }
+}
+
+/// A codec whose bytes are those of a type of ggml without an importance matrix, the same on every processor.
+///
+/// Section: `blocks`, the blocks of all rows. Weights after the last one of a row, up to a whole block, are zeros, which GGUF files
+/// cannot have.
+package protocol GGMLCodec: WeightCodec {
+    static var format: GGMLFormat { get }
+}
+
+extension GGMLCodec {
+    public static var numericsVersion: Int { 1 }
+    public static var options: [CodecOption] { [] }
+
+    private var format: GGMLFormat { Self.format }
+
+    private func blocksPerRow(_ shape: Shape) -> Int {
+        shape.columns / format.elements + (shape.columns % format.elements == 0 ? 0 : 1)
+    }
+
+    /// Returns the bytes of a row.
+    package func bytesPerRow(_ shape: Shape) -> Int { blocksPerRow(shape) * format.bytes }
+
+    public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? {
+        quantizationUnsupportedReason(elementType, shape)
+    }
+
+    public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {
+        [SectionLayout("blocks", byteCount: shape.rows * bytesPerRow(shape))]
+    }
+
+    public func units(shape: Shape) -> [Range<Int>] { shape.rowBlocks(of: 1 << 17) }
+
+    public func encode(
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
+        let shape = source.shape
+        var distortion = Distortion()
+        try forEachEncodedRow(unit, of: source) { row, values, stored, codes in
+            if let index = stored.indices.first(where: { !stored[$0].isFinite }) {
+                throw source.error(
+                    "needs a scale beyond float16, which \(Self.name) has; store it as float32",
+                    index: row * shape.columns + index)
+            }
+            distortion.add(values, storedAs: stored)
+            let start = row * codes.count
+            UnsafeMutableRawBufferPointer(rebasing: sections[0][start..<start + codes.count])
+                .copyMemory(from: UnsafeRawBufferPointer(codes))
+        }
+        return distortion
+    }
+
+    /// Calls `body` with each row's index, its weights, the weights that its codes stand for, and the codes.
+    private func forEachEncodedRow(
+        _ rows: Range<Int>, of source: StoredTensor,
+        _ body: (
+            Int, UnsafeMutableBufferPointer<Float>, UnsafeMutableBufferPointer<Float>, UnsafeMutableBufferPointer<UInt8>
+        ) throws -> Void
+    ) throws {
+        let (columns, blocks) = (source.shape.columns, blocksPerRow(source.shape))
+        let padded = max(blocks * format.elements, 1)
+        try withUnsafeTemporaryAllocation(of: Float.self, capacity: 2 * padded) { floats in
+            try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(blocks * format.bytes, 1)) { codes in
+                floats.initialize(repeating: 0)
+                codes.initialize(repeating: 0)
+                let values = UnsafeMutableBufferPointer(rebasing: floats[..<padded])
+                let decoded = UnsafeMutableBufferPointer(rebasing: floats[padded...])
+                for row in rows {
+                    try source.readFinite(source.elements(ofRows: row..<row + 1), into: values)
+                    ck_ggml_encode(format.type, values.baseAddress, blocks, codes.baseAddress)
+                    ck_ggml_decode(format.type, codes.baseAddress, blocks, decoded.baseAddress)
+                    try body(
+                        row, UnsafeMutableBufferPointer(rebasing: values[..<columns]),
+                        UnsafeMutableBufferPointer(rebasing: decoded[..<columns]),
+                        UnsafeMutableBufferPointer(rebasing: codes[..<(blocks * format.bytes)]))
+                }
+            }
+        }
+    }
+
+    /// The last block of each row, if the row ends within it.
+    public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int {
+        shape.columns % format.elements == 0 ? 0 : format.elements * MemoryLayout<Float>.stride
+    }
+
+    public func decode(
+        _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
+        scratch: UnsafeMutableRawPointer
+    ) {
+        let (columns, rowBytes) = (weight.shape.columns, bytesPerRow(weight.shape))
+        let (whole, rest) = (columns / format.elements, columns % format.elements)
+        weight.forEachPackedRow(rows, rowBytes: rowBytes, into: target) { _, codes, target in
+            ck_ggml_decode(format.type, codes, whole, target)
+            guard rest > 0 else { return }
+            let last = scratch.assumingMemoryBound(to: Float.self)
+            ck_ggml_decode(format.type, codes + whole * format.bytes, 1, last)
+            (target + whole * format.elements).update(from: last, count: rest)
+        }
+    }
+
+    /// Encodes the weights again, and compares the bytes.
+    public func violation(
+        _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
+    ) -> (index: Int, reason: String)? {
+        let columns = weight.shape.columns
+        var found: (index: Int, reason: String)?
+        do {
+            try forEachEncodedRow(rows, of: source) { row, _, expected, codes in
+                guard found == nil else { return }
+                let change = weight.sections[0].withBytes { bytes in
+                    let stored = bytes[(row * codes.count)..<((row + 1) * codes.count)]
+                    return zip(stored, codes).enumerated().first { $0.element.0 != $0.element.1 }?.offset
+                }
+                guard let change else { return }
+                // The weights of the block are changed together, if its scale is.
+                let start = change / format.bytes * format.elements
+                let decoded = weight.floats(ofRow: row)
+                let index = (start..<min(start + format.elements, columns)).first { decoded[$0] != expected[$0] }
+                found = (
+                    row * columns + (index ?? start),
+                    index == nil
+                        ? "starts a block with other bytes than \(Self.name) of ggml"
+                        : "is not stored as \(Self.name) of ggml stores it"
+                )
+            }
+        } catch let error as FormatError {
+            guard case .tensor(_, let index?)? = error.location else { return (0, error.reason) }
+            return (index, error.reason)
+        } catch { return (0, "\(error)") }
+        return found
+    }
+}
+
+extension CompressedTensor {
+    /// Returns one decoded row.
+    fileprivate func floats(ofRow row: Int) -> [Float] {
+        [Float](unsafeUninitializedCapacity: shape.columns) { target, count in
+            codec.decode(row..<row + 1, of: self, into: target)
+            count = shape.columns
+        }
+    }
+}

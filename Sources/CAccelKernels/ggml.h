@@ -1,0 +1,98 @@
+// The blocks of ggml's types: a scale, or a scale and a minimum, in float16, with the codes of 32 or 256 weights.
+#ifndef CKERNELS_GGML_H
+#define CKERNELS_GGML_H
+
+#include "half.h"
+
+// The weights of a block whose own blocks, of 16 or 32 weights, have scales.
+#define SUPER 256
+
+// Blocks stand at any address.
+#define BLOCK __attribute__((packed, may_alias))
+
+typedef struct BLOCK {
+    uint16_t d;
+    uint8_t codes[16];
+} block_q4_0, block_iq4_nl;
+
+typedef struct BLOCK {
+    uint16_t d, m;
+    uint8_t codes[16];
+} block_q4_1;
+
+typedef struct BLOCK {
+    uint16_t d;
+    uint8_t high[4], codes[16];
+} block_q5_0;
+
+typedef struct BLOCK {
+    uint16_t d, m;
+    uint8_t high[4], codes[16];
+} block_q5_1;
+
+typedef struct BLOCK {
+    uint16_t d;
+    int8_t codes[32];
+} block_q8_0;
+
+typedef struct BLOCK {
+    uint8_t scales[16], codes[64];
+    uint16_t d, m;
+} block_q2_k;
+
+typedef struct BLOCK {
+    uint8_t high[32], codes[64], scales[12];
+    uint16_t d;
+} block_q3_k;
+
+typedef struct BLOCK {
+    uint16_t d, m;
+    uint8_t scales[12], codes[128];
+} block_q4_k;
+
+typedef struct BLOCK {
+    uint16_t d, m;
+    uint8_t scales[12], high[32], codes[128];
+} block_q5_k;
+
+typedef struct BLOCK {
+    uint8_t low[128], high[64];
+    int8_t scales[16];
+    uint16_t d;
+} block_q6_k;
+
+typedef struct BLOCK {
+    uint16_t d, high;
+    uint8_t low[4], codes[128];
+} block_iq4_xs;
+
+typedef struct BLOCK {
+    uint8_t codes[48], rest[4];
+    uint16_t d;
+} block_tq1_0;
+
+typedef struct BLOCK {
+    uint8_t codes[64];
+    uint16_t d;
+} block_tq2_0;
+
+/// The weights that the codes of IQ4_NL and IQ4_XS stand for, before the scale.
+static const int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+
+/// The scale and the minimum of block `j` in the 12 bytes of Q4_K and Q5_K, six bits each.
+CK_INLINE void six_bits(const uint8_t *packed, int j, int *scale, int *minimum) {
+    if (j < 4) {
+        *scale = packed[j] & 63, *minimum = packed[j + 4] & 63;
+    } else {
+        *scale = (packed[j + 4] & 15) | packed[j - 4] >> 6 << 4;
+        *minimum = packed[j + 4] >> 4 | packed[j] >> 6 << 4;
+    }
+}
+
+/// The scale of block `j` in the 12 bytes of Q3_K, in -32...31.
+CK_INLINE int six_bits_signed(const uint8_t *packed, int j) {
+    int low = j < 8 ? packed[j] & 15 : packed[j - 8] >> 4;
+    return (low | (packed[8 + j % 4] >> 2 * (j / 4) & 3) << 4) - 32;
+}
+
+#endif
