@@ -41,7 +41,9 @@ package enum MicroscaleForm: Sendable {
 package enum GlobalScale: String, Sendable {
     case multiplier, divisor
 
-    package func apply(_ global: Float, to scale: Float) -> Float { self == .multiplier ? scale * global : scale / global }
+    package func apply(_ global: Float, to scale: Float) -> Float {
+        self == .multiplier ? scale * global : scale / global
+    }
 }
 
 /// The search for the scale of a block.
@@ -130,7 +132,9 @@ extension MicroscaledCodec {
 
     public func corruption(in sections: [ByteView], shape: Shape) -> String? {
         let scales = Self.scaleForm.values
-        if sections[1].withBytes({ $0.contains { scales[Int($0)].isNaN } }) { return "a scale that is no finite number" }
+        if sections[1].withBytes({ $0.contains { scales[Int($0)].isNaN } }) {
+            return "a scale that is no finite number"
+        }
         if global != nil, !(globalScale(in: sections[2]) > 0 && globalScale(in: sections[2]).isFinite) {
             return "a scale of the tensor that is no positive number"
         }
@@ -212,7 +216,8 @@ extension MicroscaledCodec {
             let scale = scales[Int(code)]
             var error = 0.0
             for value in values {
-                let difference = Double(value) - Double(elements.values[Int(elements.code(value, scale: scale))] * scale)
+                let code = Int(elements.code(value, scale: scale))
+                let difference = Double(value) - Double(elements.values[code] * scale)
                 error += difference * difference
             }
             if error < best.error { best = (code, error) }

@@ -64,7 +64,8 @@ struct BlockScaledProduct: VectorProduct {
                         end - start, (packed + start * codes.rowBytes).assumingMemoryBound(to: UInt8.self), with: x,
                         codes.hasScalesToLoad
                             ? UnsafeRawPointer(loaded + (start - rows.lowerBound) * codes.blocks)
-                            : scales + start / codes.rowsPerScale * scaleBytes, into: target + (start - rows.lowerBound),
+                            : scales + start / codes.rowsPerScale * scaleBytes,
+                        into: target + (start - rows.lowerBound),
                         unpacked: unpacked)
                     start = end
                 }
