@@ -13,7 +13,7 @@ extension Conversion {
         let source = try source()
         let model = try choosingLogits(of: model(of: source))
         let digests = try source.digests(cache: cache, threads: threads)
-        return try key(digests, by: model.versionedName, freezing(model))
+        return try settled(for: model).key(digests, by: model.versionedName, freezing(model))
     }
 
     func key(_ digests: ModelDigests, by family: String, _ functions: [FrozenProgram]) throws -> CacheKey {

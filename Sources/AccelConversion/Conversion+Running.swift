@@ -53,7 +53,10 @@ extension Conversion {
         // Without a cache nothing needs the digests yet; they are computed beside the compression.
         let digests = try model.source.digests(cache: cache, threads: settings.threads)
         var build = CachedBuild(
-            output, as: try cache.map { _ in try key(digests, by: model.model.versionedName, model.functions) },
+            output,
+            as: try cache.map { _ in
+                try model.request.key(digests, by: model.model.versionedName, model.functions)
+            },
             in: cache)
         build.comparison = settings.comparesWithCache ? CacheComparison() : nil
         // With a target the package is always made: its compression plan is written beside it, and the cache does not keep plans.

@@ -5,6 +5,14 @@ public import AccelPrograms
 import AccelTensors
 public import AccelWeightCompression
 
+extension Recipe {
+    /// The recipe with the default `stored`.
+    fileprivate init(keeping recipe: Recipe) {
+        self = recipe
+        if let stored = try? Codecs.codec(Codecs.keep) { defaultCodec = stored }
+    }
+}
+
 /// A conversion request: the model, its shapes, and the schemes of its weights.
 ///
 ///     var conversion = try Conversion(of: "models/all-MiniLM-L6-v2", compressedBy: "int8")
@@ -45,6 +53,8 @@ public struct Conversion: Sendable {
     }
     /// The element type of key/value caches. A model without any is refused, unless this is float32.
     public var states = StateStorage.float32
+    /// A model whose files have quantized weights keeps all weights as they are, in place of the recipe's default.
+    public var keepsQuantized = false
     /// Turns warnings into errors: unused tensors, uncompressed matrices, recipe rules that match nothing.
     public var isStrict = false
     /// All paths that the request writes, with their names in errors.
@@ -72,6 +82,14 @@ public struct Conversion: Sendable {
     /// Builds the programs of the requested parts.
     func model(of source: any ModelSource) throws -> SourceModel {
         try source.model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: false)
+    }
+
+    /// Returns the request with the recipe that the model gets.
+    func settled(for model: SourceModel) -> Conversion {
+        var request = self
+        if keepsQuantized, !model.encoded.isEmpty { request.recipe = Recipe(keeping: recipe) }
+        request.recipe.encoded = model.encoded.filter { model.origins.derivations[$0.key] == nil }.mapValues(\.codec)
+        return request
     }
 
     /// Returns the model with token logits for the requested positions.

@@ -32,12 +32,13 @@ struct RequestedModel {
 
     /// - Parameter output: the package's destination; nil for an export, whose outputs are in the request.
     init(_ request: Conversion, writing output: PackageOutput?, _ settings: ConversionSettings) throws {
-        self.request = request
         self.settings = settings
         try settings.cancellation.check()
         source = try request.source()
         let whole = try request.model(of: source)
         model = try request.choosingLogits(of: whole)
+        let request = request.settled(for: model)
+        self.request = request
         measured = whole.programs
         let written = output.map { [NamedPath(name: "the package", path: $0.path)] } ?? []
         try (request.outputs.isEmpty ? written : request.outputs)
@@ -144,7 +145,10 @@ struct RequestedModel {
             threads: threads, { try digests.complete(except: plan.map(\.source)) }
         ) {
             try plan.compressing(
-                threads: threads, stored: kept.stored,
+                threads: threads,
+                stored: { source, codec in
+                    try encoding(of: source, by: codec) ?? kept.stored(source, codec)
+                },
                 reading: {
                     try cancellation.check()
                     return try kept.reading($0, threads: $1)
@@ -160,6 +164,17 @@ struct RequestedModel {
         }
         try digests.complete()
         return weights
+    }
+
+    /// Returns the encoding that the model's files have of a weight; nil if they have none by this codec, or if the weight's
+    /// channels were scaled.
+    private func encoding(
+        of source: StoredTensor, by codec: any WeightCodec
+    ) throws -> (CompressedTensor, Distortion)? {
+        guard let encoded = model.encoded[source.name], encoded.codec.values == codec.values,
+            encoded.shape == source.shape, scalings[source.name] == nil
+        else { return nil }
+        return (try encoded.stated(as: source.elementType), try source.losslessDistortion())
     }
 
     /// Checks that the model's files still match their digests, and publishes the new statistics.

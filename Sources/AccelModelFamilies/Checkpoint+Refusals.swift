@@ -20,7 +20,8 @@ extension Checkpoint {
         if let path = configuration.value.flatMap({ Self.quantization(in: $0) }) {
             try configuration.refuse([(path, true, "a checkpoint that is quantized already")])
         }
-        for (name, meaning) in Self.sideFiles where Files.kind(of: "\(folder)/\(name)") != nil {
+        for (name, meaning) in Self.sideFiles
+        where Files.kind(of: "\(folder)/\(name)") != nil && (!isDecoded || name == "adapter_config.json") {
             throw RequestError(
                 "\(folder)/\(name) \(meaning), which is not supported: convert the original model, or a merged "
                     + "or dequantized one; if the file is left over from that, remove it", status: .unavailable)

@@ -10,6 +10,8 @@ public struct Checkpoint: Sendable {
     public private(set) var configuration: JSONField
     /// The paths of fields that the user asked to ignore.
     public private(set) var ignoredFields: [String] = []
+    /// The quantized weights were decoded: files beside them that describe the quantization may stay.
+    package private(set) var isDecoded = false
     /// The weight files, sorted by name.
     public let files: [SafetensorsFile]
     /// All tensors, sorted by name.
@@ -72,6 +74,7 @@ public struct Checkpoint: Sendable {
         var copy = self
         copy.tensors = tensors.sorted { $0.name < $1.name }
         copy.configuration = configuration
+        copy.isDecoded = true
         return copy
     }
 

@@ -1,3 +1,4 @@
+import AccelByteIO
 package import AccelTensors
 
 /// The layout of codes whose blocks share a scale: a weight is `scale * value(code)`, plus the shift of its block if blocks
@@ -39,6 +40,8 @@ package struct BlockScaledCodes: Sendable {
     package let blocks: Int
     /// Rows that share their scales, from row 0 on; more than one only without shifts.
     package var rowsPerScale = 1
+    /// The second section has scales of another form: `loadScales` gives them as float32, the type of the scales.
+    package var hasScalesToLoad = false
 }
 
 /// A codec of weights with a scale, or a scale and a shift, for each block. Codes are its first section, scales its second,
@@ -46,4 +49,17 @@ package struct BlockScaledCodes: Sendable {
 package protocol BlockScaledCodec: WeightCodec {
     /// Returns the layout of the codes of a weight of this shape.
     func blockScaledCodes(_ shape: Shape) -> BlockScaledCodes
+    /// Writes the scales of some rows as float32, those of a row after those of the row before it. Does not allocate.
+    func loadScales(ofRows rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutablePointer<Float>)
+}
+
+extension BlockScaledCodec {
+    package func loadScales(
+        ofRows rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutablePointer<Float>
+    ) {
+        let codes = blockScaledCodes(weight.shape)
+        weight.sections[1].withBytes {
+            codes.scaleType.load($0, rows.lowerBound * codes.blocks..<rows.upperBound * codes.blocks, into: target)
+        }
+    }
 }

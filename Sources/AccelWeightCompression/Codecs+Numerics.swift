@@ -13,7 +13,7 @@ extension Recipe {
     /// The numerics versions of all codecs that the recipe may use: those that it names, and the fallbacks `stored` and
     /// `float16`.
     public var numericsVersions: [String: Int] {
-        let named = Codecs.numericsVersions(of: [defaultCodec] + rules.map(\.codec))
+        let named = Codecs.numericsVersions(of: [defaultCodec] + rules.map(\.codec) + encoded.values)
         let standIns = Codecs.numericsVersions.filter { [StoredCodec.name, Float16Codec.name].contains($0.key) }
         return named.merging(standIns) { named, _ in named }
     }

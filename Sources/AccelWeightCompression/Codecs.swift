@@ -14,6 +14,9 @@ public enum Codecs {
             Int4Codec.self,
             AffineCodec.self,
             NF4Codec.self,
+            MXFP4Codec.self,
+            NVFP4Codec.self,
+            MXFP8Codec.self,
             PaletteCodec.self,
             VectorCodec.self,
             SparseCodec.self,
@@ -23,9 +26,13 @@ public enum Codecs {
     /// The largest number of nested codecs.
     private static let greatestDepth = 3
 
+    /// Another name of `stored`: weights stay as the model's files have them, and what is quantized stays quantized.
+    public static let keep = "keep"
+
     /// Reads a specification such as `palette:bits=4,group=16`, or of nested codecs, such as `sparse:target=0.5+int8`.
     /// - Throws: `RequestError` for an unknown codec, option or value, with the accepted ones.
     public static func codec(_ specification: String) throws -> any WeightCodec {
+        if specification == keep { return StoredCodec() }
         let layers = specification.split(separator: "+", omittingEmptySubsequences: false).map(String.init)
         guard layers.count <= greatestDepth else {
             throw RequestError("\(specification): at most \(greatestDepth) schemes can be nested")

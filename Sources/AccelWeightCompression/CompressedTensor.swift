@@ -82,6 +82,11 @@ public struct CompressedTensor: Sendable {
         }
     }
 
+    /// Returns the same encoding of a weight with another element type in the checkpoint.
+    public func stated(as elementType: ElementType) throws -> CompressedTensor {
+        try CompressedTensor(name: name, elementType: elementType, shape: shape, codec: codec, sections: sections)
+    }
+
     /// The size of all sections in bytes.
     public var byteCount: Int { sections.reduce(0) { $0 + $1.count } }
     /// The bits per weight, including scales and tables.

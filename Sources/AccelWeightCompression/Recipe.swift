@@ -82,6 +82,8 @@ public struct Recipe: Sendable {
     /// The weights with activation statistics. For other weights, calibration is switched off. nil while this is not
     /// known: then every codec keeps its method.
     public var calibratedWeights: Set<String>?
+    /// The codecs of weights that the model's files have encoded, by name: `stored` leaves these encodings as they are.
+    public var encoded: [String: any WeightCodec] = [:]
 
     /// Creates a recipe.
     public init(default codec: any WeightCodec, rules: [Rule] = []) {
@@ -181,6 +183,9 @@ public struct Recipe: Sendable {
         var codec = rule.map { rules[$0].codec } ?? defaultCodec
         if let calibratedWeights, !calibratedWeights.contains(tensor.name) { codec = codec.dataFree }
         guard let reason = codec.unsupportedReason(elementType: tensor.elementType, shape: tensor.shape) else {
+            if codec is StoredCodec, let encoded = encoded[tensor.name] {
+                return Choice(codec: encoded, reason: nil, rule: rule)
+            }
             return Choice(codec: codec, reason: nil, rule: rule)
         }
         return Choice(codec: StoredCodec(), reason: reason, rule: rule)

@@ -1,5 +1,5 @@
 import AccelByteIO
-import AccelTensors
+public import AccelTensors
 
 extension Shape {
     /// Returns the number of groups of `size` rows, the last of which may be smaller; one group if `size` is nil.
@@ -48,6 +48,14 @@ extension StoredTensor {
             let bad = target[..<range.count].firstIndex { !$0.isFinite } ?? 0
             throw error("is \(target[bad]), but weights have to be finite", index: range.lowerBound + bad)
         }
+    }
+
+    /// Returns the error of an encoding without loss.
+    /// - Throws: `FormatError` naming the first element that is not finite.
+    public func losslessDistortion() throws -> Distortion {
+        var distortion = Distortion()
+        try forEachFiniteRow(0..<shape.rows) { _, row in distortion.addLossless(row) }
+        return distortion
     }
 
     /// Calls `body` with all elements of the rows as float32, finite or not, in blocks that may end within a row.

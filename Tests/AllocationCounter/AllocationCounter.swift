@@ -38,7 +38,7 @@ enum AllocationCounter {
 
     /// Each is used for another family.
     private static let codecs = [
-        "int4:block=32", "palette:bits=4,group=16", "float32", "int8", "nf4", "affine", "float16", "sparse",
+        "int4:block=32", "palette:bits=4,group=16", "float32", "int8", "nf4", "nvfp4", "affine", "float16", "sparse",
     ]
 
     private static func family(_ fixture: String, codec: String) throws -> ModelPlan {

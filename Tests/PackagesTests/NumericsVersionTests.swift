@@ -12,11 +12,17 @@ import Testing
 struct NumericsVersionTests {
     private static let versions = [
         "affine": 1, "bfloat16": 1, "float16": 1, "float32": 1, "float8": 1, "int4": 1, "int8": 1, "nf4": 1,
+        "mxfp4": 1, "mxfp8": 1, "nvfp4": 1,
         "outliers": 1,
         "palette": 1, "sparse": 1, "stored": 1, "vector": 1,
     ]
     private static let digests: [String: String] = [
         "affine:bits=4,block=32": "65e2ce770158205a2933f1de62130f002a0e8ace74eda2f57de02cd440d927ce",
+        "mxfp4": "e8252ff74f37e1e7580b335d1ae82b5d44532a6215686fd8cf9d0f367d0c35c4",
+        "mxfp8": "5298db3c601e0cf2a2362a7c731cc05020d350a7fdadac2195fc9c369f9d7b40",
+        "mxfp8:type=e5m2": "d862577bfa4026e07d8f16dfc6efbe7ad08817e244208a33ebc5f27218c32b6e",
+        "nvfp4": "b990cb9010b4b64abb4e349769a77b81ecb5ec5987f874794defb4f459ed5736",
+        "nvfp4:global=divisor": "75e245d87407f2052f5bff709398d0f434b31a3ddf1a27a30ee3d54faea1dcb0",
         "nf4:block=32": "3f78512b113521feff0a6584e854c99c8a5ef4a9fbaf37be9330ea8a4d560470",
         "outliers:share=0.01+int4": "1b593753513c21f379ced6eb10075e44ef59e18954a6aa08fb42faeb632294f4",
         "sparse:target=0.5+int8": "29b64afe1852b64d8a83817370b020513f5fad36fef2362fab9a27090c422721",

@@ -19,7 +19,7 @@ struct SelfTestTests {
         "vector:bits=4,size=4", "sparse:target=0.5+float16", "sparse:target=0.25+palette:bits=8",
         "sparse:pattern=2:4+int8", "sparse:threshold=0.02+int4", "outliers:share=0.02+int4",
         "outliers:share=0.02,values=float32+palette:bits=4",
-        "float8", "float8:type=e5m2,scale=block",
+        "float8", "float8:type=e5m2,scale=block", "mxfp4", "mxfp8:type=e5m2", "nvfp4", "nvfp4:global=divisor",
         "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_nl", "iq4_xs", "tq1_0",
         "tq2_0",
         "int4:method=gptq", "int4:mode=asymmetric,method=gptq", "int8:method=gptq", "int4:method=weighted",
@@ -44,7 +44,7 @@ struct SelfTestTests {
         }
         // A sparse weight has fewer codes than weights, and a vector's are of several.
         if !codec.hasPrefix("sparse"), !codec.hasPrefix("vector") {
-            let hasNibbles = ["int4", "nf4", "bits=4"].contains { codec.contains($0) }
+            let hasNibbles = ["int4", "nf4", "bits=4", "mxfp4", "nvfp4"].contains { codec.contains($0) }
             #expect(applied.contains("swap nibbles") == hasNibbles)
         }
         #expect(applied.contains("shift a bias") == codec.hasPrefix("affine"))

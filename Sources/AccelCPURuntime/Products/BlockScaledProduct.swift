@@ -7,13 +7,14 @@ import CAccelKernels
 /// scale comes in. The shift of a block, where there is one, is multiplied with the sum of its block of the vector.
 struct BlockScaledProduct: VectorProduct {
     private let weight: StoredWeight
+    private let codec: any BlockScaledCodec
     private let codes: BlockScaledCodes
     /// The codes as bytes, unless they are of four bits.
     private let byteCodes: ByteCodes
 
     init?(_ weight: StoredWeight) {
         guard let codec = weight.tensor.codec as? any BlockScaledCodec else { return nil }
-        (self.weight, codes) = (weight, codec.blockScaledCodes(weight.shape))
+        (self.weight, self.codec, codes) = (weight, codec, codec.blockScaledCodes(weight.shape))
         byteCodes = ByteCodes(bits: codes.bits, count: weight.columns)
     }
 
@@ -37,15 +38,20 @@ struct BlockScaledProduct: VectorProduct {
     /// The sums of the vector's blocks, with zeros up to whole vectors of sixteen.
     private var sumCount: Int { hasShifts ? (codes.blocks + 15) / 16 * 16 : 0 }
 
+    /// The number of scales of so many rows that are loaded before a product.
+    private func loadedScales(_ rows: Int) -> Int { codes.hasScalesToLoad ? rows * codes.blocks : 0 }
+
     func scratchFloats(rows: Int) -> Int {
-        sumCount + (hasShifts ? rows : 0) + (areNibbles ? 0 : byteCodes.scratchFloats(rows: rows))
+        sumCount + (hasShifts ? rows : 0) + loadedScales(rows) + (areNibbles ? 0 : byteCodes.scratchFloats(rows: rows))
     }
 
     func multiply(
         _ rows: Range<Int>, with x: DotVector, into target: UnsafeMutablePointer<Float>,
         scratch: UnsafeMutablePointer<Float>
     ) {
-        let unpacked = scratch + sumCount + (hasShifts ? rows.count : 0)
+        let loaded = scratch + sumCount + (hasShifts ? rows.count : 0)
+        let unpacked = loaded + loadedScales(rows.count)
+        if codes.hasScalesToLoad { codec.loadScales(ofRows: rows, of: weight.tensor, into: loaded) }
         let scaleBytes = codes.blocks * codes.scaleType.byteCount
         withSection(0) { packed in
             withSection(1) { scales in
@@ -56,7 +62,10 @@ struct BlockScaledProduct: VectorProduct {
                     if codes.rowsPerScale > 1 { end = min(end, (start / codes.rowsPerScale + 1) * codes.rowsPerScale) }
                     multiply(
                         end - start, (packed + start * codes.rowBytes).assumingMemoryBound(to: UInt8.self), with: x,
-                        scales + start / codes.rowsPerScale * scaleBytes, into: target + (start - rows.lowerBound),
+                        codes.hasScalesToLoad
+                            ? UnsafeRawPointer(loaded + (start - rows.lowerBound) * codes.blocks)
+                            : scales + start / codes.rowsPerScale * scaleBytes,
+                        into: target + (start - rows.lowerBound),
                         unpacked: unpacked)
                     start = end
                 }

@@ -29,9 +29,11 @@ public enum HuggingFaceFormat: ModelFormat {
         guard options.interfaces == nil else {
             throw RequestError("\(path): its family knows what its ports mean: leave --interface out")
         }
-        return HuggingFaceModel(
-            try Checkpoint(model: path, configuration: options.configuration).ignoring(options.ignoredFields),
-            path: path, isConfigured: options.configuration != nil)
+        let checkpoint = try Checkpoint(model: path, configuration: options.configuration)
+            .ignoring(options.ignoredFields)
+        let isConfigured = options.configuration != nil
+        return try QuantizedSource(checkpoint, path: path, isConfigured: isConfigured)
+            ?? HuggingFaceModel(checkpoint, path: path, isConfigured: isConfigured)
     }
 }
 

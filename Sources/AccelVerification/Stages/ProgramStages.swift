@@ -84,6 +84,7 @@ struct ProgramStages: StageRunner {
             }
             stage.otherCodecs = package.manifest.provenance.otherCodecs
             stage.isOfAnother = !isMadeOfReference
+            stage.encoded = reference?.original?.encoded ?? [:]
         }
         let result = try stage.run(progress: progress)
         if options.stages.contains(.weights) {

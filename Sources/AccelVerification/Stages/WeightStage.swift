@@ -18,6 +18,8 @@ struct WeightStage {
     /// The package was made from another model: element types may differ, and codes do not have to equal those of a
     /// conversion of this model. Limits still apply.
     var isOfAnother = false
+    /// The weights that the model's files have encoded, by name.
+    var encoded: [String: CompressedTensor] = [:]
     /// The number of elements in a block. The sums of a tensor depend on it, so it does not depend on the number of
     /// threads.
     private static let blockElements = 1 << 20
@@ -97,6 +99,9 @@ struct WeightStage {
     private func storage(
         of weight: CompressedTensor, _ source: StoredTensor, _ metrics: Metrics
     ) throws -> (bound: RowBound.Finding?, failure: String?) {
+        if let encoded = encoded[weight.name], encoded.codec.values == weight.codec.values, model.scalings.isEmpty {
+            return (nil, Self.difference(of: weight, from: encoded))
+        }
         let again = try Recompression(of: source, as: weight.codec, threads: threads)
         let difference = again?.failureReason(for: weight)
         if let again, otherCodecs.isDisjoint(with: weight.codec.values.layers.map(\.codec)) {
@@ -119,6 +124,17 @@ struct WeightStage {
         let reason: RowBound.Reason = again == nil ? .calibration : isEqual ? .scaling : .version
         let (bound, failureReason) = try bounded(weight, source, scaling ?? ChannelScaling(), because: reason)
         return (bound, failureReason)
+    }
+
+    /// Returns the first difference of a stored weight from the encoding of the checkpoint as text; nil if they are equal.
+    private static func difference(of weight: CompressedTensor, from encoded: CompressedTensor) -> String? {
+        let names = weight.codec.sections(elementType: weight.elementType, shape: weight.shape).map(\.name)
+        for (name, (found, wanted)) in zip(names, zip(weight.sections, encoded.sections)) {
+            if let index = found.firstDifference(from: wanted) {
+                return "\(name): byte \(index) of \(wanted.count) is not that of the checkpoint's own codes"
+            }
+        }
+        return nil
     }
 
     /// Holds each row to the error of the same scheme on the checkpoint's own tensor.

@@ -4,6 +4,7 @@ public import AccelModelFamilies
 public import AccelPackages
 public import AccelPrograms
 public import AccelTensors
+import AccelWeightCompression
 
 /// A model read from its files: its programs, and the values that a package's provenance records about them.
 public struct OriginalModel: Sendable {
@@ -28,6 +29,8 @@ public struct OriginalModel: Sendable {
     public let remarks: [String]
     /// The patterns of ignored tensors, in the form of `Provenance.ignoredTensors`.
     public let ignoredTensors: [String]
+    /// The weights that the files have encoded, by name.
+    let encoded: [String: CompressedTensor]
     /// The source's files with their digests.
     public let sources: [Provenance.Source]
     /// Files that a package copies unchanged, such as a tokenizer.
@@ -51,6 +54,7 @@ public struct OriginalModel: Sendable {
         origins = model.origins
         remarks = model.remarks
         ignoredTensors = model.ignoredTensors
+        encoded = model.encoded
         sources = digests.sources
         assets = try source.assets
     }

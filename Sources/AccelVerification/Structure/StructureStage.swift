@@ -131,7 +131,8 @@ struct StructureStage {
     private func recipe(_ finding: inout StructureFinding) -> Recipe? {
         let document = found.provenance.recipe
         do {
-            let recipe = try found.provenance.parsedRecipe()
+            var recipe = try found.provenance.parsedRecipe()
+            recipe.encoded = original?.encoded.mapValues(\.codec) ?? [:]
             if isOfThisVersion, recipe.json != document {
                 finding.add("provenance recipe", "is not written as a conversion writes it: \(recipe.json.text())")
             }

@@ -35,7 +35,9 @@ enum ExportCommand: Command {
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let start = ContinuousClock.now
-        let conversion = try ConversionArguments.conversion(arguments)
+        var conversion = try ConversionArguments.conversion(arguments)
+        // Few formats have every scheme of every quantized checkpoint: --compress keep asks for it.
+        conversion.keepsQuantized = false
         let output = try arguments.required(output)
         let type = try exporter(arguments)
         let settings = try ConversionSettings(arguments, console)

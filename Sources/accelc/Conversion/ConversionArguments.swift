@@ -31,7 +31,9 @@ enum ConversionArguments {
         "shape-from", .input("FILE"), "numbers for the free dimensions so that the inputs in a safetensors file fit",
         isRepeatable: true, affectsOutput: true, takes: [.tensors])
     static let compress = Option(
-        "compress", .text("SPEC"), "how weights are stored; see below", default: "float16", affectsOutput: true,
+        "compress", .text("SPEC"),
+        "how weights are stored; see below; keep, which is the default of convert for a model that is quantized already, stores "
+            + "all weights as its files have them (default: float16)", affectsOutput: true,
         excludes: ["recipe"])
     static let recipe = Option(
         "recipe", .input("FILE"), "a JSON file of rules for which weight is stored how (schemas/recipe.schema.json)",
@@ -80,6 +82,7 @@ enum ConversionArguments {
     /// Returns the conversion that the command line requests.
     static func conversion(_ arguments: Arguments) throws -> Conversion {
         var conversion = Conversion(of: try arguments.required(model), recipe: try recipe(arguments))
+        conversion.keepsQuantized = arguments[recipe] == nil && arguments[compress] == nil
         conversion.configuration = arguments[configuration]
         conversion.ignoredFields = arguments.all(ignoredFields)
         conversion.interfaceFile = arguments[interface]
@@ -101,7 +104,7 @@ enum ConversionArguments {
 
     private static func recipe(_ arguments: Arguments) throws -> Recipe {
         if let path = arguments[recipe] { return try Recipe(JSONField(try JSON.read(path), file: path)) }
-        return Recipe(default: try Codecs.codec(try arguments.required(compress)))
+        return Recipe(default: try Codecs.codec(arguments[compress] ?? "float16"))
     }
 
     /// The codecs and their options, for help.

@@ -1,0 +1,53 @@
+import AccelByteIO
+import AccelTensors
+
+/// AWQ in the layout of its GEMM kernel: four bits, words along the output rows in a shuffled order.
+enum AWQScheme: QuantizedScheme {
+    static let title = "AWQ"
+    static let mark = ".qweight"
+    static let parts = [".qweight", ".qzeros", ".scales"]
+    /// The nibble of a word that has each of eight rows.
+    private static let nibbles: [UInt32] = [0, 4, 1, 5, 2, 6, 3, 7]
+
+    static func fits(_ layer: QuantizedLayer) -> Bool { layer[".g_idx"] == nil }
+
+    static func weight(of layer: QuantizedLayer) throws -> QuantizedWeight {
+        for key in ["version", "format"] where layer.configuration[key].exists {
+            let field = layer.configuration[key]
+            let name = try field.string().lowercased()
+            guard ["gemm", "marlin", "exllama"].contains(name) else {
+                throw RequestError(
+                    "\(field.error("AWQ's layout \(quoted(name)) is not supported")); convert the original model, or one saved "
+                        + "with the version gemm", status: .unavailable)
+            }
+        }
+        let words = try layer.matrix(".qweight", [.int32])
+        let (columns, rows) = (words.shape.matrix.rows, words.shape.matrix.columns * 8)
+        let scaleTensor = try layer.matrix(".scales", StoredTensor.scaleTypes)
+        let groups = scaleTensor.shape.matrix.rows
+        guard scaleTensor.shape.matrix.columns == rows, columns % groups == 0 else {
+            throw scaleTensor.error(
+                "expected rows of \(rows) in a divisor of \(columns) groups, found \(scaleTensor.shape)")
+        }
+        let zeros =
+            layer[".qzeros"] == nil
+            ? [UInt8](repeating: 8, count: rows * groups)
+            : codes(try layer.tensor(".qzeros", [.int32], [groups, rows / 8]))
+        return GroupedCodes(
+            rows: rows, columns: columns, bits: 4, codes: codes(words).transposed(rows: columns),
+            group: columns / groups,
+            scales: try scaleTensor.finiteScales().transposed(rows: groups),
+            zeros: zeros.transposed(rows: groups).map { Float($0) }, hasHalfScales: scaleTensor.elementType == .float16
+        ).weight()
+    }
+
+    /// Returns the codes of a matrix of words, row by row.
+    private static func codes(_ tensor: StoredTensor) -> [UInt8] {
+        tensor.bytes.withBytes { bytes in
+            (0..<tensor.shape.count).flatMap { index in
+                let word = bytes.loadUnaligned(fromByteOffset: 4 * index, as: UInt32.self)
+                return nibbles.map { UInt8(word >> (4 * $0) & 15) }
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import AccelByteIO
+import AccelTensors
+
+/// HQQ: codes in parts of rows, and zero points that are no integers.
+enum HQQScheme: QuantizedScheme {
+    static let title = "HQQ"
+    static let mark = ".W_q"
+    static let parts = [
+        ".W_q", ".scale", ".zero", ".nbits", ".group_size", ".axis", ".shape", ".packing", ".compute_dtype",
+        ".view_as_float", ".unpack_view_dtype", ".quant_scale", ".quant_zero", ".optimize", ".round_zero",
+        ".channel_wise",
+        ".stores_quant_config", ".encoded_state_dict", ".offload_meta",
+    ]
+
+    static func fits(_ layer: QuantizedLayer) -> Bool { layer[".zero"] != nil && layer[".scale"] != nil }
+
+    static func weight(of layer: QuantizedLayer) throws -> QuantizedWeight {
+        let sizes = try layer.tensor(".shape", [.int64, .int32], [2]).integers().map { Int($0) }
+        let bits = try number(layer, ".nbits")
+        let axis = try number(layer, ".axis")
+        let packed = try layer.tensor(".W_q")
+        guard sizes.allSatisfy({ (1...1 << 31).contains($0) }), [1, 2, 3, 4, 8].contains(bits),
+            let count = Shape(sizes).checkedCount
+        else { throw packed.error("\(sizes) weights of \(bits) bits are not HQQ's") }
+        let (scaleTensor, zeroTensor) = (
+            try layer.tensor(".scale", StoredTensor.scaleTypes), try layer.tensor(".zero", StoredTensor.scaleTypes)
+        )
+        let (scales, zeros) = (try scaleTensor.finiteScales(), try zeroTensor.finiteScales())
+        guard scales.count == zeros.count, scales.count > 0, count % scales.count == 0 else {
+            throw scaleTensor.error("\(scales.count) scales and \(zeros.count) zero points do not fit \(count) weights")
+        }
+        let group = count / scales.count
+        // The matrix that is packed: a group in each row, or with axis 0 in each column.
+        let (rows, columns) = axis == 1 ? (scales.count, group) : (group, scales.count)
+        let codes = try unpacked(packed, bits, rows: rows, columns: columns)
+        if axis == 1, sizes[1] % group == 0 {
+            return GroupedCodes(
+                rows: sizes[0], columns: sizes[1], bits: bits, codes: codes, group: group, scales: scales, zeros: zeros,
+                hasHalfScales: false
+            ).weight()
+        }
+        let values = codes.indices.map { index in
+            let place = axis == 1 ? index / group : index % scales.count
+            return (Float(codes[index]) - zeros[place]) * scales[place]
+        }
+        return .decoded(
+            values, shape: Shape(sizes), reason: axis == 1 ? "its groups run across rows" : "its groups are columns")
+    }
+
+    private static func number(_ layer: QuantizedLayer, _ part: String) throws -> Int {
+        let tensor = try layer.tensor(part)
+        guard tensor.shape.count == 1, !tensor.elementType.isFloatingPoint, tensor.elementType != .bool else {
+            throw tensor.error("expected an integer")
+        }
+        return Int(tensor.integers()[0])
+    }
+
+    /// Returns the codes: the highest bits of all bytes are those of the first rows. 3 bits are in words, ten in each.
+    private static func unpacked(_ tensor: StoredTensor, _ bits: Int, rows: Int, columns: Int) throws -> [UInt8] {
+        let isOfWords = bits == 3
+        let parts = isOfWords ? 10 : 8 / bits
+        let perPart = (rows + parts - 1) / parts
+        let size = isOfWords ? 4 : 1
+        guard tensor.bytes.count == perPart * columns * size else {
+            throw tensor.error("\(tensor.bytes.count) bytes are not \(rows) x \(columns) codes of \(bits) bits")
+        }
+        return tensor.bytes.withBytes { bytes in
+            (0..<rows * columns).map { index in
+                let (row, column) = index.quotientAndRemainder(dividingBy: columns)
+                let (part, line) = row.quotientAndRemainder(dividingBy: perPart)
+                let place = line * columns + column
+                let word =
+                    isOfWords ? bytes.loadUnaligned(fromByteOffset: 4 * place, as: UInt32.self) : UInt32(bytes[place])
+                let shift = isOfWords ? 27 - 3 * part : 8 - bits - bits * part
+                return UInt8(word >> UInt32(shift) & (1 << UInt32(bits) - 1))
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import AccelByteIO
+import AccelModelFamilies
+import AccelTensors
+import AccelWeightCompression
+import Foundation
+import TestSupport
+import Testing
+
+@testable import AccelFormats
+
+/// Layers that other tools quantized (scripts/fixtures_quantized.py), with the values that their libraries give them.
+@Suite("Quantized checkpoints")
+struct QuantizedSourceTests {
+    private static let configurations = [
+        "gptq": #"{"quant_method": "gptq"}"#,
+        "gptq_v2": #"{"quant_method": "gptq", "checkpoint_format": "gptq_v2"}"#,
+        "awq": #"{"quant_method": "awq", "version": "gemm"}"#,
+        "bitsandbytes": #"{"quant_method": "bitsandbytes"}"#, "packed": #"{"quant_method": "compressed-tensors"}"#,
+        "float8": #"{"quant_method": "fp8"}"#, "float4": #"{"quant_method": "compressed-tensors"}"#,
+        "hqq": #"{"quant_method": "hqq"}"#, "quanto": #"{"quant_method": "quanto"}"#,
+        "torchao": #"{"quant_method": "torchao"}"#,
+    ]
+
+    /// The schemes of some weights: those that are not here have codes, too.
+    private static let schemes = [
+        "gptq.bits4": "int4:mode=asymmetric", "gptq.symmetric": "int4",
+        "gptq.whole": "int4:block=channel,mode=asymmetric",
+        "gptq.wide": "int4:block=128,mode=asymmetric", "gptq.ordered": "F32",
+        "gptq.bits3": "affine:bits=3,scales=float32",
+        "awq.layer": "int4:mode=asymmetric", "bitsandbytes.nf4": "nf4:block=64,scales=float32",
+        "bitsandbytes.nf4_nested": "nf4:block=64,scales=float32", "bitsandbytes.fp4": "F32",
+        "bitsandbytes.fp4_nested": "F32", "bitsandbytes.int8": "int8",
+        "packed.int8": "int8:mode=asymmetric", "float8.blocks": "float8:scale=block", "float8.rows": "float8",
+        "float8.whole": "float8:scale=tensor", "float8.mx": "mxfp8", "float4.mx": "mxfp4",
+        "float4.nv": "nvfp4:global=divisor", "float4.opt": "nvfp4", "quanto.layer": "int8",
+        "torchao.groups": "affine:bits=8,scales=float32", "torchao.float8": "float8",
+        "hqq.bits4_axis1": "affine:bits=4,block=64,scales=float32",
+    ]
+
+    /// Opens a folder with the tensors of a fixture.
+    private func opened<Result>(
+        _ configuration: String, _ tensors: [StoredTensor], _ body: (any ModelSource) throws -> Result
+    ) throws -> Result {
+        try withTemporaryFolder { folder in
+            try SafetensorsWriter.write(tensors, to: "\(folder)/model.safetensors", as: .part, metadata: [])
+            try #"{"quantization_config": \#(configuration)}"#.write(
+                toFile: "\(folder)/config.json", atomically: true, encoding: .utf8)
+            return try body(ModelFormats.open(folder))
+        }
+    }
+
+    private func fixture(_ name: String) throws -> [StoredTensor] {
+        try SafetensorsFile(Fixtures.path("quantized/\(name).safetensors")).tensors
+    }
+
+    @Test(
+        "decode to the values of the library that made them, and keep its codes",
+        arguments: configurations.keys.sorted())
+    func values(name: String) throws {
+        let tensors = try fixture(name)
+        let golden = tensors.filter { $0.name.hasPrefix("golden.") }
+        let layers = tensors.filter { !$0.name.hasPrefix("golden.") }
+        try opened(Self.configurations[name] ?? "", layers) { source in
+            let weights = try Dictionary(uniqueKeysWithValues: source.weights.map { ($0.name, $0) })
+            #expect(Set(weights.keys) == Set(golden.map { String($0.name.dropFirst(7)) }))
+            for wanted in golden {
+                let weightName = String(wanted.name.dropFirst(7))
+                let weight = try #require(weights[weightName])
+                let values = try weight.values().floats()
+                #expect(weight.shape == wanted.shape)
+                let different = zip(values, wanted.floats()).enumerated().first { $1.0 != $1.1 }
+                #expect(different == nil, "\(name), \(weightName): \(String(describing: different))")
+                let layer = weightName.replacing(".weight", with: "")
+                if let scheme = Self.schemes["\(name).\(layer)"] { #expect(weight.scheme == scheme, "\(layer)") }
+            }
+        }
+    }
+
+    @Test("what is decoded to floats is named with its reason")
+    func remarks() throws {
+        let layers = try fixture("gptq").filter { !$0.name.hasPrefix("golden.") }
+        try opened(#"{"quant_method": "gptq"}"#, layers) { source in
+            #expect(source.remarks.contains { $0.contains("order of activations") && $0.contains("ordered.weight") })
+        }
+    }
+
+    @Test("methods without a reader are refused by name", arguments: QuantizedSchemes.refused.keys.sorted())
+    func refused(method: String) throws {
+        let error = #expect(throws: RequestError.self) {
+            try opened(#"{"quant_method": "\#(method)"}"#, [StoredTensor(name: "a", floats: [1], shape: [1])]) { _ in }
+        }
+        #expect(error?.description.contains(method) ?? false)
+        #expect(error?.description.contains("convert the original model") ?? false)
+    }
+
+    @Test("hostile tensors are refused by name", arguments: configurations.keys.sorted())
+    func hostile(name: String) throws {
+        let layers = try fixture(name).filter { !$0.name.hasPrefix("golden.") }
+        // Each tensor cut to its first row, stretched, of another type, or left out. An error has to name a tensor.
+        for index in layers.indices {
+            let tensor = layers[index]
+            var others: [StoredTensor?] = [nil, StoredTensor(name: tensor.name, integers: [1, 2, 3], shape: [3])]
+            others.append(StoredTensor(name: tensor.name, floats: [.nan], shape: [1, 1]))
+            others.append(
+                StoredTensor(name: tensor.name, elementType: .int32, shape: [1, 1], bytes: ByteView([Int32(-1)])))
+            for other in others {
+                var changed = layers
+                changed.remove(at: index)
+                if let other { changed.append(other) }
+                do {
+                    try opened(Self.configurations[name] ?? "", changed) { source in
+                        for weight in try source.weights { _ = try weight.values() }
+                    }
+                } catch let error as FormatError {
+                    #expect(!error.description.isEmpty)
+                } catch let error as RequestError {
+                    #expect(!error.description.isEmpty)
+                }
+            }
+        }
+    }
+
+    @Test("a group out of range and zero points of another shape are refused")
+    func groups() throws {
+        let layers = try fixture("gptq").filter { $0.name.hasPrefix("bits4.") }
+        func refusal(_ part: String, _ other: StoredTensor) -> String? {
+            let changed = layers.filter { $0.name != "bits4.\(part)" } + [other]
+            do { try opened("{}", changed) { _ in } } catch { return "\(error)" }
+            return nil
+        }
+        let far = StoredTensor(
+            name: "bits4.g_idx", elementType: .int32, shape: [96], bytes: ByteView([Int32](repeating: 3, count: 96)))
+        #expect(refusal("g_idx", far)?.contains("there are 3 groups") ?? false)
+        let small = StoredTensor(
+            name: "bits4.qzeros", elementType: .int32, shape: [2, 4], bytes: ByteView([Int32](repeating: 0, count: 8)))
+        #expect(refusal("qzeros", small)?.contains("bits4.qzeros") ?? false)
+    }
+
+    @Test("all ones in the first version of GPTQ's zero points are refused, or read as GPTQModel writes them")
+    func ambiguousZeros() throws {
+        let layers = try fixture("gptq").filter { $0.name.hasPrefix("bits4.") && $0.name != "bits4.qzeros" }
+        // The zero points 8, 0, 5 of GPTQModel: 0x508 less 0x111 borrows from the next field.
+        let words = [Int32](repeating: Int32(bitPattern: 0x8888_8508 &- 0x1111_1111), count: 12)
+        let zeros = StoredTensor(name: "bits4.qzeros", elementType: .int32, shape: [3, 4], bytes: ByteView(words))
+        #expect(throws: RequestError.self) { try opened("{}", layers + [zeros]) { _ in } }
+        try opened(#"{"meta": {"quantizer": ["gptqmodel:7.7.0"]}}"#, layers + [zeros]) { source in
+            let schemes = try source.weights.map(\.scheme)
+            #expect(schemes.contains("int4:mode=asymmetric"))
+        }
+    }
+}
