@@ -32,11 +32,11 @@ def error(path, given, expected):
 
 
 def main(folder, name, batch):
-    import torch
     folder = pathlib.Path(folder)
     plain, int8 = (folder / f"{name}.{batch}{suffix}.tflite" for suffix in ("", ".int8"))
     if plain.exists() and int8.exists():
         return
+    import torch
     network, given = models.network(folder, name).eval(), tuple(models.inputs(name, int(batch)).values())
     with torch.inference_mode():
         expected = network(*given).numpy()
