@@ -3,8 +3,9 @@
 # usage: bench.sh [ROUNDS]                 the best of ROUNDS (default 3) counts
 #        bench.sh schemes [SCHEME...]      a product with a weight in every scheme, with 1, 8, 64 and 512 rows of input, beside float32 weights
 #                                          and the machine's limits; fails where one misses its bar
-#        bench.sh run [ROUNDS [MODEL...]]  runs of models beside onnxruntime, torch, CTranslate2 (scripts/peers.sh installs them) and llama.cpp
-#                                          (scripts/bench/llama.sh builds it), a line for each with its bar; models are made in .build/bench
+#        bench.sh run [ROUNDS [MODEL...]]  runs of models beside onnxruntime, torch, CTranslate2 (scripts/peers.sh installs them), LiteRT
+#                                          (scripts/bench/litert.sh) and llama.cpp (scripts/bench/llama.sh builds it), a line for each with
+#                                          its bar and the distance of each output from accelc's; models are made in .build/bench
 #                                          once; phi-3-mini (10 GB) only where it is named; fails where one misses its bar
 #        bench.sh compress [FOLDER [GB]]   compression's inner loops, hashing and palettes beside their peers; and whole conversions of a
 #                                          random bfloat16 checkpoint of GB (4) gigabytes, which is made in FOLDER (skipped without)

@@ -1,8 +1,8 @@
 """The models of the bench of runs: checkpoints (random weights in real sizes, MiniLM's are its own), inputs, and what each peer reads.
 
 usage: models.py FOLDER MINILM MODEL...     makes what FOLDER does not have yet (wants torch, transformers, safetensors)
-FOLDER gets MODEL/ as the hub would have it, MODEL.SHAPE.safetensors with inputs, and MODEL.onnx, MODEL.int8.onnx, MODEL.ct2 and MODEL.gguf
-for those peers that run the model and are installed.
+FOLDER gets MODEL/ as the hub would have it, MODEL.SHAPE.safetensors with inputs, and MODEL.onnx, MODEL.tuned.onnx, both with .int8 too,
+MODEL.ct2 and MODEL.gguf for those peers that run the model and are installed. litert.py makes what LiteRT reads.
 """
 
 import importlib.util
@@ -34,6 +34,10 @@ CHECKPOINTS = {
     "phi-3-mini": (real_sizes.PHI_3_MINI, real_sizes.phi3),
 }
 DECODERS = ("decoder-0.5b", "phi-3-mini")
+
+# Encoders whose graphs onnxruntime's optimizer of transformers knows: its name for the kind, and heads.
+TRANSFORMERS = {"minilm": ("bert", 12), "whisper-tiny": ("bart", 6), "whisper-base": ("bart", 8), "whisper-small": ("bart", 12),
+                "vit-base": ("vit", 12)}
 
 
 def installed(module):
@@ -94,18 +98,35 @@ def write_gguf(path, folder, name):
     gguf_file.write(path, folder / name)
 
 
-def write_onnx(path, folder, name):
+def write_onnx(path, folder, name, attention=None):
     import torch
-    given = inputs(name, 1)
+    given, made = inputs(name, 1), network(folder, name)
+    if attention:
+        for module in made.children():
+            module.set_attn_implementation(attention)
     axes = {port: {0: "batch"} for port in [*given, "y"]} if name == "minilm" else None
-    torch.onnx.export(network(folder, name), tuple(given.values()), path, input_names=list(given), output_names=["y"], dynamic_axes=axes,
+    torch.onnx.export(made, tuple(given.values()), path, input_names=list(given), output_names=["y"], dynamic_axes=axes,
                       opset_version=17, dynamo=False)
 
 
-def write_int8_onnx(path, folder, name):
+def write_tuned_onnx(path, folder, name):
+    """With the fusions of onnxruntime's own optimizer, which knows the eager attention."""
+    from onnxruntime.transformers import optimizer
+    kind, heads = TRANSFORMERS[name]
+    eager = path.with_name(f"{path.name}.eager")
+    write_onnx(eager, folder, name, "eager")
+    made = optimizer.optimize_model(str(eager), model_type=kind, num_heads=heads, hidden_size=0, opt_level=0)
+    made.save_model_to_file(str(path))
+    eager.unlink()
+
+
+def write_int8_onnx(path, folder, name, source=".onnx"):
     """Products with weights in int8. Convolutions stay as they are."""
+    import onnx
     from onnxruntime.quantization import quantize_dynamic
-    quantize_dynamic(folder / f"{name}.onnx", path, op_types_to_quantize=["MatMul", "Gemm"])
+    # The types of fused operators' outputs are not inferred.
+    quantize_dynamic(folder / f"{name}{source}", path, op_types_to_quantize=["MatMul", "Gemm", "Attention"],
+                     extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT})
 
 
 def write_ct2(path, folder, name):
@@ -149,8 +170,10 @@ def make(folder, minilm, name):
         once(folder / f"{name}.{batch}.safetensors", write_inputs, name, batch)
     if installed("onnxruntime") and installed("onnx"):
         once(folder / f"{name}.onnx", write_onnx, folder, name)
-        if name not in seeded.MAKERS:
+        if name in TRANSFORMERS:
+            once(folder / f"{name}.tuned.onnx", write_tuned_onnx, folder, name)
             once(folder / f"{name}.int8.onnx", write_int8_onnx, folder, name)
+            once(folder / f"{name}.tuned.int8.onnx", write_int8_onnx, folder, name, ".tuned.onnx")
     if installed("ctranslate2") and name not in seeded.MAKERS:
         once(folder / f"{name}.ct2", write_ct2, folder, name)
 
