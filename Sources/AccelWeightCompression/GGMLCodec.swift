@@ -33,6 +33,9 @@ extension GGMLCodec {
         shape.columns / format.elements + (shape.columns % format.elements == 0 ? 0 : 1)
     }
 
+    /// The bits of a weight in a whole block, scales included.
+    package var bitsPerWeight: Double { Double(format.bytes * 8) / Double(format.elements) }
+
     /// Returns the bytes of a row.
     package func bytesPerRow(_ shape: Shape) -> Int { blocksPerRow(shape) * format.bytes }
 

@@ -176,16 +176,15 @@ TARGET static void NAME(encode_q5_k)(const float *values, size_t blocks, block_q
 
 // ---- a scale -----------------------------------------------------------------------------------------------------
 
-/// Returns the first weight of the largest magnitude of each block, and which blocks count as zeros.
-TARGET CK_INLINE f32x16 NAME(outermost)(const lanes *b, int n, i32x16 *zeros) {
+/// Finds the first weight of the largest magnitude of each block, and which blocks count as zeros.
+TARGET CK_INLINE void NAME(outermost)(const lanes *b, int n, f32x16 *edge, i32x16 *zeros) {
     f32x16 magnitude = 0, found = 0;
     for (int i = 0; i < n; i++) {
         const f32x16 own = __builtin_elementwise_abs(b->x[i]);
         const i32x16 larger = own > magnitude;
         magnitude = CHOSEN(larger, own, magnitude), found = CHOSEN(larger, b->x[i], found);
     }
-    *zeros = magnitude < SMALLEST;
-    return found;
+    *zeros = magnitude < SMALLEST, *edge = found;
 }
 
 /// Chooses the codes for scales as they are stored, of -reach..<reach, stored with `reach` added. Blocks whose scale is 0 keep theirs.
@@ -202,7 +201,8 @@ TARGET CK_INLINE void NAME(choose_scaled)(lanes *b, int reach, const float *scal
 /// Searches codes of -32...31, stored with 32 added, and a scale, for the least error weighted by squares.
 TARGET CK_INLINE void NAME(search_scales)(lanes *b) {
     i32x16 zeros;
-    const f32x16 edge = NAME(outermost)(b, 16, &zeros);
+    f32x16 edge;
+    NAME(outermost)(b, 16, &edge, &zeros);
     f32x16 scale = 0, best = 0;
     for (int step = -10; step <= 9; step++) {
         // The first one is the plain scale, which counts in any case.
@@ -262,7 +262,9 @@ TARGET static void NAME(encode_q6_k)(const float *values, size_t blocks, block_q
 /// becomes the best one for the others.
 TARGET CK_INLINE void NAME(improve_codes)(lanes *b) {
     i32x16 zeros;
-    const f32x16 edge = NAME(outermost)(b, 16, &zeros), inverse = -4.0f / edge;
+    f32x16 edge;
+    NAME(outermost)(b, 16, &edge, &zeros);
+    const f32x16 inverse = -4.0f / edge;
     f32x16 products = 0, squares = 0;
     for (int i = 0; i < 16; i++) {
         b->codes[i] = CLAMPED(NEAREST(inverse * b->x[i]), -4, 3);
@@ -320,25 +322,25 @@ TARGET static void NAME(encode_q3_k)(const float *values, size_t blocks, block_q
 
 // ---- codes of uneven weights -------------------------------------------------------------------------------------
 
-/// Returns the number of the nearest value of IQ4_NL, the upper one of two that are as near, and stores the value.
-TARGET CK_INLINE i32x16 NAME(nearest_value)(f32x16 x, f32x16 *value) {
+/// Finds the number of the nearest value of IQ4_NL, the upper one of two that are as near, and the value.
+TARGET CK_INLINE void NAME(nearest_value)(const f32x16 *x, i32x16 *number, f32x16 *value) {
     // The middles between neighbours. Where a number is near one of them, ggml's differences to both neighbours are exact.
     static const float middles[15] = {-115.5f, -93.5f, -74, -57, -42, -28.5f, -16, -4.5f, 7, 19, 31.5f, 45.5f, 61, 79, 101};
     i32x16 code = 0, found = iq4_values[0];
 #pragma clang loop unroll(full)
     for (int i = 0; i < 15; i++) {
-        const i32x16 above = ~(x < middles[i]);
+        const i32x16 above = ~(*x < middles[i]);
         code -= above;
         found += above & (iq4_values[i + 1] - iq4_values[i]);
     }
-    *value = REALS(found);
-    return code;
+    *number = code, *value = REALS(found);
 }
 
 /// Searches a scale for the least error weighted by squares.
 TARGET CK_INLINE void NAME(search_values)(lanes *b) {
     i32x16 zeros;
-    const f32x16 edge = NAME(outermost)(b, 32, &zeros);
+    f32x16 edge;
+    NAME(outermost)(b, 32, &edge, &zeros);
     f32x16 scale = 0, best = 0;
     for (int step = -8; step <= 7; step++) {
         // The first one is the plain scale, which counts in any case.
@@ -346,8 +348,10 @@ TARGET CK_INLINE void NAME(search_values)(lanes *b) {
         const f32x16 inverse = is_first ? 1 / (-edge / (float)iq4_values[0]) : (float)(step + iq4_values[0]) / edge;
         f32x16 products = 0, squares = 0;
         for (int i = 0; i < 32; i++) {
+            const f32x16 moved = inverse * b->x[i];
+            i32x16 number;
             f32x16 q;
-            NAME(nearest_value)(inverse * b->x[i], &q);
+            NAME(nearest_value)(&moved, &number, &q);
             const f32x16 w = b->x[i] * b->x[i];
             products += w * q * b->x[i], squares += w * q * q;
         }
@@ -360,10 +364,11 @@ TARGET CK_INLINE void NAME(search_values)(lanes *b) {
 }
 
 /// Chooses the codes for the inverse of a scale.
-TARGET CK_INLINE void NAME(choose_values)(lanes *b, f32x16 inverse) {
+TARGET CK_INLINE void NAME(choose_values)(lanes *b, const f32x16 *inverse) {
     for (int i = 0; i < 32; i++) {
+        const f32x16 moved = *inverse * b->x[i];
         f32x16 value;
-        b->codes[i] = NAME(nearest_value)(inverse * b->x[i], &value);
+        NAME(nearest_value)(&moved, &b->codes[i], &value);
     }
 }
 
@@ -373,7 +378,8 @@ TARGET static void NAME(encode_iq4_nl)(const float *values, size_t blocks, block
         uint8_t codes[512];
         NAME(read)(values + from * 32, 32, blocks - from, &b);
         NAME(search_values)(&b);
-        NAME(choose_values)(&b, CHOSEN(b.scale != 0, 1 / b.scale, (f32x16)0));
+        const f32x16 inverse = CHOSEN(b.scale != 0, 1 / b.scale, (f32x16)0);
+        NAME(choose_values)(&b, &inverse);
         in_order(&b, 32, codes);
         for (size_t lane = 0; lane < 16 && from + lane < blocks; lane++) {
             block_iq4_nl *block = target + from + lane;
@@ -404,7 +410,7 @@ TARGET static void NAME(encode_iq4_xs)(const float *values, size_t blocks, block
                 numbers[j] = (uint8_t)(number + 32);
             }
         }
-        NAME(choose_values)(&b, inverses);
+        NAME(choose_values)(&b, &inverses);
         in_order(&b, 32, codes);
         for (size_t part = 0; part < 2 && from + part < blocks; part++) {
             block_iq4_xs *block = target + from + part;

@@ -148,6 +148,7 @@ extension OptionEffect {
                 "allow-fallback",
                 "export \(bert) --compress outliers:share=0.01+int8 --format coreml -o q.mlpackage [ --allow-fallback ]"
             ),
+            ("composites", "export p.accelpkg --format coreai -o q.aimodel [ --composites no ]"),
             ("quantization", "export qwen --format ctranslate2 -o q [ --quantization int8 ]"),
             (
                 "better-scales",

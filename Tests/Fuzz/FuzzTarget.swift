@@ -19,6 +19,7 @@ struct FuzzTarget: Sendable {
     static let all: [FuzzTarget] = [
         safetensors, shardIndex, configuration, json, zip, manifest, sourceMap, graph, weightIndex, cacheRecord, recipe,
         protobuf,
-        coreMLModel, coreMLBlobs, coreML, coreAI, gguf, sshSignature, modelSignature, trustPolicy, statistics, ctranslate2,
+        coreMLModel, coreMLBlobs, coreML, coreAI, gguf, sshSignature, modelSignature, trustPolicy, statistics,
+        ctranslate2,
     ]
 }

@@ -133,6 +133,14 @@ struct StoredBytes {
         return copy
     }
 
+    /// Replaces the first byte of a section, a floating-point number, by its neighbour towards zero, or away from zero at zero.
+    func movingFirstByte(of section: Int) -> StoredBytes {
+        var copy = self
+        guard let first = copy.sections[section].first else { return copy }
+        copy.sections[section][0] = first & 0x7F == 0 ? first + 1 : first - 1
+        return copy
+    }
+
     /// Multiplies a float16 number at an offset of the first section; nil if the section ends before it.
     func scaledHalf(at offset: Int, by factor: Float) -> StoredBytes? {
         guard let first = sections.first, offset + 2 <= first.count else { return nil }

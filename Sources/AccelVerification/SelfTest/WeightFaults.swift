@@ -4,10 +4,14 @@ import AccelWeightCompression
 /// The first output channel (or the first group that shares a table) is 1.1 or 3 times too large.
 struct ScaledChannel: WeightFault {
     let name = "scale a channel"
-    let detail = "one channel's scale, table or values times 1.1 (with method=gptq: 3)"
+    let detail =
+        "one channel's scale, table or values times 1.1 (with method=gptq: 3; a scale of one byte: its neighbour)"
 
     func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
         let factor: Float = weight.hasFreedom ? 3 : 1.1
+        if weight.codec is any MicroscaledCodec {
+            return weight.index(of: "scales").map { [weight.movingFirstByte(of: $0)] }
+        }
         if let changed = weight.scaled("scales", 0..<1, by: factor) { return [changed] }
         if let index = weight.index(of: "palettes"), let type = weight.numbers(in: "palettes") {
             // Integer entries follow their scale.
