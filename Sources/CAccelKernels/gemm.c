@@ -12,21 +12,21 @@ size_t ck_panel_width(void) { return PANEL_WIDTH; }
 
 /// Any number of rows times whole panels that follow each other.
 /// - first: 0 to add the products to c.
-/// - copy: ROW_BLOCK * K_BLOCK numbers for parts of rows that would displace each other from the cache; or NULL.
+/// - copy: ROW_BLOCK * PART_DEPTH numbers for parts of rows that would displace each other from the cache; or NULL.
 static void whole_panels(gemm_part *part, const float *a, size_t lda, size_t m, size_t k, const float *panels,
                          size_t count, const float *bias, int first, float *c, size_t ldc, float *copy) {
     for (size_t start = 0; start < m; start += ROW_BLOCK) {
         const size_t rows = m - start < ROW_BLOCK ? m - start : ROW_BLOCK;
         // Part after part of the products goes through all panels.
-        for (size_t from = 0; from < k || from == 0; from += K_BLOCK) {
-            const size_t depth = part_depth(k, from);
+        for (size_t from = 0; from < k || from == 0; from += PART_DEPTH) {
+            const size_t depth = part_depth(k, from, PART_DEPTH);
             const float *x = a + start * lda + from;
             if (copy) {
                 for (size_t row = 0; row < rows; row++)
-                    ck_copy(copy + row * K_BLOCK, x + row * lda, depth * sizeof(float));
+                    ck_copy(copy + row * PART_DEPTH, x + row * lda, depth * sizeof(float));
                 x = copy;
             }
-            part(x, copy ? K_BLOCK : lda, rows, depth, panels + from * WIDTH, k, count, bias, first && from == 0,
+            part(x, copy ? PART_DEPTH : lda, rows, depth, panels + from * WIDTH, k, count, bias, first && from == 0,
                  c + start * ldc, ldc);
         }
     }
@@ -52,7 +52,7 @@ static void narrow_panel(gemm_part *part, const float *a, size_t lda, size_t m, 
 __attribute__((noinline)) static void with_copy(gemm_part *part, const float *a, size_t lda, size_t m, size_t k,
                                                 const float *panels, size_t count, const float *bias, int first,
                                                 float *c, size_t ldc) {
-    float copy[ROW_BLOCK * K_BLOCK];
+    float copy[ROW_BLOCK * PART_DEPTH];
     whole_panels(part, a, lda, m, k, panels, count, bias, first, c, ldc, copy);
 }
 

@@ -14,35 +14,35 @@ typedef REAL NAME(vector) __attribute__((ext_vector_type(LANES), aligned(sizeof(
 /// c[rows, VECTORS * LANES] = (first ? start or 0 : c) + a[rows, depth] x b[depth, panel width]
 TARGET CK_INLINE void NAME(tile)(const REAL *a, size_t lda, size_t depth, const REAL *b, const REAL *start,
                                  int first, REAL *c, size_t ldc, const int rows) {
-    NAME(vector) sum[ROWS][VECTORS];
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; r++) {
-#pragma clang loop unroll(full)
-        for (int v = 0; v < VECTORS; v++) sum[r][v] = 0;
-    }
-    for (size_t k = 0; k < depth; k++) {
-        NAME(vector) row[VECTORS];
-#pragma clang loop unroll(full)
-        for (int v = 0; v < VECTORS; v++) row[v] = *(const NAME(vector) *)(b + v * LANES);
-#pragma clang loop unroll(full)
-        for (int r = 0; r < rows; r++) {
-            NAME(vector) x = a[(size_t)r * lda + k];
-#pragma clang loop unroll(full)
-            for (int v = 0; v < VECTORS; v++) sum[r][v] = __builtin_elementwise_fma(x, row[v], sum[r][v]);
+    // Sums of K_BLOCK products are added to what was there before: in c, and between two of them here.
+    NAME(vector) between[ROWS][VECTORS];
+    for (size_t from = 0; from < depth || from == 0; from += K_BLOCK) {
+        const size_t end = depth - from < K_BLOCK ? depth : from + K_BLOCK;
+        NAME(vector) sum[ROWS][VECTORS];
+        UNROLLED for (int r = 0; r < rows; r++) {
+            UNROLLED for (int v = 0; v < VECTORS; v++) sum[r][v] = 0;
         }
-        b += WIDTH;
-    }
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; r++) {
-#pragma clang loop unroll(full)
-        for (int v = 0; v < VECTORS; v++) {
-            NAME(vector) *target = (NAME(vector) *)(c + (size_t)r * ldc + v * LANES);
-            NAME(vector) before = 0;
-            if (!first)
-                before = *target;
-            else if (start)
-                before = *(const NAME(vector) *)(start + v * LANES);
-            *target = before + sum[r][v];
+        for (size_t k = from; k < end; k++) {
+            NAME(vector) row[VECTORS];
+            UNROLLED for (int v = 0; v < VECTORS; v++) row[v] = *(const NAME(vector) *)(b + v * LANES);
+            UNROLLED for (int r = 0; r < rows; r++) {
+                NAME(vector) x = a[(size_t)r * lda + k];
+                UNROLLED for (int v = 0; v < VECTORS; v++) sum[r][v] = __builtin_elementwise_fma(x, row[v], sum[r][v]);
+            }
+            b += WIDTH;
+        }
+        UNROLLED for (int r = 0; r < rows; r++) {
+            UNROLLED for (int v = 0; v < VECTORS; v++) {
+                NAME(vector) *target = (NAME(vector) *)(c + (size_t)r * ldc + v * LANES);
+                NAME(vector) before = 0;
+                if (from)
+                    before = between[r][v];
+                else if (!first)
+                    before = *target;
+                else if (start)
+                    before = *(const NAME(vector) *)(start + v * LANES);
+                *(end < depth ? &between[r][v] : target) = before + sum[r][v];
+            }
         }
     }
 }
@@ -62,7 +62,7 @@ TARGET static void NAME(tile_of)(const REAL *a, size_t lda, size_t depth, const 
 
 /// One part of the products of up to ROW_BLOCK rows with whole panels, of which each has all `k` rows of its columns. The
 /// rows' part of x stays in the second cache level, and a panel's in the first.
-/// - depth: the products in the part, at most K_BLOCK.
+/// - depth: the products in the part: some K_BLOCKs, or fewer in the last part.
 /// - b: the part's first row in the first panel.
 TARGET static void NAME(part)(const REAL *a, size_t lda, size_t m, size_t depth, const REAL *b, size_t k, size_t count,
                               const REAL *bias, int first, REAL *c, size_t ldc) {

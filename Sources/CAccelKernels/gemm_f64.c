@@ -17,7 +17,7 @@ void ck_gemm_panel_f64(const double *a, size_t lda, size_t m, size_t k, const do
     gemm_part *part = current_part();
     for (size_t start = 0; start < m; start += ROW_BLOCK)
         for (size_t from = 0; from < k || from == 0; from += K_BLOCK)
-            part(a + start * lda + from, lda, m - start < ROW_BLOCK ? m - start : ROW_BLOCK, part_depth(k, from),
+            part(a + start * lda + from, lda, m - start < ROW_BLOCK ? m - start : ROW_BLOCK, part_depth(k, from, K_BLOCK),
                  panel + from * WIDTH, k, 1, 0, from == 0, c + start * ldc, ldc);
 }
 
@@ -32,7 +32,7 @@ void ck_widen_rows(const float *x, size_t m, size_t k, double *blocks) {
     for (size_t start = 0; start < m; start += ROW_BLOCK) {
         const size_t end = m - start < ROW_BLOCK ? m : start + ROW_BLOCK;
         for (size_t from = 0; from < k; from += K_BLOCK) {
-            const size_t depth = part_depth(k, from);
+            const size_t depth = part_depth(k, from, K_BLOCK);
             for (size_t row = start; row < end; row++) {
                 widen(x + row * k + from, depth, blocks);
                 blocks += depth;
@@ -54,7 +54,7 @@ void ck_gemm_blocks_f64(const double *blocks, size_t m, size_t k, const double *
     for (size_t start = 0; start < m; start += ROW_BLOCK) {
         const size_t rows = m - start < ROW_BLOCK ? m - start : ROW_BLOCK;
         for (size_t from = 0; from < k || from == 0; from += K_BLOCK) {
-            const size_t depth = part_depth(k, from);
+            const size_t depth = part_depth(k, from, K_BLOCK);
             part(blocks, depth, rows, depth, panels + from * WIDTH, k, count, 0, from == 0, c + start * ldc, ldc);
             blocks += rows * depth;
         }

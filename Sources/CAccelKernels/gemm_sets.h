@@ -53,5 +53,5 @@ static gemm_part *current_part(void) {
     }
 }
 
-/// The products of one part: at most K_BLOCK.
-CK_INLINE size_t part_depth(size_t k, size_t from) { return k - from < K_BLOCK ? k - from : K_BLOCK; }
+/// The products of one part: at most `most`, which is a multiple of K_BLOCK.
+CK_INLINE size_t part_depth(size_t k, size_t from, size_t most) { return k - from < most ? k - from : most; }
