@@ -24,6 +24,8 @@ fuzzer() { # the sanitizers: builds the program with them, $work/SANITIZERS
     # Of two --sanitize of the package manager the Swift compiler takes the last: without the flag behind them its code is not
     # instrumented, and the fuzzer gropes in the dark.
     build+=(-Xswiftc "-sanitize=$sanitizers")
+    # Targets call readers that are internal to their modules.
+    build+=(-Xswiftc -enable-testing)
     library=$(swift build "${build[@]}" --show-bin-path)/libFuzzTargets.a
     # An archive keeps the objects of files that are gone.
     rm -f "$library"

@@ -1,4 +1,6 @@
+import AccelByteIO
 import AccelFormats
+import AccelTensors
 
 extension FuzzTarget {
     static let ctranslate2 = FuzzTarget(name: "ctranslate2", seeds: [CTranslate2Seed.bytes]) { bytes in

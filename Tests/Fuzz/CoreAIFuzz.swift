@@ -1,5 +1,6 @@
 import AccelByteIO
 import AccelFormats
+import AccelTensors
 import TestSupport
 
 extension FuzzTarget {
