@@ -19,6 +19,8 @@ public final class Executor {
     private let workspace: Workspace
     private(set) var calls: [PreparedCall]
     private var kernels: [PreparedKernel]
+    /// The groups of calls that run as one, in order.
+    private var joined: [JoinedCalls]
     private let outputs: [(name: String, memory: OperandMemory)]
     /// Saves the states that calls overwrite before a call that may fail.
     private var journal: StateJournal
@@ -72,7 +74,7 @@ public final class Executor {
         if known == nil { model.keep(prepared.kernels.map(\.chosen), of: index) }
         (self.function, self.memory, self.workspace, self.team) = (function, memory, workspace, team)
         durations = prepared.calls.map { _ in .zero }
-        (calls, kernels, outputs) = (prepared.calls, prepared.kernels, prepared.outputs)
+        (calls, kernels, joined, outputs) = (prepared.calls, prepared.kernels, prepared.joined, prepared.outputs)
         try memory.allocate(arenaBytes: workspace.end)
         journal = try StateJournal(prepared.calls, before: prepared.lastThatMayFail)
         preparation = Preparation(
@@ -126,7 +128,17 @@ public final class Executor {
         defer { team.rest() }
         let clock = ContinuousClock()
         var start = clock.now
-        for index in 0..<kernels.count {
+        var (index, group) = (0, 0)
+        while index < kernels.count {
+            if group < joined.count, joined[group].calls.lowerBound == index {
+                joined[group].run(on: team)
+                let end = clock.now
+                for call in 0..<joined[group].shares.count {
+                    durations[index + call] = (end - start) * joined[group].shares[call]
+                }
+                (index, group, start) = (index + joined[group].shares.count, group + 1, end)
+                continue
+            }
             do {
                 journal.note(index)
                 try make(index)
@@ -136,7 +148,7 @@ public final class Executor {
             }
             let end = clock.now
             durations[index] = end - start
-            start = end
+            (index, start) = (index + 1, end)
         }
         for index in 0..<last.count { team.run(last[index]) }
         journal.forget()
@@ -184,6 +196,7 @@ public final class Executor {
             calls[number] = try PreparedCall(call, in: memory, workspace)
             kernels[number] = try PreparedKernel(calls[number])
         }
+        joined = function.joined.compactMap { JoinedCalls($0, (function.calls, calls), kernels) }
         try memory.allocate(arenaBytes: workspace.end)
     }
 
@@ -222,6 +235,9 @@ public final class Executor {
             throw ShapeError(operator: "\(call.operation.name) \"\(call.label)\"", reason: error.description)
         }
     }
+
+    /// The groups of calls that run as one.
+    package var joinedCalls: [Range<Int>] { joined.map(\.calls) }
 
     /// The kernel that computes each call, by name.
     package var kernelNames: [String] { kernels.map { $0.type.map { "\($0)" } ?? "nothing" } }

@@ -194,7 +194,7 @@ static void panel(const int8_tile *t, const ck_int8_panels *w, float *c, size_t 
     int8_tile part = *t;
     for (size_t left = tiles, row = 0; left; left--) {
         const size_t height = (rows - row + left - 1) / left;
-        part.steps = t->steps + row * t->stride;
+        if (t->steps) part.steps = t->steps + row * t->stride;
         if (t->step_codes) part.step_codes = t->step_codes + row * t->stride;
         part.roundings = t->roundings + row;
         if (t->sums) part.sums = t->sums + row * t->blocks;
@@ -223,7 +223,7 @@ void ck_gemm_int8(const ck_rounded_rows *x, size_t first, size_t rows, const ck_
         for (size_t column = 0; column < columns; column += PANEL_WIDTH) {
             const size_t scales = column * w->blocks;
             const int8_tile tile = {
-                .steps = x->steps + from * x->stride,
+                .steps = x->steps ? x->steps + from * x->stride : 0,
                 .step_codes = x->step_codes ? x->step_codes + from * x->stride : 0,
                 .stride = x->stride,
                 .roundings = x->roundings + from,

@@ -42,6 +42,26 @@ CK_INLINE float sum_of_16(float lanes[16]) {
     return lanes[0];
 }
 
+// Both operands, of vectors or numbers. NaN fails a comparison, which then takes one instruction.
+#define SUM_OF(a, b) ((a) + (b))
+#define SMALLER_OF(a, b) ((b) < (a) ? (b) : (a))
+#define LARGER_OF(a, b) ((a) > (b) ? (a) : (b))
+
+/// Combines sixteen numbers of a vector by one of these, in halves, which all instruction sets do alike.
+#define IN_HALVES(number, vector, both)                                                                             \
+    ({                                                                                                              \
+        typedef number eight_numbers __attribute__((ext_vector_type(8)));                                           \
+        typedef number four_numbers __attribute__((ext_vector_type(4)));                                            \
+        const eight_numbers low = __builtin_shufflevector(vector, vector, 0, 1, 2, 3, 4, 5, 6, 7);                  \
+        const eight_numbers high = __builtin_shufflevector(vector, vector, 8, 9, 10, 11, 12, 13, 14, 15);           \
+        const eight_numbers half = both(low, high);                                                                 \
+        const four_numbers first = __builtin_shufflevector(half, half, 0, 1, 2, 3);                                 \
+        const four_numbers second = __builtin_shufflevector(half, half, 4, 5, 6, 7);                                \
+        const four_numbers quarter = both(first, second);                                                           \
+        const number even = both(quarter[0], quarter[2]), odd = both(quarter[1], quarter[3]);                       \
+        both(even, odd);                                                                                            \
+    })
+
 /// The scale of a row of `count` codes, which follows them.
 CK_INLINE float byte_row_scale(const void *row, size_t count) {
     float scale;

@@ -13,6 +13,10 @@ void ck_round_row(const float *x, size_t count, const ck_rounding *range, int16_
     CK_CHOOSE(round_row, x, count, range, steps, rounding);
 }
 
+void ck_round_row_to_codes(const float *x, size_t count, const ck_rounding *range, uint8_t *codes, ck_rounding *rounding) {
+    CK_CHOOSE(round_row_to_codes, x, count, range, codes, rounding);
+}
+
 void ck_rounded_row(const float *x, size_t count, const ck_rounding *range, float *target) {
     CK_CHOOSE(rounded_row, x, count, range, target);
 }

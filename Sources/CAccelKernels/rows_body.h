@@ -19,23 +19,9 @@ TARGET CK_INLINE void NAME(store)(float *x, size_t i, size_t count, const FLOATS
         ck_copy(x + i, values, (count - i) * sizeof(float));
 }
 
-TARGET CK_INLINE double NAME(total)(const DOUBLES *lanes) {
-    double sums[16];
-    ck_copy(sums, lanes, sizeof sums);
-    // In halves, which all instruction sets do alike.
-    for (int step = 8; step; step /= 2)
-        for (int lane = 0; lane < step; lane++) sums[lane] += sums[lane + step];
-    return sums[0];
-}
+TARGET CK_INLINE double NAME(total)(const DOUBLES *lanes) { return IN_HALVES(double, *lanes, SUM_OF); }
 
-TARGET CK_INLINE float NAME(largest_of)(const FLOATS *values) {
-    float lanes[16];
-    ck_copy(lanes, values, sizeof lanes);
-    for (int step = 8; step; step /= 2)
-        for (int lane = 0; lane < step; lane++)
-            lanes[lane] = lanes[lane] > lanes[lane + step] ? lanes[lane] : lanes[lane + step];
-    return lanes[0];
-}
+TARGET CK_INLINE float NAME(largest_of)(const FLOATS *values) { return IN_HALVES(float, *values, LARGER_OF); }
 
 /// - Parameter is_scored: whether the row is multiplied with `factor` first, and `mask` added unless it is NULL.
 TARGET CK_INLINE void NAME(softmax_row)(float *row, size_t count, float factor, const float *mask, const int is_scored) {
@@ -124,7 +110,8 @@ TARGET CK_INLINE float NAME(weigh_row)(float *row, size_t count, float factor, c
         sums += WIDE(part);
     }
     float correction = 1;
-    if (state->largest != before) {
+    // Before the first weight, the sums are 0.
+    if (state->largest != before && before != nothing) {
         FLOATS x = before - base, weight;
         NAME(weight_below)(&x, &weight);
         correction = weight[0];

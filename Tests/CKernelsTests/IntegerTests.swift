@@ -37,6 +37,16 @@ extension Kernels {
                 #expect(results.agree)
                 let (steps, rounding) = (results[0].steps, results[0].rounding)
                 #expect(steps[x.count..<steps.count - 1].allSatisfy { $0 == 0 } && steps.last == -7)
+                let codes = onEachSet {
+                    var (own, direct) = (ck_rounding(), [UInt8](repeating: 7, count: ck_step_stride(x.count) + 1))
+                    ck_round_row_to_codes(x, x.count, nil, &direct, &own)
+                    return [Int32(bitPattern: own.scale.bitPattern), own.lowest] + direct.map(Int32.init)
+                }
+                var expected = [UInt8](repeating: 7, count: ck_step_stride(x.count) + 1)
+                ck_step_codes(steps, x.count, rounding, &expected)
+                #expect(codes.agree)
+                #expect(Array(codes[0].dropFirst(2)) == expected.map(Int32.init))
+                #expect(codes[0][0] == Int32(bitPattern: rounding.scale.bitPattern) && codes[0][1] == rounding.lowest)
                 let targets = onEachSet {
                     var target = [Float](repeating: -7, count: x.count + 1)
                     ck_rounded_row(x, x.count, nil, &target)

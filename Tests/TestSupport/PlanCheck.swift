@@ -4,7 +4,7 @@ import AccelTensors
 import AccelWeightCompression
 
 /// Proves that an execution plan can be run: every operand lies inside of its storage, every call satisfies its operator's shape
-/// rule, and no call writes what it reads. Laws hold every plan to it.
+/// rule, and no call writes what it reads; nor do calls that run as one write what others of them read or write. Laws hold every plan to it.
 public struct PlanCheck {
     private let weights: [CompressedTensor]
 
@@ -34,6 +34,13 @@ public struct PlanCheck {
                 throw fail("call \(call.operation.name) \"\(call.label)\": \(problem.reason)")
             } catch let error as OperatorError {
                 throw fail("call \(call.operation.name) \"\(call.label)\": \(error.description)")
+            }
+        }
+        for group in function.joined {
+            do {
+                try check(group, of: function)
+            } catch let problem as Problem {
+                throw fail("calls \(group): \(problem.reason)")
             }
         }
         for output in function.outputs {
@@ -88,6 +95,29 @@ public struct PlanCheck {
         let found = call.outputs.map(Self.type)
         guard expected == found else {
             throw Problem(reason: "makes \(expected), but its outputs are \(found)")
+        }
+    }
+
+    /// A call of a group may read the result of one before it, and nothing else that the others write.
+    private func check(_ group: Range<Int>, of function: FunctionPlan) throws {
+        guard group.count > 1, function.calls.indices.contains(group.lowerBound),
+            group.upperBound <= function.calls.count
+        else { throw Problem(reason: "are not two calls or more of the function's \(function.calls.count)") }
+        for writer in group {
+            for output in function.calls[writer].outputs {
+                let written = try byteRange(of: output, in: function)
+                for other in group where other != writer {
+                    let results = function.calls[other].outputs
+                    let read = function.calls[other].inputs.filter {
+                        $0.storage.isWritable && !(writer < other && $0.storage == output.storage)
+                    }
+                    for operand in results + read where operand.storage.memory == output.storage.memory {
+                        guard try !byteRange(of: operand, in: function).overlaps(written) else {
+                            throw Problem(reason: "call \(writer) writes what call \(other) reads or writes")
+                        }
+                    }
+                }
+            }
         }
     }
 

@@ -9,13 +9,15 @@ struct BFloat16GEMMKernel: Kernel {
     private let operands: LinearOperands
     private let panels: BFloat16Panels
     /// The rows of x, rounded.
-    private let rounded: MemoryLocation
+    private let rounded: SharedScratch
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         operands = try LinearOperands(call)
         guard operands.rounding == .bfloat16 else { throw Unsuitable("takes rows that are rounded to bfloat16 only") }
         panels = try BFloat16Panels(operands.weight)
-        rounded = call.workspace.reserve(floats: operands.rows * ck_bf16_stride(operands.depth) / 2)
+        rounded = call.workspace.reserve(
+            .init(
+                "bfloat16", of: operands.source.operand, floats: [operands.rows * ck_bf16_stride(operands.depth) / 2]))
     }
 
     var cost: Double { LinearCost.bfloat16Panels(rows: operands.rows) }
@@ -32,7 +34,7 @@ struct BFloat16GEMMKernel: Kernel {
         let pieces = PanelPieces(
             panels: panels.count, rows: operands.rows, fitting: (1 << 18) / max(panels.panelFloats, 1))
         let scratchFloats = panels.packed == nil ? pieces.panelsAtOnce * panels.panelFloats + panels.scratchFloats : 0
-        let rounding = KernelStep.rows(operands.rows, width: depth) { rows in
+        let rounding = KernelStep.rows(operands.rows, width: depth, fills: rounded) { rows in
             guard let source = operands.source.contiguousFloats else { return }
             for row in rows { ck_bf16_row(source + row * depth, depth, x + row * stride) }
         }
@@ -45,11 +47,11 @@ struct BFloat16GEMMKernel: Kernel {
                 let corner = target + part.lowerBound * width + columns.lowerBound
                 ck_gemm_bf16(
                     x + part.lowerBound * stride, stride, part.count, depth, weights, columns.count, corner, width)
-                for row in 0..<part.count { operands.finish(columns, of: corner + row * width) }
+                for row in part { operands.finishProducts(columns, ofRow: row) }
             }
         }
         return [rounding, products]
     }
 
-    private var x: UnsafeMutablePointer<UInt16> { rounded.start.assumingMemoryBound(to: UInt16.self) }
+    private var x: UnsafeMutablePointer<UInt16> { rounded.parts[0].start.assumingMemoryBound(to: UInt16.self) }
 }

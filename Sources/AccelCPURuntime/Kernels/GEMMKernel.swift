@@ -37,12 +37,11 @@ struct GEMMKernel: Kernel {
         guard let source = x.floats, let target = operands.target.contiguousFloats else {
             return
         }
-        let (depth, width, activation) = (operands.depth, operands.width, operands.activation)
+        let (depth, width) = (operands.depth, operands.width)
         let bias = operands.bias?.contiguousFloats.map { UnsafePointer($0) + columns.lowerBound }
         let corner = target + rows.lowerBound * width + columns.lowerBound
         ck_gemm_panels(
             source + rows.lowerBound * depth, depth, rows.count, depth, panels, bias, corner, width, columns.count)
-        guard activation != .none else { return }
-        for row in 0..<rows.count { activation.apply(to: corner + row * width, count: columns.count) }
+        operands.finish(columns, ofRows: rows)
     }
 }

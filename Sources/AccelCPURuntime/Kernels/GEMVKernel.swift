@@ -10,15 +10,17 @@ struct GEMVKernel: Kernel {
     private let x: LinearRows
     private let product: any VectorProduct
     /// The rows of x in the order in which codes of four bits are read.
-    private let interleaved: MemoryLocation
+    private let interleaved: SharedScratch
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         operands = try LinearOperands(call)
         guard let weight = operands.weight.storedWeight else { throw Unsuitable("takes stored weights only") }
         product = VectorProducts.product(of: weight)
-        let floats = product.readsInterleaved ? operands.rows * ck_interleaved_count(operands.depth) : 0
-        interleaved = call.workspace.reserve(floats: floats)
         x = try LinearRows(operands, in: call.workspace)
+        let floats = product.readsInterleaved ? operands.rows * ck_interleaved_count(operands.depth) : 0
+        let rounding = operands.rounding == nil ? [] : [1] + operands.rangeParameters
+        interleaved = call.workspace.reserve(
+            .init("interleaved", of: operands.source.operand, rounding, floats: [floats]))
     }
 
     var cost: Double { LinearCost.vectors(rows: operands.rows) }
@@ -28,7 +30,7 @@ struct GEMVKernel: Kernel {
         let (depth, width, rows) = (operands.depth, operands.width, operands.rows)
         // Some 32 KB of codes of 4 bits, in whole groups of rows that share a palette.
         let columnsAtOnce = max(16, (1 << 16) / max(depth, 1) / 16 * 16)
-        let interleave = KernelStep(product.readsInterleaved ? 1 : 0) { _, _ in
+        let interleave = KernelStep(product.readsInterleaved ? 1 : 0, fills: interleaved) { _, _ in
             guard let source = x.floats else { return }
             for row in 0..<rows { ck_interleave(source + row * depth, depth, interleaved(row)) }
         }
@@ -45,13 +47,13 @@ struct GEMVKernel: Kernel {
                 product.multiply(
                     columns, with: DotVector(floats: source + row * depth, interleaved: interleaved(row)), into: part,
                     scratch: scratch)
-                operands.finish(columns, of: part)
+                operands.finishProducts(columns, ofRow: row)
             }
         }
         return x.steps + [interleave, multiply]
     }
 
     private func interleaved(_ row: Int) -> UnsafeMutablePointer<Float> {
-        interleaved.start.assumingMemoryBound(to: Float.self) + row * ck_interleaved_count(operands.depth)
+        interleaved.parts[0].start.assumingMemoryBound(to: Float.self) + row * ck_interleaved_count(operands.depth)
     }
 }

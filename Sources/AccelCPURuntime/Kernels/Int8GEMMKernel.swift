@@ -58,10 +58,7 @@ struct Int8GEMMKernel: Kernel {
             pieces.forEachRows(of: piece) { part in
                 let corner = target + part.lowerBound * operands.width + columns.lowerBound
                 ck_gemm_int8(&x, part.lowerBound, part.count, &weights, bias, columns.count, corner, operands.width)
-                guard operands.activation != .none else { return }
-                for row in 0..<part.count {
-                    operands.activation.apply(to: corner + row * operands.width, count: columns.count)
-                }
+                operands.finish(columns, ofRows: part)
             }
         }
         return [rows.rounding, products]

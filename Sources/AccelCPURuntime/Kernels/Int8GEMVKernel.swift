@@ -46,7 +46,7 @@ struct Int8GEMVKernel: Kernel {
                     multiply(
                         columns, row, halves: halves, scales: scratch, shifts: scratch + numbers,
                         scratch: scratch + unpacked, into: part)
-                    operands.finish(columns, of: part)
+                    operands.finishProducts(columns, ofRow: row)
                 }
             }
         }

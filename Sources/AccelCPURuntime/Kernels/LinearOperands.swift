@@ -14,6 +14,8 @@ struct LinearOperands: Sendable {
     let bias: OperandMemory?
     let target: OperandMemory
     let activation: Activation
+    /// What is added to the result after the activation, contiguous; nil: nothing.
+    private let residual: OperandMemory?
     /// Rows of x.
     let rows: Int
     /// Columns of x and of the weight.
@@ -29,14 +31,17 @@ struct LinearOperands: Sendable {
     init(_ call: PreparedCall) throws(Unsuitable) {
         guard let operation = call.operation as? any LinearOperator else { throw Unsuitable("is for linear only") }
         (source, weight, target) = (call.inputs[0], call.inputs[1], call.outputs[0])
-        bias = call.input("bias")
-        try call.requireContiguousFloats([source, target] + (bias.map { [$0] } ?? []))
+        (bias, residual) = (call.input("bias"), call.residual)
+        try call.requireContiguousFloats([source, target] + [bias, residual].compactMap { $0 })
         activation = operation.activation
         rounding = (operation as? QuantizedLinear)?.rounding
         range = (operation as? QuantizedLinear)?.range.map { ck_rounding(scale: $0.scale, lowest: Int32($0.lowest)) }
         rows = source.shape.dimensions.dropLast().reduce(1, *)
         (width, depth) = (weight.shape.dimensions[0], weight.shape.dimensions[1])
     }
+
+    /// The range in a form that is compared.
+    var rangeParameters: [Int] { range.map { [Int($0.scale.bitPattern), Int($0.lowest)] } ?? [] }
 
     /// The weight's codes, for products with rows of 8 bits.
     /// - Throws: `Unsuitable` if x is rounded to other numbers, or the weight is not stored as integers.
@@ -48,12 +53,26 @@ struct LinearOperands: Sendable {
         return (codes, weight)
     }
 
-    /// Adds the bias to some columns of a row of the result, and applies the activation.
-    func finish(_ columns: Range<Int>, of part: UnsafeMutablePointer<Float>) {
+    /// Adds the bias to some columns of a row of products, and finishes them.
+    func finishProducts(_ columns: Range<Int>, ofRow row: Int) {
+        guard let target = target.contiguousFloats else { return }
         if let bias = bias?.contiguousFloats {
-            for index in 0..<columns.count { part[index] += bias[columns.lowerBound + index] }
+            let part = target + row * width
+            for column in columns { part[column] += bias[column] }
         }
-        activation.apply(to: part, count: columns.count)
+        finish(columns, ofRows: row..<row + 1)
+    }
+
+    /// Applies the activation to some columns of some rows of sums, and adds the residual.
+    func finish(_ columns: Range<Int>, ofRows rows: Range<Int>) {
+        guard activation != .none || residual != nil, let target = target.contiguousFloats else { return }
+        let residual = residual?.contiguousFloats
+        for row in rows {
+            let start = row * width + columns.lowerBound
+            activation.apply(to: target + start, count: columns.count)
+            guard let residual else { continue }
+            for index in start..<start + columns.count { target[index] += residual[index] }
+        }
     }
 }
 
@@ -61,7 +80,7 @@ struct LinearOperands: Sendable {
 struct LinearRows: Sendable {
     private let source: OperandMemory
     /// nil: x is not rounded.
-    private let rounded: MemoryLocation?
+    private let rounded: SharedScratch?
     private let (count, depth): (Int, Int)
     private let range: ck_rounding?
 
@@ -69,11 +88,16 @@ struct LinearRows: Sendable {
     init(_ operands: LinearOperands, in workspace: Workspace) throws(Unsuitable) {
         guard operands.rounding != .bfloat16 else { throw Unsuitable("does not multiply bfloat16") }
         (source, count, depth, range) = (operands.source, operands.rows, operands.depth, operands.range)
-        rounded = operands.rounding == nil ? nil : workspace.reserve(floats: count * depth)
+        guard operands.rounding != nil else {
+            rounded = nil
+            return
+        }
+        rounded = workspace.reserve(
+            .init("rounded floats", of: source.operand, operands.rangeParameters, floats: [count * depth]))
     }
 
     var floats: UnsafePointer<Float>? {
-        if let rounded { return UnsafePointer(rounded.start.assumingMemoryBound(to: Float.self)) }
+        if let rounded { return UnsafePointer(rounded.parts[0].start.assumingMemoryBound(to: Float.self)) }
         return source.contiguousFloats.map { UnsafePointer($0) }
     }
 
@@ -81,9 +105,9 @@ struct LinearRows: Sendable {
     var steps: [KernelStep] {
         guard let rounded else { return [] }
         return [
-            .rows(count, width: depth) { rows in
+            .rows(count, width: depth, fills: rounded) { rows in
                 guard let source = source.contiguousFloats else { return }
-                let target = rounded.start.assumingMemoryBound(to: Float.self)
+                let target = rounded.parts[0].start.assumingMemoryBound(to: Float.self)
                 range.withPointer { range in
                     for row in rows { ck_rounded_row(source + row * depth, depth, range, target + row * depth) }
                 }

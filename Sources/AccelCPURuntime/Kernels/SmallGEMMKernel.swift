@@ -35,7 +35,7 @@ struct SmallGEMMKernel: Kernel {
                 else { return }
                 let corner = target + columns.lowerBound
                 ck_dot_many(source, depth, rows, weights, depth, columns.count, depth, corner, width)
-                for row in 0..<rows { operands.finish(columns, of: corner + row * width) }
+                for row in 0..<rows { operands.finishProducts(columns, ofRow: row) }
             }
         ]
     }

@@ -7,8 +7,8 @@ import AccelTensors
 /// a kernel needs contiguous memory and has none, a copy goes before it.
 struct FunctionPlanner {
     /// Where a value lies while offsets are not yet known.
-    private struct Placement: Equatable {
-        enum Home: Equatable {
+    struct Placement: Equatable {
+        enum Home: Hashable {
             case input(Int)
             case weight(Int)
             case buffer(Int)
@@ -18,7 +18,7 @@ struct FunctionPlanner {
         var elementType: ElementType
         var layout: StridedLayout
     }
-    private struct Call {
+    struct Call {
         var operation: any Operator
         var label: String
         var inputs: [Placement]
@@ -56,9 +56,14 @@ struct FunctionPlanner {
             placements[state.value] = placement(.state(index), of: state.value)
         }
         let preferred = preferredLayouts()
-        for node in program.nodes { lower(node, preferred: preferred) }
+        for node in program.nodesWithSiblings { lower(node, preferred: preferred) }
         let outputs = finalOutputs()
         updateStates()
+        let joined = JoinRules.groups(of: calls, outputs: outputs.map(\.1.home))
+        // The calls of a group run at the same time.
+        for group in joined {
+            for output in group.flatMap({ calls[$0].outputs }) { extendLifetime(of: output, from: group.lowerBound) }
+        }
         for (_, placement) in outputs { extendLifetime(of: placement, to: calls.count) }
         let plan = try MemoryPlan(buffers, of: function.functionName)
         return FunctionPlan(
@@ -71,6 +76,7 @@ struct FunctionPlanner {
                     operation: call.operation, label: call.label, inputs: call.inputs.map { operand($0, plan) },
                     outputs: call.outputs.map { operand($0, plan) })
             },
+            joined: joined,
             interface: program.interface)
     }
 
@@ -186,6 +192,12 @@ struct FunctionPlanner {
     private mutating func extendLifetime(of placement: Placement, to call: Int) {
         guard case .buffer(let index) = placement.home else { return }
         buffers[index].lifetime = buffers[index].lifetime.lowerBound...max(buffers[index].lifetime.upperBound, call)
+    }
+
+    private mutating func extendLifetime(of placement: Placement, from call: Int) {
+        guard case .buffer(let index) = placement.home else { return }
+        let lifetime = buffers[index].lifetime
+        buffers[index].lifetime = min(lifetime.lowerBound, call)...lifetime.upperBound
     }
 
     private func operand(_ placement: Placement, _ plan: MemoryPlan) -> Operand {

@@ -51,6 +51,8 @@ public struct FunctionPlan: Sendable {
     public var arenaBytes: Int
     /// The kernel calls, in the order of execution.
     public var calls: [KernelCall]
+    /// Groups of calls that follow each other and run as one, with the same result: as products of the same rows.
+    public var joined: [Range<Int>]
     /// The role of the function and of each port.
     public var interface: Interface
 
@@ -58,7 +60,7 @@ public struct FunctionPlan: Sendable {
     public init(
         name: String, part: String, bindings: ShapeBindings, inputs: [FrozenProgram.Port],
         outputs: [Output], states: [FrozenProgram.State] = [], arenaBytes: Int, calls: [KernelCall],
-        interface: Interface = Interface()
+        joined: [Range<Int>] = [], interface: Interface = Interface()
     ) {
         self.name = name
         self.part = part
@@ -68,6 +70,7 @@ public struct FunctionPlan: Sendable {
         self.states = states
         self.arenaBytes = arenaBytes
         self.calls = calls
+        self.joined = joined
         self.interface = interface
     }
 

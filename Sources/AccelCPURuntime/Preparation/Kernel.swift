@@ -7,6 +7,8 @@ struct PreparedCall {
     let label: String
     let inputs: [OperandMemory]
     let outputs: [OperandMemory]
+    /// What a product adds to its result, of as many elements; nil: nothing.
+    var residual: OperandMemory? = nil
     /// Where kernels reserve scratch memory.
     let workspace: Workspace
 

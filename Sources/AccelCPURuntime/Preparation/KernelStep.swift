@@ -5,20 +5,24 @@ struct KernelStep: Sendable {
     let pieces: Int
     /// Floats of any content that each piece has for itself.
     let scratchFloats: Int
+    /// The scratch memory that the step fills in for all joined calls that read it; nil: only its own call reads what it writes.
+    let fills: SharedScratch?
     let body: Body
 
-    init(_ pieces: Int, scratchFloats: Int = 0, _ body: @escaping Body) {
+    init(_ pieces: Int, scratchFloats: Int = 0, fills: SharedScratch? = nil, _ body: @escaping Body) {
         self.pieces = max(pieces, 0)
         self.scratchFloats = scratchFloats
+        self.fills = fills
         self.body = body
     }
 
     /// Pieces that are ranges of `0..<rows`, each of about `elements` elements in rows of `width`.
     static func rows(
-        _ rows: Int, width: Int, elements: Int = 1 << 13, _ body: @escaping @Sendable (Range<Int>) -> Void
+        _ rows: Int, width: Int, elements: Int = 1 << 13, fills: SharedScratch? = nil,
+        _ body: @escaping @Sendable (Range<Int>) -> Void
     ) -> KernelStep {
         let rowsAtOnce = max(1, elements / max(width, 1))
-        return KernelStep((rows + rowsAtOnce - 1) / rowsAtOnce) { piece, _ in
+        return KernelStep((rows + rowsAtOnce - 1) / rowsAtOnce, fills: fills) { piece, _ in
             body(piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, rows))
         }
     }
@@ -50,6 +54,8 @@ final class Workspace: @unchecked Sendable {
     private var sharedBytes = 0
     private var bytesPerWorker = 0
     private var inUse = 0
+    /// Memory that the calls of a group share, with its end.
+    private var shared: [(content: SharedScratch.Content, scratch: SharedScratch, end: Int)] = []
     private var cells: [AddressCell] = []
 
     init(in arena: SharedArena, after start: Int, workers: Int) {
@@ -70,6 +76,15 @@ final class Workspace: @unchecked Sendable {
         return location
     }
 
+    /// Memory that a step fills in. The calls of a group that need the same content get the same memory.
+    func reserve(_ content: SharedScratch.Content) -> SharedScratch {
+        if let known = shared.first(where: { $0.content == content }) { return known.scratch }
+        let number = inUse
+        let scratch = SharedScratch(number: number, parts: content.floats.map { reserve(floats: $0) })
+        shared.append((content, scratch, inUse))
+        return scratch
+    }
+
     /// Returns read-only memory that `owner` retains.
     func address(of floats: UnsafePointer<Float>, keptBy owner: AnyObject) -> MemoryLocation {
         let cell = AddressCell(UnsafeMutableRawPointer(mutating: floats), keptBy: owner)
@@ -78,15 +93,18 @@ final class Workspace: @unchecked Sendable {
     }
 
     /// Discards all reservations after the first `bytes`.
-    func rewind(to bytes: Int = 0) { inUse = bytes }
+    func rewind(to bytes: Int = 0) {
+        inUse = bytes
+        shared.removeAll { $0.end > bytes }
+    }
     var reserved: Int { inUse }
 
-    /// Counts the scratch memory of the call that is being prepared.
+    /// Counts the scratch memory of the call, or the calls, that are being prepared.
     func commit(_ steps: [KernelStep]) {
         sharedBytes = max(sharedBytes, inUse)
         let floats = steps.map(\.scratchFloats).max() ?? 0
         bytesPerWorker = max(bytesPerWorker, Self.aligned(floats * MemoryLayout<Float>.stride))
-        inUse = 0
+        rewind()
     }
 
     func scratch(of worker: Int) -> UnsafeMutablePointer<Float> {

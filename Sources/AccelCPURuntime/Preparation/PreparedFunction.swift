@@ -15,11 +15,12 @@ public struct Preparation: Sendable {
     public let scratchBytes: Int
 }
 
-/// A function's calls with their kernels. Operands refer to address cells, so that memory for values can be allocated
+/// A function's calls with their kernels, and the groups of calls that run as one. Operands refer to address cells, so that memory for values can be allocated
 /// later.
 struct PreparedFunction {
     let calls: [PreparedCall]
     let kernels: [PreparedKernel]
+    let joined: [JoinedCalls]
     let outputs: [(name: String, memory: OperandMemory)]
 
     /// - Throws: `FormatError` if an operand is outside of its storage.
@@ -30,10 +31,12 @@ struct PreparedFunction {
         _ function: FunctionPlan, _ memory: FunctionMemory, _ workspace: Workspace, known: [ChosenKernel]? = nil,
         explains: Bool = false
     ) throws {
-        calls = try function.calls.map { try PreparedCall($0, in: memory, workspace) }
-        kernels = try calls.enumerated().map {
+        let calls = try function.calls.map { try PreparedCall($0, in: memory, workspace) }
+        let kernels = try calls.enumerated().map {
             try PreparedKernel($1, known: known?[$0], explains: explains)
         }
+        joined = function.joined.compactMap { JoinedCalls($0, (function.calls, calls), kernels) }
+        (self.calls, self.kernels) = (calls, kernels)
         outputs = try function.outputs.map { ($0.name, try memory.operand($0.operand)) }
     }
 

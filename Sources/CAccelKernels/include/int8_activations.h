@@ -18,6 +18,8 @@ typedef struct {
 /// steps[i] = x[i] / scale, rounded to nearest even; followed by zeros up to `ck_step_stride` steps. Elements outside of
 /// `range` become its ends; NULL: the row has a range of its own.
 void ck_round_row(const float *x, size_t count, const ck_rounding *range, int16_t *steps, ck_rounding *rounding);
+/// The same as step codes, without the steps: codes[i] = steps[i] - lowest.
+void ck_round_row_to_codes(const float *x, size_t count, const ck_rounding *range, uint8_t *codes, ck_rounding *rounding);
 /// target[i] = scale * steps[i]. `target` may be `x`.
 void ck_rounded_row(const float *x, size_t count, const ck_rounding *range, float *target);
 /// `count`, rounded up to a multiple of 64.
@@ -31,7 +33,7 @@ void ck_split_step_codes(const int16_t *steps, size_t count, ck_rounding roundin
 
 /// Rows of x that are rounded.
 typedef struct {
-    /// A row starts each `stride` steps.
+    /// A row starts each `stride` steps. NULL for panels with quads.
     const int16_t *steps;
     /// As `ck_step_codes` leaves them, for panels with quads; a row starts each `stride` codes.
     const uint8_t *step_codes;

@@ -1,0 +1,108 @@
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+import TestSupport
+import Testing
+
+@testable import AccelCPURuntime
+
+@Suite("Calls that run as one")
+struct JoinedCallsTests {
+    /// Three products of the same rows, apart from each other in the program, and a product that is added to its rows.
+    private static func program(_ codec: String, rows: Int, _ rounding: QuantizedLinear.Rounding?) throws
+        -> SmallProgram
+    {
+        try SmallProgram(compress: codec) { maker in
+            func product(_ activation: Activation = .none) -> any Operator {
+                rounding.map { QuantizedLinear(activation: activation, rounding: $0) } ?? Linear(activation: activation)
+            }
+            let x = maker.input([rows, 96])
+            let (q, k, v) = (maker.weight([96, 96]), maker.weight([40, 96]), maker.weight([70, 96]))
+            let (bias, out) = (maker.weight([40]), maker.weight([96, 96]))
+            let query = try maker.builder.apply(Tanh(), [try maker.builder.apply(product(), [x, q])])
+            let key = try maker.builder.apply(product(.silu), [x, k, bias])
+            let value = try maker.builder.apply(product(), [x, v])
+            let result = try maker.builder.apply(product(.geluErf), [query, out])
+            return [query, key, value, try maker.builder.apply(Add(), [x, result])]
+        }
+    }
+
+    private static func bits(_ tensors: [StoredTensor]) -> [[UInt32]] {
+        tensors.map { HostTensor($0).floats.map(\.bitPattern) }
+    }
+
+    private static let roundings: [QuantizedLinear.Rounding?] = [
+        nil, .rows, RowRounding(scale: 0.00625, lowest: -128).map { .range($0) }, .bfloat16,
+    ]
+
+    @Test(
+        "have the bits of the same calls one after the other, with every codec, rounding and number of threads",
+        arguments: Codecs.all.map { $0.name })
+    func equality(name: String) throws {
+        for codec in EveryCodec.options(of: name) {
+            guard codec.unsupportedReason(elementType: .float32, shape: [40, 96]) == nil else { continue }
+            for rounding in Self.roundings {
+                for rows in [1, 5, 150] {
+                    let program = try Self.program(codec.specification, rows: rows, rounding)
+                    let single = try Executor(program.program).run(program.storedInputs) { _ in }
+                    for threads in [1, 2] {
+                        let executor = try Executor(program.program, threads: threads)
+                        let joined = try executor.run(program.storedInputs)
+                        #expect(Self.bits(joined) == Self.bits(single), "\(codec.specification), \(rows) rows")
+                        #expect(executor.joinedCalls == [0..<3, 4..<6], "\(codec.specification), \(rows) rows")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("are found where nothing else reads what a sum replaces, and no product reads another's result")
+    func refusals() throws {
+        let kept = try SmallProgram { maker in
+            let (x, weight) = (maker.input([4, 8]), maker.weight([8, 8]))
+            let product = try maker.builder.apply(Linear(), [x, weight])
+            return [product, try maker.builder.apply(Add(), [product, x])]
+        }
+        #expect(kept.program.functions[0].joined.isEmpty)
+        let twice = try SmallProgram { maker in
+            let product = try maker.builder.apply(Linear(), [maker.input([4, 8]), maker.weight([8, 8])])
+            return [try maker.builder.apply(Add(), [product, product])]
+        }
+        #expect(twice.program.functions[0].joined.isEmpty)
+        let broadcast = try SmallProgram { maker in
+            let product = try maker.builder.apply(Linear(), [maker.input([1, 8]), maker.weight([8, 8])])
+            return [try maker.builder.apply(Add(), [product, maker.input([4, 8])])]
+        }
+        #expect(broadcast.program.functions[0].joined.isEmpty)
+        let chain = try SmallProgram { maker in
+            let x = maker.input([8, 8])
+            let product = try maker.builder.apply(Linear(), [x, maker.weight([8, 8])])
+            return [try maker.builder.apply(Linear(), [x, product])]
+        }
+        #expect(chain.program.functions[0].joined.isEmpty)
+        for program in [kept, twice, broadcast, chain] {
+            let (found, expected) = (try program.run(), try program.reference())
+            for (found, expected) in zip(found, expected) {
+                for (found, wanted) in zip(found.floats, expected.floats) {
+                    #expect(abs(found - wanted) <= 4e-6 * max(1, abs(wanted)))
+                }
+            }
+        }
+    }
+
+    @Test("a replaced weight is that of the group too")
+    func replacing() throws {
+        let program = try Self.program("float32", rows: 3, nil)
+        let executor = try Executor(program.program)
+        _ = try executor.run(program.storedInputs)
+        let (index, old) = try #require(program.program.weights.enumerated().first { $1.shape == [70, 96] })
+        let zeros = StoredTensor(name: old.name, floats: [Float](repeating: 0, count: 70 * 96), shape: [70, 96])
+        let stored = try CompressedTensor.compressing(zeros, with: Codecs.codec("float32"), threads: 1).tensor
+        try executor.replace(weight: index, by: stored)
+        let (joined, single) = (
+            try executor.run(program.storedInputs), try executor.run(program.storedInputs) { _ in }
+        )
+        #expect(Self.bits(joined) == Self.bits(single))
+        #expect(HostTensor(joined[2]).floats.allSatisfy { $0 == 0 })
+    }
+}
