@@ -49,7 +49,7 @@ struct JoinedCallsTests {
                         let executor = try Executor(program.program, threads: threads)
                         let joined = try executor.run(program.storedInputs)
                         #expect(Self.bits(joined) == Self.bits(single), "\(codec.specification), \(rows) rows")
-                        #expect(executor.joinedCalls == [0..<3, 4..<6], "\(codec.specification), \(rows) rows")
+                        #expect(executor.joinedCalls == [0..<3, 3..<5], "\(codec.specification), \(rows) rows")
                     }
                 }
             }
