@@ -44,7 +44,8 @@ private struct Factors {
         directions.withUnsafeBufferPointer { directions in
             for index in 0..<rank {
                 let factor = coefficients[row * rank + index]
-                let direction = UnsafeBufferPointer(rebasing: directions[index * target.count..<(index + 1) * target.count])
+                let direction = UnsafeBufferPointer(
+                    rebasing: directions[index * target.count..<(index + 1) * target.count])
                 for column in scratch.indices { scratch[column] += factor * direction[column] }
             }
         }
@@ -73,7 +74,8 @@ public struct LowRankMerge: Sendable {
     /// - Throws: `FormatError` for another type, and for a sum that is not finite in the weight's type.
     public func merged(_ weight: StoredTensor) throws -> StoredTensor {
         guard [.float32, .float16, .bfloat16].contains(weight.elementType) else {
-            throw weight.error("has elements of \(weight.elementType.rawValue): adapters are merged into F32, F16 and BF16")
+            throw weight.error(
+                "has elements of \(weight.elementType.rawValue): adapters are merged into F32, F16 and BF16")
         }
         // A vector is one row.
         let rows = weight.shape.rank < 2 ? 1 : weight.shape.dimensions[0]
@@ -94,7 +96,9 @@ public struct LowRankMerge: Sendable {
         }
         let merged = StoredTensor(
             name: weight.name, elementType: type, shape: weight.shape, bytes: ByteView(buffer), file: weight.file)
-        if let index = merged.firstNonFinite { throw weight.error("is not finite with the adapter merged", index: index) }
+        if let index = merged.firstNonFinite {
+            throw weight.error("is not finite with the adapter merged", index: index)
+        }
         return merged
     }
 

@@ -1,6 +1,7 @@
 import AccelByteIO
 import AccelModelFamilies
 import AccelPackages
+import AccelPrograms
 import AccelTensors
 import Foundation
 import TestSupport
@@ -67,8 +68,9 @@ struct AdapterTests {
         let files = source.files.sources.map(\.name).filter { $0.hasPrefix("adapters/") }
         #expect(files == ["adapters/1/adapter_config.json", "adapters/1/adapter_model.safetensors"])
         #expect(try source.assets.allSatisfy { !$0.name.hasPrefix("adapters/") })
-        #expect(Set(try SafetensorsFile(Fixtures.path("adapters/\(name)/adapter_model.safetensors")).tensors.map(\.name))
-            .isSubset(of: built.used))
+        #expect(
+            Set(try SafetensorsFile(Fixtures.path("adapters/\(name)/adapter_model.safetensors")).tensors.map(\.name))
+                .isSubset(of: built.used))
     }
 
     @Test("of several the changes are added, each times its weight, in any order")
@@ -78,7 +80,8 @@ struct AdapterTests {
             let source = try open("llama_llama3", adapters[order[0]], adapters[order[1]])
             try compare(source, with: "sum", of: "llama_llama3")
             let files = source.files.sources.map(\.name).filter { $0.hasSuffix("adapter_config.json") }
-            let folders = order == [0, 1] ? ["adapters/1@0.75", "adapters/2@-0.5"] : ["adapters/1@-0.5", "adapters/2@0.75"]
+            let folders =
+                order == [0, 1] ? ["adapters/1@0.75", "adapters/2@-0.5"] : ["adapters/1@-0.5", "adapters/2@0.75"]
             #expect(files == folders.map { "\($0)/adapter_config.json" })
         }
     }
@@ -101,7 +104,6 @@ struct AdapterTests {
         let plain = StoredTensor(
             name: "w", elementType: type, shape: shape, bytes: try .zeros(shape.count * type.byteCount))
         var merge = LowRankMerge()
-        let one = StoredTensor(name: "one", floats: [1], shape: [1, 1])
         // A sum with zeros is the number itself, rounded.
         let rows = shape.dimensions[0]
         merge.changes = (0..<rows).map { row in
@@ -110,9 +112,9 @@ struct AdapterTests {
             return LowRankChange(
                 coefficients: StoredTensor(name: "b", floats: unit, shape: [rows, 1]),
                 directions: StoredTensor(
-                    name: "a", floats: Array(floats[row * columns..<(row + 1) * columns]), shape: [1, columns]), scale: 1)
+                    name: "a", floats: Array(floats[row * columns..<(row + 1) * columns]), shape: [1, columns]),
+                scale: 1)
         }
-        _ = one
         return try merge.merged(plain)
     }
 
@@ -120,7 +122,8 @@ struct AdapterTests {
     func requests() throws {
         #expect(try AdapterRequest(parsing: "a/b") == AdapterRequest("a/b"))
         #expect(try AdapterRequest(parsing: "a/b:0.5") == AdapterRequest("a/b", weight: 0.5))
-        #expect(try AdapterRequest(parsing: "hf:owner/name@main:-2") == AdapterRequest("hf:owner/name@main", weight: -2))
+        #expect(
+            try AdapterRequest(parsing: "hf:owner/name@main:-2") == AdapterRequest("hf:owner/name@main", weight: -2))
         #expect(try AdapterRequest(parsing: "hf:owner/name") == AdapterRequest("hf:owner/name"))
         #expect(try AdapterRequest(parsing: "a:0.5/") == AdapterRequest("a:0.5/"))
         for text in ["a:0", "a:inf", "a:nan", "a:1e99"] {
@@ -142,7 +145,9 @@ struct AdapterTests {
 
     @Test("the model's name may have one more prefix than the adapter's, or one less")
     func prefixes() throws {
-        let names = AdaptedNames(["bert.layer.0.query.weight", "decoder.fc1.weight", "encoder.fc1.weight", "score.weight"])
+        let names = AdaptedNames([
+            "bert.layer.0.query.weight", "decoder.fc1.weight", "encoder.fc1.weight", "score.weight",
+        ])
         let tensor = StoredTensor(name: "t", floats: [0], shape: [1])
         #expect(try names.find("layer.0.query.weight", for: tensor) == "bert.layer.0.query.weight")
         #expect(try names.find("bert.layer.0.query.weight", for: tensor) == "bert.layer.0.query.weight")

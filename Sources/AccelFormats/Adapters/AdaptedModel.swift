@@ -36,7 +36,9 @@ public struct AdaptedModel: ModelSource {
     public var assets: [Asset] { get throws { try base.assets } }
 
     public var remarks: [String] {
-        let copies = merge.copies.sorted { $0.key < $1.key }.map { "\($0.key) is tied to \($0.value), and changed with it" }
+        let copies = merge.copies.sorted { $0.key < $1.key }.map {
+            "\($0.key) is tied to \($0.value), and changed with it"
+        }
         let tokenizers = adapters.map { "\($0.files.folder)/tokenizer.json" }.filter { Files.kind(of: $0) == .file }
         return base.remarks + copies
             + tokenizers.map { "\($0) is not read: the tokenizer is the model's own" }

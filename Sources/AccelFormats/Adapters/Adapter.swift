@@ -23,9 +23,12 @@ struct Adapter: Sendable {
     private(set) var replacements: [String: StoredTensor] = [:]
     /// The names of the replacements for weights that the adapter changes too.
     private(set) var baseLayers: Set<String> = []
+    /// Biases that peft saves once more with `bias="all"`, by their names.
+    private var copies: [(name: String, tensor: StoredTensor)] = []
 
     private static let prefix = "base_model.model."
     private static let baseLayer = ".base_layer."
+    private static let (trained, original) = (".modules_to_save.", ".original_module.")
     private static var parts: [(ending: String, part: WritableKeyPath<Module, StoredTensor?>, isEmbedding: Bool?)] {
         [
             (".lora_A.weight", \.down, false), (".lora_B.weight", \.up, false), (".lora_B.bias", \.bias, false),
@@ -53,6 +56,7 @@ struct Adapter: Sendable {
             if let index = tensor.firstNonFinite { throw tensor.error("is not finite", index: index) }
             try take(tensor, String(tensor.name.dropFirst(Self.prefix.count)))
         }
+        for (name, tensor) in copies { try requireKnown(name, tensor) }
         for (name, module) in modules.sorted(by: { $0.key < $1.key }) { try check(module, name) }
     }
 
@@ -76,12 +80,24 @@ struct Adapter: Sendable {
             throw RequestError(
                 "\(tensor.error("trained tokens (trainable_token_indices) are not supported"))", status: .unavailable)
         }
+        if name.contains(Self.trained) || name.contains(Self.original) {
+            copies.append((name, tensor))
+            return
+        }
         guard !name.contains("lora_") else { throw tensor.error("is no tensor of an adapter that is known") }
         let plain = name.replacing(Self.baseLayer, with: ".")
         guard replacements.updateValue(tensor, forKey: plain) == nil else {
             throw tensor.error("the adapter has two tensors \(quoted(plain))")
         }
         if name.contains(Self.baseLayer) { baseLayers.insert(plain) }
+    }
+
+    /// Refuses a further tensor of a whole module, unless it is a copy of the trained one, or the one before the training.
+    private func requireKnown(_ name: String, _ tensor: StoredTensor) throws {
+        let plain = name.replacing(/\.(modules_to_save\.[^.]+|original_module)\./, with: ".")
+        guard let trained = replacements[plain], trained.shape == tensor.shape,
+            name.contains(Self.original) || trained.floats() == tensor.floats()
+        else { throw tensor.error("the adapter has no equal tensor \(quoted(plain)), which replaces the model's") }
     }
 
     private func check(_ module: Module, _ name: String) throws {

@@ -57,7 +57,8 @@ struct AdapterConfiguration: Sendable {
         let start = document["init_lora_weights"]
         if case .string(let name)? = start.value, !Self.plainStarts.contains(name) {
             throw Self.unsupported(
-                start, "\(quoted(name)) changes the weights of the model too: save the adapter as a plain one "
+                start,
+                "\(quoted(name)) changes the weights of the model too: save the adapter as a plain one "
                     + "(path_initial_model_for_weight_conversion)")
         }
         for (key, field) in try document.members() where !Self.inert.contains(key) && !Self.read.contains(key) {
@@ -116,7 +117,8 @@ struct ModulePattern: Equatable, Sendable {
         if isWhole { rest.removeFirst() }
         if rest.hasSuffix("$") { rest.removeLast() }
         name = String(rest.replacing(#"\."#, with: "."))
-        guard !name.isEmpty, name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }) else {
+        guard !name.isEmpty, name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) })
+        else {
             return nil
         }
     }

@@ -3,8 +3,8 @@ import AccelTensors
 
 /// The changes of a model's tensors by adapters. All shapes are checked; values are computed one tensor at a time.
 ///
-/// Changes of several adapters are added up, each times its weight: as peft's `add_weighted_adapter` with
-/// `combination_type="cat"`, and as merges of one after the other.
+/// Changes of several adapters are added up, each times its weight: as merges of one after the other in peft, each with
+/// its scale times its weight.
 struct AdapterMerge: Sendable {
     /// A changed tensor.
     struct Change: Sendable {
@@ -50,7 +50,8 @@ struct AdapterMerge: Sendable {
         }
         if let weight = weights[target] {
             guard weight.shape == tensor.shape else {
-                throw tensor.error("expected shape \(weight.shape) of the model's \(quoted(target)), found \(tensor.shape)")
+                throw tensor.error(
+                    "expected shape \(weight.shape) of the model's \(quoted(target)), found \(tensor.shape)")
             }
             // peft saves embeddings beside their changes, whether they were changed or not.
             if try weight.values().floats() == tensor.floats() { return }
@@ -89,7 +90,8 @@ struct AdapterMerge: Sendable {
                 coefficients: fit.areTransposed ? down : up, directions: fit.areTransposed ? up : down,
                 areTransposed: fit.areTransposed, scale: scale))
         if let lengths = module.lengths {
-            guard lengths.shape.count == fit.outputs, lengths.shape.dimensions.allSatisfy({ $0 == 1 || $0 == fit.outputs })
+            guard lengths.shape.count == fit.outputs,
+                lengths.shape.dimensions.allSatisfy({ $0 == 1 || $0 == fit.outputs })
             else { throw lengths.error("expected \(fit.outputs) lengths, found \(lengths.shape)") }
             guard adapter.request.weight == 1 else {
                 throw lengths.error("lengths of output channels (DoRA) have no part: the adapter's weight has to be 1")
