@@ -25,9 +25,9 @@ extension Checkpoint {
             let advice =
                 name == "adapter_config.json"
                 ? "move the adapter to a folder of its own and merge it with --adapter"
-                : "convert the original model, or a dequantized one"
+                : "convert the original model, or a merged or dequantized one"
             throw RequestError(
-                "\(folder)/\(name) \(meaning), which is not supported: \(advice); if the file is left over, remove it",
+                "\(folder)/\(name) \(meaning), which is not supported: \(advice); if the file is left over from that, remove it",
                 status: .unavailable)
         }
     }

@@ -181,6 +181,7 @@ extension OptionEffect {
             ("recipe", "cache explain \(bert) [ --recipe recipe.json ]"),
             ("activations", "cache explain \(bert) [ --activations int8 ]"),
             ("calibrate", "cache explain \(bert) [ \(samples) ]"),
+            ("adapter", "cache explain \(bert) [ --adapter adapter ]"),
             ("states", "cache explain \(bert) [ --states float16 ]"),
             ("config", "cache explain \(bert) [ --config other.json ]"),
             ("ignore-config", "cache explain \(surprising) [ --ignore-config surprise ]"),
