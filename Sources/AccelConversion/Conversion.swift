@@ -30,6 +30,8 @@ public struct Conversion: Sendable {
     public var interfaceFile: String?
     /// Fields of config.json to ignore: `KEY`, or `FILE:KEY` for a field of another file.
     public var ignoredFields: [String] = []
+    /// Adapters to merge into the model's weights before compression.
+    public var adapters: [AdapterRequest] = []
     /// The parts of the model to convert; empty for all.
     public var parts: [String] = []
     /// Sizes for the free dimensions. Each element makes one function; all functions share the weights.
@@ -75,7 +77,7 @@ public struct Conversion: Sendable {
         try ModelFormats.open(
             model,
             OpeningOptions(
-                configuration: configuration, ignoredFields: ignoredFields,
+                configuration: configuration, ignoredFields: ignoredFields, adapters: adapters,
                 interfaces: try interfaceFile.map { try InterfaceFile($0) }))
     }
 

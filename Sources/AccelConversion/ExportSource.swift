@@ -141,7 +141,8 @@ extension Conversion {
         [
             ("parts", !parts.isEmpty), ("shapes", !takesUsualShapes), ("a target", target != nil),
             ("samples", samples != nil), ("a configuration", configuration != nil),
-            ("ignored fields", !ignoredFields.isEmpty), ("an interface", interfaceFile != nil),
+            ("ignored fields", !ignoredFields.isEmpty), ("adapters", !adapters.isEmpty),
+            ("an interface", interfaceFile != nil),
             ("ignored tensors", !ignoredTensors.isEmpty), ("a type of states", states != .float32),
             ("the logits", logits != .all),
         ].filter(\.1).map(\.0)

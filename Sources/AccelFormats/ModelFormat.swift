@@ -10,6 +10,8 @@ public protocol ModelFormat: Sendable {
     static var suffixes: [String] { get }
     /// Whether a request for a model of this format may name a config.json, or ignore fields of it.
     static var takesConfiguration: Bool { get }
+    /// Whether adapters can be merged into models of this format.
+    static var takesAdapters: Bool { get }
     /// Returns whether the content of a path is a model of this format, intact or corrupt. The name does not count.
     static func recognises(_ path: String) -> Bool
     /// Opens the model at a path.
@@ -23,6 +25,7 @@ public protocol ModelFormat: Sendable {
 extension ModelFormat {
     public static var suffixes: [String] { [] }
     public static var takesConfiguration: Bool { false }
+    public static var takesAdapters: Bool { false }
     public static var exporter: (any Exporter.Type)? { nil }
 }
 
@@ -32,13 +35,17 @@ public struct OpeningOptions: Sendable {
     public var configuration: String?
     /// Fields of config.json to ignore: `KEY`, or `FILE:KEY` for a field of another file.
     public var ignoredFields: [String]
+    /// Adapters to merge into the weights, in this order.
+    public var adapters: [AdapterRequest]
     /// The roles of functions and ports, for formats that do not record them.
     public var interfaces: InterfaceFile?
 
     /// Options with values for the given fields, and none for the others.
     public init(
-        configuration: String? = nil, ignoredFields: [String] = [], interfaces: InterfaceFile? = nil
+        configuration: String? = nil, ignoredFields: [String] = [], adapters: [AdapterRequest] = [],
+        interfaces: InterfaceFile? = nil
     ) {
+        self.adapters = adapters
         (self.configuration, self.ignoredFields, self.interfaces) = (configuration, ignoredFields, interfaces)
     }
 

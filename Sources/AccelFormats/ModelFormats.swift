@@ -12,6 +12,7 @@ public enum ModelFormats {
         CTranslate2Format.self,
         GGUFFormat.self,
         HuggingFaceFormat.self,
+        AdapterFormat.self,
         WeightsFormat.self,
     ]
 
@@ -34,6 +35,10 @@ public enum ModelFormats {
     public static func open(_ model: String, _ options: OpeningOptions = OpeningOptions()) throws -> any ModelSource {
         let path = Files.trimmingSlashes(model)
         let format = recognising(path) ?? named(by: path) ?? HuggingFaceFormat.self
+        guard options.adapters.isEmpty || format.takesAdapters else {
+            throw RequestError(
+                "\(path) is \(format.title), into which no adapter is merged: name the checkpoint that it was made of")
+        }
         return try format.open(format == HuggingFaceFormat.self ? model : path, options)
     }
 }

@@ -92,6 +92,13 @@ public struct SourceModel: Sendable {
         return model
     }
 
+    /// Returns the model that depends on further tensors of the source's files.
+    func reading(_ names: Set<String>) -> SourceModel {
+        var model = self
+        model.used.formUnion(names)
+        return model
+    }
+
     /// Returns the model with the token logits of its decoders for these positions only.
     /// - Returns: nil if no program computes logits over the vocabulary for all tokens.
     public func computing(_ positions: LogitPositions) throws -> SourceModel? {

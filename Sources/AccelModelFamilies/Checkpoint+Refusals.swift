@@ -22,9 +22,13 @@ extension Checkpoint {
         }
         for (name, meaning) in Self.sideFiles
         where Files.kind(of: "\(folder)/\(name)") != nil && (!isDecoded || name == "adapter_config.json") {
+            let advice =
+                name == "adapter_config.json"
+                ? "move the adapter to a folder of its own and merge it with --adapter"
+                : "convert the original model, or a merged or dequantized one"
             throw RequestError(
-                "\(folder)/\(name) \(meaning), which is not supported: convert the original model, or a merged "
-                    + "or dequantized one; if the file is left over from that, remove it", status: .unavailable)
+                "\(folder)/\(name) \(meaning), which is not supported: \(advice); if the file is left over from that, remove it",
+                status: .unavailable)
         }
     }
 

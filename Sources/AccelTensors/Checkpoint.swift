@@ -26,10 +26,17 @@ public struct Checkpoint: Sendable {
     /// - Throws: `RequestError` (unavailable) if there is no such model on this machine; `FormatError` if one of its
     ///   files is not valid.
     public init(model: String, configuration: String? = nil) throws {
+        try self.init(model: model, configuration: configuration, others: [:])
+    }
+
+    /// - Parameter others: the paths of files outside of the folder, by their names as sources.
+    init(model: String, configuration: String?, others: [String: String]) throws {
         let path = try ModelLocation.resolve(model)
         let isFolder = Files.kind(of: path) == .folder
         let folder = isFolder ? Files.trimmingSlashes(path) : Files.parentFolder(of: path) ?? "."
-        reader = ModelFiles(in: folder, substitutes: configuration.map { ["config.json": $0] } ?? [:])
+        var substitutes = others
+        if let configuration { substitutes["config.json"] = configuration }
+        reader = ModelFiles(in: folder, substitutes: substitutes)
         files = try isFolder ? reader.weightFiles() : reader.weightFiles(at: path)
         tensors = files.flatMap(\.tensors).sorted { $0.name < $1.name }
         self.configuration =
@@ -71,10 +78,16 @@ public struct Checkpoint: Sendable {
 
     /// Returns the same model with other tensors and another configuration, as decoded from its files.
     package func replacing(tensors: [StoredTensor], configuration: JSONField) -> Checkpoint {
-        var copy = self
-        copy.tensors = tensors.sorted { $0.name < $1.name }
+        var copy = replacing(tensors: tensors)
         copy.configuration = configuration
         copy.isDecoded = true
+        return copy
+    }
+
+    /// Returns the same model with other tensors.
+    func replacing(tensors: [StoredTensor]) -> Checkpoint {
+        var copy = self
+        copy.tensors = tensors.sorted { $0.name < $1.name }
         return copy
     }
 

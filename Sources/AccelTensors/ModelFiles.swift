@@ -15,6 +15,8 @@ public final class ModelFiles: Sendable {
             case weights
             /// The assignment of tensors to shards; packages do not contain it.
             case index
+            /// The description of an adapter that is merged into the weights; packages do not contain it.
+            case adapter
             /// Passed through to packages: configurations, tokenizers.
             case asset
         }

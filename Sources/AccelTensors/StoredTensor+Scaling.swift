@@ -42,15 +42,13 @@ extension StoredTensor {
 }
 
 extension ElementType {
-    /// Stores numbers that are exact in the type, which has to be F32, F16 or BF16.
-    fileprivate func store(_ values: UnsafeMutableBufferPointer<Float>, in target: UnsafeMutableRawBufferPointer) {
+    /// Stores numbers in the type, which has to be F32, F16 or BF16; rounds to nearest, ties to even.
+    func store(_ values: UnsafeMutableBufferPointer<Float>, in target: UnsafeMutableRawBufferPointer) {
         switch self {
         case .float16:
             ck_f32_to_f16(values.baseAddress, target.assumingMemoryBound(to: UInt16.self).baseAddress, values.count)
         case .bfloat16:
-            for (index, value) in values.enumerated() {
-                target.storeBytes(of: UInt16(value.bitPattern >> 16), toByteOffset: index * 2, as: UInt16.self)
-            }
+            ck_f32_to_bf16(values.baseAddress, target.assumingMemoryBound(to: UInt16.self).baseAddress, values.count)
         default:
             target.copyMemory(from: UnsafeRawBufferPointer(values))
         }

@@ -149,7 +149,7 @@ struct OptionEffectTests {
         let folder = FileManager.default.temporaryDirectory.appending(path: "accelc-kit-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         for (fixture, name) in [
-            ("bert_base", "bert"), ("clip_end", "clip"), ("qwen3_small", "qwen"),
+            ("bert_base", "bert"), ("adapters/bert", "adapter"), ("clip_end", "clip"), ("qwen3_small", "qwen"),
             ("coreml/functions.mlpackage", "functions.mlpackage"),
         ] {
             try FileManager.default.copyItem(atPath: Fixtures.path(fixture), toPath: "\(folder)/\(name)")

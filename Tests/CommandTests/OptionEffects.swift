@@ -45,6 +45,7 @@ extension OptionEffect {
         ("calibrate", "NEW \(bert) --compress int8:method=gptq [ \(samples) ]"),
         ("states", "NEW \(bert) [ --states float16 ]"),
         ("config", "NEW bert/model.safetensors --shape batch=1,sequence=4 [ --config other.json ]"),
+        ("adapter", "NEW \(bert) [ --adapter adapter ]"),
         ("strict", "NEW \(bert) --recipe idle.json [ --strict ]"),
         ("target-size", "NEW \(bert) \(samples) [ --target-size 30kB / --target-size 40kB ]"),
         ("target-bits", "NEW \(bert) \(samples) [ --target-bits 5 / --target-bits 8 ]"),
@@ -75,6 +76,7 @@ extension OptionEffect {
 
             ("against", "verify p.accelpkg --golden bert/golden.safetensors [ --against bert ]"),
             ("interface", "verify f.accelpkg --against functions.mlpackage [ --interface roles.json ]"),
+            ("adapter", "verify p.accelpkg --against bert [ --adapter adapter ]"),
             ("config", "verify p.accelpkg --against bert [ --config other.json ]"),
             (
                 "ignore-config",
@@ -179,6 +181,7 @@ extension OptionEffect {
             ("recipe", "cache explain \(bert) [ --recipe recipe.json ]"),
             ("activations", "cache explain \(bert) [ --activations int8 ]"),
             ("calibrate", "cache explain \(bert) [ \(samples) ]"),
+            ("adapter", "cache explain \(bert) [ --adapter adapter ]"),
             ("states", "cache explain \(bert) [ --states float16 ]"),
             ("config", "cache explain \(bert) [ --config other.json ]"),
             ("ignore-config", "cache explain \(surprising) [ --ignore-config surprise ]"),

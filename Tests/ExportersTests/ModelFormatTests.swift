@@ -22,6 +22,7 @@ struct ModelFormatTests {
         CTranslate2Format.name: ["ctranslate2/whisper_int8"],
         GGUFFormat.name: ["gguf/llama_mixed.gguf"],
         HuggingFaceFormat.name: ["bert_base", "bert_sharded", "whisper_small"],
+        AdapterFormat.name: ["adapters/second"],
         WeightsFormat.name: ["bert_base/model.safetensors", "digits/golden.safetensors"],
     ]
 

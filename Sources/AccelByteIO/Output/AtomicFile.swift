@@ -52,6 +52,18 @@ public struct AtomicFile: ~Copyable {
     /// Returns the content written so far, mapped from the file.
     public mutating func mapped() throws -> ByteView { try file.mapped() }
 
+    /// Writes content to a file without a name and maps it. The file vanishes with its last reader, however the process
+    /// ends.
+    /// - Parameter folder: the folder in which it is created.
+    public static func unnamed(_ parts: some Sequence<ByteView>, in folder: String) throws -> ByteView {
+        let name = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
+        var file = try AtomicFile(
+            replacing: "\(folder)/.accelc-\(name).tensor", as: .internal, mode: 0o600, isSynced: false)
+        for part in parts { try file.write(part) }
+        // Not committed: the file is removed at once, and its map remains.
+        return try file.mapped()
+    }
+
     /// Appends zeros up to the next multiple of `alignment`.
     public mutating func pad(to alignment: Int) throws {
         let missing = alignment > 1 ? (alignment - file.count % alignment) % alignment : 0

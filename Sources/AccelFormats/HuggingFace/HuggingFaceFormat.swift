@@ -8,6 +8,7 @@ public enum HuggingFaceFormat: ModelFormat {
     public static let name = "huggingface"
     public static let title = "a model"
     public static let takesConfiguration = true
+    public static let takesAdapters = true
     private static let indexSuffix = ".safetensors.index.json"
     public static let suffixes = [indexSuffix]
 
@@ -29,16 +30,25 @@ public enum HuggingFaceFormat: ModelFormat {
         guard options.interfaces == nil else {
             throw RequestError("\(path): its family knows what its ports mean: leave --interface out")
         }
-        let checkpoint = try Checkpoint(model: path, configuration: options.configuration)
-            .ignoring(options.ignoredFields)
+        let requests = options.adapters.enumerated().map { (path: $1.folder, name: $1.sourceFolder($0)) }
+        let (opened, files) = try Checkpoint.opening(
+            model: path, configuration: options.configuration, adapters: requests)
+        let checkpoint = try opened.ignoring(options.ignoredFields)
         let isConfigured = options.configuration != nil
-        return try QuantizedSource(checkpoint, path: path, isConfigured: isConfigured)
+        let source: any CheckpointSource =
+            try QuantizedSource(checkpoint, path: path, isConfigured: isConfigured)
             ?? HuggingFaceModel(checkpoint, path: path, isConfigured: isConfigured)
+        guard !files.isEmpty else { return source }
+        let adapters = try zip(options.adapters, files).enumerated().map { index, adapter in
+            let name = "\(requests[index].name)/\(AdapterFiles.configurationName)"
+            return try Adapter(adapter.0, adapter.1, configuration: checkpoint.document(name))
+        }
+        return try AdaptedModel(source, adapters)
     }
 }
 
 /// A Hugging Face checkpoint as a source.
-public struct HuggingFaceModel: ModelSource {
+public struct HuggingFaceModel: CheckpointSource {
     /// The open checkpoint.
     public let checkpoint: Checkpoint
     /// The path or hub name of the request.
@@ -71,6 +81,17 @@ public struct HuggingFaceModel: ModelSource {
     /// The model family of the configuration.
     /// - Throws: `FormatError` and `RequestError` if no family supports the configuration.
     public var family: any ModelFamily { get throws { try Families.matching(checkpoint.configuration) } }
+
+    var configuration: JSONField { checkpoint.configuration }
+    func decodedCheckpoint() throws -> Checkpoint { checkpoint }
+
+    func model(
+        of checkpoint: Checkpoint, changed: Set<String>, parts: [String], ignoredTensors: [String],
+        allowsIdlePatterns: Bool
+    ) throws -> SourceModel {
+        try HuggingFaceModel(checkpoint, path: path, isConfigured: isConfigured)
+            .model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: allowsIdlePatterns)
+    }
 
     public func model(
         parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool

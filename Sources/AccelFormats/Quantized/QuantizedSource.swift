@@ -5,7 +5,7 @@ public import AccelTensors
 import AccelWeightCompression
 
 /// A Hugging Face checkpoint with quantized weights: the programs of its family with decoded weights, and their encodings.
-public struct QuantizedSource: ModelSource {
+public struct QuantizedSource: CheckpointSource {
     public let path: String
     private let checkpoint: Checkpoint
     private let isConfigured: Bool
@@ -119,18 +119,32 @@ public struct QuantizedSource: ModelSource {
             .sorted { $0.name < $1.name }
     }
 
+    var configuration: JSONField { checkpoint.configuration }
+
     public func model(
         parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool
     ) throws -> SourceModel {
+        try model(
+            of: decodedCheckpoint(), changed: [], parts: parts, ignoredTensors: ignoredTensors,
+            allowsIdlePatterns: allowsIdlePatterns)
+    }
+
+    func decodedCheckpoint() throws -> Checkpoint {
         try MachineMemory.require(
             MachineMemory.sum(encoded.values.map { $0.shape.count * 4 }), for: "the decoded weights of \(path)")
         let values = encoded.values.map { StoredTensor(name: $0.name, floats: $0.floats(), shape: $0.shape) }
         let paths = Self.configurationKeys.flatMap { [$0, "text_config.\($0)"] }
         let configuration = paths.reduce(checkpoint.configuration) { $0.removing($1) ?? $0 }
-        let original = checkpoint.replacing(
+        return checkpoint.replacing(
             tensors: plain + values + decoded.values.map(\.tensor), configuration: configuration)
-        return try HuggingFaceModel(original, path: path, isConfigured: isConfigured)
+    }
+
+    func model(
+        of original: Checkpoint, changed: Set<String>, parts: [String], ignoredTensors: [String],
+        allowsIdlePatterns: Bool
+    ) throws -> SourceModel {
+        try HuggingFaceModel(original, path: path, isConfigured: isConfigured)
             .model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: allowsIdlePatterns)
-            .made(of: encoded, in: Set(checkpoint.tensors.map(\.name)))
+            .made(of: encoded.filter { !changed.contains($0.key) }, in: Set(checkpoint.tensors.map(\.name)))
     }
 }

@@ -31,11 +31,6 @@ public final class TensorSpill: Sendable {
     }
 
     private func spilled(_ tensor: CompressedTensor) throws -> CompressedTensor {
-        let name = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
-        let path = "\(folder)/.accelc-\(name).tensor"
-        var file = try AtomicFile(replacing: path, as: .internal, mode: 0o600, isSynced: false)
-        for part in tensor.joinedParts { try file.write(part) }
-        // Not committed: the file is removed at once, and its map remains.
-        return try tensor.replacingSections(by: try file.mapped())
+        try tensor.replacingSections(by: try AtomicFile.unnamed(tensor.joinedParts, in: folder))
     }
 }

@@ -33,6 +33,7 @@ enum VerifyCommand: Command {
     static let options = [
         against, ConversionArguments.configuration.needing([.option("against")]),
         ConversionArguments.ignoredFields.needing([.option("against")]),
+        ConversionArguments.adapter.needing([.option("against")]),
         ConversionArguments.interface.needing([.option("against")]), inputs, golden, seed, budget, selfTest,
         report, html,
         CommonOptions.json,

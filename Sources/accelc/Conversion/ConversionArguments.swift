@@ -19,6 +19,10 @@ enum ConversionArguments {
         "ignore-config", .text("KEY"),
         "read config.json as if it had no field KEY, for a field that is not known and changes nothing "
             + "(in another file: FILE:KEY)", isRepeatable: true, affectsOutput: true)
+    static let adapter = Option(
+        "adapter", .input("DIR[:WEIGHT]"),
+        "merge an adapter (LoRA, as peft saves it) into the weights before they are compressed; the changes of several are "
+            + "added up, each times its weight (default: 1)", isRepeatable: true, affectsOutput: true)
     static let parts = Option(
         "part", .text("NAME,.."), "the parts of the model to convert; all where this is left out",
         isRepeatable: true, affectsOutput: true)
@@ -74,7 +78,7 @@ enum ConversionArguments {
         affectsOutput: true)
     static let options =
         [
-            parts, shape, shapeFrom, logits, compress, recipe, activations, calibrate, states, configuration,
+            adapter, parts, shape, shapeFrom, logits, compress, recipe, activations, calibrate, states, configuration,
             ignoredFields, ignoredTensors, interface, strict,
         ]
         + TargetArguments.options
@@ -85,6 +89,7 @@ enum ConversionArguments {
         conversion.keepsQuantized = arguments[recipe] == nil && arguments[compress] == nil
         conversion.configuration = arguments[configuration]
         conversion.ignoredFields = arguments.all(ignoredFields)
+        conversion.adapters = try arguments.adapters
         conversion.interfaceFile = arguments[interface]
         conversion.parts = arguments.all(parts).flatMap { $0.split(separator: ",").map(String.init) }
         conversion.shapes = try arguments.all(shape).map { try ShapeBindings(parsing: $0) }
@@ -124,13 +129,19 @@ enum ConversionArguments {
 }
 
 extension Arguments {
+    /// The adapters to merge.
+    /// - Throws: `RequestError` for a weight that is not valid.
+    var adapters: [AdapterRequest] {
+        get throws { try all(ConversionArguments.adapter).map { try AdapterRequest(parsing: $0) } }
+    }
+
     /// The options for opening the command's model.
     /// - Throws: `FormatError` if the interface file is invalid.
     var opening: OpeningOptions {
         get throws {
             OpeningOptions(
                 configuration: self[ConversionArguments.configuration],
-                ignoredFields: all(ConversionArguments.ignoredFields),
+                ignoredFields: all(ConversionArguments.ignoredFields), adapters: try adapters,
                 interfaces: try self[ConversionArguments.interface].map { try InterfaceFile($0) })
         }
     }

@@ -1,0 +1,74 @@
+import AccelByteIO
+public import AccelPackages
+public import AccelTensors
+
+/// Adapters of peft, each a folder with `adapter_config.json`. They are no models: `--adapter` merges them into one.
+public enum AdapterFormat: ModelFormat {
+    public static let name = "adapter"
+    public static let title = "an adapter"
+
+    public static func recognises(_ path: String) -> Bool {
+        guard Files.kind(of: path) == .folder else { return false }
+        let names = (try? Files.list(path)) ?? []
+        return names.contains(AdapterFiles.configurationName) && !names.contains("config.json")
+    }
+
+    public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
+        try options.refuseConfiguration(of: path, title)
+        return try AdapterSource(path)
+    }
+}
+
+/// An adapter by itself: its tensors can be listed, but it has no functions.
+public struct AdapterSource: ModelSource {
+    public let path: String
+    /// The files of the adapter.
+    public let adapter: AdapterFiles
+
+    /// Opens an adapter, of any type.
+    /// - Throws: as `AdapterFiles.init`
+    init(_ path: String) throws {
+        self.path = path
+        adapter = try AdapterFiles(path)
+        // An object, so that a file of anything else is refused at once.
+        _ = try adapter.configuration.object()
+    }
+
+    public var format: any ModelFormat.Type { AdapterFormat.self }
+    public var abilities: Set<SourceAbility> { [.tensors] }
+    public var files: ModelFiles { adapter.reader }
+    public var weights: [SourceWeight] { adapter.tensors.map { SourceWeight($0) } }
+
+    /// Sentences about the adapter: its type and size, and why it cannot be merged if it cannot.
+    public var summary: [String] {
+        let document = adapter.configuration
+        func text(_ name: String) -> String? { try? document[name].string() }
+        var lines = [
+            "type: \(text("peft_type") ?? "unknown")",
+            "made for: \(text("base_model_name_or_path") ?? "unknown")",
+        ]
+        do {
+            let read = try Adapter(AdapterRequest(path), adapter)
+            let settings = read.configuration
+            let kinds = [
+                settings.isRankStabilised ? "rank-stabilised" : nil, settings.hasLengths ? "DoRA" : nil,
+            ].compactMap(\.self)
+            lines.append(
+                "rank \(settings.rank), alpha \(settings.alpha)\(kinds.map { ", \($0)" }.joined()), "
+                    + "\(Wording.count(read.modules.count, "changed module")), "
+                    + "\(Wording.count(read.replacements.count, "whole tensor"))")
+            lines.append("merge it into its model with --adapter \(path)")
+        } catch {
+            lines.append("cannot be merged: \(error)")
+        }
+        return lines
+    }
+
+    public func model(
+        parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool
+    ) throws -> SourceModel {
+        let base = (try? adapter.configuration["base_model_name_or_path"].string()).map { ", such as \($0)," } ?? ""
+        throw RequestError(
+            "\(path) is an adapter, not a model: name its model\(base) and pass the adapter with --adapter \(path)")
+    }
+}

@@ -1,0 +1,232 @@
+import AccelByteIO
+import AccelTensors
+
+/// The changes of a model's tensors by adapters. All shapes are checked; values are computed one tensor at a time.
+///
+/// Changes of several adapters are added up, each times its weight: as merges of one after the other in peft, each with
+/// its scale times its weight.
+struct AdapterMerge: Sendable {
+    /// A changed tensor.
+    struct Change: Sendable {
+        /// The tensor in place of the model's, before other changes; nil for the model's own.
+        var replacement: StoredTensor?
+        var merge = LowRankMerge()
+        /// The adapters that change it, by their numbers.
+        var adapters: Set<Int> = []
+    }
+    /// By the name of the tensor in the checkpoint. A name that the checkpoint does not have is that of a replacement.
+    private(set) var changes: [String: Change] = [:]
+    /// Stored copies of changed tensors, which are tied to these: they are left out.
+    private(set) var copies: [String: String] = [:]
+    /// The names of all tensors of the adapters.
+    let tensorNames: Set<String>
+    private let names: AdaptedNames
+    private let weights: [String: SourceWeight]
+
+    /// - Parameters:
+    ///   - weights: the decoded weights of the model.
+    ///   - configuration: the model's config.json.
+    /// - Throws: `FormatError` for a tensor that does not fit; `RequestError` for what cannot be merged.
+    init(_ adapters: [Adapter], into weights: [SourceWeight], _ configuration: JSONField) throws {
+        self.weights = Dictionary(weights.map { ($0.name, $0) }) { first, _ in first }
+        names = AdaptedNames(weights.map(\.name))
+        tensorNames = Set(adapters.flatMap(\.files.tensors).map(\.name))
+        for (index, adapter) in adapters.enumerated() {
+            for (name, tensor) in adapter.replacements.sorted(by: { $0.key < $1.key }) {
+                try replace(name, by: tensor, of: adapter, index)
+            }
+            let squares = areSquaresTransposed(in: adapter)
+            for (name, module) in adapter.modules.sorted(by: { $0.key < $1.key }) {
+                try change(name, by: module, of: adapter, index, areSquaresTransposed: squares)
+            }
+        }
+        try separate(configuration)
+    }
+
+    private mutating func replace(_ name: String, by tensor: StoredTensor, of adapter: Adapter, _ index: Int) throws {
+        let isBase = adapter.baseLayers.contains(name)
+        guard let target = try names.find(name, for: tensor) ?? (isBase ? nil : name) else {
+            throw names.missing(name, for: tensor)
+        }
+        if let weight = weights[target] {
+            guard weight.shape == tensor.shape else {
+                throw tensor.error(
+                    "expected shape \(weight.shape) of the model's \(quoted(target)), found \(tensor.shape)")
+            }
+            // peft saves embeddings beside their changes, whether they were changed or not.
+            if try weight.values().floats() == tensor.floats() { return }
+        }
+        var change = changes[target] ?? Change()
+        guard change.adapters.isEmpty else {
+            throw tensor.error("another adapter changes \(quoted(target)) too: whole tensors cannot be added")
+        }
+        guard adapter.request.weight == 1 else {
+            throw tensor.error("is a whole tensor, which is used as it is: the adapter's weight has to be 1")
+        }
+        change.replacement = tensor.renamed(target)
+        change.adapters = [index]
+        changes[target] = change
+    }
+
+    private mutating func change(
+        _ name: String, by module: Adapter.Module, of adapter: Adapter, _ index: Int, areSquaresTransposed: Bool
+    ) throws {
+        guard let down = module.down, let up = module.up else { return }
+        guard let target = try names.find("\(name).weight", for: down), let weight = weights[target] else {
+            throw names.missing("\(name).weight", for: down)
+        }
+        guard let fit = module.fit(to: weight.shape, areSquaresTransposed: areSquaresTransposed) else {
+            throw down.error(
+                "\(down.shape) and \(up.shape) are not the factors of a change of \(quoted(target)), which is "
+                    + "\(weight.shape)")
+        }
+        let scale = Float(
+            try adapter.configuration.scale(of: name, rank: down.shape.dimensions[0], in: down)
+                * Double(adapter.request.weight))
+        guard scale.isFinite else { throw down.error("its scale is out of range") }
+        var change = try self.change(of: target, by: index, down, addsLengths: module.lengths != nil)
+        change.merge.changes.append(
+            LowRankChange(
+                coefficients: fit.areTransposed ? down : up, directions: fit.areTransposed ? up : down,
+                areTransposed: fit.areTransposed, scale: scale))
+        if let lengths = module.lengths {
+            guard lengths.shape.count == fit.outputs,
+                lengths.shape.dimensions.allSatisfy({ $0 == 1 || $0 == fit.outputs })
+            else { throw lengths.error("expected \(fit.outputs) lengths, found \(lengths.shape)") }
+            guard adapter.request.weight == 1 else {
+                throw lengths.error("lengths of output channels (DoRA) have no part: the adapter's weight has to be 1")
+            }
+            change.merge.lengths = lengths
+            change.merge.hasOutputColumns = fit.areTransposed
+        }
+        changes[target] = change
+        if let bias = module.bias { try add(bias, to: "\(name).bias", scale, fit.outputs, index) }
+    }
+
+    private mutating func add(
+        _ bias: StoredTensor, to name: String, _ scale: Float, _ outputs: Int, _ index: Int
+    ) throws {
+        guard let target = try names.find(name, for: bias) else { throw names.missing(name, for: bias) }
+        guard bias.shape == [outputs], weights[target]?.shape == bias.shape else {
+            throw bias.error("expected shape [\(outputs)] of the model's \(quoted(target)), found \(bias.shape)")
+        }
+        var change = try self.change(of: target, by: index, bias, addsLengths: false)
+        let one = StoredTensor(name: bias.name, floats: [1], shape: [1, 1])
+        change.merge.changes.append(LowRankChange(coefficients: one, directions: bias, scale: scale))
+        changes[target] = change
+    }
+
+    /// Returns the change of a tensor so far, with another adapter.
+    private func change(of target: String, by index: Int, _ tensor: StoredTensor, addsLengths: Bool) throws -> Change {
+        var change = changes[target] ?? Change()
+        let isAlone = change.adapters.isSubset(of: [index])
+        guard isAlone || change.replacement == nil else {
+            throw tensor.error("another adapter has a whole tensor in place of \(quoted(target))")
+        }
+        guard isAlone || !addsLengths && change.merge.lengths == nil else {
+            throw tensor.error(
+                "another adapter changes \(quoted(target)) too: with lengths of output channels (DoRA) changes cannot be "
+                    + "added")
+        }
+        guard isAlone && change.merge.changes.isEmpty || !isAlone else {
+            throw tensor.error("the adapter changes \(quoted(target)) twice")
+        }
+        change.adapters.insert(index)
+        return change
+    }
+
+    /// Returns whether square matrices of the model are [inputs, outputs], by those that are not square, or as the
+    /// adapter's configuration says.
+    private func areSquaresTransposed(in adapter: Adapter) -> Bool {
+        var found: Set<Bool> = []
+        for (name, module) in adapter.modules where !module.isEmbedding {
+            guard let down = module.down, let target = try? names.find("\(name).weight", for: down),
+                let shape = weights[target]?.shape, shape.rank == 2, shape != shape.transposed,
+                let fit = module.fit(to: shape, areSquaresTransposed: false)
+            else { continue }
+            found.insert(fit.areTransposed)
+        }
+        return found.contains(true) || found.isEmpty && adapter.configuration.isTransposed
+    }
+
+    /// Returns the tensor that a change gives.
+    func merged(_ change: Change, of weight: StoredTensor) throws -> StoredTensor {
+        let base = change.replacement ?? weight
+        return change.merge.changes.isEmpty ? base : try change.merge.merged(base)
+    }
+
+    /// Returns the checkpoint with the changed tensors, each computed for itself and kept in a file without a name, so that
+    /// memory does not grow with the model.
+    func merged(into checkpoint: Checkpoint) throws -> Checkpoint {
+        let folder = ProcessEnvironment.temporaryFolder
+        let changed = try changes.sorted { $0.key < $1.key }.map { name, change in
+            guard let weight = checkpoint[name] ?? change.replacement else {
+                throw RequestError("the checkpoint has no tensor \(quoted(name))", status: .internalFailure)
+            }
+            let merged = try merged(change, of: weight)
+            return change.merge.changes.isEmpty ? merged : merged.spilled(to: folder)
+        }
+        return checkpoint.removing(Set(copies.keys)).changing(changed)
+    }
+}
+
+extension AdapterMerge {
+    private static let embeddings = ["embed_tokens", "word_embeddings", "wte", "shared"]
+    private static let heads = ["lm_head", "proj_out", "decoder", "vocab_projector", "embed_out"]
+    private static let tie = "tie_word_embeddings"
+
+    private static func isOne(_ name: String, of modules: [String]) -> Bool {
+        modules.contains { ".\(name)".hasSuffix(".\($0).weight") }
+    }
+
+    /// Finds out which changed embeddings serve as the head, too.
+    /// - Throws: `RequestError` where that is not clear.
+    private mutating func separate(_ configuration: JSONField) throws {
+        let isTied = configuration[Self.tie].exists ? try configuration[Self.tie].bool() : nil
+        for (name, change) in changes.sorted(by: { $0.key < $1.key })
+        where Self.isOne(name, of: Self.embeddings + Self.heads) {
+            guard let weight = weights[name], isTied != false else { continue }
+            let others = weights.values.filter {
+                $0.name != name && $0.shape == weight.shape && Self.isOne($0.name, of: Self.embeddings + Self.heads)
+            }
+            if change.replacement != nil, Self.isOne(name, of: Self.embeddings), others.isEmpty,
+                !changes.keys.contains(where: { weights[$0] == nil && Self.isOne($0, of: Self.heads) }),
+                Self.hasHead(configuration)
+            {
+                throw RequestError(
+                    "the adapter replaces \(quoted(name)), to which the model's head is tied, but not the head: save the "
+                        + "head too, or set \(Self.tie) to false in config.json and store it", status: .unavailable)
+            }
+            for other in others where changes[other.name] == nil {
+                guard try other.values().bytes == weight.values().bytes else { continue }
+                guard isTied != nil else {
+                    throw RequestError(
+                        "the adapter changes \(quoted(name)), of which \(quoted(other.name)) is a copy: say in config.json "
+                            + "with \(Self.tie) whether it is tied", status: .unavailable)
+                }
+                copies[other.name] = name
+            }
+        }
+    }
+
+    private static func hasHead(_ configuration: JSONField) -> Bool {
+        let classes = (try? configuration["architectures"].array().map { try $0.string() }) ?? []
+        return classes.contains { name in
+            ["LMHeadModel", "ForCausalLM", "ForMaskedLM", "ForConditionalGeneration"].contains(where: name.hasSuffix)
+        }
+    }
+}
+
+extension Adapter.Module {
+    /// Returns how the factors make a change of a weight; nil if they do not fit its shape.
+    fileprivate func fit(to shape: Shape, areSquaresTransposed: Bool) -> (areTransposed: Bool, outputs: Int)? {
+        guard let down = down?.shape.dimensions, let up = up?.shape.dimensions, down.count == shape.rank,
+            up.count == shape.rank, up.count >= 2, up[1] == down[0], down[0] > 0, up[2...].allSatisfy({ $0 == 1 })
+        else { return nil }
+        let plain = shape.dimensions == [up[0]] + down[1...]
+        let transposed = shape.rank == 2 && shape.dimensions == [down[1], up[0]]
+        if isEmbedding { return transposed ? (true, up[0]) : nil }
+        guard plain || transposed else { return nil }
+        return (transposed && (!plain || areSquaresTransposed), up[0])
+    }
+}

@@ -1,0 +1,29 @@
+import AccelByteIO
+
+/// An adapter to merge into a model: `DIR`, or `DIR:WEIGHT` for a part or a multiple of its changes.
+public struct AdapterRequest: Equatable, Sendable {
+    /// The adapter's folder, or `hf:OWNER/NAME[@REV]`.
+    public var folder: String
+    /// The factor of the adapter's changes.
+    public var weight: Float
+
+    /// An adapter with a weight.
+    public init(_ folder: String, weight: Float = 1) { (self.folder, self.weight) = (folder, weight) }
+
+    /// Parses `DIR` or `DIR:WEIGHT`. A folder whose name ends like a weight is named with a slash at its end.
+    /// - Throws: `RequestError` for a weight that is 0 or not finite.
+    public init(parsing text: String) throws {
+        self.init(text)
+        guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
+            let weight = Float(text[text.index(after: colon)...])
+        else { return }
+        guard weight.isFinite, weight != 0 else {
+            throw RequestError("\(quoted(text)): the weight of an adapter is a number other than 0", status: .usage)
+        }
+        self.init(String(text[..<colon]), weight: weight)
+    }
+
+    /// The folder of the adapter's files in the names of a model's sources, such as `adapters/2@0.5`. As it has the
+    /// weight, cache keys and the provenance of packages have it, too.
+    func sourceFolder(_ index: Int) -> String { "adapters/\(index + 1)" + (weight == 1 ? "" : "@\(weight)") }
+}
