@@ -11,8 +11,8 @@ CK_INLINE size_t columns_of(const ck_int8_dot *x, size_t block) {
     return left < x->block ? left : x->block;
 }
 
-/// The result of a row: its lanes, which are overwritten, and what the shifts of its blocks add.
-CK_INLINE float total(const ck_int8_dot *x, size_t row, float lanes[16]) {
+/// The result of a row: its lanes, and what the shifts of its blocks add.
+CK_INLINE float total(const ck_int8_dot *x, size_t row, const float lanes[16]) {
     float sum = sum_of_16(lanes);
     if (x->shifts) {
         float shifted[16] = {0};

@@ -35,14 +35,7 @@ typedef int32_t int_at_2 __attribute__((aligned(2), may_alias));
 /// Four step codes, read as one number of 32 bits.
 typedef int32_t int_at_1 __attribute__((aligned(1), may_alias));
 
-/// Adds sixteen numbers in halves, which all instruction sets do alike. Overwrites them.
-CK_INLINE float sum_of_16(float lanes[16]) {
-    for (int step = 8; step; step /= 2)
-        for (int lane = 0; lane < step; lane++) lanes[lane] += lanes[lane + step];
-    return lanes[0];
-}
-
-// Both operands, of vectors or numbers. NaN fails a comparison, which then takes one instruction.
+// Operations of two vectors or numbers. As comparisons, the smaller and the larger take one instruction, and may lose a NaN.
 #define SUM_OF(a, b) ((a) + (b))
 #define SMALLER_OF(a, b) ((b) < (a) ? (b) : (a))
 #define LARGER_OF(a, b) ((a) > (b) ? (a) : (b))
@@ -61,6 +54,13 @@ CK_INLINE float sum_of_16(float lanes[16]) {
         const number even = both(quarter[0], quarter[2]), odd = both(quarter[1], quarter[3]);                       \
         both(even, odd);                                                                                            \
     })
+
+/// Adds sixteen numbers in halves.
+CK_INLINE float sum_of_16(const float lanes[16]) {
+    float values __attribute__((ext_vector_type(16)));
+    ck_copy(&values, lanes, sizeof values);
+    return IN_HALVES(float, values, SUM_OF);
+}
 
 /// The scale of a row of `count` codes, which follows them.
 CK_INLINE float byte_row_scale(const void *row, size_t count) {

@@ -8,11 +8,7 @@ typedef float NAME(eight) __attribute__((ext_vector_type(8), aligned(4)));
 #define FMA(a, b, c) __builtin_elementwise_fma(a, b, c)
 #define AT(p) (*(const FLOATS *)(p))
 
-TARGET CK_INLINE float NAME(sum)(const FLOATS *values) {
-    float s[16];
-    ck_copy(s, values, sizeof s);
-    return sum_of_16(s);
-}
+TARGET CK_INLINE float NAME(sum)(const FLOATS *values) { return IN_HALVES(float, *values, SUM_OF); }
 
 /// The sums of four vectors, each with the bits of `sum`.
 TARGET CK_INLINE void NAME(sums_of_4)(const FLOATS *v, float *target) {

@@ -162,7 +162,8 @@ struct CTranslate2Tests {
                 name: "", elementType: section.elementType, shape: section.shape, bytes: section.pieces[0]
             ).floats()
         }
-        let parts = try sections([0, 0, 1e-45, -1e-45, 127, 0.5, 2, -63.5], "int8", columns: 2)
+        let parts = try sections(
+            [0, 0, .leastNonzeroMagnitude, -.leastNonzeroMagnitude, 127, 0.5, 2, -63.5], "int8", columns: 2)
         #expect(parts.map(\.name) == ["x/weight", "x/weight_scale"])
         #expect(codes(parts[0]) == [0, 0, 0, 0, 127, 0, 4, -127])
         #expect(codes(parts[1]).prefix(3) == [1, Float.greatestFiniteMagnitude, 1])

@@ -90,6 +90,20 @@ struct JoinedCallsTests {
         }
     }
 
+    @Test("fill in what several of them read once, before the first that reads it")
+    func sharedSteps() {
+        let rounded = SharedScratch(number: 0, parts: []), interleaved = SharedScratch(number: 64, parts: [])
+        func step(_ pieces: Int, fills scratch: SharedScratch? = nil) -> KernelStep {
+            KernelStep(pieces, fills: scratch) { _, _ in }
+        }
+        let steps = JoinedCalls.sideBySide([
+            [step(2, fills: rounded), step(3)], [step(2, fills: rounded), step(1, fills: interleaved), step(5)],
+            [step(0), step(7)],
+        ])
+        #expect(steps.map(\.pieces) == [2, 1, 15])
+        #expect(steps.map { $0.fills?.number } == [0, 64, nil])
+    }
+
     @Test("a replaced weight is that of the group too")
     func replacing() throws {
         let program = try Self.program("float32", rows: 3, nil)

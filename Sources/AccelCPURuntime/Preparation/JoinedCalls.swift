@@ -13,7 +13,6 @@ struct JoinedCalls {
     /// - Parameters:
     ///   - calls: the function's calls, in the plan and in memory.
     ///   - kernels: those of the calls when they run alone.
-    ///   - operand: returns where an operand lies.
     /// - Returns: nil where a call's operands have to be copied first: then the calls run one after the other.
     init?(
         _ group: Range<Int>, _ calls: (planned: [KernelCall], prepared: [PreparedCall]), _ kernels: [PreparedKernel]
@@ -25,10 +24,10 @@ struct JoinedCalls {
             var call = calls.prepared[next]
             guard case .kernel(let index, isStaged: false) = kernels[next].chosen else { break }
             if next + 1 < group.upperBound,
-                let residual = ResidualSum.residual(of: calls.planned[next + 1], after: calls.planned[next]),
-                let other = calls.prepared[next + 1].inputs.first(where: { $0.operand == residual })
+                let residual = ResidualSum.residualIndex(of: calls.planned[next + 1], after: calls.planned[next])
             {
-                call = call.adding(other, into: calls.prepared[next + 1].outputs)
+                let sum = calls.prepared[next + 1]
+                call = call.adding(sum.inputs[residual], into: sum.outputs)
                 next += 1
             }
             guard let kernel = try? Kernels.byOperator[call.operation.name]?[index].init(call) else { break }
@@ -52,12 +51,13 @@ struct JoinedCalls {
         for index in 0..<steps.count { team.run(steps[index]) }
     }
 
-    /// The last steps of all calls become one step, and so on backwards. Of steps that fill in the same memory, one runs.
-    private static func sideBySide(_ parts: [[KernelStep]]) -> [KernelStep] {
+    /// The last steps of all calls become one step, and so on backwards. Of steps that fill in the same memory, the earliest runs:
+    /// those that read it come after it.
+    static func sideBySide(_ parts: [[KernelStep]]) -> [KernelStep] {
         let parts = parts.map { $0.filter { $0.pieces > 0 } }
         let count = parts.map(\.count).max() ?? 0
+        var filled = Set<Int>()
         return (0..<count).map { stage in
-            var filled = Set<Int>()
             let steps = parts.compactMap { steps -> KernelStep? in
                 let index = stage - (count - steps.count)
                 guard index >= 0 else { return nil }

@@ -1,5 +1,5 @@
 import AccelByteIO
-public import AccelPackages
+import AccelPackages
 public import AccelTensors
 
 /// Adapters of peft, each a folder with `adapter_config.json`. They are no models: `--adapter` merges them into one.
@@ -38,31 +38,6 @@ public struct AdapterSource: ModelSource {
     public var abilities: Set<SourceAbility> { [.tensors] }
     public var files: ModelFiles { adapter.reader }
     public var weights: [SourceWeight] { adapter.tensors.map { SourceWeight($0) } }
-
-    /// Sentences about the adapter: its type and size, and why it cannot be merged if it cannot.
-    public var summary: [String] {
-        let document = adapter.configuration
-        func text(_ name: String) -> String? { try? document[name].string() }
-        var lines = [
-            "type: \(text("peft_type") ?? "unknown")",
-            "made for: \(text("base_model_name_or_path") ?? "unknown")",
-        ]
-        do {
-            let read = try Adapter(AdapterRequest(path), adapter)
-            let settings = read.configuration
-            let kinds = [
-                settings.isRankStabilised ? "rank-stabilised" : nil, settings.hasLengths ? "DoRA" : nil,
-            ].compactMap(\.self)
-            lines.append(
-                "rank \(settings.rank), alpha \(settings.alpha)\(kinds.map { ", \($0)" }.joined()), "
-                    + "\(Wording.count(read.modules.count, "changed module")), "
-                    + "\(Wording.count(read.replacements.count, "whole tensor"))")
-            lines.append("merge it into its model with --adapter \(path)")
-        } catch {
-            lines.append("cannot be merged: \(error)")
-        }
-        return lines
-    }
 
     public func model(
         parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool

@@ -1,5 +1,5 @@
 public import AccelByteIO
-public import AccelPrograms
+import AccelPrograms
 
 /// Writes a Core ML package (`.mlpackage`, an ML Program) without Apple's tools.
 public struct CoreMLExporter: Exporter {

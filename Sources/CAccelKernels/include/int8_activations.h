@@ -33,7 +33,7 @@ void ck_split_step_codes(const int16_t *steps, size_t count, ck_rounding roundin
 
 /// Rows of x that are rounded.
 typedef struct {
-    /// A row starts each `stride` steps. NULL for panels with quads.
+    /// A row starts each `stride` steps. Panels with quads do not read them: then they may be NULL.
     const int16_t *steps;
     /// As `ck_step_codes` leaves them, for panels with quads; a row starts each `stride` codes.
     const uint8_t *step_codes;

@@ -20,11 +20,11 @@ enum ResidualSum: JoinRule {
         return index..<index + 2
     }
 
-    /// Returns the operand that a call of a group adds to the result of the call before.
-    static func residual(of sum: KernelCall, after product: KernelCall) -> Operand? {
+    /// Returns the index of the input that a call of a group adds to the result of the call before; nil if it is no such sum.
+    static func residualIndex(of sum: KernelCall, after product: KernelCall) -> Int? {
         guard sum.operation is Add, sum.inputs.count == 2, let result = product.outputs.first,
             let reader = sum.inputs.firstIndex(where: { $0.storage == result.storage })
         else { return nil }
-        return sum.inputs[1 - reader]
+        return 1 - reader
     }
 }
