@@ -15,7 +15,7 @@ public struct CTranslate2Source: ModelSource {
 
     /// Reads the bytes of a model.bin.
     /// - Parameters:
-    ///   - file: the name of the file, for errors.
+    ///   - name: the name of the file, for errors.
     ///   - path: the path of the model.
     /// - Throws: `FormatError` with the offset or the variable that is wrong.
     public init(parsing bytes: ByteView, file name: String, path: String) throws {

@@ -7,7 +7,8 @@ extension PackedWeights {
     /// the same results and packs nothing. Panels of float32 products take four bytes a weight, those of integers one.
     ///
     ///     let program = try package.graph.planned()
-    ///     let model = PreparedModel(program, packed: try .kept(in: cache, for: package, program, threads: 2))
+    ///     let packed = try cache.flatMap { try PackedWeights.kept(in: $0, for: package, program, threads: 2) }
+    ///     let model = PreparedModel(program, packed: packed)
     ///
     /// - Parameter program: the package's plan.
     /// - Returns: nil if no kernel packs weights, or the cache cannot be written.
