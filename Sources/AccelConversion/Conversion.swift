@@ -90,7 +90,7 @@ public struct Conversion: Sendable {
     func settled(for model: SourceModel) -> Conversion {
         var request = self
         if keepsQuantized, !model.encoded.isEmpty { request.recipe = Recipe(keeping: recipe) }
-        request.recipe.encoded = model.encoded.filter { model.origins.derivations[$0.key] == nil }.mapValues(\.codec)
+        request.recipe.encoded = model.encoded.mapValues(\.codec)
         return request
     }
 

@@ -81,10 +81,17 @@ public struct SourceModel: Sendable {
     }
 
     /// Returns the model with the encoded weights whose values its constants have.
-    /// - Parameter names: the names of the tensors in the files that the encoded weights are parts of.
-    func made(of encoded: [String: CompressedTensor], in names: Set<String>) -> SourceModel {
+    /// - Parameters:
+    ///   - names: the names of the tensors in the files that the encoded weights are parts of.
+    ///   - transposed: the encoded weights that the checkpoint would have transposed, and the programs have as they are.
+    func made(
+        of encoded: [String: CompressedTensor], in names: Set<String>, transposed: Set<String> = []
+    ) -> SourceModel {
         var model = self
-        let read = encoded.filter { used.contains($0.key) }
+        let read = encoded.filter { name, _ in
+            let rule = origins.derivations[name]?.rule
+            return used.contains(name) && (rule == nil || rule == .transpose && transposed.contains(name))
+        }
         model.encoded = read
         model.used.formUnion(names)
         model.isReadInPlace = true

@@ -50,16 +50,20 @@ package enum GlobalScale: String, Sendable {
 package enum MicroscaleFit: String, CaseIterable, Sendable {
     /// The scale of least squared error, which may clip the largest values.
     case mse
-    /// The nearest scale that reaches the largest value, as in MLX.
+    /// The nearest scale that reaches the largest value.
     case absmax
     /// The exponent of the largest value less that of the largest number, which may clip, as the MX specification has it.
     case floor
+    /// As `absmax`, with the bytes of `mx.quantize` of MLX on the CPU: ties of four bits go to the smaller magnitude, zeros
+    /// have no sign, and a scale of E4M3 may be 0.
+    case mlx
 
     static func option(_ fits: [MicroscaleFit]) -> CodecOption {
         let floor = "; floor: the largest's exponent, may clip, as in the MX specification"
         return CodecOption(
             "fit", allowed: fits.map(\.rawValue), default: MicroscaleFit.mse.rawValue,
-            help: "search for scales: mse: least squared error, may clip the largest; absmax: reaches every weight"
+            help: "search for scales: mse: least squared error, may clip the largest; absmax: reaches every weight; "
+                + "mlx: the bytes of MLX's mx.quantize"
                 + (fits.contains(.floor) ? floor : ""))
     }
 }
@@ -99,10 +103,21 @@ package struct SmallFloat: Sendable {
         return x.sign == .minus ? code | 8 : code
     }
 
+    /// Returns the code of the nearest value, with ties to the smaller magnitude and without a sign of zero.
+    private func nearestOfMLX(_ x: Float) -> UInt8 {
+        if let float8 { return float8.code(x) }
+        let magnitude = abs(x)
+        let code: UInt8 =
+            if magnitude <= 1.75 {
+                magnitude <= 0.25 ? 0 : magnitude <= 0.75 ? 1 : magnitude <= 1.25 ? 2 : 3
+            } else { magnitude <= 2.5 ? 4 : magnitude <= 3.5 ? 5 : magnitude <= 5 ? 6 : 7 }
+        return code > 0 && x.sign == .minus ? code | 8 : code
+    }
+
     /// Returns the code of the value that is nearest to `x / scale`, among those whose product with the scale is finite.
-    func code(_ x: Float, scale: Float) -> UInt8 {
+    func code(_ x: Float, scale: Float, asMLX: Bool = false) -> UInt8 {
         if scale == 0 { return 0 }
-        var code = nearest(x / scale)
+        var code = asMLX ? nearestOfMLX(x / scale) : nearest(x / scale)
         // A scale that is not finite itself leaves the code of 0.
         while values[Int(code)] != 0, !(values[Int(code)] * scale).isFinite { code -= 1 }
         return code
@@ -171,11 +186,12 @@ extension MicroscaledCodec {
                 try source.forEachFiniteRow(unit) { row, values in
                     for block in 0..<perRow {
                         let columns = blocks.columns(of: block, shape)
-                        let code = scaleCode(for: UnsafeBufferPointer(rebasing: values[columns]), among: scales)
+                        let code = scaleCode(
+                            for: UnsafeBufferPointer(rebasing: values[columns]), of: source.elementType, among: scales)
                         sections[1][row * perRow + block] = code
                         let scale = scales[Int(code)]
                         for column in columns {
-                            codes[column] = elements.code(values[column], scale: scale)
+                            codes[column] = elements.code(values[column], scale: scale, asMLX: fit == .mlx)
                             stored[column] = elements.values[Int(codes[column])] * scale
                         }
                     }
@@ -205,10 +221,13 @@ extension MicroscaledCodec {
     }
 
     /// Returns the code of a block's scale.
-    private func scaleCode(for values: UnsafeBufferPointer<Float>, among scales: [Float]) -> UInt8 {
+    private func scaleCode(
+        for values: UnsafeBufferPointer<Float>, of type: ElementType, among scales: [Float]
+    ) -> UInt8 {
         let (low, high) = values.extremes
         let largest = max(-low, high)
         guard largest > 0 else { return Self.scaleForm == .power ? 127 : 0 }
+        if fit == .mlx { return scaleCodeOfMLX(for: largest, of: type, among: scales) }
         let candidates = candidates(for: largest, among: scales)
         guard fit == .mse else { return candidates[0] }
         var best = (code: candidates[0], error: Double.infinity)
@@ -223,6 +242,17 @@ extension MicroscaledCodec {
             if error < best.error { best = (code, error) }
         }
         return best.code
+    }
+
+    /// Returns the code of the scale that `mx.quantize` chooses: the quotient is of the type of the weights.
+    private func scaleCodeOfMLX(for largest: Float, of type: ElementType, among scales: [Float]) -> UInt8 {
+        let quotient = type == .float16 ? Half.rounded(largest / elements.largest) : largest / elements.largest
+        guard Self.scaleForm == .power else {
+            // The scale of the code for 1 is that of the tensor.
+            return Float8.e4m3.code(largest / elements.largest / scales[Int(Float8.e4m3.code(1))])
+        }
+        guard quotient > 0 else { return 127 }
+        return UInt8(min(max(Int(quotient.exponent) + (quotient.significand > 1 ? 1 : 0) + 127, 0), 254))
     }
 
     /// Returns the codes of scales to try for a block whose largest magnitude is given: first that of `fit`.

@@ -15,19 +15,31 @@ import Testing
 struct MLXTests {
     private static let scheme = "affine:bits=4,block=32,scales=weight,fit=mlx"
 
-    /// The scheme that `mlx/llama_affine` was made with.
-    private static var recipe: Recipe {
-        get throws {
-            func rule(_ weight: String, _ scheme: String) throws -> Recipe.Rule {
-                try Recipe.Rule(weight: weight, codec: Codecs.codec(scheme))
-            }
-            return Recipe(
-                default: try Codecs.codec(scheme),
-                rules: [
-                    try rule("lm_head.weight", "affine:bits=8,block=64,scales=weight,fit=mlx"),
-                    try rule("model.layers.1.self_attn.k_proj.weight", "stored"),
-                ])
-        }
+    /// The schemes that the fixtures of `mlx` were made with, the usual one first.
+    private static let schemes: [String: (usual: String, others: [String: String])] = [
+        "llama_affine": (
+            scheme,
+            [
+                "lm_head.weight": "affine:bits=8,block=64,scales=weight,fit=mlx",
+                "model.layers.1.self_attn.k_proj.weight": "stored",
+            ]
+        ),
+        "llama_floats": (
+            "mxfp4:fit=mlx",
+            [
+                "lm_head.weight": "mxfp8:fit=mlx",
+                "model.layers.1.mlp.up_proj.weight": "nvfp4:global=none,fit=mlx",
+            ]
+        ),
+    ]
+
+    private static func recipe(_ name: String) throws -> Recipe {
+        let (usual, others) = try #require(schemes[name])
+        return Recipe(
+            default: try Codecs.codec(usual),
+            rules: try others.sorted { $0.key < $1.key }.map {
+                try Recipe.Rule(weight: $0.key, codec: Codecs.codec($0.value))
+            })
     }
 
     /// A model of a fixture, with the schemes of a recipe.
@@ -35,7 +47,7 @@ struct MLXTests {
         let source: any ModelSource
         let model: SourceModel
         let functions: [FrozenProgram]
-        let recipe: Recipe
+        var recipe: Recipe
 
         init(_ fixture: String, _ recipe: Recipe) throws {
             source = try ModelFormats.open(Fixtures.path(fixture))
@@ -65,15 +77,17 @@ struct MLXTests {
         Dictionary(uniqueKeysWithValues: try SafetensorsFile(path).tensors.map { ($0.name, $0) })
     }
 
-    @Test("The tensors and the quantization block are those that mlx-lm writes for the same model")
-    func bytes() throws {
+    @Test(
+        "The tensors and the quantization block are those that mlx-lm writes for the same model",
+        arguments: schemes.keys.sorted())
+    func bytes(name: String) throws {
         try withTemporaryFolder { folder in
             let path = "\(folder)/model"
             let exporter = MLXExporter(allowsFallback: false)
-            let model = try Model("llama_bfloat16", Self.recipe)
+            let model = try Model("llama_bfloat16", Self.recipe(name))
             #expect(try exporter.check(model.planned) == [:])
             let report = try exporter.export(model.exported, to: path)
-            let peer = Fixtures.path("mlx/llama_affine")
+            let peer = Fixtures.path("mlx/\(name)")
             let (own, others) = (
                 try file("\(path)/model.safetensors"), try file("\(peer)/model.safetensors")
             )
@@ -83,19 +97,26 @@ struct MLXTests {
                 #expect(tensor.elementType == other.elementType && tensor.shape == other.shape, "\(name)")
                 #expect(tensor.bytes == other.bytes, "\(name)")
             }
-            let block = try JSON.read("\(path)/config.json")["quantization"]
-            let sides = try [block, try JSON.read("\(peer)/config.json")["quantization"]].map {
-                try MLXQuantization(parsing: JSONField($0, file: "config.json"))
+            let blocks = try [path, peer].map {
+                JSONField(try JSON.read("\($0)/config.json"), file: "config.json")["quantization"]
             }
-            #expect(sides[0].json == sides[1].json)
+            let layers = model.functions[0].program.constants.filter(\.isWeight).map(\.name).filter {
+                $0.hasSuffix(".weight")
+            }.map { String($0.dropLast(".weight".count)) }
+            for layer in layers + [""] {
+                let sides = try blocks.map { try MLXQuantization.scheme(of: layer, in: $0) }
+                #expect(sides[0] == sides[1], "\(layer)")
+            }
+            #expect(try blocks[0].members().count == blocks[1].members().count)
             #expect(report.byteCount == own.values.reduce(0) { $0 + $1.bytes.count })
         }
     }
 
-    @Test("A model of mlx-lm decodes to weights that give the logits of mlx-lm")
-    func reading() throws {
-        let source = try ModelFormats.open(Fixtures.path("mlx/llama_affine"))
-        let golden = try file(Fixtures.path("mlx/llama_affine.golden.safetensors"))
+    @Test("A model of mlx-lm decodes to weights that give the logits of mlx-lm", arguments: schemes.keys.sorted())
+    func reading(name: String) throws {
+        let source = try ModelFormats.open(Fixtures.path("mlx/\(name)"))
+        #expect(source.format.name == MLXFormat.name)
+        let golden = try file(Fixtures.path("mlx/\(name).golden.safetensors"))
         let tokens = HostTensor(try #require(golden["in.input_ids"]))
         let count = tokens.shape.dimensions[1]
         let program = try #require(try source.model().programs.first)
@@ -113,7 +134,7 @@ struct MLXTests {
     @Test("A large model is written in several files, which read back as the same weights")
     func shards() throws {
         try withTemporaryFolder { folder in
-            let model = try Model("llama_bfloat16", Self.recipe)
+            let model = try Model("llama_bfloat16", Self.recipe("llama_affine"))
             let (whole, parts) = ("\(folder)/whole", "\(folder)/parts")
             _ = try MLXExporter(allowsFallback: false).export(model.exported, to: whole)
             _ = try MLXExporter(allowsFallback: false, shardBytes: 20_000).export(model.exported, to: parts)
@@ -140,7 +161,13 @@ struct MLXTests {
         ("gemma3_old", "stored", ["gemma3_text", "final_logit_softcapping"]),
         ("phi3_partial", "stored", ["phi3 rotates an even number", "0.5 of 6"]),
         ("qwen3_small", "stored", ["qwen3 has no bias in", "self_attn"]),
-        ("llama_bfloat16", "int8", ["lm_head.weight", "int8", "affine:bits=8,block=64,scales=weight,fit=mlx"]),
+        (
+            "llama_bfloat16", "int8:mode=asymmetric",
+            ["lm_head.weight", "int8", "affine:bits=8,block=64,scales=weight,fit=mlx"]
+        ),
+        ("llama_bfloat16", "int4:block=16", ["groups of 32, 64 or 128", "affine:bits=4,block=32"]),
+        ("llama_bfloat16", "nvfp4", ["nvfp4", "use nvfp4:global=none,fit=mlx"]),
+        ("llama_bfloat16", "mxfp8:type=e5m2", ["type=e5m2", "use mxfp8:fit=mlx"]),
         ("llama_bfloat16", "nf4", ["nf4", "affine:bits=4,block=32"]),
         ("llama_bfloat16", "palette:bits=6", ["palette", "affine:bits=6,block=64"]),
         ("llama_bfloat16", "affine:bits=4,block=16", ["groups of 32, 64 or 128", "affine:bits=4,block=32"]),
@@ -174,12 +201,68 @@ struct MLXTests {
         #expect(block.json["b"] == false && block.json["a"] == nil && block.json["group_size"] == 64)
     }
 
+    @Test(
+        "Symmetric integers are stored as affine codes without loss, and read back as they were",
+        arguments: [
+            "int4", "int4:block=64,scales=float32", "int4:block=channel", "int8", "int8:axis=tensor",
+            "int8:scales=float16",
+        ])
+    func integers(scheme: String) throws {
+        try withTemporaryFolder { folder in
+            let path = "\(folder)/model"
+            let exporter = MLXExporter(allowsFallback: true)
+            let codec = try Codecs.codec(scheme)
+            var model = try Model("llama_bfloat16", Recipe(default: codec))
+            let gaps = try exporter.check(model.planned)
+            model.recipe.rules = try gaps.keys.map { try Recipe.Rule(weight: $0, codec: Codecs.codec("stored")) }
+            let exported = try model.exported
+            _ = try exporter.export(exported, to: path)
+            let tensors = try file("\(path)/model.safetensors")
+            let source = try #require(ModelFormats.open(path) as? QuantizedSource)
+            let encoded = try source.model().encoded
+            var count = 0
+            for weight in exported.program.weights.map(\.tensor) where weight.codec.name == codec.name {
+                let read = try #require(encoded[weight.name])
+                #expect(read.codec.values == weight.codec.values && read.sections == weight.sections, "\(weight.name)")
+                // By MLX's formula.
+                let layer = weight.name.dropLast(".weight".count)
+                let (scales, biases) = (
+                    try #require(tensors["\(layer).scales"]).floats(), try #require(tensors["\(layer).biases"]).floats()
+                )
+                let codes = try #require(tensors["\(layer).weight"]).bytes.withBytes { [UInt8]($0) }
+                let isByte = codec.name == "int8"
+                let group = weight.shape.count / scales.count
+                for (index, value) in weight.floats().enumerated() {
+                    let byte = isByte ? codes[index] : codes[index / 2]
+                    let code = isByte ? byte : index % 2 == 0 ? byte & 15 : byte >> 4
+                    let scale = scales[index / group]
+                    let found = Float(Double(scale) * Double(code) + Double(biases[index / group]))
+                    guard found == value else {
+                        return #expect(Bool(false), "\(weight.name) \(index): \(found) \(value)")
+                    }
+                }
+                count += 1
+            }
+            #expect(count >= 14)
+        }
+    }
+
+    @Test("A scale whose bias exceeds float16 is refused with a type that has it")
+    func overflow() throws {
+        let source = StoredTensor(name: "a.weight", floats: (0..<32).map { Float($0 - 16) * 20_000 }, shape: [1, 32])
+        let weight = try CompressedTensor.compressing(source, with: Codecs.codec("int4"), threads: 1).tensor
+        let error = #expect(throws: RequestError.self) { try MLXWeight(weight, as: source.name) }
+        #expect(error?.description.contains("use scales=float32") == true)
+    }
+
     /// Changes of config.json of `mlx/llama_affine`, and what the refusal says.
     private static let corruptions: [(old: String, new: String, words: String)] = [
         ("\"bits\": 4", "\"bits\": 7", "quantization.bits"),
         ("\"bits\": 4", "\"bits\": 3", "are not of 3 bits in groups of 32"),
         ("\"group_size\": 32", "\"group_size\": 64", "are not of 4 bits in groups of 64"),
-        ("\"mode\": \"affine\"", "\"mode\": \"mxfp4\"", "the mode \"mxfp4\" is not supported"),
+        ("\"mode\": \"affine\"", "\"mode\": \"mxfp4\"", "which the mode mxfp4 has, found BF16"),
+        ("\"mode\": \"affine\"", "\"mode\": \"nvfp4\"", "quantization.group_size"),
+        ("\"mode\": \"affine\"", "\"mode\": \"mxfp6\"", "the mode \"mxfp6\" is not supported"),
         ("\"lm_head\": {", "\"lm_hat\": {", "\"lm_head.weight\""),
         ("k_proj\": false", "q_proj\": false", "says that the layer is plain"),
     ]

@@ -20,6 +20,7 @@ struct SelfTestTests {
         "sparse:pattern=2:4+int8", "sparse:threshold=0.02+int4", "outliers:share=0.02+int4",
         "outliers:share=0.02,values=float32+palette:bits=4",
         "float8", "float8:type=e5m2,scale=block", "mxfp4", "mxfp8:type=e5m2", "nvfp4", "nvfp4:global=divisor",
+        "nvfp4:global=none,fit=mlx",
         "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_nl", "iq4_xs", "tq1_0",
         "tq2_0",
         "int4:method=gptq", "int4:mode=asymmetric,method=gptq", "int8:method=gptq", "int4:method=weighted",

@@ -31,6 +31,41 @@ struct MLXGridTests {
         }
     }
 
+    @Test("fit=mse has no larger error than MLX's grid", arguments: ["2", "3", "4", "5", "6", "8"])
+    func best(bits: String) throws {
+        let file = try SafetensorsFile(Fixtures.path("mlx_affine.safetensors"))
+        for (name, _) in Self.types {
+            let source = try #require(file.tensors.first { $0.name == "\(name).values" })
+            for group in ["32", "64", "128"] {
+                let errors = try ["mse", "mlx"].map { fit in
+                    let codec = try Codecs.codec("affine:bits=\(bits),block=\(group),scales=weight,fit=\(fit)")
+                    return try CompressedTensor.compressing(source, with: codec, threads: 1).distortion.squaredError
+                }
+                #expect(errors[0] <= errors[1], "\(name), \(bits) bits, \(group): \(errors)")
+            }
+        }
+    }
+
+    @Test("Floating-point codes and scales have the bytes of mx.quantize", arguments: ["mxfp4", "mxfp8", "nvfp4"])
+    func floats(mode: String) throws {
+        let file = try SafetensorsFile(Fixtures.path("mlx_floats.safetensors"))
+        func tensor(_ name: String) throws -> StoredTensor {
+            try #require(file.tensors.first { $0.name == name }, "\(name)")
+        }
+        let codec = try Codecs.codec("\(mode):fit=mlx" + (mode == "nvfp4" ? ",global=none" : ""))
+        for (name, type) in Self.types {
+            let source = try tensor("\(name).values")
+            #expect(source.elementType == type && source.shape.rank == 2)
+            let weight = try CompressedTensor.compressing(source, with: codec, threads: 1).tensor
+            #expect(weight.sections.count == 2)
+            for (section, part) in ["codes", "scales"].enumerated() {
+                let expected = try tensor("\(name).\(mode).\(part)")
+                #expect(weight.sections[section] == expected.bytes, "\(name), \(mode): \(part)")
+            }
+            #expect(weight.codec.violation(0..<source.shape.rows, of: weight, source: source) == nil)
+        }
+    }
+
     @Test("The type of the scales follows the weight, which a package names beside the request")
     func types() throws {
         let codec = try Codecs.codec("affine:bits=4,block=64,scales=weight,fit=mlx")

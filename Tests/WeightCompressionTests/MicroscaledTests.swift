@@ -62,6 +62,8 @@ struct MicroscaledTests {
                 .distortion.squaredError
         }
         let best = try error("mse")
-        for fit in name == "nvfp4" ? ["absmax"] : ["absmax", "floor"] { #expect(try best <= error(fit), "\(fit)") }
+        for fit in name == "nvfp4" ? ["absmax", "mlx"] : ["absmax", "floor", "mlx"] {
+            #expect(try best <= error(fit), "\(fit)")
+        }
     }
 }

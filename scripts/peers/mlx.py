@@ -1,9 +1,11 @@
 """MLX folders of accelc against MLX itself.
 
-usage: mlx.py ACCELC [FOLDER]      (wants mlx[cpu], mlx-lm, torch; exits 3 with the command that installs them when one is missing)
-Every number of bits, in groups of 32 and 64: codes, scales and biases have the bytes of `mx.quantize`; mlx-lm loads the folder,
-strictly, and its logits are those of accelc's runtime for the decoded weights; so with several schemes and plain layers. Then
-decoders of every family, unquantized: mlx-lm's logits are those of transformers. Exits 1 on a difference.
+usage: mlx.py ACCELC [FOLDER]      (wants mlx[cpu], mlx-lm, mlx-whisper, torch; exits 3 with the command that installs them when one is
+missing)
+Every number of bits, in groups of 32 and 64, and the floating-point modes: codes, scales and biases have the bytes of
+`mx.quantize`; mlx-lm loads the folder, strictly, and its logits are those of accelc's runtime for the decoded weights; so with
+symmetric integers, with several schemes and plain layers. Then decoders of every family, unquantized: mlx-lm's logits are those of
+transformers. Then gpt2, and Whisper in mlx-whisper. Exits 1 on a difference.
 """
 
 import json
@@ -22,8 +24,15 @@ try:
     import safetensors.numpy
     import torch
     import transformers
+
+    sys.path.append(str(HERE))
+    import whisper_mlx
+
+    sys.path.pop()
+    mlx_whisper = whisper_mlx.classes()
 except ImportError as error:
-    print(f"mlx: skipped, since {error.name} is missing: pip install 'mlx[cpu]' mlx-lm safetensors torch", file=sys.stderr)
+    print(
+        f"mlx: skipped, since {error.name} is missing: pip install 'mlx[cpu]' mlx-lm mlx-whisper safetensors torch", file=sys.stderr)
     sys.exit(3)
 
 if len(sys.argv) not in (2, 3):
@@ -36,6 +45,7 @@ DECODERS = {
     "llama_bfloat16": None, "llama_llama3": None, "llama_linear_old": None, "llama_yarn": None, "llama_proportional": None,
     "mistral_window": None, "qwen2_window": None, "qwen3_small": "has no bias", "phi3_long": None,
     "phi3_partial": "rotates an even number", "gemma_early": None, "gemma3_old": "has no cap of logits",
+    "gpt2_small": "has inner layers of 4 * n_embd",
 }
 # How far logits may be apart: gemma's class computes gelu exactly, where the model has the approximation by tanh; that of
 # gemma3_text rounds the scale of the embeddings to bfloat16.
@@ -101,29 +111,95 @@ def by_accelc(folder, tokens, scratch):
     return safetensors.numpy.load_file(outputs)["logits"]
 
 
+# Each scheme with the mode, the numbers of bits and of weights in a group that MLX has for it.
+SCHEMES = {
+    f"affine:bits={bits},block={group},scales=weight,fit=mlx": ("affine", bits, group)
+    for bits in (2, 3, 4, 5, 6, 8) for group in (32, 64)
+} | {
+    "mxfp4:fit=mlx": ("mxfp4", 4, 32), "mxfp8:fit=mlx": ("mxfp8", 8, 32), "nvfp4:global=none,fit=mlx": ("nvfp4", 4, 16),
+}
+
+
 def combinations(scratch):
     source = mx.load(str(SOURCE / "model.safetensors"))
     tokens = golden(SOURCE.name)["in.input_ids"]
-    for bits in (2, 3, 4, 5, 6, 8):
-        for group in (32, 64):
-            folder = scratch / f"b{bits}g{group}"
-            scheme = f"affine:bits={bits},block={group},scales=weight,fit=mlx"
-            code, error = export(SOURCE, folder, "--compress", scheme, "--allow-fallback")
-            if code != 0:
-                check(f"{scheme}: {error}", False)
-                continue
-            written = mx.load(str(folder / "model.safetensors"))
-            layers = [name.removesuffix(".scales") for name in written if name.endswith(".scales")]
-            same = True
-            for layer in layers:
-                parts = mx.quantize(source[f"{layer}.weight"], group_size=group, bits=bits, mode="affine")
-                for part, tensor in zip(("weight", "scales", "biases"), parts):
-                    own = written[f"{layer}.{part}"]
-                    same &= own.dtype == tensor.dtype and own.shape == tensor.shape
-                    same &= bool(mx.array_equal(own.view(mx.uint8), tensor.view(mx.uint8)).item())
-            check(f"{scheme}: the bytes of mx.quantize in {len(layers)} layers", same and len(layers) >= 14)
-            difference = apart(logits(folder, tokens), by_accelc(folder, tokens, scratch))
-            check(f"{scheme}: logits of mlx-lm and of accelc {difference:.1e} apart", difference < 2e-5)
+    for scheme, (mode, bits, group) in SCHEMES.items():
+        folder = scratch / f"{mode}{bits}g{group}"
+        code, error = export(SOURCE, folder, "--compress", scheme, "--allow-fallback")
+        if code != 0:
+            check(f"{scheme}: {error}", False)
+            continue
+        written = mx.load(str(folder / "model.safetensors"))
+        layers = [name.removesuffix(".scales") for name in written if name.endswith(".scales")]
+        same = True
+        for layer in layers:
+            parts = mx.quantize(source[f"{layer}.weight"], group_size=group, bits=bits, mode=mode)
+            for part, tensor in zip(("weight", "scales", "biases"), parts):
+                own = written[f"{layer}.{part}"]
+                same &= own.dtype == tensor.dtype and own.shape == tensor.shape
+                same &= bool(mx.array_equal(own.view(mx.uint8), tensor.view(mx.uint8)).item())
+        check(f"{scheme}: the bytes of mx.quantize in {len(layers)} layers", same and len(layers) >= 14)
+        difference = apart(logits(folder, tokens), by_accelc(folder, tokens, scratch))
+        check(f"{scheme}: logits of mlx-lm and of accelc {difference:.1e} apart", difference < 2e-5)
+
+
+def integers(scratch):
+    """Symmetric integers, which accelc keeps when it reads the folder."""
+    tokens = golden(SOURCE.name)["in.input_ids"]
+    for index, scheme in enumerate(("int4", "int4:block=channel,scales=float32", "int8", "int8:axis=tensor")):
+        folder = scratch / f"integers{index}"
+        code, error = export(SOURCE, folder, "--compress", scheme, "--allow-fallback")
+        if code != 0:
+            check(f"{scheme}: {error}", False)
+            continue
+        difference = apart(logits(folder, tokens), by_accelc(folder, tokens, scratch))
+        check(f"{scheme}: logits of mlx-lm and of accelc {difference:.1e} apart", difference < 2e-5)
+
+
+def gpt2(scratch):
+    source = FIXTURES / "mlx/gpt2"
+    data = safetensors.numpy.load_file(FIXTURES / "mlx/gpt2_affine.golden.safetensors")
+    tokens = data["in.input_ids"]
+    for scheme, name in (("stored", "plain.logits"), ("affine:bits=4,block=32,scales=weight,fit=mlx", "out.logits")):
+        folder = scratch / f"gpt2-{name}"
+        code, error = export(source, folder, "--compress", scheme)
+        if code != 0:
+            check(f"gpt2, {scheme}: {error}", False)
+            continue
+        difference = apart(logits(folder, tokens), data[name])
+        check(f"gpt2, {scheme}: logits of mlx-lm for its own folder and for this {difference:.1e} apart", difference < 1e-6)
+        difference = apart(logits(folder, tokens), by_accelc(folder, tokens, scratch))
+        check(f"gpt2, {scheme}: logits of mlx-lm and of accelc {difference:.1e} apart", difference < 2e-5)
+        if name == "plain.logits":
+            with torch.no_grad():
+                model = transformers.GPT2LMHeadModel.from_pretrained(source).eval()
+                expected = model(torch.from_numpy(tokens)).logits.numpy()
+            difference = apart(logits(folder, tokens), expected)
+            check(f"gpt2, {scheme}: logits of mlx-lm and of transformers {difference:.1e} apart", difference < 1e-5)
+
+
+def whisper(scratch):
+    source = FIXTURES / "mlx/whisper"
+    data = safetensors.numpy.load_file(FIXTURES / "mlx/whisper_affine.golden.safetensors")
+    mel, tokens = mx.array(data["in.mel"]), mx.array(data["in.tokens"], dtype=mx.int32)
+    for scheme, name in (("stored", "plain.logits"), ("affine:bits=4,block=32,scales=weight,fit=mlx", "out.logits")):
+        folder = scratch / f"whisper-{name}"
+        code, error = export(source, folder, "--compress", scheme, "--allow-fallback")
+        if code != 0:
+            check(f"whisper, {scheme}: {error}", False)
+            continue
+        model = mlx_whisper.load_models.load_model(str(folder), mx.float32)
+        found = numpy.array(model(mel, tokens))
+        difference = apart(found, data[name])
+        check(f"whisper, {scheme}: logits of mlx-whisper for its own folder and for this {difference:.1e} apart", difference < 1e-6)
+        check(f"whisper, {scheme}: alignment heads", model.alignment_heads.tolist() == [[0, 3], [1, 1]])
+        if name == "plain.logits":
+            with torch.no_grad():
+                model = transformers.WhisperForConditionalGeneration.from_pretrained(source).eval()
+                features = torch.from_numpy(data["in.mel"]).transpose(1, 2)
+                expected = model(input_features=features, decoder_input_ids=torch.from_numpy(data["in.tokens"])).logits.numpy()
+            difference = apart(found, expected)
+            check(f"whisper, {scheme}: logits of mlx-whisper and of transformers {difference:.1e} apart", difference < 1e-5)
 
 
 def mixed(scratch):
@@ -188,8 +264,11 @@ def made(scratch):
 
 with tempfile.TemporaryDirectory() as folder:
     combinations(pathlib.Path(folder))
+    integers(pathlib.Path(folder))
     mixed(pathlib.Path(folder))
     families(pathlib.Path(folder))
     made(pathlib.Path(folder))
+    gpt2(pathlib.Path(folder))
+    whisper(pathlib.Path(folder))
 if failures:
     sys.exit(f"mlx: {len(failures)} failed")

@@ -130,7 +130,9 @@ public struct GGUFSource: ModelSource {
             .replacing(tensors: stored + decoded, configuration: configuration)
         return try HuggingFaceModel(checkpoint, path: path)
             .model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: allowsIdlePatterns)
-            .made(of: encoded, in: names)
+            .made(
+                of: encoded, in: names,
+                transposed: Set(encoded.keys.filter { GGUFReader.isTransposed($0, configuration) }))
     }
 }
 

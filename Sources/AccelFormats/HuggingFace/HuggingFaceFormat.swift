@@ -27,6 +27,15 @@ public enum HuggingFaceFormat: ModelFormat {
     }
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
+        try open(path, options, as: Self.self) { _ in nil }
+    }
+
+    /// Opens a checkpoint of a format.
+    /// - Parameter layout: returns the names and axes in the files; nil for those of checkpoints.
+    static func open(
+        _ path: String, _ options: OpeningOptions, as format: any ModelFormat.Type,
+        layout: (Checkpoint) throws -> TensorLayout?
+    ) throws -> any ModelSource {
         guard options.interfaces == nil else {
             throw RequestError("\(path): its family knows what its ports mean: leave --interface out")
         }
@@ -36,8 +45,9 @@ public enum HuggingFaceFormat: ModelFormat {
         let checkpoint = try opened.ignoring(options.ignoredFields)
         let isConfigured = options.configuration != nil
         let source: any CheckpointSource =
-            try QuantizedSource(checkpoint, path: path, isConfigured: isConfigured)
-            ?? HuggingFaceModel(checkpoint, path: path, isConfigured: isConfigured)
+            try QuantizedSource(
+                checkpoint, path: path, isConfigured: isConfigured, format: format, layout: layout(checkpoint))
+            ?? HuggingFaceModel(checkpoint, path: path, isConfigured: isConfigured, format: format)
         guard !files.isEmpty else { return source }
         let adapters = try zip(options.adapters, files).enumerated().map { index, adapter in
             let name = "\(requests[index].name)/\(AdapterFiles.configurationName)"

@@ -26,6 +26,6 @@ extension MLXExporter {
     }
 
     private static func text(of scheme: MLXScheme?) -> String {
-        scheme.map { "of \($0.bits) bits in groups of \($0.group)" } ?? "plain"
+        scheme?.text ?? "plain"
     }
 }

@@ -12,8 +12,6 @@ struct MLXFolder {
 
     /// The index of the weights. It lists the other files, and its last member is its own digest.
     static let indexName = "model.safetensors.index.json"
-    private static let schemesKey = "accelc.schemes"
-    private static let typesKey = "accelc.types"
 
     /// Writes all files.
     /// - Parameters:
@@ -46,18 +44,22 @@ struct MLXFolder {
     }
 
     private var metadata: JSON {
-        let schemes = weights.compactMap { weight in
-            weight.specification.map { JSON.Member(weight.name, .string($0)) }
-        }
-        let types = weights.filter { $0.specification != nil }.map {
-            JSON.Member($0.name, .string($0.elementType.rawValue))
-        }
-        return .object(
+        .object(
             [
                 JSON.Member("total_size", .integer(Int64(byteCount))),
                 JSON.Member("total_parameters", .integer(Int64(weights.reduce(0) { $0 + $1.count }))),
-                JSON.Member(Self.schemesKey, .object(schemes)), JSON.Member(Self.typesKey, .object(types)),
-            ] + provenance.map { JSON.Member($0.key, .string($0.text)) })
+            ] + record.members + provenance.map { JSON.Member($0.key, .string($0.text)) })
+    }
+
+    private var record: ExportRecord {
+        var record = ExportRecord()
+        for weight in weights {
+            if let scheme = weight.specification {
+                (record.schemes[weight.name], record.types[weight.name]) = (scheme, weight.elementType)
+            }
+            record.names[weight.name] = weight.ownName
+        }
+        return record
     }
 
     /// Bytes of all weights.
@@ -92,26 +94,6 @@ extension MLXFolder {
             return (member.key, text)
         }
         return Dictionary(texts) { first, _ in first }
-    }
-
-    /// The codecs of weights that accelc quantized, and their types in the checkpoint, by name; empty for models of other
-    /// tools.
-    /// - Throws: `FormatError` for an index that is no JSON, or if it names codecs or types in another way.
-    static func origins(in folder: String) throws -> (schemes: [String: String], types: [String: ElementType]) {
-        let path = "\(folder)/\(indexName)"
-        guard Files.kind(of: path) == .file else { return ([:], [:]) }
-        let metadata = JSONField(try JSON.read(path), file: path)["metadata"]
-        func entries<Value>(_ key: String, _ read: (JSONField) throws -> Value) throws -> [String: Value] {
-            guard metadata[key].exists else { return [:] }
-            return Dictionary(try metadata[key].members().map { ($0.key, try read($0.field)) }) { first, _ in first }
-        }
-        let types = try entries(typesKey) { field in
-            guard let type = ElementType(rawValue: try field.string()), type.isFloatingPoint else {
-                throw field.error("expected a floating-point type, such as BF16")
-            }
-            return type
-        }
-        return (try entries(schemesKey) { try $0.string() }, types)
     }
 
     /// Returns why a folder is not an unchanged output of `write`; nil if it is.

@@ -7,6 +7,7 @@ public enum MLXFormat: ModelFormat {
     public static let name = "mlx"
     public static let title = "a quantized MLX model"
     public static let takesConfiguration = true
+    public static let takesAdapters = true
     public static let exporter: (any Exporter.Type)? = MLXExporter.self
 
     public static func recognises(_ path: String) -> Bool {
@@ -19,10 +20,6 @@ public enum MLXFormat: ModelFormat {
     }
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
-        guard options.interfaces == nil else {
-            throw RequestError("\(path): its family knows what its ports mean: leave --interface out")
-        }
-        return try MLXSource(
-            Checkpoint(model: path, configuration: options.configuration).ignoring(options.ignoredFields), path: path)
+        try HuggingFaceFormat.open(path, options, as: Self.self) { _ in nil }
     }
 }

@@ -11,36 +11,28 @@ struct MLXQuantization: Sendable {
     /// The schemes of layers that differ; nil for a layer that stays plain.
     private let others: [String: MLXScheme?]
 
-    /// Parses the block.
+    /// Returns the scheme of one layer by the block; nil if it is plain.
     /// - Throws: as `MLXScheme`.
-    init(parsing block: JSONField) throws {
-        usual = try MLXScheme(parsing: block)
-        var others: [String: MLXScheme?] = [:]
-        for (name, field) in try block.members() where !["bits", "group_size", "mode"].contains(name) {
-            switch field.value {
-            case .object?: others[name] = .some(try MLXScheme(parsing: field))
-            case .bool(false)?: others[name] = .some(nil)
-            // `true` means the usual scheme; other tools add words of their own.
-            default: continue
-            }
+    static func scheme(of layer: String, in block: JSONField) throws -> MLXScheme? {
+        switch block[layer].value {
+        case .object?: try MLXScheme(parsing: block[layer])
+        case .bool(false)?: nil
+        // `true` means the usual scheme; other tools add words of their own.
+        default: try MLXScheme(parsing: block)
         }
-        self.others = others
     }
 
     /// The block of layers with the given schemes; nil if none is quantized. The usual scheme is that of most layers.
     init?(of layers: [(name: String, scheme: MLXScheme?)]) {
         var counts: [MLXScheme: Int] = [:]
         for layer in layers { if let scheme = layer.scheme { counts[scheme, default: 0] += 1 } }
-        let order = counts.sorted { ($1.value, $0.key.bits, $0.key.group) < ($0.value, $1.key.bits, $1.key.group) }
+        let order = counts.sorted {
+            ($1.value, $0.key.bits, $0.key.group, $0.key.mode.rawValue)
+                < ($0.value, $1.key.bits, $1.key.group, $1.key.mode.rawValue)
+        }
         guard let usual = order.first?.key else { return nil }
         self.usual = usual
         others = Dictionary(layers.filter { $0.scheme != usual }.map { ($0.name, $0.scheme) }) { first, _ in first }
-    }
-
-    /// Returns the scheme of a layer; nil if it is plain.
-    func scheme(of layer: String) -> MLXScheme? {
-        guard let other = others[layer] else { return usual }
-        return other
     }
 
     /// The layers that differ, sorted by name.

@@ -2,42 +2,83 @@ import AccelByteIO
 import AccelTensors
 import AccelWeightCompression
 
-/// A scheme of MLX's affine mode: `scale * code + bias`, with a scale and a bias for each group of a row.
+/// A scheme of MLX: codes of some bits, and one scale for each group of a row, in the mode `affine` with a bias.
 struct MLXScheme: Hashable, Sendable {
-    /// The numbers of bits that `mx.quantize` supports.
+    /// What codes and scales stand for.
+    enum Mode: String, CaseIterable, Sendable {
+        /// `scale * code + bias`, of floating-point numbers.
+        case affine
+        /// Floating-point numbers of four or eight bits with scales of one byte.
+        case mxfp4, mxfp8, nvfp4
+
+        /// The only numbers of bits and of weights in a group; nil if there are several.
+        var sizes: (bits: Int, group: Int)? {
+            switch self {
+            case .affine: nil
+            case .mxfp4: (4, 32)
+            case .mxfp8: (8, 32)
+            case .nvfp4: (4, 16)
+            }
+        }
+    }
+
+    /// The numbers of bits that `mx.quantize` supports in the mode `affine`.
     static let allBits = [2, 3, 4, 5, 6, 8]
     /// The numbers of weights that may share a scale and a bias.
     static let groups = [32, 64, 128]
 
+    let mode: Mode
     let bits: Int
     let group: Int
 
-    init(bits: Int, group: Int) { (self.bits, self.group) = (bits, group) }
+    init(bits: Int, group: Int) { (mode, self.bits, self.group) = (.affine, bits, group) }
+
+    /// A mode with only one number of bits; nil for `affine`.
+    init?(_ mode: Mode) {
+        guard let sizes = mode.sizes else { return nil }
+        (self.mode, bits, group) = (mode, sizes.bits, sizes.group)
+    }
 
     /// Parses a member of the `quantization` block, or the block itself.
-    /// - Throws: `FormatError` for missing or unknown numbers; `RequestError` for another mode.
+    /// - Throws: `FormatError` for numbers that the mode does not have; `RequestError` for an unknown mode.
     init(parsing field: JSONField) throws {
-        let mode = try field["mode"].exists ? field["mode"].string() : "affine"
-        guard mode == "affine" else {
+        let name = try field["mode"].exists ? field["mode"].string() : Mode.affine.rawValue
+        guard let mode = Mode(rawValue: name) else {
             throw RequestError(
-                "\(field["mode"].error("the mode \(quoted(mode)) is not supported")); convert the model's original, "
-                    + "or quantize it with mode affine", status: .unavailable)
+                "\(field["mode"].error("the mode \(quoted(name)) is not supported")); convert the model's original, "
+                    + "or quantize it with one of \(Mode.allCases.map(\.rawValue).joined(separator: ", "))",
+                status: .unavailable)
         }
-        bits = try field["bits"].int()
-        guard Self.allBits.contains(bits) else { throw field["bits"].error("expected 2, 3, 4, 5, 6 or 8") }
-        group = try field["group_size"].int()
-        guard Self.groups.contains(group) else { throw field["group_size"].error("expected 32, 64 or 128") }
+        func number(_ key: String, _ usual: Int, _ known: [Int]) throws -> Int {
+            guard field[key].exists else { return usual }
+            let number = try field[key].int()
+            guard known.contains(number) else {
+                throw field[key].error("expected \(known.map(String.init).joined(separator: " or "))")
+            }
+            return number
+        }
+        self.mode = mode
+        bits = try number("bits", mode.sizes?.bits ?? 4, mode.sizes.map { [$0.bits] } ?? Self.allBits)
+        group = try number("group_size", mode.sizes?.group ?? 64, mode.sizes.map { [$0.group] } ?? Self.groups)
     }
 
     var json: JSON {
-        ["group_size": .integer(Int64(group)), "bits": .integer(Int64(bits)), "mode": "affine"]
+        ["group_size": .integer(Int64(group)), "bits": .integer(Int64(bits)), "mode": .string(mode.rawValue)]
     }
 
+    /// The scheme in words, e.g. `of 4 bits in groups of 32`.
+    var text: String { mode == .affine ? "of \(bits) bits in groups of \(group)" : mode.rawValue }
+
     /// Returns the specification of the codec with this scheme.
-    /// - Parameter scales: the element type of scales and biases.
+    /// - Parameter scales: the element type of scales and biases; `uint8` for all modes but `affine`.
+    /// - Returns: nil for scales that the mode does not have.
     func specification(scales: ElementType) -> String? {
         let types: [ElementType: String] = [.float16: "float16", .bfloat16: "bfloat16", .float32: "float32"]
-        return types[scales].map { "affine:bits=\(bits),block=\(group),scales=\($0),fit=mlx" }
+        switch mode {
+        case .affine: return types[scales].map { "affine:bits=\(bits),block=\(group),scales=\($0),fit=mlx" }
+        case .mxfp4, .mxfp8: return scales == .uint8 ? "\(mode.rawValue):fit=mlx" : nil
+        case .nvfp4: return scales == .uint8 ? "nvfp4:global=none,fit=mlx" : nil
+        }
     }
 
     /// Returns the shape of the codes of a matrix: 32 bits an element.
@@ -62,25 +103,49 @@ extension MLXScheme {
             let isRead = type != .float64 && type != .float8e4m3 && type != .float8e5m2
             return isRead ? .plain : .unsupported("MLX reads no elements of type \(type.rawValue): use float32")
         }
-        guard let codes = (codec as? any BlockScaledCodec)?.blockScaledCodes(shape), case .biased = codes.values,
-            case .biases = codes.shifts
-        else { return .unsupported("MLX cannot express \(codec.name): \(nearest(to: codec, shape))") }
+        guard let scheme = MLXScheme(of: codec, shape) else {
+            return .unsupported("MLX cannot express \(codec.specification): \(nearest(to: codec, shape))")
+        }
         guard shape.rank == 2 else { return .unsupported("MLX quantizes matrices only: use float16") }
-        let block = codec.values.integer("block") ?? shape.columns
-        guard groups.contains(block), shape.columns % block == 0 else {
+        guard scheme.mode != .affine || groups.contains(scheme.group), shape.columns % scheme.group == 0 else {
             let reason =
-                groups.contains(block)
-                ? "its rows of \(shape.columns) weights are not whole groups of \(block)"
+                scheme.mode != .affine || groups.contains(scheme.group)
+                ? "its rows of \(shape.columns) weights are not whole groups of \(scheme.group)"
                 : "MLX has groups of 32, 64 or 128 weights"
             return .unsupported("\(reason): \(nearest(to: codec, shape))")
         }
-        return .quantized(MLXScheme(bits: codes.bits, group: block))
+        return .quantized(scheme)
+    }
+
+    /// The scheme with the numbers of a codec, whether MLX has groups of its size or not; nil if it has no such numbers.
+    private init?(of codec: any WeightCodec, _ shape: Shape) {
+        func option(_ name: String, _ value: String) -> Bool { codec.values[name] == value }
+        let block = codec.values.integer("block")
+        switch codec.name {
+        case "affine": self.init(bits: codec.values.integer("bits") ?? 4, group: block ?? shape.columns)
+        case "int4" where option("mode", "symmetric"): self.init(bits: 4, group: block ?? Self.part(of: shape))
+        case "int8" where option("mode", "symmetric"): self.init(bits: 8, group: Self.part(of: shape))
+        case "mxfp4": self.init(.mxfp4)
+        case "mxfp8" where option("type", "e4m3"): self.init(.mxfp8)
+        case "nvfp4" where option("global", "none"): self.init(.nvfp4)
+        default: return nil
+        }
+    }
+
+    /// The largest group that divides a row, all of whose groups have the scale of the row.
+    private static func part(of shape: Shape) -> Int {
+        groups.last { shape.rank == 2 && shape.columns % $0 == 0 } ?? shape.columns
     }
 
     /// Returns advice: the nearest scheme that MLX has.
     private static func nearest(to codec: any WeightCodec, _ shape: Shape) -> String {
         guard shape.rank == 2, let largest = groups.last(where: { shape.columns % $0 == 0 }) else {
             return "use float16"
+        }
+        switch codec.name {
+        case "mxfp8": return "use mxfp8:fit=mlx"
+        case "nvfp4": return "use nvfp4:global=none,fit=mlx"
+        default: break
         }
         let known = ["int8": 8, "float8": 8, "int4": 4, "nf4": 4]
         let wanted = codec.values.integer("bits") ?? known[codec.name] ?? 4

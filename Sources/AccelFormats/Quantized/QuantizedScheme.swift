@@ -31,7 +31,7 @@ enum QuantizedSchemes {
         GPTQScheme.self, AWQScheme.self, BitsAndBytesNF4Scheme.self, BitsAndBytesFP4Scheme.self,
         BitsAndBytesInt8Scheme.self, PackedScheme.self, PackedMXFP4Scheme.self, PackedNVFP4Scheme.self,
         ModelOptNVFP4Scheme.self, BlockFloat8Scheme.self, Float8Scheme.self, IntegerScheme.self, GPTOSSScheme.self,
-        HQQScheme.self, TorchAOScheme.self, QuantoScheme.self,
+        HQQScheme.self, TorchAOScheme.self, QuantoScheme.self, MLXLayerScheme.self,
     ]
 
     /// The methods of `quantization_config` that are not read, each with the reason.
@@ -47,7 +47,7 @@ enum QuantizedSchemes {
 /// A weight that a scheme has read.
 enum QuantizedWeight {
     /// A codec has the codes and scales of the checkpoint.
-    case encoded(codec: String, shape: Shape, sections: [ByteView])
+    case encoded(codec: String, shape: Shape, sections: [ByteView], elementType: ElementType = .float32)
     /// No codec has the scheme: the exact values.
     case decoded([Float], shape: Shape, reason: String)
 }
@@ -60,6 +60,8 @@ struct QuantizedLayer {
     /// The member `quantization_config` of config.json, or an older file beside it; missing if there is none.
     let configuration: JSONField
     let scheme: any QuantizedScheme.Type
+    /// What accelc recorded about the weight; nil for layers of other tools.
+    let recorded: (scheme: String?, type: ElementType?)
 
     /// The tensor whose name is that of the layer and this end.
     subscript(part: String) -> StoredTensor? { checkpoint[name + part] }

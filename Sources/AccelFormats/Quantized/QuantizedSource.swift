@@ -4,9 +4,11 @@ public import AccelPackages
 public import AccelTensors
 import AccelWeightCompression
 
-/// A Hugging Face checkpoint with quantized weights: the programs of its family with decoded weights, and their encodings.
+/// A checkpoint with quantized weights, of Hugging Face or MLX: the programs of its family with decoded weights, and their
+/// encodings.
 public struct QuantizedSource: CheckpointSource {
     public let path: String
+    public let format: any ModelFormat.Type
     private let checkpoint: Checkpoint
     private let isConfigured: Bool
     /// The weights whose codes a codec has, by name.
@@ -17,48 +19,78 @@ public struct QuantizedSource: CheckpointSource {
     private let plain: [StoredTensor]
     private let titles: [String]
     private let hasActivations: Bool
+    /// The tool's own names and axes; nil for those of checkpoints.
+    private let layout: TensorLayout?
+    /// The order of axes in the files, by the names of tensors, where it is another one than that of checkpoints.
+    private let orders: [String: AxisOrder]
 
-    private static let configurationKeys = ["quantization_config", "compression_config"]
+    private static let configurationKeys = ["quantization", "quantization_config", "compression_config"]
     /// Files of older tools, each with the member that has the configuration.
     private static let files = [
         "quantize_config.json": "", "quant_config.json": "", "hf_quant_config.json": "quantization",
     ]
 
-    /// Reads the quantized weights of a checkpoint; nil if it has none.
+    /// Reads the weights of a checkpoint; nil if none is quantized, and all have their usual names.
+    /// - Parameters:
+    ///   - format: the format that opened it.
+    ///   - layout: the names and axes in the files; nil for those of checkpoints.
     /// - Throws: `FormatError` if tensors contradict each other; `RequestError` for a scheme that is not supported.
-    init?(_ checkpoint: Checkpoint, path: String, isConfigured: Bool) throws {
+    init?(
+        _ checkpoint: Checkpoint, path: String, isConfigured: Bool,
+        format: any ModelFormat.Type = HuggingFaceFormat.self, layout: TensorLayout? = nil
+    ) throws {
         let configuration = try Self.configuration(of: checkpoint)
         try Self.refuse(configuration)
+        let record = format == MLXFormat.self ? try ExportRecord(in: checkpoint.folder) : ExportRecord()
         var (encoded, decoded) = ([String: CompressedTensor](), [String: (tensor: StoredTensor, reason: String)]())
-        var (taken, titles) = (Set<String>(), Set<String>())
+        var (taken, titles, orders) = (Set<String>(), Set<String>(), [String: AxisOrder]())
+        /// Returns the name of a tensor in checkpoints; nil if these do not have it.
+        func place(_ name: String) throws -> String? {
+            guard let layout else { return name }
+            guard let place = layout.place(name) else { return nil }
+            let own = record.names[name] ?? place.name
+            guard orders.updateValue(place.order, forKey: own) == nil else {
+                throw FormatError(
+                    file: checkpoint.folder, location: .tensor(name, index: nil),
+                    reason: "is another tensor's, too, by the name \(quoted(own)) in the checkpoint")
+            }
+            return own
+        }
         for tensor in checkpoint.tensors {
-            guard let layer = Self.layer(marked: tensor, in: checkpoint, configuration) else { continue }
-            let name = layer.name + layer.scheme.weightName
+            guard let layer = Self.layer(marked: tensor, in: checkpoint, configuration, record) else { continue }
+            taken.formUnion(layer.scheme.parts.map { layer.name + $0 })
+            titles.insert(layer.scheme.title)
+            guard let name = try place(layer.name + layer.scheme.weightName) else { continue }
             switch try layer.scheme.weight(of: layer) {
-            case .encoded(let codec, let shape, let sections):
+            case .encoded(let codec, let shape, let sections, let type):
                 encoded[name] = try CompressedTensor(
-                    name: name, elementType: .float32, shape: shape, codec: Codecs.codec(codec), sections: sections,
+                    name: name, elementType: type, shape: shape, codec: Codecs.codec(codec), sections: sections,
                     file: tensor.file)
             case .decoded(let floats, let shape, let reason):
                 decoded[name] = (StoredTensor(name: name, floats: floats, shape: shape), reason)
             }
-            titles.insert(layer.scheme.title)
-            taken.formUnion(layer.scheme.parts.map { layer.name + $0 })
         }
-        guard !titles.isEmpty else { return nil }
+        guard !titles.isEmpty || layout != nil else { return nil }
         (self.checkpoint, self.path, self.isConfigured) = (checkpoint, path, isConfigured)
         (self.encoded, self.decoded, self.titles) = (encoded, decoded, titles.sorted())
-        plain = checkpoint.tensors.filter { !taken.contains($0.name) }
+        let plain = try checkpoint.tensors.filter { !taken.contains($0.name) }.compactMap { tensor in
+            try place(tensor.name).map { tensor.renamed($0) }
+        }
+        let added = (layout?.added ?? []).filter { added in !plain.contains { $0.name == added.name } }
+        (self.plain, self.orders) = (plain + added, orders)
+        (self.format, self.layout) = (format, layout)
         hasActivations = checkpoint.tensors.contains { taken.contains($0.name) && $0.name.contains(".input_") }
     }
 
     private static func layer(
-        marked tensor: StoredTensor, in checkpoint: Checkpoint, _ configuration: JSONField
+        marked tensor: StoredTensor, in checkpoint: Checkpoint, _ configuration: JSONField, _ record: ExportRecord
     ) -> QuantizedLayer? {
         for scheme in QuantizedSchemes.all where tensor.name.hasSuffix(scheme.mark) {
+            let name = String(tensor.name.dropLast(scheme.mark.count))
+            let weight = name + scheme.weightName
             let layer = QuantizedLayer(
-                checkpoint: checkpoint, name: String(tensor.name.dropLast(scheme.mark.count)),
-                configuration: configuration, scheme: scheme)
+                checkpoint: checkpoint, name: name, configuration: configuration, scheme: scheme,
+                recorded: (record.schemes[weight], record.types[weight]))
             if scheme.fits(layer) { return layer }
         }
         return nil
@@ -87,10 +119,12 @@ public struct QuantizedSource: CheckpointSource {
             status: .unavailable)
     }
 
-    public var format: any ModelFormat.Type { HuggingFaceFormat.self }
     public var abilities: Set<SourceAbility> { [.shapes, .tensors, .graph] }
     public var files: ModelFiles { checkpoint.reader }
-    public var assets: [Asset] { checkpoint.assets.map { Asset(name: $0.name, content: $0.content) } }
+    public var assets: [Asset] {
+        let assets = checkpoint.assets.map { Asset(name: $0.name, content: $0.content) }
+        return layout?.assets(assets) ?? assets
+    }
 
     public var remarks: [String] {
         let reasons = Set(decoded.values.map(\.reason)).sorted()
@@ -109,17 +143,32 @@ public struct QuantizedSource: CheckpointSource {
     public var weights: [SourceWeight] {
         let kept = encoded.values.map { weight in
             SourceWeight(
-                name: weight.name, shape: weight.shape, scheme: weight.codec.specification,
+                name: weight.name, shape: order(of: weight.name).undone(weight.shape),
+                scheme: weight.codec.specification,
                 storedBits: weight.byteCount * 8
-            ) {
-                StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape)
+            ) { [self] in
+                try ordered(StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape))
             }
         }
-        return (kept + decoded.values.map { SourceWeight($0.tensor) } + plain.map { SourceWeight($0) })
+        return (kept + decoded.values.map { SourceWeight($0.tensor) } + plain.map { self.weight($0) })
             .sorted { $0.name < $1.name }
     }
 
-    var configuration: JSONField { checkpoint.configuration }
+    private func weight(_ tensor: StoredTensor) -> SourceWeight {
+        let shape = order(of: tensor.name).undone(tensor.shape)
+        return SourceWeight(
+            name: tensor.name, shape: shape, scheme: tensor.elementType.rawValue, storedBits: tensor.bytes.count * 8
+        ) { [self] in try ordered(tensor) }
+    }
+
+    /// Returns a tensor of the files with the axes of checkpoints.
+    private func ordered(_ tensor: StoredTensor) throws -> StoredTensor {
+        try order(of: tensor.name).undone(in: tensor)
+    }
+
+    private func order(of name: String) -> AxisOrder { orders[name] ?? .same }
+
+    var configuration: JSONField { layout?.configuration ?? checkpoint.configuration }
 
     public func model(
         parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool
@@ -132,11 +181,14 @@ public struct QuantizedSource: CheckpointSource {
     func decodedCheckpoint() throws -> Checkpoint {
         try MachineMemory.require(
             MachineMemory.sum(encoded.values.map { $0.shape.count * 4 }), for: "the decoded weights of \(path)")
-        let values = encoded.values.map { StoredTensor(name: $0.name, floats: $0.floats(), shape: $0.shape) }
+        let values = try encoded.values.map {
+            try ordered(StoredTensor(name: $0.name, floats: $0.floats(), shape: $0.shape))
+        }
         let paths = Self.configurationKeys.flatMap { [$0, "text_config.\($0)"] }
-        let configuration = paths.reduce(checkpoint.configuration) { $0.removing($1) ?? $0 }
+        let configuration = paths.reduce(configuration) { $0.removing($1) ?? $0 }
         return checkpoint.replacing(
-            tensors: plain + values + decoded.values.map(\.tensor), configuration: configuration)
+            tensors: try plain.map(ordered) + values + decoded.values.map { try ordered($0.tensor) },
+            configuration: configuration)
     }
 
     func model(
@@ -145,6 +197,8 @@ public struct QuantizedSource: CheckpointSource {
     ) throws -> SourceModel {
         try HuggingFaceModel(original, path: path, isConfigured: isConfigured)
             .model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: allowsIdlePatterns)
-            .made(of: encoded.filter { !changed.contains($0.key) }, in: Set(checkpoint.tensors.map(\.name)))
+            .made(
+                of: encoded.filter { !changed.contains($0.key) }, in: Set(checkpoint.tensors.map(\.name)),
+                transposed: Set(orders.filter { $0.value == .transposed }.keys))
     }
 }

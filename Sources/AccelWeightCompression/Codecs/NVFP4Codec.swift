@@ -1,12 +1,12 @@
-/// NVFP4: numbers of four bits (E2M1), a number of eight bits (E4M3) for each 16 of a row, and a float32 for the tensor.
+/// NVFP4: numbers of four bits (E2M1), a number of eight bits (E4M3) for each 16 of a row, and a float32 for the tensor unless `global=none`.
 public struct NVFP4Codec: WeightCodec {
     public static let name = "nvfp4"
     public static let numericsVersion = 1
     public static let options = [
         CodecOption(
-            "global", allowed: ["multiplier", "divisor"], default: "multiplier",
-            help: "the tensor's scale multiplies or divides those of blocks"),
-        MicroscaleFit.option([.mse, .absmax]),
+            "global", allowed: ["multiplier", "divisor", "none"], default: "multiplier",
+            help: "the tensor's scale multiplies or divides those of blocks; none: there is no such scale, as in MLX"),
+        MicroscaleFit.option([.mse, .absmax, .mlx]),
     ]
 
     public let values: CodecOptionValues
@@ -16,7 +16,7 @@ public struct NVFP4Codec: WeightCodec {
     public init(_ values: CodecOptionValues) {
         self.values = values
         fit = MicroscaleFit(rawValue: values["fit"]) ?? .mse
-        global = GlobalScale(rawValue: values["global"]) ?? .multiplier
+        global = GlobalScale(rawValue: values["global"])
     }
 }
 
