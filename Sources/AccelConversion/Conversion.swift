@@ -9,7 +9,7 @@ extension Recipe {
     /// The recipe with the default `stored`.
     fileprivate init(keeping recipe: Recipe) {
         self = recipe
-        if let stored = try? Codecs.codec(Codecs.keep) { defaultCodec = stored }
+        if let stored = try? Codecs.codec(Codecs.keep) { (defaultCodec, mix) = (stored, nil) }
     }
 }
 
@@ -66,10 +66,10 @@ public struct Conversion: Sendable {
     public init(of model: String, recipe: Recipe) { (self.model, self.recipe) = (model, recipe) }
 
     /// A conversion of a model with one scheme for all weights.
-    /// - Parameter scheme: e.g. `palette:bits=4,group=16`
+    /// - Parameter scheme: e.g. `palette:bits=4,group=16`, or a mix such as `q4_k_m`.
     /// - Throws: `RequestError` for an unknown scheme or option.
     public init(of model: String, compressedBy scheme: String = "float16") throws {
-        self.init(of: model, recipe: Recipe(default: try Codecs.codec(scheme)))
+        self.init(of: model, recipe: try Recipe(scheme: scheme))
     }
 
     /// Opens the model, whatever its format.
@@ -92,6 +92,16 @@ public struct Conversion: Sendable {
         if keepsQuantized, !model.encoded.isEmpty { request.recipe = Recipe(keeping: recipe) }
         request.recipe.encoded = model.encoded.mapValues(\.codec)
         return request
+    }
+
+    /// Returns the recipe with the mix that it may have as rules for the weights of the functions.
+    /// - Throws: `RequestError` if the family's modules are not those of the mix, or if a target chooses the schemes instead.
+    func resolvedRecipe(for functions: [FrozenProgram], of family: String) throws -> Recipe {
+        guard let mix = recipe.mix else { return recipe }
+        guard target == nil else {
+            throw RequestError("\(mix.name) and a target both choose schemes for all weights: leave out one of them")
+        }
+        return try recipe.resolvingMix(in: recipe.plan(for: functions), of: family)
     }
 
     /// Returns the model with token logits for the requested positions.

@@ -37,13 +37,14 @@ struct RequestedModel {
         source = try request.source()
         let whole = try request.model(of: source)
         model = try request.choosingLogits(of: whole)
-        let request = request.settled(for: model)
-        self.request = request
+        var request = request.settled(for: model)
         measured = whole.programs
         let written = output.map { [NamedPath(name: "the package", path: $0.path)] } ?? []
         try (request.outputs.isEmpty ? written : request.outputs)
             .requireApart(fromSources: source.files.sources.map(\.path) + (model.functions == nil ? [] : [source.path]))
         functions = try request.freezing(model)
+        request.recipe = try request.resolvedRecipe(for: functions, of: model.family)
+        self.request = request
         calibration = try ModelCalibration(
             request, parts: measured, plan: request.recipe.plan(for: functions), threads: settings.threads)
         recipe = calibration.resolving(request.recipe)

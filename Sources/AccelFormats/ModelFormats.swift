@@ -11,6 +11,7 @@ public enum ModelFormats {
         MLXFormat.self,
         CTranslate2Format.self,
         GGUFFormat.self,
+        WhisperCPPFormat.self,
         HuggingFaceFormat.self,
         AdapterFormat.self,
         WeightsFormat.self,

@@ -67,7 +67,7 @@ public enum Codecs {
         guard let type = type(named: specification) else {
             let names = all.map { $0.name }
             let name = String(specification.prefix { $0 != ":" })
-            let hint = suggestion(for: name, among: names)
+            let hint = suggestion(for: name, among: names + GGMLMix.all.map(\.name))
             throw RequestError(
                 "unknown scheme \"\(name)\" (known: \(names.joined(separator: ", ")))\(hint)")
         }

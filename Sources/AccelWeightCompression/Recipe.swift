@@ -84,6 +84,8 @@ public struct Recipe: Sendable {
     public var calibratedWeights: Set<String>?
     /// The codecs of weights that the model's files have encoded, by name: `stored` leaves these encodings as they are.
     public var encoded: [String: any WeightCodec] = [:]
+    /// The mix that decides where no rule fits, until the model's modules are known; `defaultCodec` is its base.
+    package var mix: GGMLMix?
 
     /// Creates a recipe.
     public init(default codec: any WeightCodec, rules: [Rule] = []) {
@@ -97,16 +99,13 @@ public struct Recipe: Sendable {
     /// schemas/recipe.schema.json.
     /// - Throws: `FormatError` naming the field.
     public init(_ document: JSONField) throws {
-        func codec(_ field: JSONField) throws -> any WeightCodec {
-            do { return try Codecs.codec(try field.string()) } catch let error as RequestError {
+        func reading<Value>(_ field: JSONField, as read: (String) throws -> Value) throws -> Value {
+            do { return try read(try field.string()) } catch let error as RequestError {
                 throw field.error(error.description)
             }
         }
         func activations(_ field: JSONField) throws -> ActivationQuantization? {
-            guard field.exists else { return nil }
-            do { return try ActivationQuantization(try field.string()) } catch let error as RequestError {
-                throw field.error(error.description)
-            }
+            field.exists ? try reading(field) { try ActivationQuantization($0) } : nil
         }
         try document.refuseMembers(otherThan: ["default", "rules", "statistics", "activations"])
         self.activations = try activations(document["activations"]) ?? .none
@@ -118,7 +117,8 @@ public struct Recipe: Sendable {
             }
             statistics = StatisticsReference(file: try reference["file"].string(), digest: digest)
         }
-        defaultCodec = try codec(document["default"])
+        let whole = try reading(document["default"]) { try Recipe(scheme: $0) }
+        (defaultCodec, mix) = (whole.defaultCodec, whole.mix)
         rules =
             try document["rules"].exists
             ? document["rules"].array().map { rule in
@@ -128,7 +128,7 @@ public struct Recipe: Sendable {
                         match: rule["match"].exists ? rule["match"].string() : nil,
                         operator: rule["operator"].exists ? rule["operator"].string() : nil,
                         atLeast: rule["atLeast"].exists ? rule["atLeast"].int(in: 0...Int.max) : nil,
-                        codec: codec(rule["compress"]))
+                        codec: reading(rule["compress"]) { try Codecs.codec($0) })
                     parsed.activations = try activations(rule["activations"])
                     return parsed
                 } catch let error as RequestError {
@@ -139,9 +139,10 @@ public struct Recipe: Sendable {
 
     /// The recipe with every option of its codecs spelled out; equal recipes give equal bytes.
     public var json: JSON {
-        .object(
+        let base = defaultCodec.values.fullSpecification
+        return .object(
             [
-                .init("default", .string(defaultCodec.values.fullSpecification)),
+                .init("default", .string(mix.map { "\($0.name)\(base.dropFirst($0.base.count))" } ?? base)),
                 .init(
                     "rules",
                     .array(

@@ -14,6 +14,7 @@ struct HostileInputTableTests {
         ("`Manifest.json` of a Core ML package", Attack.coreMLManifests),
         ("`weight.bin` of a Core ML package", Attack.coreMLBlobs),
         ("GGUF files", Attack.gguf),
+        ("Files of whisper.cpp", Attack.whisperCPP),
         ("SSH signatures", Attack.sshSignatures),
     ]
 

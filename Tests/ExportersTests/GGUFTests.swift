@@ -111,7 +111,8 @@ struct GGUFTests {
 
     /// A fixture, the changes of its configuration that llama.cpp needs, and the scheme of its export.
     private static let families: [(fixture: String, changes: [String: JSON], scheme: String)] = [
-        ("llama_bfloat16", [:], "q4_1"), ("llama_llama3", [:], "stored"), ("llama_linear_old", [:], "stored"),
+        ("llama_bfloat16", [:], "q4_1"), ("llama_bfloat16", [:], "mxfp4"), ("llama_llama3", [:], "stored"),
+        ("llama_linear_old", [:], "stored"),
         ("llama_yarn", [:], "float16"), ("mistral_window", [:], "stored"), ("qwen2_window", [:], "bfloat16"),
         ("phi3_long", [:], "stored"), ("gpt2_small", ["scale_attn_by_inverse_layer_idx": false], "stored"),
         ("bert_base", [:], "stored"), ("gemma_early", [:], "stored"),

@@ -21,6 +21,7 @@ struct ModelFormatTests {
         MLXFormat.name: ["mlx/llama_affine"],
         CTranslate2Format.name: ["ctranslate2/whisper_int8"],
         GGUFFormat.name: ["gguf/llama_mixed.gguf"],
+        WhisperCPPFormat.name: ["whispercpp/ggml-model.bin"],
         HuggingFaceFormat.name: ["bert_base", "bert_sharded", "whisper_small"],
         AdapterFormat.name: ["adapters/second"],
         WeightsFormat.name: ["bert_base/model.safetensors", "digits/golden.safetensors"],

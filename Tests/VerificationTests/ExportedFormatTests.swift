@@ -26,6 +26,9 @@ struct ExportedFormatTests {
             model: "bert_prefixed", other: "bert_base", scheme: "stored", shapes: "batch=2,sequence=5"),
         "gguf": Sample(
             model: "llama_bfloat16", other: "llama_llama3", scheme: "q8_0", shapes: "batch=1,tokens=5,cache=8"),
+        "whisper.cpp": Sample(
+            model: "whispercpp/model", other: "whisper_small", scheme: "float32",
+            shapes: "batch=1,frames=18,tokens=3,cache=12"),
     ]
 
     /// Formats of which weights alone are read back: scripts/peers/coreai.py runs their functions in Apple's runtime.

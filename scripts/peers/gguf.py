@@ -3,7 +3,8 @@
 usage: gguf.py ACCELC [FOLDER]      (wants gguf, numpy, safetensors, torch, transformers, and llama.cpp, which scripts/bench/llama.sh
 builds; exits 3 with the command that installs them when one is missing)
 Every type: the blocks of an export have the bytes of ggml's quantizer, and decode to the numbers of gguf-py, bit by bit. Decoders of
-every family: the logits of libllama are those of transformers, and in types of fewer bits within what its rounded activations cost. BERT: the hidden states. Tokenizers: the tokens of a text. Exits 1 on a difference.
+every family: the logits of libllama are those of transformers, and in types of fewer bits within what its rounded activations cost.
+BERT: the hidden states, and the kind of pooling. Mixes: the types and the bytes of llama_model_quantize. MXFP4: the numbers of gguf-py. Tokenizers: the tokens of a text. Exits 1 on a difference.
 """
 
 import ctypes
@@ -19,6 +20,7 @@ import types
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path = [entry for entry in sys.path if pathlib.Path(entry or ".").resolve() != HERE]
 ROOT = HERE.parent.parent
+sys.path.append(str(HERE.parent))
 LLAMA = ROOT / ".build/llama"
 try:
     import gguf
@@ -43,6 +45,7 @@ package = types.ModuleType("llama_cpp")
 package.__path__ = [str(next(LLAMA.glob("llama_cpp_python-*/llama_cpp")))]
 sys.modules["llama_cpp"] = package
 import llama_cpp.llama_cpp as llama  # noqa: E402
+import llama_mixes  # noqa: E402
 
 ACCELC = sys.argv[1]
 FIXTURES = ROOT / "Tests/Fixtures"
@@ -243,6 +246,74 @@ def kinds(scratch):
         check(f"{name}: an export of the package has the same tensors {error}", code == 0 and pairs[0] == pairs[1])
 
 
+def micro(scratch):
+    """MXFP4: the numbers of gguf-py, and the logits of libllama."""
+    source, folder, plain, packaged = (scratch / name for name in ("wide", "micro", "micro.safetensors", "micro.accelpkg"))
+    code, error = export(source, folder, "--compress", "mxfp4")
+    if code == 0:
+        code, error = accelc("decompress", folder, "-o", plain)
+    if code != 0:
+        return check(f"MXFP4: {error}", False)
+    decoded = list(safetensors.numpy.load_file(plain).values())
+    exact = count = 0
+    for tensor in gguf.GGUFReader(folder / "model.gguf").tensors:
+        if tensor.tensor_type == gguf.GGMLQuantizationType.MXFP4:
+            numbers = numpy.sort(gguf.dequantize(tensor.data, tensor.tensor_type), axis=None)
+            exact += any(numbers.size == own.size and (numbers == numpy.sort(own, axis=None)).all() for own in decoded)
+            count += 1
+    check(f"MXFP4: the numbers of gguf-py in {exact} of {count} matrices", exact == count > 20)
+    tokens = list(range(5, 17))
+    accelc("convert", source, "--compress", "mxfp4", "--shape", "batch=1,tokens=12,cache=12", "--no-cache", "-o", packaged)
+    inputs, outputs = scratch / "in.safetensors", scratch / "out.safetensors"
+    safetensors.numpy.save_file({"input_ids": numpy.array([tokens]), "position": numpy.array([0])}, inputs)
+    accelc("run", packaged, "--inputs", inputs, "--outputs", outputs)
+    distance = apart(Loaded(folder / "model.gguf").run(tokens), safetensors.numpy.load_file(outputs)["logits"][0])
+    check(f"MXFP4: logits of libllama and of accelc's runtime {distance:.1e} apart", distance < ROUNDED)
+
+
+WIDE = dict(hidden_size=256, intermediate_size=256, num_hidden_layers=9, vocab_size=67)
+MIXED = {
+    "llama": ("Llama", WIDE | dict(head_dim=64)),
+    "llama, shared keys": ("Llama", WIDE | dict(head_dim=64, num_key_value_heads=1)),
+    "llama, narrow": ("Llama", {}),
+    "qwen3, tied": ("Qwen3", WIDE | dict(head_dim=64, tie_word_embeddings=True)),
+    "phi3": ("Phi3", WIDE | dict(head_dim=None)),
+    "gemma": ("Gemma", WIDE | dict(head_dim=64)),
+    "gpt2": ("GPT2", dict(n_embd=256, n_inner=512, n_layer=4)),
+}
+
+
+def mixes(scratch):
+    """The types that llama.cpp's quantizer chooses for a model in float32, and its bytes."""
+    for index, (label, (kind, more)) in enumerate(MIXED.items()):
+        source, plain, other = scratch / f"mixed{index}", scratch / f"mixed{index}-float32", scratch / "quantized.gguf"
+        made(kind, more, source, seed=19)
+        code, error = export(source, plain, "--compress", "float32")
+        for mix, number in llama_mixes.MIXES.items():
+            folder = scratch / f"mixed{index}-{mix}"
+            code, error = export(source, folder, "--compress", mix)
+            if code != 0:
+                check(f"{label}, {mix}: {error}", False)
+                continue
+            own = gguf.GGUFReader(folder / "model.gguf")
+            if mix in llama_mixes.WEIGHTED:
+                kinds = llama_mixes.planned(llama, plain / "model.gguf", mix)
+                llama.llama_log_set(quiet, ctypes.c_void_p(0))
+                same = all(kinds[tensor.name] == tensor.tensor_type.name for tensor in own.tensors)
+                check(f"{label}, {mix}: the types of llama.cpp", same)
+                continue
+            theirs = llama_mixes.quantized(llama, plain / "model.gguf", other, mix)
+            left, right = ({tensor.name: (tensor.tensor_type.name, tensor.data.tobytes()) for tensor in reader.tensors}
+                           for reader in (own, theirs))
+            types = sum(left[name][0] == right[name][0] for name in right)
+            blocks = sum(left[name] == right[name] for name in right)
+            found = own.get_field("general.file_type").contents()
+            good = left.keys() == right.keys() and types == blocks == len(right)
+            # The mixes of a narrow model may have the same types.
+            good = good and (found == number or "narrow" in label)
+            check(f"{label}, {mix}: of {len(right)} tensors the types of llama.cpp in {types}, its bytes in {blocks}, file type {found}", good)
+
+
 def bert(scratch):
     torch.manual_seed(5)
     for activation, limit in (("gelu", 1e-4), ("gelu_new", 1e-4)):
@@ -262,7 +333,24 @@ def bert(scratch):
         with torch.no_grad():
             expected = model(input_ids=torch.tensor([tokens])).last_hidden_state.numpy()[0]
         distance = apart(Loaded(folder / "model.gguf").run(tokens, embeddings=True), expected)
+        if activation == "gelu":
+            sentence(source, folder, model, tokens, scratch)
         check(f"bert, {activation}: hidden states of libllama and of transformers {distance:.1e} apart", distance < limit)
+
+
+def sentence(source, folder, model, tokens, scratch):
+    """The pooling of a sentence model."""
+    modules = [dict(idx=0, name="0", path="", type="sentence_transformers.models.Transformer"),
+               dict(idx=1, name="1", path="1_Pooling", type="sentence_transformers.models.Pooling")]
+    (source / "modules.json").write_text(json.dumps(modules))
+    (source / "1_Pooling").mkdir()
+    for name, number in (("mean_tokens", 1), ("cls_token", 2), ("lasttoken", 3)):
+        config = {f"pooling_mode_{other}": other == name for other in ("mean_tokens", "cls_token", "lasttoken", "max_tokens")}
+        (source / "1_Pooling/config.json").write_text(json.dumps(dict(word_embedding_dimension=64, **config)))
+        pooled = scratch / f"pooled-{name}"
+        code, error = export(source, pooled, "--compress", "float32")
+        found = code == 0 and gguf.GGUFReader(pooled / "model.gguf").get_field("bert.pooling_type").contents()
+        check(f"bert, {name}: pooling type {found} {error if code else ''}", found == number)
 
 
 TEXT = "Hello world, it's 2024: lower newest!  Two spaces, and\nlines. ünïcödé 東京"
@@ -296,6 +384,11 @@ def words(scratch):
     bert.train_from_iterator(corpus, trainers.WordPieceTrainer(
         vocab_size=300, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]))
     compare_words("word pieces", bert, scratch, "Bert")
+    cased = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    cased.normalizer, cased.pre_tokenizer = normalizers.BertNormalizer(lowercase=False), pre_tokenizers.BertPreTokenizer()
+    cased.train_from_iterator(corpus, trainers.WordPieceTrainer(
+        vocab_size=300, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]))
+    compare_words("word pieces with capitals", cased, scratch, "Bert")
 
 
 def compare_words(label, tokenizer, scratch, kind):
@@ -322,6 +415,8 @@ def compare_words(label, tokenizer, scratch, kind):
 with tempfile.TemporaryDirectory() as folder:
     families(pathlib.Path(folder))
     kinds(pathlib.Path(folder))
+    micro(pathlib.Path(folder))
+    mixes(pathlib.Path(folder))
     bert(pathlib.Path(folder))
     words(pathlib.Path(folder))
 if failures:

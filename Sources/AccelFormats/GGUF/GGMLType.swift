@@ -6,7 +6,7 @@ struct GGMLType: Equatable, Sendable {
     /// What accelc reads a tensor of the type as.
     enum Storage: Equatable, Sendable {
         case plain(ElementType)
-        /// Weights that the codec of this name encodes to the same bytes.
+        /// Weights that the codec of this name encodes to the same bytes, or to the same codes and scales in other places.
         case codec(String)
         /// Not read; its size is known, so that the file can be checked.
         case unread
@@ -46,7 +46,7 @@ struct GGMLType: Equatable, Sendable {
             GGMLType(9, "Q8_1", 32, 36), GGMLType(15, "Q8_K", 256, 292), GGMLType(16, "IQ2_XXS", 256, 66),
             GGMLType(17, "IQ2_XS", 256, 74), GGMLType(18, "IQ3_XXS", 256, 98), GGMLType(19, "IQ1_S", 256, 50),
             GGMLType(21, "IQ3_S", 256, 110), GGMLType(22, "IQ2_S", 256, 82), GGMLType(29, "IQ1_M", 256, 56),
-            GGMLType(39, "MXFP4", 32, 17), GGMLType(40, "NVFP4", 64, 36),
+            GGMLType(39, "MXFP4", 32, 17, .codec(MXFP4Codec.name)), GGMLType(40, "NVFP4", 64, 36),
         ]
 
     private static let numbered = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
@@ -59,6 +59,7 @@ struct GGMLType: Equatable, Sendable {
     static func coded(by codec: any WeightCodec) -> GGMLType? { all.first { $0.storage == .codec(codec.name) } }
 
     static let float32 = GGMLType(0, "F32", .float32)
+    static let float16 = GGMLType(1, "F16", .float16)
 
     /// Returns the bytes of a tensor; nil if its rows are not whole blocks, or the number overflows.
     func byteCount(_ shape: Shape) -> Int? {

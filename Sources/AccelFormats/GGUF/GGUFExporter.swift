@@ -10,8 +10,8 @@ public struct GGUFExporter: Exporter {
     public static let name = "gguf"
     public static let summary = "a GGUF file (model.gguf in a folder, with the tokenizer, for llama.cpp)"
     public static let options = [ExportOption.allowFallback]
-    public static let output = OutputKind.ggufFolder
-    public static let version = 1
+    public static let output = GGUFFolder.list.kind
+    public static let version = 2
     public static let dependsOnShapes = false
     public static let plainScheme = "stored"
 
@@ -65,15 +65,17 @@ public struct GGUFExporter: Exporter {
         let tokenizer = try GGUFTokenizer(of: model.assets, vocabulary: settings.vocabulary)
         let weights = model.program.weights.map(\.tensor)
         let places = try GGUFPlace.places(of: weights.map(\.name), in: architecture, model.origins)
-        let tensors = try weights.compactMap { weight in
+        let placed = try weights.compactMap { weight in
             try places[weight.name].map { place in
                 let tensor = try place.tensor(of: weight, heads: settings.heads, keyHeads: settings.keyHeads)
-                return (order: (place.module.layer ?? -1, place.name), tensor: tensor)
+                return (matrix: GGUFMix.Matrix(module: place.module, shape: tensor.shape), tensor: tensor)
             }
-        }.sorted { $0.order < $1.order }.map(\.tensor)
+        }.sorted { ($0.matrix.module.layer ?? -1, $0.tensor.name) < ($1.matrix.module.layer ?? -1, $1.tensor.name) }
+        let fileType = GGUFMix.fileType(of: placed.filter { $0.tensor.shape.rank > 1 }, architecture)
+        let tensors = placed.map(\.tensor)
         let matrices = tensors.filter { $0.shape.rank > 1 }
         let folder = GGUFFolder(
-            metadata: Self.general(architecture, matrices) + settings.metadata + tokenizer.metadata
+            metadata: Self.general(architecture, fileType) + settings.metadata + tokenizer.metadata
                 + [(GGUFFolder.typesKey, GGUFFolder.types(of: weights, places))],
             tensors: settings.tensors + tensors, provenance: model.provenance)
         try folder.write(to: path, shardBytes: shardBytes)
@@ -85,19 +87,10 @@ public struct GGUFExporter: Exporter {
     }
 
     private static func general(
-        _ architecture: GGUFArchitecture, _ matrices: [GGUFTensor]
+        _ architecture: GGUFArchitecture, _ fileType: UInt32
     ) -> [(key: String, value: GGUFValue)] {
-        var bytes: [UInt32: Int] = [:]
-        for matrix in matrices { bytes[matrix.type.id, default: 0] += matrix.bytes.count }
-        let usual = bytes.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key ?? 0
-        // llama.cpp's numbers for files whose matrices are mostly of a type; they are for people only.
-        let fileTypes: [UInt32: UInt32] = [
-            0: 0, 1: 1, 2: 2, 3: 3, 6: 8, 7: 9, 8: 7, 10: 10, 11: 11, 12: 14, 13: 16, 14: 18, 20: 25, 23: 30, 30: 32,
-            34: 36, 35: 37,
-        ]
-        return [
-            ("general.architecture", .string(architecture.name)),
-            ("general.file_type", .uint32(fileTypes[usual] ?? 0)),
+        [
+            ("general.architecture", .string(architecture.name)), ("general.file_type", .uint32(fileType)),
             ("general.quantization_version", .uint32(2)),
         ]
     }
@@ -122,9 +115,6 @@ public struct GGUFExporter: Exporter {
     }
 
     public static func provenance(ofExport file: (_ name: String) throws -> ByteView?) throws -> [String: String] {
-        guard let bytes = try file(GGUFFolder.listName) else { return [:] }
-        let list = JSONField(try JSON.parse(bytes, file: GGUFFolder.listName), file: GGUFFolder.listName)
-        return Dictionary(try list["provenance"].members().map { ($0.key, try $0.field.string()) }) { first, _ in first
-        }
+        try ExportList.provenance(file)
     }
 }

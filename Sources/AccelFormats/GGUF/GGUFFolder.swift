@@ -8,8 +8,7 @@ struct GGUFFolder {
     let tensors: [GGUFTensor]
     let provenance: [(key: String, text: String)]
 
-    /// The list of the files; its last member is its own digest.
-    static let listName = "export.json"
+    static let list = ExportList(format: GGUFExporter.name, title: "a GGUF model")
     static let suffix = ".gguf"
     /// The keys of files that are parts of a model.
     static let split = (number: "split.no", count: "split.count", tensors: "split.tensors.count")
@@ -64,12 +63,7 @@ struct GGUFFolder {
             }
             try GGUFWriter.write(pairs, shard, to: "\(path)/\(names[index])")
         }
-        let list = [
-            JSON.Member("accelc", .string(GGUFExporter.name)),
-            JSON.Member("provenance", .object(provenance.map { JSON.Member($0.key, .string($0.text)) })),
-        ]
-        try AtomicFile.write(
-            WrittenDocument.text(of: list, listing: names, in: path), to: "\(path)/\(Self.listName)", as: .internal)
+        try Self.list.write(provenance, listing: names, in: path)
     }
 
     /// Bytes of all tensors.
@@ -94,19 +88,4 @@ struct GGUFFolder {
         func digits(_ number: Int) -> String { String(String(100_000 + number).dropFirst()) }
         return count == 1 ? "\(stem)\(suffix)" : "\(stem)-\(digits(number))-of-\(digits(count))\(suffix)"
     }
-
-    /// Returns why a folder is not an unchanged output of `write`; nil if it is.
-    fileprivate static func refusalReason(for path: String) throws -> String? {
-        let list = "\(path)/\(listName)"
-        guard Files.kindWithoutFollowing(list) == .file else { return "it has no \(listName)" }
-        if let reason = try OutputKind.missingMark(GGUFExporter.name, in: list) { return reason }
-        let files = try JSONField(try JSON.read(list), file: list)["files"].array().map { try $0["name"].string() }
-        if let reason = try OutputKind.foreignMember(of: path, besides: files + [listName]) { return reason }
-        return try WrittenDocument.change(of: listName, in: path)
-    }
-}
-
-extension OutputKind {
-    /// An unchanged folder of accelc with a GGUF file. Files of llama.cpp are not replaced.
-    static let ggufFolder = OutputKind.folder("a GGUF model") { try GGUFFolder.refusalReason(for: $0) }
 }

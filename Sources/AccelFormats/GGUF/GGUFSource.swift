@@ -55,7 +55,12 @@ public struct GGUFSource: ModelSource {
     /// Opens the files of a model.
     private static func parts(of path: String) throws -> [GGUFFile] {
         let first = try GGUFFile(Files.kind(of: path) == .folder ? file(in: path) : path)
-        guard case .uint16(let count)? = first[GGUFFolder.split.count], count > 1 else { return [first] }
+        guard let given = first[GGUFFolder.split.count] else { return [first] }
+        guard case .uint16(let count) = given else {
+            throw FormatError(
+                file: first.path, location: .field(GGUFFolder.split.count), reason: "expected a number of type u16")
+        }
+        guard count > 1 else { return [first] }
         let folder = Files.parentFolder(of: first.path) ?? "."
         let name = Files.name(of: first.path)
         let ending = GGUFFolder.name(ofShard: 1, of: Int(count), stem: "")
@@ -67,9 +72,9 @@ public struct GGUFSource: ModelSource {
         let stem = String(name.dropLast(ending.count))
         let rest = try (2...Int(count)).map { number in
             let file = try GGUFFile("\(folder)/\(GGUFFolder.name(ofShard: number, of: Int(count), stem: stem))")
-            guard file[GGUFFolder.split.number] == .uint16(UInt16(clamping: number - 1)) else {
-                throw FormatError(
-                    file: file.path, location: .field(GGUFFolder.split.number), reason: "expected \(number - 1)")
+            for (key, expected) in [(GGUFFolder.split.number, number - 1), (GGUFFolder.split.count, Int(count))]
+            where file[key] != .uint16(UInt16(clamping: expected)) {
+                throw FormatError(file: file.path, location: .field(key), reason: "expected \(expected)")
             }
             return file
         }
@@ -191,8 +196,7 @@ private struct GGUFReader {
             return .encoded(
                 try CompressedTensor(
                     name: name, elementType: types[tensor.name] ?? .float32, shape: tensor.shape,
-                    codec: try Codecs.codec(specification),
-                    sections: [bytes], file: file))
+                    codec: try Codecs.codec(specification), sections: tensor.type.sections(of: bytes), file: file))
         case .unread:
             throw RequestError(
                 "\(file), tensor \(quoted(tensor.name)): weights of type \(tensor.type.name) are not supported (supported: "

@@ -42,6 +42,7 @@ struct GGUFTokenizer {
                 }
                 if lines.last == "" { lines.removeLast() }
                 try takeWordPieces(lines.enumerated().map { ($1, $0) }, added: [], files, vocabulary)
+                try addCase(files.document("tokenizer_config.json")?["do_lower_case"])
             } else {
                 throw Gap(reason: "the model has no tokenizer.json and no vocab.txt")
             }
@@ -63,7 +64,10 @@ struct GGUFTokenizer {
             throw Gap(reason: "tokenizers of type \(kind) are not supported")
         }
         let words = try model["vocab"].members().map { ($0.key, try $0.field.int(in: 0...1 << 24)) }
-        if kind == "WordPiece" { return try takeWordPieces(words, added: added, files, vocabulary) }
+        if kind == "WordPiece" {
+            try takeWordPieces(words, added: added, files, vocabulary)
+            return try addCase(document["normalizer"]["lowercase"])
+        }
         let merges = try model["merges"].exists ? model["merges"].array().map(Self.merge) : []
         if try model["byte_fallback"].exists && model["byte_fallback"].bool() {
             try takePieces(words, merges, added, document, files, vocabulary)
@@ -176,6 +180,11 @@ struct GGUFTokenizer {
                 add("\(key)_token_id", .uint32(UInt32(index)))
             }
         }
+    }
+
+    /// Adds that words keep their capitals and accents; llama.cpp folds both otherwise.
+    private mutating func addCase(_ isFolded: JSONField?) throws {
+        if let isFolded, isFolded.exists, try !isFolded.bool() { add("normalizer.lowercase", .bool(false)) }
     }
 
     // MARK: - Tokens

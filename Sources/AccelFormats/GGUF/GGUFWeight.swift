@@ -68,18 +68,13 @@ extension GGUFPlace {
         guard shape.columns % type.elements == 0 else {
             return .unsupported(
                 "its rows of \(shape.columns) weights are not whole blocks of \(type.elements), as \(codec.name) has "
-                    + "them: use \(Self.fallback(for: codec.name, shape))")
+                    + "them: use \(GGMLCodecs.fitting(codec.name, columns: shape.columns))")
         }
         return .type(type)
     }
 
-    /// Returns the scheme that llama.cpp takes for rows of this width instead of another one.
-    static func fallback(for name: String, _ shape: Shape) -> String {
-        guard shape.columns % 32 == 0 else { return "float16" }
-        return ["q4_k": "q5_0", "q5_k": "q5_1", "q6_k": "q8_0", "iq4_xs": "iq4_nl"][name] ?? "q4_0"
-    }
-
-    private static func nearest(to codec: any WeightCodec, _ shape: Shape) -> String {
+    /// Returns the scheme of GGUF files that is nearest to a codec.
+    static func nearest(to codec: any WeightCodec, _ shape: Shape) -> String {
         let known = ["int8": 8, "float8": 8, "int4": 4, "nf4": 4]
         let bits = max(codec.values.integer("bits") ?? known[codec.name] ?? 4, 2)
         guard shape.columns % 32 == 0 else { return "float16" }
@@ -98,7 +93,7 @@ extension GGUFPlace {
             (type, bytes) = (.float32, ByteView(weight.floats().map { gain == 0 ? $0 : $0 + gain }))
         case .type(let known):
             type = known
-            if case .values(_, let plain)? = weight.encoding { bytes = plain } else { bytes = weight.sections[0] }
+            if case .values(_, let plain)? = weight.encoding { bytes = plain } else { bytes = known.blocks(of: weight) }
         }
         if architecture.rotatesNeighbours, let count = ["attn_q": heads, "attn_k": keyHeads][module.gguf] {
             let rows = weight.shape.rank < 2 ? weight.shape.count : weight.shape.rows

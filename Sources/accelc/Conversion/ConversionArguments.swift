@@ -109,7 +109,7 @@ enum ConversionArguments {
 
     private static func recipe(_ arguments: Arguments) throws -> Recipe {
         if let path = arguments[recipe] { return try Recipe(JSONField(try JSON.read(path), file: path)) }
-        return Recipe(default: try Codecs.codec(arguments[compress] ?? "float16"))
+        return try Recipe(scheme: arguments[compress] ?? "float16")
     }
 
     /// The codecs and their options, for help.
@@ -125,6 +125,8 @@ enum ConversionArguments {
                 }
         }
         return "SPEC is a scheme with options, as in palette:bits=4,group=16:\n" + HelpPage.table(rows)
+            + "\nor a mix of the types of llama.cpp, for its architectures: "
+            + GGMLMix.all.map(\.name).joined(separator: ", ")
     }
 }
 

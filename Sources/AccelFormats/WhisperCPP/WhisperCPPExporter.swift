@@ -1,0 +1,168 @@
+public import AccelByteIO
+import AccelModelFamilies
+import AccelPackages
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// Writes a folder with a file that whisper.cpp loads.
+public struct WhisperCPPExporter: Exporter {
+    public static let name = "whisper.cpp"
+    public static let summary = "a file of whisper.cpp (ggml-model.bin in a folder), for Whisper"
+    public static let options: [ExportOption] = []
+    public static let output = list.kind
+    public static let version = 1
+    public static let dependsOnShapes = false
+    /// As whisper.cpp's own converter stores convolutions, and rounds positions.
+    public static let plainScheme = "float16"
+
+    static let fileName = "ggml-model.bin"
+    private static let list = ExportList(format: name, title: "a whisper.cpp model")
+
+    public init(_ values: ExportOptionValues) {}
+
+    // MARK: - Checks
+
+    public func check(_ model: PlannedExport) throws -> [String: String] {
+        guard model.family == "whisper" else {
+            throw RequestError(
+                "whisper.cpp runs Whisper only, not the family \(quoted(model.family)): use --format gguf")
+        }
+        guard !model.functions.contains(where: { $0.program.nodes.contains { $0.operation is QuantizedLinear } }) else {
+            throw RequestError("whisper.cpp: rounded activations cannot be expressed: leave them out of the recipe")
+        }
+        var types = WhisperTypes()
+        var plain: [String: String] = [:]
+        for weight in model.plan {
+            let (codec, source) = (weight.choice.codec, weight.source)
+            let name = Self.own(source.name)
+            guard source.shape.rank > 1 else { continue }
+            if WhisperNames.role(of: name, source.shape) == .matrix {
+                try types.add(name, codec, source.elementType, source.shape)
+            } else if codec.plainType(of: source.elementType) == nil {
+                plain[source.name] = "whisper.cpp reads convolutions and positions as plain numbers"
+            }
+        }
+        return plain
+    }
+
+    private static func own(_ name: String) -> String {
+        name.hasPrefix("model.") ? String(name.dropFirst("model.".count)) : name
+    }
+
+    // MARK: - Export
+
+    public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
+        guard model.family == "whisper", model.scalings.isEmpty else {
+            throw RequestError(
+                "whisper.cpp: the model is not Whisper, or its channels are scaled (method=awq, or smoothed activations), "
+                    + "which the file cannot undo")
+        }
+        let weights = Dictionary(model.program.weights.map { (Self.own($0.tensor.name), $0.tensor) }) { first, _ in
+            first
+        }
+        let configuration = try WhisperSettings(of: model.assets, weights)
+        let names = WhisperNames.all(
+            audioLayers: configuration.sizes.audio.layers, textLayers: configuration.sizes.text.layers)
+        if let other = Set(weights.keys).subtracting(names.map(\.own)).min() {
+            throw RequestError("whisper.cpp reads no tensor like \(quoted(other)); its head is the word embeddings")
+        }
+        var types = WhisperTypes()
+        let ordered = try names.map { own, file in
+            guard let weight = weights[own] else {
+                throw RequestError(
+                    "whisper.cpp needs the tensor \(quoted(own)), which the model lacks: leave --part out")
+            }
+            if WhisperNames.role(of: own, weight.shape) == .matrix {
+                try types.add(own, weight.codec, weight.elementType, weight.shape)
+            }
+            return (own: own, file: file, weight: weight)
+        }
+        guard let type = types.type, let fileType = WhisperFile.fileType(of: type) else {
+            throw RequestError("whisper.cpp: the model has no matrices")
+        }
+        let tensors = try ordered.map { own, file, weight in
+            try Self.tensor(file, weight, WhisperNames.role(of: own, weight.shape), type)
+        }
+        var sizes = configuration.sizes
+        sizes.fileType = fileType
+        let file = WhisperFile(
+            sizes: sizes,
+            filters: WhisperFile.Filters(
+                bands: sizes.mels, bins: MelFilters.bins, values: MelFilters.slaney(bands: sizes.mels)),
+            tokens: configuration.tokens, tensors: tensors)
+        try Files.makeFolder(path)
+        try file.write(to: "\(path)/\(Self.fileName)")
+        try Self.list.write(model.provenance, listing: [Self.fileName], in: path)
+        return report(file, type, configuration.remarks)
+    }
+
+    private static func tensor(
+        _ name: String, _ weight: CompressedTensor, _ role: WhisperNames.Role, _ type: GGMLType
+    ) throws -> GGUFTensor {
+        let shape = WhisperNames.fileShape(of: name, weight.shape)
+        switch role {
+        case .matrix:
+            if case .values(_, let plain)? = weight.encoding {
+                return GGUFTensor(name: name, type: type, shape: shape, bytes: plain)
+            }
+            return GGUFTensor(name: name, type: type, shape: shape, bytes: type.blocks(of: weight))
+        case .convolution where type != .float32:
+            let bits = weight.floats().map(Half.bits)
+            guard !bits.contains(where: { $0 & 0x7C00 == 0x7C00 }) else {
+                throw RequestError(
+                    "weight \(quoted(weight.name)): it has numbers beyond float16: use --compress float32")
+            }
+            return GGUFTensor(name: name, type: .float16, shape: shape, bytes: ByteView(bits))
+        case .convolution, .floats:
+            return GGUFTensor(name: name, type: .float32, shape: shape, bytes: ByteView(weight.floats()))
+        }
+    }
+
+    private func report(_ file: WhisperFile, _ type: GGMLType, _ remarks: [String]) -> ExportReport {
+        let bytes = file.start.count + file.tensors.reduce(0) { $0 + $1.bytes.count }
+        let count = file.tensors.reduce(0) { $0 + $1.shape.count }
+        let matrices = file.tensors.filter { $0.type == type && $0.shape.rank == 2 }.count
+        return ExportReport(
+            byteCount: bytes, bitsPerWeight: count == 0 ? 0 : Double(bytes * 8) / Double(count),
+            lines: ["matrices: \(matrices) \(type.name)", "tokens: \(file.tokens.count)"], warnings: remarks,
+            json: ["type": .string(type.name), "parameters": .integer(Int64(count))])
+    }
+
+    public static func provenance(ofExport file: (_ name: String) throws -> ByteView?) throws -> [String: String] {
+        try ExportList.provenance(file)
+    }
+}
+
+/// The one type that all matrices of a file have.
+struct WhisperTypes {
+    private(set) var type: GGMLType?
+    private var first = ""
+
+    /// - Throws: `RequestError` for a scheme that whisper.cpp lacks, or another one than that of the matrices before.
+    mutating func add(
+        _ name: String, _ codec: any WeightCodec, _ elementType: ElementType, _ shape: Shape
+    ) throws {
+        let plain = codec.plainType(of: elementType).map { GGMLType.plain($0) } ?? GGMLType.coded(by: codec)
+        guard let found = plain, WhisperFile.fileTypes[found.name] != nil else {
+            let advice = codec.plainType(of: elementType) == nil ? GGUFPlace.nearest(to: codec, shape) : "float16"
+            throw RequestError(
+                "weight \(quoted(name)): whisper.cpp cannot express \(codec.plainType(of: elementType)?.rawValue ?? codec.name): "
+                    + "use \(advice)")
+        }
+        guard shape.columns % found.elements == 0 else {
+            throw RequestError(
+                "weight \(quoted(name)): its rows of \(shape.columns) weights are not whole blocks of \(found.elements): use "
+                    + GGMLCodecs.fitting(codec.name, columns: shape.columns))
+        }
+        guard let type else {
+            (type, first) = (found, name)
+            return
+        }
+        guard type == found else {
+            throw RequestError(
+                "whisper.cpp stores all matrices as one type, but \(quoted(first)) is \(type.name) and \(quoted(name)) is "
+                    + "\(found.name): use one scheme")
+        }
+    }
+}
