@@ -14,6 +14,8 @@ struct HostileInputTableTests {
         ("`Manifest.json` of a Core ML package", Attack.coreMLManifests),
         ("`weight.bin` of a Core ML package", Attack.coreMLBlobs),
         ("GGUF files", Attack.gguf),
+        ("Quantized layers in safetensors files", Attack.quantized),
+        ("Adapters of a small model", Attack.adapters),
         ("SSH signatures", Attack.sshSignatures),
     ]
 

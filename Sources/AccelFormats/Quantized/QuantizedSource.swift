@@ -29,6 +29,7 @@ public struct QuantizedSource: CheckpointSource {
     init?(_ checkpoint: Checkpoint, path: String, isConfigured: Bool) throws {
         let configuration = try Self.configuration(of: checkpoint)
         try Self.refuse(configuration)
+        try QuantizedSchemes.refuseMarked(checkpoint)
         var (encoded, decoded) = ([String: CompressedTensor](), [String: (tensor: StoredTensor, reason: String)]())
         var (taken, titles) = (Set<String>(), Set<String>())
         for tensor in checkpoint.tensors {
